@@ -1,6 +1,5 @@
 //! Times that were not measured are marked in the window wherever they are shown.
 
-use view::state::tabs;
 use view::state::{TimelineLayer, ViewCommand};
 use window::file_loader;
 
@@ -56,8 +55,7 @@ fn prediction_is_marked_on_every_tab_and_width() {
     for width in [640.0, 900.0, 1400.0] {
         let mut window = window_of_samples(width);
         open(&mut window, &sample("synthetic_v5e_layer_predicted.txt"));
-        let more = [tabs::FOUND, tabs::MORE];
-        for tab in tabs::TABS.iter().map(|tab| tab.id).chain(more) {
+        for tab in window::TABS.iter().map(|tab| tab.id) {
             for wide in [false, true] {
                 want(&mut window, ViewCommand::ShowTab(tab.to_owned()));
                 want(&mut window, ViewCommand::WideReports(wide));

@@ -42,6 +42,7 @@ const CRATES: [CrateFolders; 7] = [
     CrateFolders {
         sources: "app/session/src",
         order: &[
+            &["export"],
             &["convert", "events", "anonymize"],
             &["tables"],
             &["open"],

@@ -7,8 +7,9 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 use render::CsvCells;
+use session::export::table_formats;
 use session::tables::arrow::{BatchReader, Constant};
-use session::tables::files::{self, TableFormat};
+use session::tables::files::TableToWrite;
 use session::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
 
 use crate::error::{CommandFailed, interruptible, of_usage};
@@ -158,16 +159,12 @@ impl Table {
         format: &str,
         constants: Vec<(String, Option<String>)>,
     ) -> PyResult<()> {
-        let format = match format {
-            "parquet" => TableFormat::Parquet,
-            "arrow" => TableFormat::Arrow,
-            "csv" => TableFormat::Csv,
-            other => {
-                return Err(of_usage(format!(
-                    "there is no format {other:?}; there are parquet, arrow and csv"
-                )));
-            }
-        };
+        let known = table_formats().find(|(name, _)| *name == format);
+        let (_, writer) = known.ok_or_else(|| {
+            let names: Vec<_> = table_formats().map(|(name, _)| name).collect();
+            let names = names.join(", ");
+            of_usage(format!("there is no format {format:?}; there are {names}"))
+        })?;
         let constant = |(name, value): (String, Option<String>)| Constant {
             name: name.into(),
             value: value.map(Into::into),
@@ -177,7 +174,15 @@ impl Table {
             py,
             || (),
             |_| Ok(()),
-            || files::write(&self.0, None, &constants, format, CsvCells::Exact, &path),
+            || {
+                let wanted = TableToWrite {
+                    table: &self.0,
+                    columns: None,
+                    constants: &constants,
+                    cells: CsvCells::Exact,
+                };
+                wanted.write(writer, &path)
+            },
         )?;
         written.map_err(|error| CommandFailed::new_err((format!("{error}: {}", path.display()), 3)))
     }

@@ -12,6 +12,8 @@ pub mod convert;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod date;
 pub mod events;
+#[cfg(feature = "columnar")]
+pub mod export;
 pub mod files;
 pub mod fingerprint;
 pub mod number;

@@ -10,8 +10,8 @@ use crate::panels::open_path::OpenPath;
 use crate::panels::search;
 use crate::panels::welcome::FailedToOpen;
 use crate::{
-    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, chosen, compare, editor, keys,
-    platform, samples, timeline,
+    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, platform,
+    samples, timeline,
 };
 use render::pictures::{self, Drawing, OtherTraceColors, PictureFormat, PictureStyle};
 use view::compare::TraceSide;
@@ -235,7 +235,7 @@ impl App {
         if cfg!(target_os = "macos") {
             // There, dialogs belong to the main thread.
             self.commands
-                .extend(platform::place_to_open().map(|path| chosen(path, beside)));
+                .extend(platform::place_to_open().map(|path| AppCommand::open(path, beside)));
         } else {
             self.dialog
                 .ask_later((self.dialogs_opened, beside), |_, answer| {

@@ -150,6 +150,17 @@ pub struct TextToSave {
     pub text: String,
 }
 
+impl AppCommand {
+    /// Opens a file, alone or beside the open one.
+    pub fn open(path: PathBuf, beside: bool) -> Self {
+        if beside {
+            Self::Compare(path)
+        } else {
+            Self::Open(path)
+        }
+    }
+}
+
 impl From<ComparisonCommand> for AppCommand {
     fn from(command: ComparisonCommand) -> Self {
         Self::Comparison(command)

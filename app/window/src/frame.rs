@@ -1,6 +1,7 @@
 //! One frame of the window: input, background jobs, drawing.
 
 use super::App;
+use crate::workspace::FrameContext;
 use crate::{open_traces, panels, platform, theme, times};
 use view::compare::TraceSide;
 use view::state::Panel;
@@ -46,7 +47,7 @@ impl eframe::App for App {
             ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
             self.title = title;
         }
-        if self.loading.memo().is_running() {
+        if self.loading.is_running() {
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
     }
@@ -80,7 +81,13 @@ impl eframe::App for App {
             if let Some(error) = &self.error {
                 panels::welcome::error_ui(ui, error, &mut out);
             }
-            open_traces.ui(ui, &self.settings, &self.keys, loading, &mut out);
+            let (settings, keys) = (&self.settings, &self.keys);
+            let frame = FrameContext {
+                settings,
+                keys,
+                loading,
+            };
+            open_traces.ui(ui, frame, &mut out);
         } else {
             let error = self.error.as_ref();
             panels::welcome::welcome_ui(

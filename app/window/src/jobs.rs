@@ -104,10 +104,10 @@ pub struct Worker<K, T> {
 
 impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
     /// A worker; `name` is the name of its threads.
-    pub fn new(name: &'static str, wake: WakeUi) -> Self {
+    pub fn new(name: &'static str, wake: &WakeUi) -> Self {
         Self {
             name,
-            wake,
+            wake: Arc::clone(wake),
             running: None,
             next: None,
             key: None,
@@ -192,6 +192,16 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         &self.memo
     }
 
+    /// The latest result.
+    pub fn latest(&self) -> Option<&T> {
+        self.memo.latest()
+    }
+
+    /// Whether a request is being answered.
+    pub fn is_running(&self) -> bool {
+        self.memo.is_running()
+    }
+
     /// Takes the result out and leaves nothing.
     pub fn take(&mut self) -> JobAnswer<T> {
         if !self.memo.is_running() {
@@ -254,7 +264,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn worker() -> Worker<u32, u32> {
-        Worker::new("test", Arc::new(|| {}))
+        Worker::new("test", &(Arc::new(|| {}) as WakeUi))
     }
 
     fn wait(worker: &mut Worker<u32, u32>) {

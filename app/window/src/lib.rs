@@ -48,7 +48,7 @@ pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
 #[cfg(target_arch = "wasm32")]
 pub use self::launch::{import_in_worker, start_in_page};
 pub use self::loader::{StartOptions, file_loader};
-pub use self::panels::dock::wanted as wanted_reports;
+pub use self::panels::tabs::{TABS, Tab, TabSubject};
 #[cfg(target_arch = "wasm32")]
 pub use self::platform::{joined, pause, run_task, state};
 #[cfg(not(target_arch = "wasm32"))]
@@ -166,17 +166,17 @@ impl App {
         Self {
             commands: vec![AppCommand::Theme(settings.theme)],
             loader,
-            loading: Worker::new("open trace", Arc::clone(&wake)),
+            loading: Worker::new("open trace", &wake),
             is_loading_early: false,
             next: None,
             dropped: Vec::new(),
-            dialog: Worker::new("file dialog", Arc::clone(&wake)),
+            dialog: Worker::new("file dialog", &wake),
             dialogs_opened: 0,
             runs: ServerRuns::new(Arc::new(platform::ask_for_runs), &wake),
             open_path: None,
             #[cfg(not(target_arch = "wasm32"))]
             capture: panels::capture::CaptureDialog::new(&wake),
-            saving: saving::SaveJob::new(Arc::clone(&wake)),
+            saving: saving::SaveJob::new(&wake),
             sessions: SessionStore::default(),
             restore: None,
             keys,
@@ -266,7 +266,7 @@ impl App {
 
     /// Whether all background jobs have finished.
     pub fn is_settled(&self) -> bool {
-        !self.loading.memo().is_running()
+        !self.loading.is_running()
             && self.next.is_none()
             && self.runs.is_settled()
             && self.open_path.as_ref().is_none_or(OpenPath::is_settled)
@@ -288,7 +288,7 @@ impl App {
         if self.dialog.poll() {
             let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
             match self.dialog.take() {
-                JobAnswer::Ready(Some(path)) => self.commands.push(chosen(path, beside)),
+                JobAnswer::Ready(Some(path)) => self.commands.push(AppCommand::open(path, beside)),
                 JobAnswer::Failed { error, .. } => self.error = Some(FailedToOpen::open(error)),
                 _ => {}
             }
@@ -395,14 +395,5 @@ impl App {
                     .retain(|event| !matches!(event, egui::Event::Text(_)));
             });
         }
-    }
-}
-
-/// The command for a file that the user chose.
-fn chosen(path: PathBuf, beside: bool) -> AppCommand {
-    if beside {
-        AppCommand::Compare(path)
-    } else {
-        AppCommand::Open(path)
     }
 }

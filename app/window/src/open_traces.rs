@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 
-use egui::{Align2, Ui, Window};
-use importers::Progress;
+use egui::{Align2, Ui};
 
 use crate::AppCommand;
 use crate::command::ComparisonCommand;
 use crate::compare::TraceComparison;
 use crate::jobs::WakeUi;
-use crate::keys::Keys;
-use crate::settings::Settings;
-use crate::workspace::Workspace;
+use crate::panels::widgets::{ResponseExt as _, dialog};
+use crate::workspace::{FrameContext, Workspace};
 use view::compare::TraceSide;
 use view::sessions::SavedSecondTrace;
 use view::state::ViewCommand;
@@ -153,17 +151,10 @@ impl OpenTraces {
     }
 
     /// Draws everything below the toolbar.
-    pub fn ui(
-        &mut self,
-        ui: &mut Ui,
-        settings: &Settings,
-        keys: &Keys,
-        loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<AppCommand>,
-    ) {
+    pub fn ui(&mut self, ui: &mut Ui, frame: FrameContext<'_>, out: &mut Vec<AppCommand>) {
         match &mut self.comparison {
-            Some(comparison) => comparison.ui(ui, &mut self.first, settings, keys, loading, out),
-            None => self.first.ui(ui, settings, keys, loading, out),
+            Some(comparison) => comparison.ui(ui, &mut self.first, frame, out),
+            None => self.first.ui(ui, frame, out),
         }
     }
 }
@@ -175,10 +166,7 @@ pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
         .file_name()
         .unwrap_or(path.as_os_str())
         .to_string_lossy();
-    let window = Window::new("Dropped file")
-        .collapsible(false)
-        .resizable(false);
-    window
+    dialog("Dropped file")
         .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
         .show(ui.ctx(), |ui| {
             ui.label(name.as_ref());
@@ -189,9 +177,8 @@ pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
                 if ui.button("Open instead").clicked() {
                     out.push(AppCommand::Open(path.clone()));
                 }
-                if ui.button("Cancel").clicked() {
-                    out.push(AppCommand::Dropped(Vec::new()));
-                }
+                ui.button("Cancel")
+                    .sends(out, AppCommand::Dropped(Vec::new()));
             });
         });
 }

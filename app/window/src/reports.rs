@@ -66,7 +66,7 @@ impl ReportJobs {
         let worker = self
             .slots
             .entry(id)
-            .or_insert_with(|| Worker::new(id, Arc::clone(wake)));
+            .or_insert_with(|| Worker::new(id, wake));
         let scope = self.scope;
         if worker.key() != Some(&scope) {
             let (session, wanted) = (self.session.clone(), Arc::clone(&self.wanted));
@@ -100,9 +100,7 @@ impl ReportJobs {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.slots
-            .values()
-            .all(|worker| !worker.memo().is_running())
+        self.slots.values().all(|worker| !worker.is_running())
     }
 
     /// The first screen, as far as its reports are ready.
@@ -124,11 +122,16 @@ impl ReportJobs {
         let answer = self.by_id(A::ID)?;
         Ok(answer.and_then(|answer| answer.report.as_any().downcast_ref()))
     }
+
+    /// A report that is computed.
+    pub fn ready<A: Analysis>(&self) -> Option<&A::Report> {
+        self.get::<A>().ok().flatten()
+    }
 }
 
 impl ReportSource for ReportJobs {
     fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T> {
-        self.get::<A>().ok().flatten().map(make)
+        self.ready::<A>().map(make)
     }
 }
 

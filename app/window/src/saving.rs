@@ -24,8 +24,8 @@ pub struct SaveJob {
 }
 
 impl SaveJob {
-    pub fn new(wake: WakeUi) -> Self {
-        let place = Worker::new("save dialog", Arc::clone(&wake));
+    pub fn new(wake: &WakeUi) -> Self {
+        let place = Worker::new("save dialog", wake);
         Self {
             asked: 0,
             text: Worker::new("save", wake),

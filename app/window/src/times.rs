@@ -44,6 +44,11 @@ pub fn time(time: Picos) -> String {
     format().text(time)
 }
 
+/// A time in picoseconds as text.
+pub fn time_ps(ps: i64) -> String {
+    time(Picos::from_ps(ps))
+}
+
 /// Additional width, in points, of the longest times of a column, compared with four digits.
 pub fn more_room() -> f32 {
     match format() {

@@ -89,7 +89,7 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         scope,
         &args.gates,
         (config, &loading),
-        &args.output,
+        args.output.output.iter().any(|file| file.format.judges),
         stderr,
     )?;
     output::write(&document, &args.output, &guard, stderr)?;
@@ -104,10 +104,7 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
             code: args.gates.judge.exit_code_on_fail,
         });
     }
-    Ok(match document.doubt() {
-        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
-        _ => CommandOutcome::Done,
-    })
+    Ok(args.output.outcome(document.doubt()))
 }
 
 /// Warns if the requested warm-up leaves no step.

@@ -64,59 +64,41 @@ mod list {
 
     use crate::common::values::OutputFormat;
     use crate::common::{output, terminal};
-    use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+    use render::{AnsiStyle, CsvCells, NamedTable, table};
     use request::RequestError;
 
     /// Prints the copies.
     pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<(), RequestError> {
         let objects = cache.objects();
         let total: u64 = objects.iter().map(|object| object.bytes).sum();
-        let table = table_of(&objects);
-        let text = match format {
-            OutputFormat::Text => {
-                let layout = TextLayout {
-                    width: terminal::width(),
-                    top: 0,
-                    entries: 0,
-                    style: AnsiStyle::PLAIN,
-                };
-                let shown = if objects.is_empty() {
-                    String::new()
-                } else {
-                    table::table(&table, &layout)
-                };
-                let (total, limit) = (size(total), size(cache.limit()));
-                format!(
-                    "{shown}{} files, {total} of at most {limit}, in {}\n",
-                    objects.len(),
-                    cache.directory().display()
-                )
-            }
-            OutputFormat::Json => {
-                let each =
-                    |object: &CachedObject| json!({"url": object.url, "bytes": object.bytes});
-                let all: Vec<Value> = objects.iter().map(each).collect();
-                let directory = cache.directory().display().to_string();
-                let whole = json!({"schema": "systole.cache/1", "directory": directory, "bytes": total,
-                                   "limit_bytes": cache.limit(), "objects": all});
-                format!("{whole:#}\n")
-            }
-            OutputFormat::Ndjson => ndjson::lines(
-                &[&NamedTable {
-                    report: "cache",
-                    table,
-                }],
-                &[],
-                0,
-            ),
-            OutputFormat::Csv => csv::csv(&table, 0, CsvCells::Exact),
-            OutputFormat::Md => markdown::markdown(&table, 0),
+        let list = NamedTable {
+            report: "cache",
+            table: table_of(&objects),
         };
-        if format == OutputFormat::Text {
-            output::print_text(&text)
-        } else {
-            output::print(&text)
-        }
+        let text = |list: &Table| {
+            let shown = if objects.is_empty() {
+                String::new()
+            } else {
+                table::table(list, &terminal::whole_tables(AnsiStyle::PLAIN))
+            };
+            let (total, limit) = (size(total), size(cache.limit()));
+            format!(
+                "{shown}{} files, {total} of at most {limit}, in {}\n",
+                objects.len(),
+                cache.directory().display()
+            )
+        };
+        let json = || {
+            let each = |object: &CachedObject| json!({"url": object.url, "bytes": object.bytes});
+            let all: Vec<Value> = objects.iter().map(each).collect();
+            let directory = cache.directory().display().to_string();
+            json!({"schema": "systole.cache/1", "directory": directory, "bytes": total,
+                   "limit_bytes": cache.limit(), "objects": all})
+        };
+        output::print_as(
+            format,
+            &output::list(format, CsvCells::Exact, list, text, json),
+        )
     }
 
     fn table_of(objects: &[CachedObject]) -> Table {

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::common::outcome::CommandOutcome;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
-use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use render::{AnsiStyle, CsvCells, NamedTable, markdown, table};
 use request::{ChipArg, RequestError, Text};
 use session::number;
 
@@ -35,35 +35,25 @@ pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, RequestError> {
         Some(chip) => vec![chip],
         None => chips().iter().collect(),
     };
-    let text = match args.format {
-        OutputFormat::Json => format!(
-            "{:#}\n",
-            json!({
-                "schema": "systole.chips/1",
-                "sources": sources(),
-                "chips": chips.iter().map(|chip| json!({
-                    "id": chip.id, "aliases": chip.aliases, "facts": chip.facts,
-                })).collect::<Vec<_>>(),
-            })
-        ),
-        OutputFormat::Csv => csv::csv(&facts_table(&chips), 0, CsvCells::Exact),
-        OutputFormat::Ndjson => {
-            let facts = NamedTable {
-                report: "chips",
-                table: facts_table(&chips),
-            };
-            ndjson::lines(&[&facts], &[], 0)
-        }
-        OutputFormat::Md => {
-            markdown::markdown(&overview(&chips), 0) + &markdown::markdown(&facts_table(&chips), 0)
-        }
-        OutputFormat::Text => text(&chips, args.chip.is_some()),
+    let facts = NamedTable {
+        report: "chips",
+        table: facts_table(&chips),
     };
-    if args.format == OutputFormat::Text {
-        output::print_text(&text)?;
-    } else {
-        output::print(&text)?;
+    let json = || {
+        let chip =
+            |chip: &&Chip| json!({"id": chip.id, "aliases": chip.aliases, "facts": chip.facts});
+        json!({
+            "schema": "systole.chips/1",
+            "sources": sources(),
+            "chips": chips.iter().map(chip).collect::<Vec<_>>(),
+        })
+    };
+    let text = |_: &Table| text(&chips, args.chip.is_some());
+    let mut text = output::list(args.format, CsvCells::Exact, facts, text, json);
+    if args.format == OutputFormat::Md {
+        text.insert_str(0, &markdown::markdown(&overview(&chips), 0));
     }
+    output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
 }
 
@@ -121,12 +111,7 @@ fn facts_table(chips: &[&Chip]) -> Table {
 
 fn text(chips: &[&Chip], in_full: bool) -> String {
     if !in_full {
-        let layout = TextLayout {
-            width: terminal::width(),
-            top: 0,
-            entries: 0,
-            style: AnsiStyle::PLAIN,
-        };
+        let layout = terminal::whole_tables(AnsiStyle::PLAIN);
         let table = table::table(&overview(chips), &layout);
         return table + "\n`systole chips CHIP` lists all facts of one chip with their sources.\n";
     }

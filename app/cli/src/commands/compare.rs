@@ -7,14 +7,14 @@ use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 use clap::Args;
 
 use crate::common::args::{JudgeArgs, OutputArgs};
+use crate::common::formats::DocumentFormat;
 use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::summaries::RequestedInput;
-use crate::common::values::FileFormat;
 use crate::common::{gating, output, summaries};
 use render::comparison::{self, ComparedRuns};
-use render::{NamedTable, TextLayout, html, junit, sarif};
+use render::{NamedTable, TextLayout};
 use request::{Assumptions, CompareRequest, RequestError, StepsArg, history_file};
 use session::files::OutputGuard;
 
@@ -145,24 +145,12 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
 }
 
 impl output::Writable for ComparedRuns<'_> {
-    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError> {
-        Ok(match format {
-            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => {
-                comparison::text(self, layout)
-            }
-            FileFormat::Md => comparison::markdown(self, layout),
-            FileFormat::Junit => {
-                let none = GatesReport::default();
-                junit::junit(
-                    self.gates.unwrap_or(&none),
-                    self.cand,
-                    Some(self.comparison),
-                )
-            }
-            FileFormat::Sarif => sarif::of_comparison(self)?,
-            FileFormat::Html => html::comparison::page(self),
-            FileFormat::Json => comparison::json(self, layout.entries)?,
-        })
+    fn rendered(
+        &self,
+        format: &DocumentFormat,
+        layout: &TextLayout,
+    ) -> Result<String, RequestError> {
+        (format.comparison)(self, layout)
     }
 
     fn tables(&self) -> Vec<NamedTable> {

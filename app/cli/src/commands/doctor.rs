@@ -32,8 +32,5 @@ pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     checks::check_devices(&session, &args.input.assume.values.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
     output::write(&document, &args.output, &guard, stderr)?;
-    Ok(match document.doubt() {
-        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
-        _ => CommandOutcome::Done,
-    })
+    Ok(args.output.outcome(document.doubt()))
 }

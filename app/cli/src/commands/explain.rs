@@ -46,11 +46,7 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, RequestError> {
             None => return Err(unknown(id)),
         },
     };
-    if args.format == OutputFormat::Text {
-        output::print_text(&text)?;
-    } else {
-        output::print(&text)?;
-    }
+    output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
 }
 

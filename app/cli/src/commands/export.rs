@@ -1,10 +1,11 @@
 //! `systole export`: the tables of a trace as files for other programs.
 
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::{Scope, counted};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::common::args::{CsvArgs, ForceArgs};
@@ -13,11 +14,11 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use request::{PartRequest, RequestError, TraceRequest, checks};
 use session::Session;
-use session::convert::{chrome_json, perfetto};
+use session::export::{EXPORT_FORMATS, ExportContent, ExportFormat};
 use session::files::{OutputGuard, write_with};
 use session::tables::arrow::Constant;
 use session::tables::error::TableFileError;
-use session::tables::files::{self, TableFormat};
+use session::tables::files::{TableToWrite, TableWriter};
 use session::tables::partitions::{self, FilePart};
 use session::tables::{ARGS, Catalog, DataTable};
 
@@ -27,8 +28,8 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub input: TraceRequest,
     /// Format of the files
-    #[arg(long, value_enum, default_value_t = ExportFormat::Parquet)]
-    pub to: ExportFormat,
+    #[arg(long, default_value = "parquet", value_parser = export_format())]
+    pub to: &'static ExportFormat,
     /// Directory of the files; made if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
@@ -54,19 +55,12 @@ pub struct ExportArgs {
     pub scope: PartRequest,
 }
 
-/// Formats of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// Apache Parquet, compressed: for Spark, pandas and SQL engines
-    Parquet,
-    /// Arrow IPC (Feather): for pandas, polars, R
-    Arrow,
-    /// Comma-separated values
-    Csv,
-    /// One file trace.json: Chrome's trace events, for Perfetto and Chrome
-    ChromeJson,
-    /// One file trace.perfetto-trace: Perfetto's protobuf, in nanoseconds
-    Perfetto,
+fn export_format() -> impl TypedValueParser<Value = &'static ExportFormat> {
+    let value = |format: &ExportFormat| PossibleValue::new(format.name).help(format.about);
+    PossibleValuesParser::new(EXPORT_FORMATS.iter().map(value)).map(|name| {
+        let known = EXPORT_FORMATS.iter().find(|format| format.name == name);
+        known.expect("only names of formats are accepted")
+    })
 }
 
 /// Columns by which files can be divided.
@@ -93,53 +87,67 @@ impl PartitionColumn {
 /// Tables of reports that are written unless others are named.
 const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
-#[expect(clippy::too_many_lines, reason = "one branch for each format")]
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
-    let failed = |error, path: &Path| RequestError::Write {
+    match args.to.content {
+        ExportContent::Tables(writer) => write_tables(args, &session, &guard, writer, stderr)?,
+        ExportContent::Timeline { file, write } => {
+            if !args.tables.is_empty() || !args.partition.is_empty() {
+                let option = if args.tables.is_empty() {
+                    "--partition"
+                } else {
+                    "--tables"
+                };
+                return Err(RequestError::Usage(format!(
+                    "{option} is for parquet, arrow and csv: this format is the timeline"
+                )));
+            }
+            if args.scope.scope() != Scope::WholeTrace
+                || !args.input.assume.values.device.is_empty()
+            {
+                stderr.warn("this format is the whole timeline: --steps, --range and --device do not apply to it");
+            }
+            make_directory(&args.output)?;
+            let path = args.output.join(file);
+            guard.check(&path).map_err(RequestError::Usage)?;
+            let written = write_with(&path, |file| {
+                let mut out = BufWriter::new(file);
+                write(&session, args.args, &mut out)?;
+                out.flush()
+            });
+            written.map_err(|error| failed(error, &path))?;
+            stderr.detail(&format!("wrote {}", path.display()));
+        }
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn failed(error: io::Error, path: &Path) -> RequestError {
+    RequestError::Write {
         error,
         path: path.to_owned(),
-    };
-    let make_directory = || {
-        session::files::make_directory(&args.output).map_err(|error| failed(error, &args.output))
-    };
-    if let Some(name) = whole_file(args.to) {
-        if !args.tables.is_empty() || !args.partition.is_empty() {
-            let option = if args.tables.is_empty() {
-                "--partition"
-            } else {
-                "--tables"
-            };
-            return Err(RequestError::Usage(format!(
-                "{option} is for parquet, arrow and csv: this format is the timeline"
-            )));
-        }
-        if args.scope.scope() != Scope::WholeTrace || !args.input.assume.values.device.is_empty() {
-            stderr.warn("this format is the whole timeline: --steps, --range and --device do not apply to it");
-        }
-        make_directory()?;
-        let path = args.output.join(name);
-        guard.check(&path).map_err(RequestError::Usage)?;
-        let written = write_with(&path, |file| {
-            let mut out = BufWriter::new(file);
-            match args.to {
-                ExportFormat::Perfetto => perfetto::write(&session, &mut out)?,
-                _ => chrome_json::write(&session, args.args, &mut out)?,
-            }
-            out.flush()
-        });
-        written.map_err(|error| failed(error, &path))?;
-        stderr.detail(&format!("wrote {}", path.display()));
-        return Ok(CommandOutcome::Done);
     }
-    let tables = chosen(&Catalog::new(&session, args.scope.scope()), &args.tables)?;
-    make_directory()?;
+}
+
+fn make_directory(path: &Path) -> Result<(), RequestError> {
+    session::files::make_directory(path).map_err(|error| failed(error, path))
+}
+
+fn write_tables(
+    args: &ExportArgs,
+    session: &Session,
+    guard: &OutputGuard,
+    writer: TableWriter,
+    stderr: &Stderr,
+) -> Result<(), RequestError> {
+    let tables = chosen(&Catalog::new(session, args.scope.scope()), &args.tables)?;
+    make_directory(&args.output)?;
     let run = args
         .run_name
         .clone()
-        .unwrap_or_else(|| name_of_run(&session, &args.input.path));
+        .unwrap_or_else(|| name_of_run(session, &args.input.path));
     let mut constants = vec![Constant {
         name: "run".into(),
         value: Some(run.as_str().into()),
@@ -149,11 +157,6 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
         name: "times_from".into(),
         value: Some(badge.into()),
     }));
-    let format = match args.to {
-        ExportFormat::Parquet => TableFormat::Parquet,
-        ExportFormat::Arrow => TableFormat::Arrow,
-        _ => TableFormat::Csv,
-    };
     let mut by: Vec<&str> = args.partition.iter().map(|column| column.name()).collect();
     by.dedup();
     for table in &tables {
@@ -179,7 +182,7 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
         for part in parts {
             let directory = args.output.join(&part.directory);
             std::fs::create_dir_all(&directory).map_err(|error| failed(error, &directory))?;
-            let path = directory.join(format!("{}.{}", part.stem, format.extension()));
+            let path = directory.join(format!("{}.{}", part.stem, args.to.name));
             let names = part
                 .columns
                 .iter()
@@ -192,17 +195,16 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
             guard
                 .check_table(&path, &headings)
                 .map_err(RequestError::Usage)?;
-            let written = files::write(
-                &part.table,
-                Some(&part.columns),
+            let wanted = TableToWrite {
+                table: &part.table,
+                columns: Some(&part.columns),
                 constants,
-                format,
-                args.csv.cells(),
-                &path,
-            );
+                cells: args.csv.cells(),
+            };
+            let written = wanted.write(writer, &path);
             written.map_err(|error| match error {
                 TableFileError::Io(error) => failed(error, &path),
-                error => failed(std::io::Error::other(error), &path),
+                error => failed(io::Error::other(error), &path),
             })?;
             stderr.detail(&format!(
                 "wrote {}, {}",
@@ -211,16 +213,7 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
             ));
         }
     }
-    Ok(CommandOutcome::Done)
-}
-
-/// The name of the file of a format that is the whole timeline.
-fn whole_file(format: ExportFormat) -> Option<&'static str> {
-    match format {
-        ExportFormat::ChromeJson => Some("trace.json"),
-        ExportFormat::Perfetto => Some("trace.perfetto-trace"),
-        ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv => None,
-    }
+    Ok(())
 }
 
 fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, RequestError> {

@@ -24,11 +24,7 @@ pub struct FormatsArgs {
 
 pub fn run(args: &FormatsArgs) -> Result<CommandOutcome, RequestError> {
     let text = formats_text(args.format);
-    if args.format == OutputFormat::Text {
-        output::print_text(&text)?;
-    } else {
-        output::print(&text)?;
-    }
+    output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
 }
 

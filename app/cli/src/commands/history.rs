@@ -7,10 +7,10 @@ use crate::common::{output, terminal};
 use analysis::compare::LOOP_COMPILATIONS;
 use analysis::{Table, Unit};
 use clap::Args;
-use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use render::{AnsiStyle, CsvCells, NamedTable, table};
 use request::history_file::HistoryLine;
 use request::{RequestError, history_file};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Arguments of the command.
@@ -31,51 +31,27 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     if args.last > 0 && lines.len() > args.last {
         lines.drain(..lines.len() - args.last);
     }
-    let trend = trend(&lines);
-    let text = match args.format {
-        OutputFormat::Text => {
-            let style = if stderr.colors_stdout() {
-                AnsiStyle::COLOR
-            } else {
-                AnsiStyle::PLAIN
-            };
-            table::table(
-                &trend,
-                &TextLayout {
-                    width: terminal::width(),
-                    top: 0,
-                    entries: 0,
-                    style,
-                },
-            )
-        }
-        OutputFormat::Json => {
-            let runs: Vec<Value> = lines
-                .iter()
-                .map(|line| {
-                    json!({"run": line.run(), "commit": line.commit, "verdict": line.verdict(), "steps": line.steps,
-                       "metrics": line.metrics, "gates": line.gates})
-                })
-                .collect();
-            let whole = json!({"schema": "systole.trend/1", "runs": runs});
-            serde_json::to_string_pretty(&whole)? + "\n"
-        }
-        OutputFormat::Ndjson => ndjson::lines(
-            &[&NamedTable {
-                report: "history",
-                table: trend,
-            }],
-            &[],
-            0,
-        ),
-        OutputFormat::Csv => csv::csv(&trend, 0, CsvCells::Exact),
-        OutputFormat::Md => markdown::markdown(&trend, 0),
+    let trend = NamedTable {
+        report: "history",
+        table: trend(&lines),
     };
-    if args.format == OutputFormat::Text {
-        output::print_text(&text)?;
-    } else {
-        output::print(&text)?;
-    }
+    let text = |trend: &Table| {
+        let style = if stderr.colors_stdout() {
+            AnsiStyle::COLOR
+        } else {
+            AnsiStyle::PLAIN
+        };
+        table::table(trend, &terminal::whole_tables(style))
+    };
+    let runs = || {
+        let run = |line: &HistoryLine| {
+            json!({"run": line.run(), "commit": line.commit, "verdict": line.verdict(), "steps": line.steps,
+                   "metrics": line.metrics, "gates": line.gates})
+        };
+        json!({"schema": "systole.trend/1", "runs": lines.iter().map(run).collect::<Vec<_>>()})
+    };
+    let text = output::list(args.format, CsvCells::Exact, trend, text, runs);
+    output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
 }
 

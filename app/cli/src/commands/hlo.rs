@@ -99,9 +99,7 @@ fn written(
         },
     );
     output::write(&document, &args.output, &guard(args), stderr)?;
-    Ok(failed
-        .filter(|_| args.output.strict)
-        .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
+    Ok(args.output.outcome(failed))
 }
 
 fn graph(

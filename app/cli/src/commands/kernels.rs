@@ -33,8 +33,5 @@ pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     checks::check_scope(&session, &args.input, &args.scope)?;
     let document = Document::new(&session, args.scope.scope(), &KERNELS, DocumentView::Tables);
     output::write(&document, &args.output, &guard, stderr)?;
-    Ok(match document.doubt() {
-        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
-        _ => CommandOutcome::Done,
-    })
+    Ok(args.output.outcome(document.doubt()))
 }

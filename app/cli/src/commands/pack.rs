@@ -11,14 +11,13 @@ use clap::Args;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use serde_json::json;
 
-use crate::common::args::{CsvArgs, ForceArgs, GateArgs, JudgeArgs, OutputArgs};
+use crate::common::args::{ForceArgs, GateArgs, JudgeArgs};
 use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
-use crate::common::output::Writable as _;
 use crate::common::stderr::Stderr;
-use crate::common::values::{FileFormat, OutputFile, OutputFormat};
+use crate::common::values::OutputFormat;
 use crate::common::{gating, output};
-use render::{AnsiStyle, InputFile, TextLayout};
+use render::{InputFile, html};
 use request::{RequestError, TraceRequest, answers};
 use session::Session;
 use session::files::{OutputGuard, write_with};
@@ -159,7 +158,7 @@ fn reports(
     loading: &Loading<'_>,
     stderr: &Stderr,
 ) -> Result<(String, String), RequestError> {
-    let mut document = answers::document(session, Scope::WholeTrace, &[] as &[&str])?;
+    let document = answers::document(session, Scope::WholeTrace, &[] as &[&str])?;
     let judge = JudgeArgs {
         budget: None,
         history: None,
@@ -170,40 +169,16 @@ fn reports(
         baseline: Vec::new(),
         judge,
     };
-    let page = OutputFile {
-        format: FileFormat::Html,
-        path: args.output.clone(),
-    };
-    let output = OutputArgs {
-        format: OutputFormat::Text,
-        output: vec![page],
-        table: None,
-        top: None,
-        csv: CsvArgs::default(),
-        strict: false,
-    };
     let config = args.input.assume.reading.config.as_deref();
-    document.gated = gating::judge(
-        session,
-        document.scope,
-        &gates,
-        (config, loading),
-        &output,
-        stderr,
-    )?;
-    let mut run = document.gated.as_ref().map(|gated| gated.run.clone());
-    for input in run.iter_mut().flat_map(|run| &mut run.inputs) {
+    let settings = (config, loading);
+    let mut gated = gating::judge(session, document.scope, &gates, settings, true, stderr)?
+        .expect("a run is judged where that is needed");
+    let page = html::page(&document, &gated);
+    for input in &mut gated.run.inputs {
         // Where it lay on this machine concerns nobody else.
         input.path = None;
     }
-    let summary = to_json(run.as_slice())?;
-    let layout = TextLayout {
-        width: 100,
-        top: 10,
-        entries: 10_000,
-        style: AnsiStyle::PLAIN,
-    };
-    Ok((summary, document.rendered(FileFormat::Html, &layout)?))
+    Ok((to_json(std::slice::from_ref(&gated.run))?, page))
 }
 
 /// What the archive holds, for programs.

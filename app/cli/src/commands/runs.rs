@@ -17,7 +17,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{loading, output};
-use render::{NamedTable, csv, markdown, ndjson};
+use render::NamedTable;
 use request::{Assumptions, RequestError};
 use session::{Session, devices_in_words, losses_in_words};
 
@@ -77,21 +77,16 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
         let opened = loading.map(|loading| opened(args, &run.name, loading));
         rows.push(ListedRunRow { run, opened });
     }
-    match args.format {
-        OutputFormat::Text => output::print_names(&text(&rows))?,
-        OutputFormat::Json => output::print(&format!("{:#}\n", as_json(&args.path, &rows)))?,
-        OutputFormat::Ndjson => {
-            output::print(&ndjson::lines(
-                &[&NamedTable {
-                    report: "runs",
-                    table: table(&rows),
-                }],
-                &[],
-                0,
-            ))?;
-        }
-        OutputFormat::Csv => output::print(&csv::csv(&table(&rows), 0, args.csv.cells()))?,
-        OutputFormat::Md => output::print(&markdown::markdown(&table(&rows), 0))?,
+    let list = NamedTable {
+        report: "runs",
+        table: table(&rows),
+    };
+    let json = || as_json(&args.path, &rows);
+    let list = output::list(args.format, args.csv.cells(), list, |_| text(&rows), json);
+    if args.format == OutputFormat::Text {
+        output::print_names(&list)?;
+    } else {
+        output::print(&list)?;
     }
     Ok(CommandOutcome::Done)
 }

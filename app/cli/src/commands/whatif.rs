@@ -43,7 +43,5 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
         },
     );
     output::write(&document, &args.output, &guard, stderr)?;
-    Ok(failed
-        .filter(|_| args.output.strict)
-        .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
+    Ok(args.output.outcome(failed))
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::common::outcome::CommandOutcome;
 use crate::common::values::{OutputFile, OutputFormat};
 use render::CsvCells;
 
@@ -80,6 +81,15 @@ pub struct OutputArgs {
     /// Exit with 11 if the trace is too incomplete for a conclusion
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
+}
+
+impl OutputArgs {
+    /// The outcome where a conclusion may be in doubt.
+    pub fn outcome(&self, doubt: Option<String>) -> CommandOutcome {
+        doubt
+            .filter(|_| self.strict)
+            .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive)
+    }
 }
 
 /// Arguments that can make a run fail.

@@ -8,38 +8,31 @@ use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{GateConfig, GatesReport};
 
-use crate::common::args::{GateArgs, JudgeArgs, OutputArgs};
+use crate::common::args::{GateArgs, JudgeArgs};
 use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::summaries;
-use crate::common::values::{FileFormat, OutputFormat};
+use crate::common::values::OutputFormat;
 use render::markdown::MOST_BYTES;
 use render::{Document, GatedDocument, verdict_md};
 use request::{RequestError, history_file};
 use session::Session;
 
-/// Evaluates the gates; `None` if none were requested.
+/// Evaluates the gates, if they are requested or `is_needed`.
 pub fn judge(
     session: &Session,
     scope: Scope,
     args: &GateArgs,
     (config, loading): (Option<&Path>, &Loading<'_>),
-    output: &OutputArgs,
+    is_needed: bool,
     stderr: &Stderr,
 ) -> Result<Option<GatedDocument>, RequestError> {
     let is_used = args.judge.budget.is_some() || (args.are_set() && config.is_some());
     if let Some(said) = loading.settings.ignored_gates().filter(|_| !is_used) {
         stderr.warn(&said);
     }
-    let about_runs = |format: FileFormat| {
-        matches!(
-            format,
-            FileFormat::Junit | FileFormat::Sarif | FileFormat::Html
-        )
-    };
-    let is_wanted = output.output.iter().any(|file| about_runs(file.format));
-    if !args.are_set() && args.judge.history.is_none() && !is_wanted {
+    if !args.are_set() && args.judge.history.is_none() && !is_needed {
         return Ok(None);
     }
     let file = args.judge.budget.as_deref().or(config);

@@ -1,6 +1,7 @@
 //! Shared by commands: argument groups and values, loading, output, messages, failures, gates.
 
 pub mod args;
+pub mod formats;
 pub mod gating;
 pub mod help;
 pub mod loading;

@@ -4,17 +4,20 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use std::path::Path;
 
+use analysis::Table;
 use importers::is_remote;
+use serde_json::Value;
 
 use crate::common::args::OutputArgs;
 
+use crate::common::formats::{DocumentFormat, FormatContent, ReportFormat, printed};
 use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
-use crate::common::values::{FileFormat, STANDARD};
-use render::{AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
+use crate::common::values::{OutputFormat, STANDARD};
+use render::{AnsiStyle, CsvCells, Document, NamedTable, TextLayout, csv, markdown, ndjson};
 use request::RequestError;
 use request::places::check_place;
-use session::files::{MARKDOWN_MARK, OutputGuard, TEXT_MARK, is_same, make_directory, write_file};
+use session::files::{OutputGuard, is_same, make_directory, write_file};
 
 /// Rejects impossible outputs before the work starts, and those that would destroy something.
 pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), RequestError> {
@@ -23,12 +26,12 @@ pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), RequestErro
             "-o: only one format can go to standard output".to_owned(),
         ));
     }
-    let names_table = |format| matches!(format, FileFormat::Csv | FileFormat::Ndjson);
+    let names_table = |format: &ReportFormat| !matches!(format.content, FormatContent::Document(_));
     let formats = output
         .output
         .iter()
         .map(|file| file.format)
-        .chain([output.format.into()]);
+        .chain([printed(output.format)]);
     if output.table.is_some() && !formats.clone().any(names_table) {
         return Err(RequestError::Usage(
             "--table is for --format csv or ndjson, and for -o csv=PATH".to_owned(),
@@ -49,15 +52,14 @@ pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), RequestErro
                 "-o: {one} and {other} are one file: name another one"
             )));
         }
-        match file.format {
-            FileFormat::Csv if file.path.is_dir() => {}
-            FileFormat::Csv if is_directory(&file.path) => check_place(&without_slash(&file.path))?,
+        if !file.format.is_table() {
+            check_file(&file.path, guard)?;
+        } else if !is_directory(&file.path) {
+            check_place(&file.path)?;
             // Whose a table is, its headings tell when it is written.
-            FileFormat::Csv => {
-                check_place(&file.path)?;
-                guard.check_input(&file.path).map_err(RequestError::Usage)?;
-            }
-            _ => check_file(&file.path, guard)?,
+            guard.check_input(&file.path).map_err(RequestError::Usage)?;
+        } else if !file.path.is_dir() {
+            check_place(&without_slash(&file.path))?;
         }
     }
     Ok(())
@@ -91,8 +93,12 @@ fn without_slash(path: &Path) -> std::path::PathBuf {
 
 /// Content that can be written in every format.
 pub trait Writable {
-    /// Renders it in a format other than CSV and NDJSON.
-    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError>;
+    /// The whole content.
+    fn rendered(
+        &self,
+        format: &DocumentFormat,
+        layout: &TextLayout,
+    ) -> Result<String, RequestError>;
     /// All tables, each with the id of its report.
     fn tables(&self) -> Vec<NamedTable>;
     /// Reports without an answer, with the reasons.
@@ -109,9 +115,9 @@ pub fn write(
     for file in output.output.iter().filter(|file| !file.is_stdout()) {
         let layout = layout_of(output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
         let path = &file.path;
-        if file.format == FileFormat::Csv && is_directory(path) {
+        if file.format.is_table() && is_directory(path) {
             write_tables(document, output, path, guard)?;
-        } else if file.format == FileFormat::Csv {
+        } else if file.format.is_table() {
             write_table(
                 csv::one(&document.tables(), output.table.as_deref())
                     .map_err(RequestError::Usage)?,
@@ -121,7 +127,7 @@ pub fn write(
             )?;
         } else {
             let text = text_of(document, file.format, output, &layout)?;
-            let text = match mark_of(file.format) {
+            let text = match file.format.mark {
                 Some(mark) => format!("{text}\n{mark}\n"),
                 None => text,
             };
@@ -139,21 +145,12 @@ pub fn write(
         .output
         .iter()
         .find(|file| file.is_stdout())
-        .map_or(output.format.into(), |file| file.format);
+        .map_or(printed(output.format), |file| file.format);
     let text = text_of(document, format, output, &layout)?;
-    if format == FileFormat::Text {
+    if format.name == printed(OutputFormat::Text).name {
         print_text(&text)
     } else {
         print(&text)
-    }
-}
-
-/// What tells a file of this format from one that a person wrote; other formats have a mark of their own.
-fn mark_of(format: FileFormat) -> Option<&'static str> {
-    match format {
-        FileFormat::Text => Some(TEXT_MARK),
-        FileFormat::Md => Some(MARKDOWN_MARK),
-        _ => None,
     }
 }
 
@@ -170,6 +167,32 @@ pub fn for_terminals(text: &str) -> String {
 /// Prints text composed by a command, which may contain colours.
 pub fn print_text(text: &str) -> Result<(), RequestError> {
     send(&for_terminals(text))
+}
+
+/// Prints what a command composed in one of the formats.
+pub fn print_as(format: OutputFormat, text: &str) -> Result<(), RequestError> {
+    if format == OutputFormat::Text {
+        print_text(text)
+    } else {
+        print(text)
+    }
+}
+
+/// A list in one of the formats: what is not text or JSON is its table.
+pub fn list(
+    format: OutputFormat,
+    cells: CsvCells,
+    NamedTable { report, table }: NamedTable,
+    text: impl FnOnce(&Table) -> String,
+    json: impl FnOnce() -> Value,
+) -> String {
+    match format {
+        OutputFormat::Text => text(&table),
+        OutputFormat::Json => format!("{:#}\n", json()),
+        OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report, table }], &[], 0),
+        OutputFormat::Csv => csv::csv(&table, 0, cells),
+        OutputFormat::Md => markdown::markdown(&table, 0),
+    }
 }
 
 /// Prints lines without colours that contain names from files as they are.
@@ -191,14 +214,14 @@ fn layout_of(output: &OutputArgs, width: usize, style: AnsiStyle) -> TextLayout 
 
 fn text_of(
     document: &impl Writable,
-    format: FileFormat,
+    format: &ReportFormat,
     output: &OutputArgs,
     layout: &TextLayout,
 ) -> Result<String, RequestError> {
     let rows = output.top.unwrap_or(0);
     let wanted = output.table.as_deref();
-    match format {
-        FileFormat::Csv => {
+    match &format.content {
+        FormatContent::Table => {
             let tables = document.tables();
             Ok(csv::csv(
                 &csv::one(&tables, wanted)
@@ -208,12 +231,12 @@ fn text_of(
                 output.csv.cells(),
             ))
         }
-        FileFormat::Ndjson => {
+        FormatContent::Rows => {
             let tables = document.tables();
             let chosen = csv::chosen(&tables, wanted).map_err(RequestError::Usage)?;
             Ok(ndjson::lines(&chosen, &document.not_applicable(), rows))
         }
-        format => document.rendered(format, layout),
+        FormatContent::Document(format) => document.rendered(format, layout),
     }
 }
 
@@ -272,25 +295,12 @@ pub fn write_to(path: &Path, text: &str) -> Result<(), RequestError> {
 }
 
 impl Writable for Document {
-    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError> {
-        let gated = |name| self.gated.as_ref().ok_or_else(|| only_judged(name));
-        Ok(match format {
-            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => {
-                render::text::document(self, layout)
-            }
-            FileFormat::Json => render::json::document(self, layout.entries)?,
-            FileFormat::Md => render::md::document(self, layout),
-            FileFormat::Junit => {
-                let gated = gated("junit")?;
-                let runs = std::slice::from_ref(&gated.run);
-                render::junit::junit(&gated.report, runs, gated.comparison.as_ref())
-            }
-            FileFormat::Sarif => {
-                gated("sarif")?;
-                render::sarif::of(self)?
-            }
-            FileFormat::Html => render::html::page(self, gated("html")?),
-        })
+    fn rendered(
+        &self,
+        format: &DocumentFormat,
+        layout: &TextLayout,
+    ) -> Result<String, RequestError> {
+        (format.report)(self, layout)
     }
 
     fn tables(&self) -> Vec<NamedTable> {
@@ -303,13 +313,6 @@ impl Writable for Document {
             .filter_map(|section| Some((section.id, section.result.as_ref().err()?.to_string())))
             .collect()
     }
-}
-
-/// The error for a format that only some commands support.
-fn only_judged(format: &str) -> RequestError {
-    RequestError::Usage(format!(
-        "{format} is written by systole analyze and systole compare"
-    ))
 }
 
 /// Most bytes of data that is printed piece by piece.

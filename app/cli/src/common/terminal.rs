@@ -2,6 +2,7 @@
 
 use std::env;
 
+use render::{AnsiStyle, TextLayout};
 use unicode_width::UnicodeWidthChar as _;
 
 /// Width if it is unknown.
@@ -21,6 +22,16 @@ pub fn width() -> usize {
     told.or_else(seen)
         .unwrap_or(DEFAULT_WIDTH)
         .clamp(MIN_WIDTH, MAX_WIDTH)
+}
+
+/// The layout of tables with all their rows.
+pub fn whole_tables(style: AnsiStyle) -> TextLayout {
+    TextLayout {
+        width: width(),
+        top: 0,
+        entries: 0,
+        style,
+    }
 }
 
 /// Whether the locale supports non-ASCII characters. If no variable names a locale, as in most containers, it does.

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
+use crate::common::formats::{REPORT_FORMATS, ReportFormat, format_named};
+
 /// Stands for standard input or output in place of a path.
 pub use session::stdin::STANDARD;
 
@@ -23,43 +25,10 @@ pub enum OutputFormat {
     Md,
 }
 
-/// Output format of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FileFormat {
-    /// For reading on a terminal.
-    Text,
-    /// Everything, for programs.
-    Json,
-    /// A line of JSON for each row of each table.
-    Ndjson,
-    /// One table, for spreadsheets.
-    Csv,
-    /// For pull requests.
-    Md,
-    /// Gates as test cases, for CI.
-    Junit,
-    /// Hints and failed gates at their source, for code hosts.
-    Sarif,
-    /// One page with pictures, without network.
-    Html,
-}
-
-impl From<OutputFormat> for FileFormat {
-    fn from(format: OutputFormat) -> Self {
-        match format {
-            OutputFormat::Text => Self::Text,
-            OutputFormat::Json => Self::Json,
-            OutputFormat::Ndjson => Self::Ndjson,
-            OutputFormat::Csv => Self::Csv,
-            OutputFormat::Md => Self::Md,
-        }
-    }
-}
-
 /// `json=report.json`, `json=-`, `csv=tables/`
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct OutputFile {
-    pub format: FileFormat,
+    pub format: &'static ReportFormat,
     pub path: PathBuf,
 }
 
@@ -74,23 +43,16 @@ impl FromStr for OutputFile {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let known: Vec<_> = FileFormat::value_variants()
-                .iter()
-                .filter_map(ValueEnum::to_possible_value)
-                .collect();
-            let known: Vec<_> = known
-                .iter()
-                .map(clap::builder::PossibleValue::get_name)
-                .collect();
+            let known: Vec<_> = REPORT_FORMATS.iter().map(|format| format.name).collect();
             format!(
                 "write FORMAT=PATH with one of the formats {}, not {text:?}",
                 known.join(", ")
             )
         };
         let (format, name) = text.split_once('=').ok_or_else(wrong)?;
-        let format = FileFormat::from_str(format, false).map_err(|_unknown| wrong())?;
+        let format = format_named(format).ok_or_else(wrong)?;
         let path = PathBuf::from(name);
-        if name.is_empty() || path.file_name().is_none() && format != FileFormat::Csv {
+        if name.is_empty() || path.file_name().is_none() && !format.is_table() {
             return Err(wrong());
         }
         Ok(Self { format, path })
@@ -103,20 +65,13 @@ mod tests {
 
     #[test]
     fn parses_output_format_and_file() {
-        assert_eq!(
-            "json=a=b".parse(),
-            Ok(OutputFile {
-                format: FileFormat::Json,
-                path: "a=b".into()
-            })
-        );
-        assert_eq!(
-            "csv=tables/".parse(),
-            Ok(OutputFile {
-                format: FileFormat::Csv,
-                path: "tables/".into()
-            })
-        );
+        for (text, format, path) in [
+            ("json=a=b", "json", "a=b"),
+            ("csv=tables/", "csv", "tables/"),
+        ] {
+            let file: OutputFile = text.parse().unwrap();
+            assert_eq!((file.format.name, file.path), (format, path.into()));
+        }
         assert!("json=-".parse::<OutputFile>().unwrap().is_stdout());
         for wrong in ["json", "xml=a", "json=", "=a", "json=dir/.."] {
             assert!(wrong.parse::<OutputFile>().is_err(), "{wrong}");

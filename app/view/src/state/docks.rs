@@ -1,9 +1,25 @@
 //! Open tabs of reports: on the right, and below the timeline.
 
 use super::{Panel, ViewState};
-use crate::state::tabs::{COMPARE, FOUND, MORE, TABS};
+
+/// Id of the tab with the comparison of two traces.
+pub const COMPARE_TAB: &str = "compare";
+
+/// Id of the tab with search results.
+pub const FOUND_TAB: &str = "found";
 
 impl ViewState {
+    /// The state for a window with these tabs, in their order; others that a saved view names are left out.
+    #[must_use]
+    pub fn with_tabs(mut self, tabs: &'static [&'static str]) -> Self {
+        self.tabs = tabs;
+        self.below.retain(|tab| tabs.contains(&&**tab));
+        if !tabs.contains(&&*self.tab) {
+            self.open_first();
+        }
+        self
+    }
+
     /// Whether a tab is open on either side.
     pub fn shows_tab(&self, tab: &str) -> bool {
         self.shows(Panel::Reports) && (self.tab == tab || self.tab_below() == Some(tab))
@@ -25,12 +41,12 @@ impl ViewState {
 
     /// Opens a tab on its side.
     pub(super) fn open_tab(&mut self, tab: &str) {
-        if tab == FOUND && !self.is_searching() {
+        if tab == FOUND_TAB && !self.is_searching() {
             // There is nothing to list yet.
             self.panels.insert(Panel::Search);
             return;
         }
-        if tab == FOUND && self.tab != FOUND {
+        if tab == FOUND_TAB && self.tab != FOUND_TAB {
             self.before_found.clone_from(&self.tab);
         }
         if self.is_below(tab) {
@@ -44,12 +60,10 @@ impl ViewState {
     /// Moves a tab to the other side, and opens it there.
     pub(super) fn move_tab(&mut self, tab: &str, below: bool) {
         self.below.retain(|other| other != tab);
-        if below && is_known(tab) {
+        if below && self.tabs.contains(&tab) {
             self.below.push(tab.to_owned());
             if self.tab == tab {
-                // A tab must be open at the right: the first one that remains there.
-                let left = TABS.iter().map(|tab| tab.id).find(|id| !self.is_below(id));
-                left.unwrap_or(MORE).clone_into(&mut self.tab);
+                self.open_first();
             }
         }
         self.open_tab(tab);
@@ -60,32 +74,28 @@ impl ViewState {
         if self.is_searching() {
             return;
         }
-        self.below.retain(|tab| tab != FOUND);
-        if self.tab == FOUND {
+        self.below.retain(|tab| tab != FOUND_TAB);
+        if self.tab == FOUND_TAB {
             let before = std::mem::take(&mut self.before_found);
-            let is_there = is_known(&before) && before != FOUND && !self.is_below(&before);
-            self.tab = if is_there {
-                before
+            if self.tabs.contains(&&*before) && before != FOUND_TAB && !self.is_below(&before) {
+                self.tab = before;
             } else {
-                TABS[0].id.to_owned()
-            };
+                self.open_first();
+            }
         }
     }
 
-    /// Removes tabs that this version does not have.
-    pub(super) fn forget_unknown_tabs(&mut self) {
-        self.below.retain(|tab| is_known(tab));
+    /// Opens the first of the tabs at the right.
+    fn open_first(&mut self) {
+        let first = self.tabs.iter().find(|id| !self.is_below(id));
+        self.tab = first.copied().unwrap_or_default().to_owned();
     }
 
     /// Closes the comparison tab, because there is no comparison any more.
     pub fn leave_comparison(&mut self) {
-        self.below.retain(|other| other != COMPARE);
-        if self.tab == COMPARE {
-            TABS[0].id.clone_into(&mut self.tab);
+        self.below.retain(|other| other != COMPARE_TAB);
+        if self.tab == COMPARE_TAB {
+            self.open_first();
         }
     }
-}
-
-fn is_known(tab: &str) -> bool {
-    [COMPARE, FOUND, MORE].contains(&tab) || TABS.iter().any(|known| known.id == tab)
 }

@@ -10,7 +10,6 @@ mod navigate;
 mod place;
 mod restore;
 mod scope;
-pub mod tabs;
 mod tracks;
 mod visible_place;
 
@@ -21,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TraceModel, TrackId};
 
 pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand};
+pub use docks::{COMPARE_TAB, FOUND_TAB};
 pub use item::TreeItem;
 pub use place::{Neighbour, ViewPlace};
 pub use restore::TraceShape;
@@ -80,6 +80,9 @@ pub struct ViewState {
     pub scope: ReportScope,
     /// Open panels.
     pub panels: BTreeSet<Panel>,
+    /// The ids of the tabs that can be opened, in their order.
+    #[serde(skip)]
+    tabs: &'static [&'static str],
     /// The open tab.
     pub tab: String,
     /// Tabs below the timeline.
@@ -157,7 +160,8 @@ impl ViewState {
             track_filter: String::new(),
             scope: ReportScope::default(),
             panels: BTreeSet::from([Panel::Reports]),
-            tab: "overview".to_owned(),
+            tabs: &[],
+            tab: String::new(),
             below: Vec::new(),
             open_below: String::new(),
             wide_reports: false,
@@ -381,7 +385,7 @@ impl ViewState {
             }
             C::RemoveNote(index) if *index < self.notes.len() => drop(self.notes.remove(*index)),
             C::MarkSelection(keep) => self.mark_selection(*keep, model),
-            C::Restore(saved) => *self = saved.fitted_to(model),
+            C::Restore(saved) => *self = saved.fitted_to(model).with_tabs(self.tabs),
             _ => {}
         }
     }

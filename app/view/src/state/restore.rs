@@ -55,7 +55,6 @@ impl ViewState {
         } else {
             250.0
         };
-        state.forget_unknown_tabs();
         state
     }
 

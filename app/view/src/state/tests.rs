@@ -133,7 +133,7 @@ fn view_state_round_trips() {
 #[test]
 fn tabs_can_be_docked_below_and_returned() {
     let model = model();
-    let mut state = ViewState::new(&model);
+    let mut state = ViewState::new(&model).with_tabs(&["overview", "hints", "ops"]);
     let place = |tab: &str, below| ViewCommand::MoveTab {
         tab: tab.to_owned(),
         below,
@@ -160,6 +160,18 @@ fn tabs_can_be_docked_below_and_returned() {
     assert_eq!(state.below, ["ops"]);
     state.apply(&ViewCommand::ShowPanel(Panel::Reports, false), &model);
     assert!(!state.shows_tab("ops"));
+    let window = ViewState::new(&model).with_tabs(&["hints", "overview"]);
+    let restored = |tab: &str| {
+        let (mut saved, mut window) = (state.clone(), window.clone());
+        saved.tab = tab.to_owned();
+        window.apply(&ViewCommand::Restore(Box::new(saved)), &model);
+        (window.tab, window.below)
+    };
+    assert_eq!(restored("overview"), ("overview".to_owned(), Vec::new()));
+    assert_eq!(
+        restored("of another version"),
+        ("hints".to_owned(), Vec::new())
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::{TraceComparison, second_later};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
+use crate::panels::widgets::{ResponseExt as _, at_right, remark};
 use crate::theme;
 use crate::times;
 use crate::workspace::Workspace;
@@ -30,7 +31,7 @@ pub fn bar_ui(
         ui.horizontal(|ui| {
             locks_ui(ui, comparison, first, out);
             ui.separator();
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            at_right(ui, |ui| {
                 ends_ui(ui, comparison, out);
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     statement_ui(ui, comparison, out);
@@ -47,7 +48,7 @@ fn locks_ui(
     out: &mut Vec<AppCommand>,
 ) {
     ui.spacing_mut().item_spacing.x = 3.0;
-    ui.label(RichText::new("Locked by").small().weak());
+    ui.label(remark("Locked by"));
     let has_steps = !comparison.alignment().is_empty();
     for (lock, title, about) in ViewLock::ALL {
         let is_on = comparison.link.lock == lock;
@@ -58,7 +59,7 @@ fn locks_ui(
         });
         let button = button.on_disabled_hover_text("The traces have no matching steps");
         if button
-            .on_hover_text(hint(ui.ctx(), &format!("{about}. Lock, unlock"), "lock"))
+            .hint(&format!("{about}. Lock, unlock"), "lock")
             .clicked()
         {
             out.push(ComparisonCommand::Lock(lock).into());
@@ -70,10 +71,10 @@ fn locks_ui(
         let speed = first.state.place.time.span_ps() / 1000.0;
         let field = DragValue::new(&mut ps)
             .speed(speed)
-            .custom_formatter(|ps, _| times::time(Picos::from_ps(ps as i64)))
+            .custom_formatter(|ps, _| times::time_ps(ps as i64))
             .custom_parser(|text| time_format::read(text).map(|time| time.ps() as f64));
         let response = ui.add(field);
-        response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, true, "Offset of B"));
+        response.labeled(Role::SpinButton, "Offset of B");
         if response
             .on_hover_text("How much later B is shown, counted from both beginnings: 1.5ms")
             .changed()
@@ -91,19 +92,13 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
                 side.other().name(),
                 side.name()
             );
-            if ui.button(label).clicked() {
-                out.push(ComparisonCommand::Keep(side).into());
-                ui.close();
-            }
+            ui.button(label)
+                .chooses(ui, out, ComparisonCommand::Keep(side));
         }
     });
-    if ui
-        .button("Swap A and B")
-        .on_hover_text(hint(ui.ctx(), "Swap which run is the base", "swap"))
-        .clicked()
-    {
-        out.push(ComparisonCommand::Swap.into());
-    }
+    ui.button("Swap A and B")
+        .hint("Swap which run is the base", "swap")
+        .sends(out, ComparisonCommand::Swap);
     let is_on = comparison.tracks_are_interleaved();
     let button = ui.add(Button::selectable(is_on, "Interleave"));
     button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_on, "Interleave tracks"));
@@ -112,9 +107,9 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
         "Show each track of B directly below the matching track of A",
         "interleave",
     );
-    if button.on_hover_text(about).clicked() {
-        out.push(ComparisonCommand::Interleave.into());
-    }
+    button
+        .on_hover_text(about)
+        .sends(out, ComparisonCommand::Interleave);
 }
 
 fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
@@ -135,9 +130,8 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
         }
         JobAnswer::Failed { error, .. } if error == CANCELLED => {
             ui.weak("The comparison was stopped.");
-            if ui.button("Resume comparing").clicked() {
-                out.push(ComparisonCommand::Resume.into());
-            }
+            ui.button("Resume comparing")
+                .sends(out, ComparisonCommand::Resume);
         }
         JobAnswer::Failed { error, .. } => {
             let text =
@@ -162,11 +156,7 @@ fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComma
     let bar = ProgressBar::new(progress.fraction().unwrap_or(0.0))
         .text(format!("Comparing: {done} of {total} reports"));
     ui.add(bar.desired_width(260.0));
-    if ui
-        .button("Stop")
+    ui.button("Stop")
         .on_hover_text("Show both traces without comparing them")
-        .clicked()
-    {
-        out.push(ComparisonCommand::Stop.into());
-    }
+        .sends(out, ComparisonCommand::Stop);
 }

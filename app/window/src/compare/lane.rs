@@ -5,12 +5,12 @@ use egui::{
     Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo,
     pos2, vec2,
 };
-use trace_model::Picos;
 
 use super::areas::{ComparisonAreas, LANES};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, Theme, readable_on, small_font};
 use crate::timeline::canvas_x;
 use crate::timeline::elide::{elided, elided_middle};
@@ -84,10 +84,7 @@ pub fn head_ui(
         };
         let text = match steps.steps {
             0 => "no steady steps".to_owned(),
-            n => format!(
-                "{n} × {}",
-                times::time(Picos::from_ps(steps.middle_ps as i64))
-            ),
+            n => format!("{n} × {}", times::time_ps(steps.middle_ps as i64)),
         };
         let at = at + vec2(used.x + 10.0, 0.0);
         elided(
@@ -117,13 +114,10 @@ pub fn head_ui(
         |_| "\nBeside it: the number of steady steps and their mean of the middle half",
     );
     let hint = format!("{}{steps}\n{about}", own.trace.path.display());
-    if response
+    response
         .on_hover_text(hint)
         .on_hover_cursor(CursorIcon::PointingHand)
-        .clicked()
-    {
-        out.push(ComparisonCommand::Focus(side).into());
-    }
+        .sends(out, ComparisonCommand::Focus(side));
 }
 
 /// A name without the beginning that another name shares, as far as a word of it goes: `…overlap.xplane.pb`.
@@ -162,7 +156,7 @@ pub fn lane_ui(
     ui.painter_at(felt).rect_filled(felt, 0.0, theme.labels);
     let painter = ui.painter_at(canvas);
     let response = ui.interact(felt, ui.scope_id().with("deltas"), Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Changes of steps"));
+    response.labeled(Role::Canvas, "Changes of steps");
     if response.dragged()
         && areas.body.is_none()
         && let Some(pointer) = response.interact_pointer_pos()
@@ -220,9 +214,10 @@ pub fn lane_ui(
         .and_then(|at| found.iter().find(|delta| holds(delta, canvas, at)));
     if let Some(delta) = pointed {
         ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
-        if response.clicked() {
-            out.push(ComparisonCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
-        }
+        response.sends(
+            out,
+            ComparisonCommand::ShowSteps(delta.steps.0, delta.steps.1),
+        );
         response.on_hover_text(about(alignment, delta, tone_of(delta), compared));
     }
 }
@@ -387,9 +382,7 @@ fn about(
         .steps()
         .get(from..from + count)
         .unwrap_or_default();
-    let [a, b] = alignment
-        .times_ps(from, count)
-        .map(|ps| times::time(Picos::from_ps(ps)));
+    let [a, b] = alignment.times_ps(from, count).map(|ps| times::time_ps(ps));
     let change = times::change(delta.change_ps as f64, delta.percent);
     let verdict = match tone {
         Some(DeltaTone::Slower) => format!("{change}, longer in B"),

@@ -4,7 +4,6 @@ mod areas;
 mod bar;
 mod lane;
 mod show;
-mod tab;
 mod timelines;
 mod ui;
 
@@ -15,13 +14,13 @@ use trace_model::{Picos, SliceId, Timestamp};
 
 use crate::command::ComparisonCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::tabs::compare::{self, ComparisonTables};
 use crate::workspace::Workspace;
 use view::compare::{
     MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock,
     steps_of_both,
 };
 use view::sessions::SavedSecondTrace;
-use view::state::tabs::COMPARE;
 use view::state::{HighlightedLabels, ReportScope, ViewCommand, first_view};
 
 /// The second trace, and how it is linked to the first.
@@ -36,7 +35,7 @@ pub struct TraceComparison {
     /// The views were restored from a session, so only the user moves the leading one.
     is_restored: bool,
     places: MatchingTracks,
-    tables: tab::ComparisonTables,
+    tables: ComparisonTables,
     /// Share of the height that A takes.
     split: f32,
     /// Whether the tracks of both are in one list.
@@ -50,16 +49,16 @@ pub struct TraceComparison {
 impl TraceComparison {
     /// Links `second` to `first`.
     pub fn new(first: &mut Workspace, mut second: Workspace, wake: &WakeUi) -> Self {
-        first.apply(&ViewCommand::ShowTab(COMPARE.to_owned()));
+        first.apply(&compare::TAB.show());
         second.state.share_window(&first.state);
         Self {
             places: MatchingTracks::new(&first.trace.model, &second.trace.model),
             second,
             link: ViewLink::default(),
-            compared: Worker::new("comparison", Arc::clone(wake)),
-            steps: Worker::new("steps of both", Arc::clone(wake)),
+            compared: Worker::new("comparison", wake),
+            steps: Worker::new("steps of both", wake),
             is_restored: false,
-            tables: tab::ComparisonTables::default(),
+            tables: ComparisonTables::default(),
             split: 0.5,
             is_interleaved: false,
             pointer: None,
@@ -114,11 +113,11 @@ impl TraceComparison {
     /// Takes finished results over.
     pub fn poll_jobs(&mut self, first: &mut Workspace) {
         self.second.poll_jobs();
-        if self.steps.poll() && self.compared.memo().latest().is_none() {
+        if self.steps.poll() && self.compared.latest().is_none() {
             self.meet(first);
         }
         if self.compared.poll() {
-            let is_early = self.steps.memo().latest().is_some();
+            let is_early = self.steps.latest().is_some();
             if self.link.lock == ViewLock::Step && self.alignment().is_empty() {
                 self.link.set(ViewLock::Free);
             }
@@ -151,9 +150,7 @@ impl TraceComparison {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.second.is_settled()
-            && !self.compared.memo().is_running()
-            && !self.steps.memo().is_running()
+        self.second.is_settled() && !self.compared.is_running() && !self.steps.is_running()
     }
 
     /// Exchanges A and B and compares again: the signs of all changes flip.
@@ -163,8 +160,8 @@ impl TraceComparison {
         self.link.focus = self.link.focus.other();
         self.link.leader = self.link.leader.other();
         self.link.offset = -self.link.offset;
-        self.compared = Worker::new("comparison", Arc::clone(wake));
-        self.steps = Worker::new("steps of both", Arc::clone(wake));
+        self.compared = Worker::new("comparison", wake);
+        self.steps = Worker::new("steps of both", wake);
         self.tables.forget();
         self.split = 1.0 - self.split;
     }
@@ -337,7 +334,7 @@ impl TraceComparison {
         side: TraceSide,
         highlighted: &HighlightedLabels,
     ) {
-        let Some(compared) = self.compared.memo().latest() else {
+        let Some(compared) = self.compared.latest() else {
             // Earlier highlights of the other side are unrelated.
             return self
                 .of(first, side.other())
@@ -376,7 +373,7 @@ impl TraceComparison {
 
     /// Selects the counterpart of a slice; returns true if the views should align there.
     fn select_partner(&mut self, first: &mut Workspace, side: TraceSide, slice: SliceId) -> bool {
-        let Some(compared) = self.compared.memo().latest() else {
+        let Some(compared) = self.compared.latest() else {
             return false;
         };
         let traces = [&first.trace, &self.second.trace];
@@ -437,13 +434,9 @@ impl TraceComparison {
     }
 
     fn alignment(&self) -> Arc<StepAlignment> {
-        let compared = self
-            .compared
-            .memo()
-            .latest()
-            .map(|compared| &compared.alignment);
+        let compared = self.compared.latest().map(|compared| &compared.alignment);
         compared
-            .or(self.steps.memo().latest())
+            .or(self.steps.latest())
             .cloned()
             .unwrap_or_default()
     }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use trace_model::Picos;
-
 use super::TraceComparison;
 use crate::times;
 use crate::workspace::Workspace;
@@ -38,7 +36,7 @@ impl TraceComparison {
     }
 
     pub(super) fn show_ops(&mut self, first: &mut Workspace, rows: &[usize]) {
-        let Some(compared) = self.compared.memo().latest() else {
+        let Some(compared) = self.compared.latest() else {
             return;
         };
         let Some(op) = rows
@@ -90,12 +88,12 @@ impl TraceComparison {
 
     /// A sentence about the selected op and its match on the other side.
     pub(super) fn about(&self, focused: &Workspace) -> Option<String> {
-        let compared = self.compared.memo().latest()?;
+        let compared = self.compared.latest()?;
         let slice = focused.trace.model.slice(focused.state.place.selection?);
         let row = compared.partners.row(self.link.focus, slice.label_id())?;
         let op = compared.comparison.ops.get(row)?;
         let time = |estimate: Option<analysis::compare::ShiftEstimate>| {
-            estimate.map(|estimate| times::time(Picos::from_ps(estimate.median.round() as i64)))
+            estimate.map(|estimate| times::time_ps(estimate.median.round() as i64))
         };
         Some(match (&op.base_name, &op.cand_name) {
             (Some(_), None) => "Only in A: B has no matching op.".to_owned(),

@@ -5,10 +5,8 @@ use trace_model::TimeRange;
 
 use super::{TraceComparison, areas, lane};
 use crate::command::AppCommand;
-use crate::keys::Keys;
-use crate::settings::Settings;
 use crate::timeline::{InterleavedTracks, OtherTrace, TimelineHead};
-use crate::workspace::Workspace;
+use crate::workspace::{FrameContext, Workspace};
 use view::compare::{TraceSide, ViewLock, interleave};
 use view::state::{TimelineLayer, ViewCommand};
 
@@ -21,8 +19,7 @@ impl TraceComparison {
         &mut self,
         ui: &mut Ui,
         first: &mut Workspace,
-        settings: &Settings,
-        keys: &Keys,
+        frame: FrameContext<'_>,
         out: &mut Vec<AppCommand>,
     ) {
         let rect = ui.available_rect_before_wrap();
@@ -45,7 +42,7 @@ impl TraceComparison {
             interleave([&a.0, &b.0], [a.1, b.1], &self.places)
         });
         let over = self.over(ui, first, &areas);
-        let compared = self.compared.memo().latest();
+        let compared = self.compared.latest();
         let alignment = self.alignment();
         let mut hovered = None;
         for side in TraceSide::BOTH {
@@ -89,7 +86,7 @@ impl TraceComparison {
                 .max_rect(areas.timelines[side.index()])
                 .id_salt(side.name());
             ui.scope_builder(builder, |ui| {
-                own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted);
+                own.timeline_ui(ui, frame, Some(beside), &mut wanted);
             });
             out.extend(
                 wanted
@@ -103,7 +100,7 @@ impl TraceComparison {
             self.pointer = hovered;
             ui.ctx().request_repaint();
         }
-        let compared = self.compared.memo().latest();
+        let compared = self.compared.latest();
         for side in TraceSide::BOTH {
             let own = if side == TraceSide::A {
                 [&*first, &self.second]
@@ -128,7 +125,7 @@ impl TraceComparison {
             &alignment,
             out,
         );
-        if self.compared.memo().is_running() {
+        if self.compared.is_running() {
             ui.ctx()
                 .request_repaint_after(std::time::Duration::from_millis(100));
         }

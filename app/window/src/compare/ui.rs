@@ -1,16 +1,11 @@
 //! The window below the toolbar while two traces are open.
 
-use std::path::PathBuf;
-
 use egui::Ui;
-use importers::Progress;
 
 use super::{TraceComparison, bar};
 use crate::command::AppCommand;
-use crate::keys::Keys;
 use crate::panels::context::OtherRun;
-use crate::settings::Settings;
-use crate::workspace::{Companion, Workspace};
+use crate::workspace::{Companion, FrameContext, Workspace};
 use view::compare::TraceSide;
 
 impl TraceComparison {
@@ -19,9 +14,7 @@ impl TraceComparison {
         &mut self,
         ui: &mut Ui,
         first: &mut Workspace,
-        settings: &Settings,
-        keys: &Keys,
-        loading: Option<(&PathBuf, &Progress)>,
+        frame: FrameContext<'_>,
         out: &mut Vec<AppCommand>,
     ) {
         bar::bar_ui(ui, self, first, out);
@@ -31,7 +24,7 @@ impl TraceComparison {
         } else {
             &self.second
         };
-        let (about, selected) = (self.about(focused), focused.selected_name());
+        let about = self.about(focused);
         let Self {
             second,
             compared,
@@ -43,17 +36,13 @@ impl TraceComparison {
         } else {
             first.trace.clone()
         };
-        let known = compared.memo().latest();
         let other = OtherRun {
             trace: &other,
             side: focus,
-            compared: known,
-        };
-        let mut tab = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
-            tables.ui(ui, compared.memo(), selected.as_deref(), out);
+            compared: compared.memo(),
         };
         let companion = Companion {
-            tab: &mut tab,
+            tables,
             about,
             other,
         };
@@ -62,11 +51,11 @@ impl TraceComparison {
         } else {
             second
         };
-        focused.panels_ui(ui, settings, keys, Some(companion), loading, out);
+        focused.panels_ui(ui, frame, Some(companion), out);
         egui::CentralPanel::default()
             .frame(egui::Frame::NONE)
             .show(ui, |ui| {
-                self.timelines_ui(ui, first, settings, keys, out);
+                self.timelines_ui(ui, first, frame, out);
             });
     }
 }

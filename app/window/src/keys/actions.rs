@@ -1,11 +1,11 @@
 //! The table of actions.
 
 use crate::command::{AppCommand, ComparisonCommand, ScaleChange};
+use crate::panels::tabs::{compare, found};
 use crate::settings::ThemeChoice;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::compare::{TraceSide, ViewLock};
 use view::palette::Preset;
-use view::state::tabs;
 use view::state::{ColorBy, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand, ViewState};
 use view::time_format::TimeFormat;
 
@@ -20,35 +20,32 @@ pub struct Action {
     pub run: Option<fn(&ViewState) -> AppCommand>,
 }
 
-const fn action(
-    id: &'static str,
-    title: &'static str,
-    keys: &'static [&'static str],
-    run: fn(&ViewState) -> AppCommand,
-) -> Action {
-    Action {
-        id,
-        title,
-        keys,
-        run: Some(run),
-    }
+/// What an action does: `held`, a command, or a command that depends on the state.
+macro_rules! run {
+    (held) => {
+        None
+    };
+    (|$state:ident| $command:expr) => {
+        Some(|$state| $command.into())
+    };
+    ($command:expr) => {
+        Some(|_| $command.into())
+    };
 }
 
-const fn held(id: &'static str, title: &'static str, keys: &'static [&'static str]) -> Action {
-    Action {
-        id,
-        title,
-        keys,
-        run: None,
-    }
+/// A list of actions: id, title, default keys, what it does.
+macro_rules! actions {
+    ($($(#[$cfg:meta])? $id:literal, $title:literal, $keys:expr => { $($run:tt)+ })*) => {
+        &[$($(#[$cfg])? Action { id: $id, title: $title, keys: &$keys, run: run!($($run)+) }),*]
+    };
 }
 
-fn toggle(state: &ViewState, panel: Panel) -> AppCommand {
-    ViewCommand::ShowPanel(panel, !state.shows(panel)).into()
+fn toggle(state: &ViewState, panel: Panel) -> ViewCommand {
+    ViewCommand::ShowPanel(panel, !state.shows(panel))
 }
 
-fn toggle_layer(state: &ViewState, layer: TimelineLayer) -> AppCommand {
-    ViewCommand::ShowLayer(layer, !state.draws(layer)).into()
+fn toggle_layer(state: &ViewState, layer: TimelineLayer) -> ViewCommand {
+    ViewCommand::ShowLayer(layer, !state.draws(layer))
 }
 
 /// The action of Escape, whose key cannot be changed.
@@ -63,114 +60,114 @@ const STEP: f64 = 1.5;
 /// All actions by group, in the order of the help.
 #[rustfmt::skip]
 pub const ACTIONS: &[(&str, &[Action])] = &[
-    ("Move", &[
-        held("zoom-in", "Zoom in at the pointer", &["W", "Plus", "Equals"]),
-        held("zoom-out", "Zoom out at the pointer", &["S", "Minus"]),
-        action("zoom-in-once", "Zoom in one step, around the center", &["Ctrl+Equals", "Ctrl+Plus"], |_| ViewCommand::Zoom { factor: STEP, anchor: 0.5 }.into()),
-        action("zoom-out-once", "Zoom out one step, around the center", &["Ctrl+Minus"], |_| ViewCommand::Zoom { factor: 1.0 / STEP, anchor: 0.5 }.into()),
-        held("pan-left", "Pan left (Shift: faster, Alt: finer)", &["A"]),
-        held("pan-right", "Pan right", &["D"]),
-        held("scroll-up", "Scroll the tracks up", &["Up"]),
-        held("scroll-down", "Scroll the tracks down", &["Down"]),
-        action("focus", "Zoom to the selection; again: fill the view", &["F"], |_| ViewCommand::Focus.into()),
-        action("fit", "Show what the devices do, or the whole trace", &["0", "Z"], |_| ViewCommand::Fit.into()),
-        action("undo", "Back to the previous view", &["Alt+Left", "Backspace"], |_| ViewCommand::Undo.into()),
-        action("redo", "Forward again", &["Alt+Right"], |_| ViewCommand::Redo.into()),
-    ]),
-    ("Select", &[
-        action("previous", "Previous slice of the lane", &["Left", "Comma"], |_| ViewCommand::Step(Neighbour::Previous).into()),
-        action("next", "Next slice of the lane", &["Right", "Period"], |_| ViewCommand::Step(Neighbour::Next).into()),
-        action("previous-of-name", "Previous slice of the same name on this track", &["Shift+Left"], |_| ViewCommand::Step(Neighbour::PreviousOfName).into()),
-        action("next-of-name", "Next slice of the same name on this track", &["Shift+Right"], |_| ViewCommand::Step(Neighbour::NextOfName).into()),
-        action("parent", "Parent slice", &["Ctrl+Up"], |_| ViewCommand::Step(Neighbour::Parent).into()),
-        action("child", "Child slice", &["Ctrl+Down"], |_| ViewCommand::Step(Neighbour::Child).into()),
-        action("follow", "Follow a flow", &["CloseBracket"], |_| ViewCommand::FollowFlow(true).into()),
-        action("follow-back", "Follow a flow back", &["OpenBracket"], |_| ViewCommand::FollowFlow(false).into()),
-        action("cycle-flow", "Choose the next flow", &["Ctrl+CloseBracket"], |_| ViewCommand::CycleFlow(true).into()),
-        action("cycle-flow-back", "Choose the previous flow", &["Ctrl+OpenBracket"], |_| ViewCommand::CycleFlow(false).into()),
-        action("mark", "Mark the time of the selection", &["M", "R"], |_| ViewCommand::MarkSelection(false).into()),
-        action("keep-mark", "Save the marked time as a note", &["Shift+M"], |_| ViewCommand::MarkSelection(true).into()),
-        action("mark-all", "Mark the whole trace", &["Ctrl+A"], |_| ViewCommand::MarkAll.into()),
-        action("pin", "Pin the track below the pointer to the top", &["P"], |_| AppCommand::PinHovered),
-        action("isolate", "Show only search results, or everything", &["I"], |state| ViewCommand::Isolate(!state.isolate).into()),
-        action(LEAVE, "Close the open box, or clear the selection", &["Escape"], leave),
-    ]),
-    ("Mouse", &[
-        action("mouse-select", "Dragging marks an area of tracks", &["1"], |_| ViewCommand::Mouse(MouseMode::Select).into()),
-        action("mouse-pan", "Dragging pans", &["2"], |_| ViewCommand::Mouse(MouseMode::Pan).into()),
-        action("mouse-zoom", "Dragging zooms into a box", &["3"], |_| ViewCommand::Mouse(MouseMode::Zoom).into()),
-        action("mouse-time", "Dragging marks a time on all tracks", &["4"], |_| ViewCommand::Mouse(MouseMode::Time).into()),
-    ]),
-    ("Window", &[
-        action("search", "Search; Enter / Shift+Enter: next / previous", &["Slash", "Ctrl+F"], |_| ViewCommand::ShowPanel(Panel::Search, true).into()),
-        action("found-list", "List search results", &["L"], |_| ViewCommand::ShowTab(tabs::FOUND.to_owned()).into()),
-        action("palette", "Command palette", &["Ctrl+Shift+P", "F1"], |state| toggle(state, Panel::Palette)),
-        action("filter-tracks", "Filter tracks by name", &["Ctrl+P", "Shift+T"], |_| AppCommand::FilterTracks),
-        action("details", "Details", &["Q"], |state| toggle(state, Panel::Details)),
-        action("reports", "Reports", &["Ctrl+B"], |state| toggle(state, Panel::Reports)),
-        action("wide", "Reports: wide or one column", &["Ctrl+Shift+B"], |state| ViewCommand::WideReports(!state.wide_reports).into()),
-        action("move-tab", "Reports: move the open tab below the timeline", &[], |state| ViewCommand::MoveTab { tab: state.tab.clone(), below: true }.into()),
-        action("notes", "Notes", &["N"], |state| toggle(state, Panel::Notes)),
-        action("grid", "Grid", &["G"], |state| toggle_layer(state, TimelineLayer::Grid)),
-        action("help", "This help", &["Questionmark"], |state| toggle(state, Panel::Help)),
-        action("keys", "Change keys", &[], |state| toggle(state, Panel::Keys)),
-        action("open", "Open a file", &["Ctrl+O"], |_| AppCommand::OpenDialog),
-        action("compare", "Compare with another file", &[], |_| AppCommand::CompareDialog),
+    ("Move", actions! {
+        "zoom-in", "Zoom in at the pointer", ["W", "Plus", "Equals"] => { held }
+        "zoom-out", "Zoom out at the pointer", ["S", "Minus"] => { held }
+        "zoom-in-once", "Zoom in one step, around the center", ["Ctrl+Equals", "Ctrl+Plus"] => { ViewCommand::Zoom { factor: STEP, anchor: 0.5 } }
+        "zoom-out-once", "Zoom out one step, around the center", ["Ctrl+Minus"] => { ViewCommand::Zoom { factor: 1.0 / STEP, anchor: 0.5 } }
+        "pan-left", "Pan left (Shift: faster, Alt: finer)", ["A"] => { held }
+        "pan-right", "Pan right", ["D"] => { held }
+        "scroll-up", "Scroll the tracks up", ["Up"] => { held }
+        "scroll-down", "Scroll the tracks down", ["Down"] => { held }
+        "focus", "Zoom to the selection; again: fill the view", ["F"] => { ViewCommand::Focus }
+        "fit", "Show what the devices do, or the whole trace", ["0", "Z"] => { ViewCommand::Fit }
+        "undo", "Back to the previous view", ["Alt+Left", "Backspace"] => { ViewCommand::Undo }
+        "redo", "Forward again", ["Alt+Right"] => { ViewCommand::Redo }
+    }),
+    ("Select", actions! {
+        "previous", "Previous slice of the lane", ["Left", "Comma"] => { ViewCommand::Step(Neighbour::Previous) }
+        "next", "Next slice of the lane", ["Right", "Period"] => { ViewCommand::Step(Neighbour::Next) }
+        "previous-of-name", "Previous slice of the same name on this track", ["Shift+Left"] => { ViewCommand::Step(Neighbour::PreviousOfName) }
+        "next-of-name", "Next slice of the same name on this track", ["Shift+Right"] => { ViewCommand::Step(Neighbour::NextOfName) }
+        "parent", "Parent slice", ["Ctrl+Up"] => { ViewCommand::Step(Neighbour::Parent) }
+        "child", "Child slice", ["Ctrl+Down"] => { ViewCommand::Step(Neighbour::Child) }
+        "follow", "Follow a flow", ["CloseBracket"] => { ViewCommand::FollowFlow(true) }
+        "follow-back", "Follow a flow back", ["OpenBracket"] => { ViewCommand::FollowFlow(false) }
+        "cycle-flow", "Choose the next flow", ["Ctrl+CloseBracket"] => { ViewCommand::CycleFlow(true) }
+        "cycle-flow-back", "Choose the previous flow", ["Ctrl+OpenBracket"] => { ViewCommand::CycleFlow(false) }
+        "mark", "Mark the time of the selection", ["M", "R"] => { ViewCommand::MarkSelection(false) }
+        "keep-mark", "Save the marked time as a note", ["Shift+M"] => { ViewCommand::MarkSelection(true) }
+        "mark-all", "Mark the whole trace", ["Ctrl+A"] => { ViewCommand::MarkAll }
+        "pin", "Pin the track below the pointer to the top", ["P"] => { AppCommand::PinHovered }
+        "isolate", "Show only search results, or everything", ["I"] => { |state| ViewCommand::Isolate(!state.isolate) }
+        "leave", "Close the open box, or clear the selection", ["Escape"] => { |state| leave(state) }
+    }),
+    ("Mouse", actions! {
+        "mouse-select", "Dragging marks an area of tracks", ["1"] => { ViewCommand::Mouse(MouseMode::Select) }
+        "mouse-pan", "Dragging pans", ["2"] => { ViewCommand::Mouse(MouseMode::Pan) }
+        "mouse-zoom", "Dragging zooms into a box", ["3"] => { ViewCommand::Mouse(MouseMode::Zoom) }
+        "mouse-time", "Dragging marks a time on all tracks", ["4"] => { ViewCommand::Mouse(MouseMode::Time) }
+    }),
+    ("Window", actions! {
+        "search", "Search; Enter / Shift+Enter: next / previous", ["Slash", "Ctrl+F"] => { ViewCommand::ShowPanel(Panel::Search, true) }
+        "found-list", "List search results", ["L"] => { found::TAB.show() }
+        "palette", "Command palette", ["Ctrl+Shift+P", "F1"] => { |state| toggle(state, Panel::Palette) }
+        "filter-tracks", "Filter tracks by name", ["Ctrl+P", "Shift+T"] => { AppCommand::FilterTracks }
+        "details", "Details", ["Q"] => { |state| toggle(state, Panel::Details) }
+        "reports", "Reports", ["Ctrl+B"] => { |state| toggle(state, Panel::Reports) }
+        "wide", "Reports: wide or one column", ["Ctrl+Shift+B"] => { |state| ViewCommand::WideReports(!state.wide_reports) }
+        "move-tab", "Reports: move the open tab below the timeline", [] => { |state| ViewCommand::MoveTab { tab: state.tab.clone(), below: true } }
+        "notes", "Notes", ["N"] => { |state| toggle(state, Panel::Notes) }
+        "grid", "Grid", ["G"] => { |state| toggle_layer(state, TimelineLayer::Grid) }
+        "help", "This help", ["Questionmark"] => { |state| toggle(state, Panel::Help) }
+        "keys", "Change keys", [] => { |state| toggle(state, Panel::Keys) }
+        "open", "Open a file", ["Ctrl+O"] => { AppCommand::OpenDialog }
+        "compare", "Compare with another file", [] => { AppCommand::CompareDialog }
         #[cfg(not(target_arch = "wasm32"))]
-        action("capture", "Capture a running program", &[], |_| AppCommand::CaptureDialog),
-        action("save-session", "Save view and notes as a session", &["Ctrl+S"], |_| AppCommand::SaveSession(String::new())),
-        action("save-svg", "Save the timeline as SVG", &[], |_| AppCommand::SavePicture(Picture::Timeline, PictureFormat::Svg)),
-        action("save-picture", "Save the timeline as PNG", &[], |_| AppCommand::SavePicture(Picture::Timeline, PictureFormat::Png)),
-        action("save-png", "Save the window as PNG", &[], |_| AppCommand::SaveWindow),
-    ]),
-    (COMPARE, &[
-        action("swap-focus", "Compare: switch keys and panels to the other run", &["C"], |_| ComparisonCommand::SwapFocus.into()),
-        action("lock", "Compare: lock or unlock the two timelines", &["Shift+C"], |_| ComparisonCommand::ToggleLock.into()),
-        action("swap", "Compare: swap A and B", &["X"], |_| ComparisonCommand::Swap.into()),
-        action("interleave", "Compare: interleave the tracks of both runs, or stack the runs", &["Shift+X"], |_| ComparisonCommand::Interleave.into()),
-        action("lock-steps", "Compare: lock by steps", &[], |_| ComparisonCommand::Lock(ViewLock::Step).into()),
-        action("lock-ops", "Compare: lock by ops", &[], |_| ComparisonCommand::Lock(ViewLock::Op).into()),
-        action("lock-offset", "Compare: lock by an offset", &[], |_| ComparisonCommand::Lock(ViewLock::Offset).into()),
-        action("color-change", "Colour by change", &[], |_| ViewCommand::Color(ColorBy::Change).into()),
-        action("compare-tab", "Reports: Compare", &[], |_| ViewCommand::ShowTab(tabs::COMPARE.to_owned()).into()),
-        action("keep-a", "Compare: close B", &[], |_| ComparisonCommand::Keep(TraceSide::A).into()),
-        action("keep-b", "Compare: close A", &[], |_| ComparisonCommand::Keep(TraceSide::B).into()),
-    ]),
-    ("View", &[
-        action("fold-all", "Fold all tracks", &[], |_| ViewCommand::FoldAll(true).into()),
-        action("unfold-all", "Unfold all tracks", &[], |_| ViewCommand::FoldAll(false).into()),
-        action("hide-empty", "Hide tracks without slices in sight", &[], |_| ViewCommand::HideEmpty.into()),
-        action("show-all", "Show all hidden tracks", &[], |_| ViewCommand::ShowAllTracks.into()),
-        action("minimap", "Minimap", &[], |state| toggle_layer(state, TimelineLayer::Minimap)),
-        action("steps", "Step bands", &[], |state| toggle_layer(state, TimelineLayer::Steps)),
-        action("arrows", "Flow arrows of the selected slice", &[], |state| toggle_layer(state, TimelineLayer::Arrows)),
-        action("times", "Times: next format", &["T"], |_| AppCommand::NextTimes),
-        action("times-digits", "Times: four digits", &[], |_| AppCommand::Times(TimeFormat::Digits)),
-        action("times-exact", "Times: exact", &[], |_| AppCommand::Times(TimeFormat::Exact)),
-        action("times-s", "Times: in seconds", &[], |_| AppCommand::Times(TimeFormat::Seconds)),
-        action("times-ms", "Times: in milliseconds", &[], |_| AppCommand::Times(TimeFormat::Milliseconds)),
-        action("times-us", "Times: in microseconds", &[], |_| AppCommand::Times(TimeFormat::Microseconds)),
-        action("times-ns", "Times: in nanoseconds", &[], |_| AppCommand::Times(TimeFormat::Nanoseconds)),
-        action("color-category", "Colour by category", &[], |_| ViewCommand::Color(ColorBy::Category).into()),
-        action("color-name", "Colour by name", &[], |_| ViewCommand::Color(ColorBy::Name).into()),
-        action("color-module", "Colour by program", &[], |_| ViewCommand::Color(ColorBy::Module).into()),
-        action("color-efficiency", "Colour by roofline efficiency", &[], |_| ViewCommand::Color(ColorBy::Efficiency).into()),
-        action("colors-systole", "Colours: Systole", &[], |_| AppCommand::Colors(Preset::Systole)),
-        action("colors-perfetto", "Colours: Perfetto", &[], |_| AppCommand::Colors(Preset::Perfetto)),
-        action("colors-catapult", "Colours: Catapult", &[], |_| AppCommand::Colors(Preset::Catapult)),
-        action("colors-material", "Colours: Material", &[], |_| AppCommand::Colors(Preset::Material)),
-        action("colors-dracula", "Colours: Dracula", &[], |_| AppCommand::Colors(Preset::Dracula)),
-        action("colors-solarized", "Colours: Solarized", &[], |_| AppCommand::Colors(Preset::Solarized)),
-        action("colors-monokai", "Colours: Monokai", &[], |_| AppCommand::Colors(Preset::Monokai)),
-        action("wheel-zooms", "Wheel: zooms; with Ctrl it scrolls", &[], |_| AppCommand::WheelZooms(true)),
-        action("wheel-scrolls", "Wheel: scrolls the tracks; with Ctrl it zooms", &[], |_| AppCommand::WheelZooms(false)),
-        action("larger", "Size: larger texts and buttons", &["Ctrl+Alt+Equals", "Ctrl+Alt+Plus"], |_| AppCommand::Scale(ScaleChange::By(1.1))),
-        action("smaller", "Size: smaller texts and buttons", &["Ctrl+Alt+Minus"], |_| AppCommand::Scale(ScaleChange::By(1.0 / 1.1))),
-        action("usual-size", "Size: texts and buttons as usual", &["Ctrl+Alt+0"], |_| AppCommand::Scale(ScaleChange::To(1.0))),
-        action("dark", "Dark theme", &[], |_| AppCommand::Theme(ThemeChoice::Dark)),
-        action("light", "Light theme", &[], |_| AppCommand::Theme(ThemeChoice::Light)),
-        action("system", "System theme", &[], |_| AppCommand::Theme(ThemeChoice::System)),
-    ]),
+        "capture", "Capture a running program", [] => { AppCommand::CaptureDialog }
+        "save-session", "Save view and notes as a session", ["Ctrl+S"] => { AppCommand::SaveSession(String::new()) }
+        "save-svg", "Save the timeline as SVG", [] => { AppCommand::SavePicture(Picture::Timeline, PictureFormat::Svg) }
+        "save-picture", "Save the timeline as PNG", [] => { AppCommand::SavePicture(Picture::Timeline, PictureFormat::Png) }
+        "save-png", "Save the window as PNG", [] => { AppCommand::SaveWindow }
+    }),
+    (COMPARE, actions! {
+        "swap-focus", "Compare: switch keys and panels to the other run", ["C"] => { ComparisonCommand::SwapFocus }
+        "lock", "Compare: lock or unlock the two timelines", ["Shift+C"] => { ComparisonCommand::ToggleLock }
+        "swap", "Compare: swap A and B", ["X"] => { ComparisonCommand::Swap }
+        "interleave", "Compare: interleave the tracks of both runs, or stack the runs", ["Shift+X"] => { ComparisonCommand::Interleave }
+        "lock-steps", "Compare: lock by steps", [] => { ComparisonCommand::Lock(ViewLock::Step) }
+        "lock-ops", "Compare: lock by ops", [] => { ComparisonCommand::Lock(ViewLock::Op) }
+        "lock-offset", "Compare: lock by an offset", [] => { ComparisonCommand::Lock(ViewLock::Offset) }
+        "color-change", "Colour by change", [] => { ViewCommand::Color(ColorBy::Change) }
+        "compare-tab", "Reports: Compare", [] => { compare::TAB.show() }
+        "keep-a", "Compare: close B", [] => { ComparisonCommand::Keep(TraceSide::A) }
+        "keep-b", "Compare: close A", [] => { ComparisonCommand::Keep(TraceSide::B) }
+    }),
+    ("View", actions! {
+        "fold-all", "Fold all tracks", [] => { ViewCommand::FoldAll(true) }
+        "unfold-all", "Unfold all tracks", [] => { ViewCommand::FoldAll(false) }
+        "hide-empty", "Hide tracks without slices in sight", [] => { ViewCommand::HideEmpty }
+        "show-all", "Show all hidden tracks", [] => { ViewCommand::ShowAllTracks }
+        "minimap", "Minimap", [] => { |state| toggle_layer(state, TimelineLayer::Minimap) }
+        "steps", "Step bands", [] => { |state| toggle_layer(state, TimelineLayer::Steps) }
+        "arrows", "Flow arrows of the selected slice", [] => { |state| toggle_layer(state, TimelineLayer::Arrows) }
+        "times", "Times: next format", ["T"] => { AppCommand::NextTimes }
+        "times-digits", "Times: four digits", [] => { AppCommand::Times(TimeFormat::Digits) }
+        "times-exact", "Times: exact", [] => { AppCommand::Times(TimeFormat::Exact) }
+        "times-s", "Times: in seconds", [] => { AppCommand::Times(TimeFormat::Seconds) }
+        "times-ms", "Times: in milliseconds", [] => { AppCommand::Times(TimeFormat::Milliseconds) }
+        "times-us", "Times: in microseconds", [] => { AppCommand::Times(TimeFormat::Microseconds) }
+        "times-ns", "Times: in nanoseconds", [] => { AppCommand::Times(TimeFormat::Nanoseconds) }
+        "color-category", "Colour by category", [] => { ViewCommand::Color(ColorBy::Category) }
+        "color-name", "Colour by name", [] => { ViewCommand::Color(ColorBy::Name) }
+        "color-module", "Colour by program", [] => { ViewCommand::Color(ColorBy::Module) }
+        "color-efficiency", "Colour by roofline efficiency", [] => { ViewCommand::Color(ColorBy::Efficiency) }
+        "colors-systole", "Colours: Systole", [] => { AppCommand::Colors(Preset::Systole) }
+        "colors-perfetto", "Colours: Perfetto", [] => { AppCommand::Colors(Preset::Perfetto) }
+        "colors-catapult", "Colours: Catapult", [] => { AppCommand::Colors(Preset::Catapult) }
+        "colors-material", "Colours: Material", [] => { AppCommand::Colors(Preset::Material) }
+        "colors-dracula", "Colours: Dracula", [] => { AppCommand::Colors(Preset::Dracula) }
+        "colors-solarized", "Colours: Solarized", [] => { AppCommand::Colors(Preset::Solarized) }
+        "colors-monokai", "Colours: Monokai", [] => { AppCommand::Colors(Preset::Monokai) }
+        "wheel-zooms", "Wheel: zooms; with Ctrl it scrolls", [] => { AppCommand::WheelZooms(true) }
+        "wheel-scrolls", "Wheel: scrolls the tracks; with Ctrl it zooms", [] => { AppCommand::WheelZooms(false) }
+        "larger", "Size: larger texts and buttons", ["Ctrl+Alt+Equals", "Ctrl+Alt+Plus"] => { AppCommand::Scale(ScaleChange::By(1.1)) }
+        "smaller", "Size: smaller texts and buttons", ["Ctrl+Alt+Minus"] => { AppCommand::Scale(ScaleChange::By(1.0 / 1.1)) }
+        "usual-size", "Size: texts and buttons as usual", ["Ctrl+Alt+0"] => { AppCommand::Scale(ScaleChange::To(1.0)) }
+        "dark", "Dark theme", [] => { AppCommand::Theme(ThemeChoice::Dark) }
+        "light", "Light theme", [] => { AppCommand::Theme(ThemeChoice::Light) }
+        "system", "System theme", [] => { AppCommand::Theme(ThemeChoice::System) }
+    }),
 ];
 
 /// Mouse actions, for the help.

@@ -9,7 +9,7 @@ mod remap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use egui::{Context, Event, Id, InputState, Key, Modifiers};
+use egui::{Context, Event, Id, InputState, Key, Modifiers, Role};
 
 pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
 pub use chord::Chord;
@@ -17,8 +17,9 @@ pub use focus::KeyFocus;
 pub use remap::remapped;
 
 use crate::command::AppCommand;
+use crate::panels::tabs::{TABS, TabSubject};
+use crate::panels::widgets::ResponseExt as _;
 use actions::COMPARE;
-use view::state::tabs::TABS;
 use view::state::{Panel, ViewCommand, ViewState};
 
 /// The current key bindings.
@@ -200,7 +201,7 @@ pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
 /// An entry of a menu, with the keys of an action beside it.
 pub fn menu_entry(ui: &mut egui::Ui, label: &str, id: &str) -> egui::Response {
     let response = ui.add(egui::Button::new(label).shortcut_text(shown_keys(ui.ctx(), id)));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
+    response.labeled(Role::Button, label);
     response
 }
 
@@ -225,10 +226,11 @@ pub fn palette(
             ))
         })
         .collect();
-    for tab in TABS {
-        let command = ViewCommand::ShowTab(tab.id.to_owned()).into();
-        all.push((format!("Reports: {}", tab.title), String::new(), command));
-    }
+    let tabs = TABS.iter().filter(|tab| tab.subject != TabSubject::Other);
+    all.extend(tabs.map(|tab| {
+        let title = format!("Reports: {}", tab.title);
+        (title, String::new(), tab.show().into())
+    }));
     all
 }
 

@@ -83,7 +83,7 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
             window.request_repaint();
         }
     });
-    let mut loading = LoadJob::new("open trace", wake);
+    let mut loading = LoadJob::new("open trace", &wake);
     if let Some(path) = &launch.path {
         load(&mut loading, &loader, path, false);
     }

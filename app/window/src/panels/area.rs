@@ -6,9 +6,10 @@ use egui::{RichText, Ui};
 use super::context::computing_ui;
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
+use super::widgets::{ResponseExt as _, at_right};
 use crate::AppCommand;
 use crate::jobs::JobAnswer;
-use crate::keys::{LEAVE, hint};
+use crate::keys::LEAVE;
 use crate::times::time;
 use session::number::counted;
 use view::panels::area::{AreaGrouping, AreaSummary};
@@ -50,7 +51,7 @@ pub fn area_ui(
     } else {
         ui.horizontal(|ui| {
             title_ui(ui);
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            at_right(ui, |ui| {
                 buttons_ui(ui, summary, out);
             });
         });
@@ -91,27 +92,15 @@ pub fn area_ui(
 }
 
 fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
-    if ui
-        .button("Close")
-        .on_hover_text(hint(ui.ctx(), "Clear the mark", LEAVE))
-        .clicked()
-    {
-        out.push(ViewCommand::Deselect.into());
-    }
-    if ui
-        .button("Zoom to it")
-        .on_hover_text(hint(ui.ctx(), "Fill the view", "focus"))
-        .clicked()
-    {
-        out.push(ViewCommand::Focus.into());
-    }
-    if ui
-        .button("Note")
-        .on_hover_text(hint(ui.ctx(), "Save it as a note", "keep-mark"))
-        .clicked()
-    {
-        out.push(ViewCommand::MarkSelection(true).into());
-    }
+    ui.button("Close")
+        .hint("Clear the mark", LEAVE)
+        .sends(out, ViewCommand::Deselect);
+    ui.button("Zoom to it")
+        .hint("Fill the view", "focus")
+        .sends(out, ViewCommand::Focus);
+    ui.button("Note")
+        .hint("Save it as a note", "keep-mark")
+        .sends(out, ViewCommand::MarkSelection(true));
     if let Some(summary) = summary.latest() {
         csv_ui(ui, "area", || Some(summary.table.clone()), out);
     }
@@ -129,13 +118,13 @@ fn rows_ui(
         choice.sorted.forget();
     }
     let height = ui.available_height();
-    let about = RowReactions {
-        selected: None,
-        is_marked: &|_| false,
-        leads: &|row| row < summary.labels.len(),
-    };
-    if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, about)
-        && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
+    if let Some(row) = table_ui(
+        ui,
+        &summary.table,
+        &mut choice.sorted,
+        height,
+        RowReactions::clicks(&|row| row < summary.labels.len()),
+    ) && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {
         let title = cells
             .first()

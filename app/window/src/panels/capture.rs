@@ -8,8 +8,9 @@ use egui::{
     Align2, Button, Checkbox, ComboBox, Context, DragValue, Grid, Key, ProgressBar, RichText,
     TextEdit,
 };
-use egui::{Role, Ui, WidgetInfo, Window};
+use egui::{Role, Ui};
 
+use super::widgets::{ResponseExt as _, dialog, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::theme;
@@ -71,7 +72,7 @@ impl CaptureDialog {
             failed: Vec::new(),
             stage: Arc::new(Mutex::new(CaptureStage::Connecting)),
             asked: 0,
-            job: Worker::new("capture", Arc::clone(wake)),
+            job: Worker::new("capture", wake),
         }
     }
 
@@ -87,11 +88,8 @@ impl CaptureDialog {
         if self.state == DialogState::Closed {
             return;
         }
-        let is_running = self.job.memo().is_running();
-        let window = Window::new("Capture a running program")
-            .collapsible(false)
-            .resizable(false);
-        window
+        let is_running = self.job.is_running();
+        dialog("Capture a running program")
             .anchor(Align2::CENTER_TOP, [0.0, 80.0])
             .show(ctx, |ui| {
                 ui.add_enabled_ui(!is_running, |ui| self.fields_ui(ui));
@@ -175,13 +173,13 @@ impl CaptureDialog {
             .small(),
         );
         let warning = "The server has no password and no encryption: reach it through a tunnel, not an open port.";
-        ui.label(RichText::new(warning).small().weak());
+        ui.label(remark(warning));
     }
 
     fn buttons_ui(&mut self, ui: &mut Ui) {
         ui.horizontal(|ui| {
             let start = ui.add(Button::new(RichText::new("Capture").strong()));
-            start.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Start the capture"));
+            start.labeled(Role::Button, "Start the capture");
             if start.clicked() || ui.input(|i| i.key_pressed(Key::Enter)) {
                 self.start();
             }
@@ -209,7 +207,7 @@ impl CaptureDialog {
             let stop = ui
                 .button("Stop")
                 .on_hover_text("The servers stop recording; nothing is kept");
-            stop.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Stop the capture"));
+            stop.labeled(Role::Button, "Stop the capture");
             if stop.clicked() {
                 self.job.cancel();
             }

@@ -2,15 +2,16 @@
 
 use analysis::hardware::chips::chips;
 use analysis::reports::ops::op_stats::Ops;
-use egui::{ComboBox, RichText, Ui};
+use egui::{ComboBox, Ui};
 
 use super::context::PanelContext;
+use super::widgets::remark;
 use crate::AppCommand;
 
 /// A list of chips, where the capture records no peaks or the user has named a chip.
 pub fn chip_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<AppCommand>) {
     let assumed = context.trace.session.options().device_spec.as_deref();
-    let Ok(Some(ops)) = context.whole.get::<Ops>() else {
+    let Some(ops) = context.whole.ready::<Ops>() else {
         return;
     };
     if assumed.is_none() && (ops.peaks.flops.is_some() || ops.peaks.hbm.is_some()) {
@@ -23,7 +24,7 @@ pub fn chip_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<AppCommand>
             }
             Some(_) => "Peaks that the capture does not record are assumed to be those of",
         };
-        ui.label(RichText::new(text).small().weak());
+        ui.label(remark(text));
         let shown = assumed.unwrap_or("choose a chip");
         ComboBox::from_id_salt("assumed chip")
             .selected_text(shown)

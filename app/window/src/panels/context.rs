@@ -1,11 +1,18 @@
 //! Shared by all panels: the data that they can read, headings, and the placeholder while a report is computed.
 
+use std::sync::Arc;
+
+use analysis::Analysis;
 use egui::{Response, RichText, Ui};
 use trace_model::OpId;
 
+use super::tabs::Tab;
+use super::widgets::remark;
+use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
 use view::compare::{TraceCorrespondence, TraceSide};
 use view::panels::source::SourcePrefix;
+use view::search::SearchResults;
 use view::state::ViewState;
 use view::timeline::trace::OpenTrace;
 
@@ -19,7 +26,8 @@ pub struct PanelContext<'a> {
     /// Reports about the whole trace.
     pub whole: &'a ReportJobs,
     /// The open tab of the side that is drawn.
-    pub tab: &'a str,
+    pub tab: &'static Tab,
+    pub search: &'a JobAnswer<Arc<SearchResults>>,
     /// Where source files are that the capture names elsewhere.
     pub prefixes: &'a [SourcePrefix],
     /// The other run, while two are compared.
@@ -32,17 +40,27 @@ pub struct OtherRun<'a> {
     pub trace: &'a OpenTrace,
     /// The side of the trace that panels show.
     pub side: TraceSide,
-    /// What is known about both, once it is computed.
-    pub compared: Option<&'a TraceCorrespondence>,
+    /// What is known about both.
+    pub compared: &'a JobAnswer<TraceCorrespondence>,
 }
 
 impl<'a> PanelContext<'a> {
+    /// A report; where there is none, says why.
+    pub fn report_ui<A: Analysis>(self, ui: &mut Ui) -> Option<&'a A::Report> {
+        match self.reports.get::<A>() {
+            Ok(Some(report)) => return Some(report),
+            Ok(None) => computing_ui(ui),
+            Err(reason) => reason_ui(ui, reason),
+        }
+        None
+    }
+
     /// The changes of ops between two compared runs.
     pub fn changes(&self) -> Option<OpChanges<'a>> {
         let other = self.other?;
         Some(OpChanges {
             side: other.side,
-            compared: other.compared?,
+            compared: other.compared.latest()?,
         })
     }
 }
@@ -69,7 +87,7 @@ pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
     let shown = ui.horizontal(|ui| {
         ui.label(RichText::new(title).size(14.0).strong());
         if !note.is_empty() {
-            ui.add(egui::Label::new(RichText::new(note).small().weak()).truncate());
+            ui.add(egui::Label::new(remark(note)).truncate());
         }
     });
     shown.response

@@ -1,49 +1,31 @@
 //! The tabs with reports beside the timeline.
 
 use egui::{
-    Align, Button, CollapsingHeader, DragAndDrop, Layout, Response, RichText, Role, ScrollArea,
-    Sense, Stroke, StrokeKind, Ui, WidgetInfo,
+    Align, Button, DragAndDrop, Layout, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui,
+    WidgetInfo,
 };
 
 use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
 use super::context::PanelContext;
-use super::memory_curve::{MemoryCurveState, memory_curve_ui};
-use super::memory_map::MemoryView;
-#[cfg(not(target_arch = "wasm32"))]
-use super::query;
 use super::rail::{DraggedTab, move_menu};
-use super::tables::{TableBrowser, tables_ui};
-use super::{
-    health, heat_map, hints, hlo, memory_map, optree, overview, requests, roofline, scope, source,
-    steps, what_if,
-};
+use super::scope;
+use super::tables::TableBrowser;
+use super::tabs::compare::ComparisonTables;
+use super::tabs::{TABS, Tab, TabContent, TabPanel, TabSubject, offered, ops};
+use super::widgets::{ResponseExt as _, at_right, close_button};
 use crate::AppCommand;
 use crate::jobs::WakeUi;
 use crate::keys::hint;
 use crate::theme;
-#[cfg(not(target_arch = "wasm32"))]
-use view::state::tabs::QUERY;
-use view::state::tabs::{COMPARE, FOUND, HLO, SOURCE, follows_scope, report_tabs, reports_of};
-use view::state::{Panel, ReportScope, ViewCommand};
+use view::state::{Panel, ReportScope, ViewCommand, ViewState};
 
 /// State of the panels between frames; not part of a saved view.
 pub struct PanelState {
     tables: TableBrowser,
-    hints: hints::HintCards,
-    roofline: roofline::RooflinePlot,
-    overview: overview::OverviewState,
-    steps: steps::StepsState,
-    trees: optree::OpTrees,
-    hlo: hlo::HloPanel,
-    heat: heat_map::HeatMapState,
-    map: memory_map::MemoryMapState,
-    curve: MemoryCurveState,
-    source: source::SourcePanel,
-    what_if: what_if::WhatIfState,
-    #[cfg(not(target_arch = "wasm32"))]
-    query: query::QueryPanel,
+    /// In the order of [`TABS`].
+    tabs: Vec<(&'static str, Box<dyn TabPanel>)>,
 }
 
 impl PanelState {
@@ -51,102 +33,61 @@ impl PanelState {
     pub fn new(wake: &WakeUi) -> Self {
         Self {
             tables: TableBrowser::default(),
-            hints: hints::HintCards::new(wake),
-            roofline: roofline::RooflinePlot::default(),
-            overview: overview::OverviewState::default(),
-            steps: steps::StepsState::default(),
-            trees: optree::OpTrees::default(),
-            hlo: hlo::HloPanel::new(wake),
-            heat: heat_map::HeatMapState::default(),
-            map: memory_map::MemoryMapState::new(wake),
-            curve: MemoryCurveState::new(wake),
-            source: source::SourcePanel::new(wake),
-            what_if: what_if::WhatIfState::new(wake),
-            #[cfg(not(target_arch = "wasm32"))]
-            query: query::QueryPanel::new(wake),
+            tabs: TABS.iter().map(|tab| (tab.id, (tab.panel)(wake))).collect(),
         }
     }
 
     /// Takes over finished results.
-    pub fn poll(&mut self) {
-        self.hlo.poll();
-        self.map.poll();
-        self.hints.poll();
-        self.curve.poll();
-        self.source.poll();
-        self.what_if.poll();
-        #[cfg(not(target_arch = "wasm32"))]
-        self.query.poll();
+    pub fn poll(&mut self, state: &ViewState) {
+        for (id, panel) in &mut self.tabs {
+            panel.poll(state.shows_tab(id));
+        }
     }
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        #[cfg(not(target_arch = "wasm32"))]
-        if !self.query.is_settled() {
-            return false;
-        }
-        self.hlo.is_settled()
-            && self.map.is_settled()
-            && self.curve.is_settled()
-            && self.source.is_settled()
-            && self.hints.is_settled()
-            && self.what_if.is_settled()
+        self.tabs.iter().all(|(_, panel)| panel.is_settled())
     }
 
     /// Forgets everything derived from reports, because new reports replace them.
     pub fn forget_made(&mut self) {
         self.tables.forget_made();
-        self.trees.forget_made();
-        self.heat.forget_made();
-        self.overview.forget_made();
-        self.source.forget_made();
+        for (_, panel) in &mut self.tabs {
+            panel.forget_made();
+        }
     }
 
     /// Shows the row of an op in the table of ops.
     pub fn find_op(&mut self, name: &str) {
-        self.tables.find(Ops::ID, Ops::ID, name);
-        self.trees.leave();
-    }
-}
-
-/// Draws a tab that is not a report of one trace.
-pub type DrawTab<'a> = &'a mut dyn FnMut(&mut Ui, &mut Vec<AppCommand>);
-
-/// A tab that is not a report of one trace.
-pub struct ComparisonTab<'a> {
-    /// Name of the tab.
-    pub id: &'static str,
-    pub title: String,
-    pub draw: DrawTab<'a>,
-}
-
-/// Ids of the reports that the open tab needs for the selected scope.
-pub fn wanted(tab: &str) -> Vec<&'static str> {
-    match tab {
-        "overview" => {
-            vec![
-                "verdict",
-                "utilization",
-                "targets",
-                "devices",
-                "hints",
-                "steps",
-                "overlap",
-                "ops",
-                "balance",
-            ]
+        self.tables.find(ops::TAB.id, Ops::ID, name);
+        if let Some((_, panel)) = self.tabs.iter_mut().find(|(id, _)| *id == ops::TAB.id) {
+            panel.show_tables();
         }
-        HLO => hlo::WANTED.to_vec(),
-        SOURCE => source::WANTED.to_vec(),
-        tab => reports_of(tab),
     }
-}
 
-/// Ids of the reports that the open tab needs for the whole trace.
-pub fn wanted_of_whole(tab: &str) -> &'static [&'static str] {
-    match tab {
-        "overview" => &["doctor", "steps", "step_parts"],
-        _ => &[],
+    fn content_ui(
+        &mut self,
+        ui: &mut Ui,
+        context: PanelContext<'_>,
+        comparison: Option<&mut ComparisonTables>,
+        out: &mut Vec<AppCommand>,
+        view: &mut Vec<ViewCommand>,
+    ) {
+        let Some((_, panel)) = self.tabs.iter_mut().find(|(id, _)| *id == context.tab.id) else {
+            return;
+        };
+        let reports = match context.tab.subject {
+            TabSubject::Scope => context.reports,
+            TabSubject::Capture | TabSubject::Other => context.whole,
+        };
+        let content = TabContent {
+            context: PanelContext { reports, ..context },
+            tables: &mut self.tables,
+            comparison,
+            out,
+            view,
+        };
+        panel.ui(ui, content);
     }
 }
 
@@ -174,43 +115,26 @@ pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<AppCommand>)
 }
 
 /// A tab below the timeline: a click opens it, dragging moves it.
-fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, view: &mut Vec<ViewCommand>) {
-    let button = ui.add(Button::selectable(is_open, title).sense(Sense::click_and_drag()));
-    button.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_open, title));
-    button.dnd_set_drag_payload(DraggedTab(id));
+fn tab_ui(ui: &mut Ui, tab: &'static Tab, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
+    let (title, is_open) = (tab.full_title(context), context.tab.id == tab.id);
+    let button = ui.add(Button::selectable(is_open, &title).sense(Sense::click_and_drag()));
+    button.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_open, &title));
+    button.dnd_set_drag_payload(DraggedTab(tab.id));
     if button.clicked() {
-        view.push(ViewCommand::ShowTab(id.to_owned()));
+        view.push(tab.show());
     }
-    button.context_menu(|ui| move_menu(ui, id, true, view));
+    button.context_menu(|ui| move_menu(ui, tab.id, true, view));
 }
 
 /// The line above a report: which one, what it covers, and how much room it takes.
-fn head_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    extras: &[ComparisonTab<'_>],
-    view: &mut Vec<ViewCommand>,
-) {
-    let extra = extras
-        .iter()
-        .find(|extra| extra.id == context.tab)
-        .map(|extra| extra.title.as_str());
-    let title = extra.or_else(|| {
-        report_tabs()
-            .find(|(id, _)| *id == context.tab)
-            .map(|(_, title)| title)
-    });
+fn head_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
+    let title = context.tab.full_title(context);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(title.unwrap_or_default()).size(15.0).strong());
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let close = ui.add(Button::new("×").frame(false));
-            close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close reports"));
-            if close
-                .on_hover_text(hint(ui.ctx(), "Close the reports", "reports"))
-                .clicked()
-            {
-                view.push(ViewCommand::ShowPanel(Panel::Reports, false));
-            }
+        ui.label(RichText::new(title).size(15.0).strong());
+        at_right(ui, |ui| {
+            close_button(ui, "Close reports")
+                .hint("Close the reports", "reports")
+                .sends(view, ViewCommand::ShowPanel(Panel::Reports, false));
             let wide = context.state.wide_reports;
             let button = ui.add(Button::new(
                 RichText::new(if wide { "Narrow" } else { "Wide" }).small(),
@@ -220,9 +144,9 @@ fn head_ui(
                 "Give the reports most of the window, or one column",
                 "wide",
             );
-            if button.on_hover_text(about).clicked() {
-                view.push(ViewCommand::WideReports(!wide));
-            }
+            button
+                .on_hover_text(about)
+                .sends(view, ViewCommand::WideReports(!wide));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 scope::scope_ui(ui, context, view);
             });
@@ -230,13 +154,12 @@ fn head_ui(
     });
 }
 
-/// The content of the open tab of one side, below a line with its title; `extras` are tabs that are no reports.
-#[expect(clippy::too_many_lines, reason = "one branch for each tab")]
+/// The content of the open tab of one side, below a line with its title.
 pub fn dock_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     memory: &mut PanelState,
-    extras: Vec<ComparisonTab<'_>>,
+    comparison: Option<&mut ComparisonTables>,
     below: bool,
     out: &mut Vec<AppCommand>,
 ) {
@@ -245,112 +168,17 @@ pub fn dock_ui(
     if below {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            for extra in &extras {
-                tab_ui(
-                    ui,
-                    extra.id,
-                    &extra.title,
-                    context.tab == extra.id,
-                    &mut view,
-                );
-            }
-            for (id, title) in report_tabs().filter(|(id, _)| context.state.is_below(id)) {
-                tab_ui(ui, id, title, context.tab == id, &mut view);
+            for tab in offered(context).filter(|tab| context.state.is_below(tab.id)) {
+                tab_ui(ui, tab, context, &mut view);
             }
             if context.state.scope != ReportScope::Capture {
                 scope::scope_ui(ui, context, &mut view);
             }
         });
     } else {
-        head_ui(ui, context, &extras, &mut view);
+        head_ui(ui, context, &mut view);
     }
     ui.separator();
-    let context = if follows_scope(context.tab) {
-        context
-    } else {
-        PanelContext {
-            reports: context.whole,
-            ..context
-        }
-    };
-    match context.tab {
-        id @ (COMPARE | FOUND) => {
-            if let Some(extra) = extras.into_iter().find(|extra| extra.id == id) {
-                (extra.draw)(ui, out);
-            }
-        }
-        tab @ ("overview" | "hints") => {
-            ScrollArea::vertical()
-                .id_salt(tab)
-                .auto_shrink([false, false])
-                .show(ui, |ui| {
-                    match tab {
-                        "hints" => {
-                            let what_if = CollapsingHeader::new("What if").id_salt("what if");
-                            what_if.show(ui, |ui| {
-                                what_if::what_if_ui(ui, context, &mut memory.what_if);
-                            });
-                            hints::hints_ui(ui, context, &mut memory.hints, &mut view);
-                        }
-                        _ => {
-                            overview::overview_ui(
-                                ui,
-                                context,
-                                &mut memory.overview,
-                                out,
-                                &mut view,
-                            );
-                        }
-                    }
-                    ui.add_space(12.0);
-                    // The tables with every number of the view above.
-                    let all = CollapsingHeader::new("All tables").id_salt(("all tables", tab));
-                    all.show_unindented(ui, |ui| {
-                        tables_ui(ui, context, &mut memory.tables, out, &mut view);
-                    });
-                    ui.add_space(12.0);
-                });
-        }
-        #[cfg(not(target_arch = "wasm32"))]
-        QUERY => query::query_ui(ui, context, &mut memory.query, out, &mut view),
-        SOURCE => source::source_ui(ui, context, &mut memory.source, out, &mut view),
-        HLO => hlo::hlo_ui(ui, context, &mut memory.hlo, out, &mut view),
-        "roofline" => {
-            roofline::roofline_ui(ui, context, &mut memory.roofline, &mut view);
-            tables_ui(ui, context, &mut memory.tables, out, &mut view);
-        }
-        "health" => {
-            let room = ui.available_height() * 0.5;
-            let list = ScrollArea::vertical()
-                .id_salt("findings")
-                .auto_shrink([false, true])
-                .max_height(room);
-            list.show(ui, |ui| health::health_ui(ui, context));
-            tables_ui(ui, context, &mut memory.tables, out, &mut view);
-        }
-        "steps" => {
-            steps::steps_ui(ui, context, &mut memory.steps, &mut view);
-            if heat_map::choice_ui(ui, context, &mut memory.heat) {
-                heat_map::heat_map_ui(ui, context, &mut memory.heat, &mut view);
-            } else {
-                tables_ui(ui, context, &mut memory.tables, out, &mut view);
-            }
-        }
-        "serving" => {
-            requests::requests_ui(ui, context, &mut view);
-            tables_ui(ui, context, &mut memory.tables, out, &mut view);
-        }
-        "ops" if optree::choice_ui(ui, &mut memory.trees) => {
-            optree::tree_ui(ui, context, &mut memory.trees, out, &mut view);
-        }
-        "memory" => match memory_map::choice_ui(ui, &mut memory.map) {
-            MemoryView::Tables => tables_ui(ui, context, &mut memory.tables, out, &mut view),
-            MemoryView::Recorded => memory_curve_ui(ui, context, &mut memory.curve, out, &mut view),
-            MemoryView::Planned => {
-                memory_map::memory_map_ui(ui, context, &mut memory.map, out, &mut view);
-            }
-        },
-        _ => tables_ui(ui, context, &mut memory.tables, out, &mut view),
-    }
+    memory.content_ui(ui, context, comparison, out, &mut view);
     out.extend(view.into_iter().map(AppCommand::from));
 }

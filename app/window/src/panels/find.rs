@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use analysis::ANALYSES;
 use trace_model::StringId;
 
+use super::tabs::tab_of_report;
 use crate::AppCommand;
 use crate::times::time;
-use view::state::tabs::{MORE, TABS, report_tabs};
 use view::state::{HighlightedLabels, ReportScope, TreeItem, ViewCommand};
 use view::time_format;
 use view::timeline::bands::StepBand;
@@ -107,24 +107,16 @@ fn steps_named(words: &[String], steps: &[StepBand]) -> Vec<PaletteEntry> {
 
 /// Reports by their titles.
 fn reports(words: &[String]) -> Vec<PaletteEntry> {
-    let tab_of = |id: &str| {
-        TABS.iter()
-            .find(|tab| tab.reports.contains(&id))
-            .map_or(MORE, |tab| tab.id)
-    };
     let entries = ANALYSES
         .iter()
         .filter(|entry| fits(entry.title, words))
         .take(MOST);
     let entry = |entry: &analysis::AnalysisEntry| {
-        let tab = tab_of(entry.id);
-        let title = report_tabs()
-            .find(|(id, _)| *id == tab)
-            .map_or("", |(_, title)| title);
+        let tab = tab_of_report(entry.id);
         PaletteEntry::new(
             entry.title.to_owned(),
-            format!("report in {title}"),
-            [ViewCommand::ShowTab(tab.to_owned())],
+            format!("report in {}", tab.title),
+            [tab.show()],
         )
     };
     entries.map(entry).collect()

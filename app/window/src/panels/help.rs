@@ -1,7 +1,8 @@
 //! The list of keys, from the same table that defines them.
 
-use egui::{Context, Grid, RichText, ScrollArea, Window};
+use egui::{Context, Grid, ScrollArea};
 
+use super::widgets::dialog;
 use crate::AppCommand;
 use crate::keys::{ACTIONS, Keys, MOUSE};
 use crate::settings::Settings;
@@ -10,11 +11,8 @@ use view::state::{Panel, ViewCommand};
 /// The window with all keys and mouse actions.
 pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<AppCommand>) {
     let mut open = true;
-    let window = Window::new("Keys and mouse")
+    dialog("Keys and mouse")
         .open(&mut open)
-        .collapsible(false)
-        .resizable(false);
-    window
         .anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO)
         .show(ctx, |ui| {
             ui.horizontal(|ui| {
@@ -37,7 +35,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
                 .min_scrolled_height(height)
                 .show(ui, |ui| {
                     for (title, actions) in ACTIONS {
-                        ui.label(RichText::new(*title).strong());
+                        ui.strong(*title);
                         Grid::new(title)
                             .num_columns(2)
                             .spacing([24.0, 3.0])

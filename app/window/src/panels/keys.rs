@@ -1,10 +1,8 @@
 //! The dialog that changes keys: all actions with their keys; press a key to assign it.
 
-use egui::{
-    Align, Button, Context, Event, EventFilter, Id, Layout, RichText, Role, ScrollArea, TextEdit,
-    Ui, WidgetInfo, Window,
-};
+use egui::{Button, Context, Event, EventFilter, Id, RichText, Role, ScrollArea, TextEdit, Ui};
 
+use super::widgets::{ResponseExt as _, at_right, dialog, remark};
 use crate::command::{AppCommand, Remap};
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
 use crate::settings::Settings;
@@ -33,26 +31,18 @@ pub fn keys_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let mut open = true;
-    let window = Window::new("Change keys")
-        .open(&mut open)
-        .collapsible(false)
-        .resizable(false);
-    window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
+    dialog("Change keys").open(&mut open).anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
         ui.set_width(620.0);
         ui.horizontal(|ui| {
             let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
             let field = ui.add(field.desired_width(300.0));
-            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter keys"));
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            field.labeled(Role::TextInput, "Filter keys");
+            at_right(ui, |ui| {
                 // Entries of actions that only another version knows are kept.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
-                if ui
+                ui
                     .add_enabled(any, Button::new("Reset all"))
-                    .on_hover_text("Reset all keys to their defaults")
-                    .clicked()
-                {
-                    out.push(AppCommand::Remap(Remap::ResetAll));
-                }
+                    .on_hover_text("Reset all keys to their defaults").sends(out, AppCommand::Remap(Remap::ResetAll));
             });
         });
         ui.separator();
@@ -67,7 +57,7 @@ pub fn keys_ui(
         );
         ui.separator();
         let about = "Letters mean positions on the keyboard, whatever the layout. Escape always closes.";
-        ui.label(RichText::new(about).small().weak());
+        ui.label(remark(about));
     });
     if !open {
         *changing = KeyEdit::default();
@@ -121,18 +111,16 @@ fn row_ui(
         ui.set_min_height(22.0);
         ui.add_space(10.0);
         ui.label(action.title);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        at_right(ui, |ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             ui.add_space(8.0);
             add_ui(ui, action, keys, changing, out);
             if is_changed {
-                let reset = ui.add(Button::new(RichText::new("Reset").small().weak()).frame(false));
-                reset.widget_info(|| {
-                    WidgetInfo::labeled(Role::Button, true, format!("Reset keys: {}", action.title))
-                });
-                if reset.on_hover_text("Reset to the default keys").clicked() {
-                    out.push(AppCommand::Remap(Remap::Reset(action.id)));
-                }
+                let reset = ui.add(Button::new(remark("Reset")).frame(false));
+                reset.labeled(Role::Button, format_args!("Reset keys: {}", action.title));
+                reset
+                    .on_hover_text("Reset to the default keys")
+                    .sends(out, AppCommand::Remap(Remap::Reset(action.id)));
             }
             for chord in keys.of(action.id).collect::<Vec<_>>().into_iter().rev() {
                 key_ui(ui, action, chord, out);
@@ -153,10 +141,10 @@ fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppC
         .color(theme::current(ui).text_strong);
     let button = ui.add(Button::new(text).small());
     let label = format!("Remove {}: {}", chord.shown(), action.title);
-    button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
-    if button.on_hover_text("Click to remove this key").clicked() {
-        out.push(AppCommand::Remap(Remap::Remove(action.id, chord)));
-    }
+    button.labeled(Role::Button, &label);
+    button
+        .on_hover_text("Click to remove this key")
+        .sends(out, AppCommand::Remap(Remap::Remove(action.id, chord)));
 }
 
 /// The button that waits for a key.
@@ -185,7 +173,7 @@ fn add_ui(
     } else {
         format!("Add a key: {}", action.title)
     };
-    button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    button.labeled(Role::Button, &label);
     if changing.leaving == Some(action.id) {
         changing.leaving = None;
         button.surrender_focus();

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use egui::{
-    Align, Color32, Galley, Layout, Rect, RichText, Role, Sense, Ui, Vec2, WidgetInfo, vec2,
-};
+use egui::{Align, Color32, Galley, Layout, Rect, RichText, Role, Sense, Ui, Vec2, vec2};
 
+use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::theme;
 use view::panels::legend::{ColorLegend, HATCHED};
 use view::state::{ColorBy, ViewCommand, ViewState};
@@ -27,21 +26,17 @@ pub fn legend_ui(
     out: &mut Vec<ViewCommand>,
 ) {
     let theme = theme::current(ui);
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+    at_right(ui, |ui| {
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             let choices = ColorBy::ALL
                 .into_iter()
                 .filter(|(by, _)| comparing || *by != ColorBy::Change);
             for (by, label) in choices.rev() {
-                if ui
-                    .selectable_label(state.color_by == by, RichText::new(label).small())
-                    .clicked()
-                {
-                    out.push(ViewCommand::Color(by));
-                }
+                ui.selectable_label(state.color_by == by, RichText::new(label).small())
+                    .sends(out, ViewCommand::Color(by));
             }
-            ui.label(RichText::new("Colour by").small().weak());
+            ui.label(remark("Colour by"));
         });
         ui.add_space(8.0);
         // The colours take the room that the choices leave.
@@ -68,7 +63,7 @@ pub fn legend_ui(
                 }
                 for text in [legend.text, if comparing { HATCHED } else { "" }] {
                     if !text.is_empty() {
-                        ui.add(egui::Label::new(RichText::new(text).small().weak()).truncate());
+                        ui.add(egui::Label::new(remark(text)).truncate());
                     }
                 }
             },
@@ -95,7 +90,7 @@ pub fn swatch_ui(ui: &mut Ui, color: Color32, title: &str) {
 fn drawn_ui(ui: &mut Ui, color: Color32, title: &str, (galley, size): (Arc<Galley>, Vec2)) {
     ui.spacing_mut().item_spacing.x = 13.0;
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, title));
+    response.labeled(Role::Label, title);
     let square =
         Rect::from_center_size(rect.left_center() + vec2(SIDE / 2.0, 0.0), vec2(SIDE, SIDE));
     ui.painter().rect_filled(square, 2.0, color);

@@ -43,7 +43,7 @@ pub struct MemoryCurveState {
 impl MemoryCurveState {
     /// The fullest memory at its peak.
     pub fn new(wake: &WakeUi) -> Self {
-        let job = Worker::new("memory over time", wake.clone());
+        let job = Worker::new("memory over time", wake);
         Self {
             memory: None,
             at: None,

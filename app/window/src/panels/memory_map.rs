@@ -58,7 +58,7 @@ pub struct MemoryMapState {
 impl MemoryMapState {
     /// Nothing is chosen yet.
     pub fn new(wake: &WakeUi) -> Self {
-        let job = Worker::new("buffer map", wake.clone());
+        let job = Worker::new("buffer map", wake);
         Self {
             view: MemoryView::Tables,
             chosen: None,

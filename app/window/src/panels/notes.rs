@@ -1,7 +1,8 @@
 //! Notes about time ranges; saved with a session.
 
-use egui::{Context, RichText, ScrollArea, TextEdit, Window};
+use egui::{Context, Role, ScrollArea, TextEdit, Window};
 
+use super::widgets::{ResponseExt as _, close_button};
 use crate::keys::hint;
 use crate::times::time;
 use view::state::{Note, Panel, ViewCommand, ViewState};
@@ -58,17 +59,11 @@ fn note_ui(ui: &mut egui::Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>)
                 .hint_text("note text")
                 .desired_width(190.0),
         );
-        field.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::TextInput, true, format!("Note {}", i + 1))
-        });
+        field.labeled(Role::TextInput, format_args!("Note {}", i + 1));
         if field.changed() {
             out.push(ViewCommand::EditNote(i, text));
         }
-        let remove = ui.add(egui::Button::new(RichText::new("×").weak()).frame(false));
-        remove.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Remove note {}", i + 1))
-        });
-        if remove.clicked() {
+        if close_button(ui, format_args!("Remove note {}", i + 1)).clicked() {
             out.push(ViewCommand::RemoveNote(i));
         }
     });

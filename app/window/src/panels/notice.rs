@@ -2,6 +2,7 @@
 
 use egui::{Align2, Area, Context, Frame, Id, Order, RichText};
 
+use super::widgets::ResponseExt as _;
 use crate::AppCommand;
 use crate::theme::theme_of;
 
@@ -24,9 +25,7 @@ pub fn wheel_ui(ctx: &Context, out: &mut Vec<AppCommand>) {
     card(ctx, "wheel", 88.0, |ui| {
         ui.label("Over the tracks, the mouse wheel should");
         for (zooms, label) in [(false, "scroll"), (true, "zoom")] {
-            if ui.button(label).clicked() {
-                out.push(AppCommand::WheelZooms(zooms));
-            }
+            ui.button(label).sends(out, AppCommand::WheelZooms(zooms));
         }
         ui.weak("Ctrl and the wheel do the other one; you can change this in Help.");
     });
@@ -66,9 +65,7 @@ impl PassingNotice {
         let left = PASSES - (now - *self.since.get_or_insert(now));
         card(ctx, "notice", 44.0, |ui| {
             ui.label(RichText::new(&self.text).color(theme.text_strong));
-            if ui.button("Dismiss").clicked() {
-                out.push(AppCommand::DismissNotice);
-            }
+            ui.button("Dismiss").sends(out, AppCommand::DismissNotice);
         });
         if self.passes && left <= 0.0 {
             out.push(AppCommand::DismissNotice);

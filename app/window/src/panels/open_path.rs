@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit, Window};
+use egui::{Align2, Context, Key, ScrollArea, TextEdit};
 use importers::IMPORTERS;
 
+use super::widgets::{at_right, dialog, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 
@@ -46,7 +46,7 @@ impl OpenPath {
             beside,
             text,
             chosen: None,
-            entries: Worker::new("directory", Arc::clone(wake)),
+            entries: Worker::new("directory", wake),
             is_new: true,
         }
     }
@@ -58,28 +58,23 @@ impl OpenPath {
 
     /// Whether nothing is being read.
     pub fn is_settled(&self) -> bool {
-        !self.entries.memo().is_running()
+        !self.entries.is_running()
     }
 
     /// Draws it; true once it is done.
     pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) -> bool {
         let mut done = false;
         let title = if self.beside { "Compare with" } else { "Open" };
-        let window = Window::new(title)
-            .collapsible(false)
-            .resizable(false)
-            .title_bar(false);
-        window
+        dialog(title)
+            .title_bar(false)
             .anchor(Align2::CENTER_TOP, [0.0, 80.0])
             .fixed_size([640.0, 380.0])
             .show(ctx, |ui| {
-                let label = ui.label(
-                    RichText::new(format!("{title}: a profile, a run, or a log directory"))
-                        .small()
-                        .weak(),
-                );
+                let label = ui.label(remark(format!(
+                    "{title}: a profile, a run, or a log directory"
+                )));
                 ui.horizontal(|ui| {
-                    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    at_right(ui, |ui| {
                         if ui.button("Cancel").clicked() {
                             done = true;
                         }
@@ -132,11 +127,7 @@ impl OpenPath {
         if path.as_os_str().is_empty() {
             return false;
         }
-        out.push(if self.beside {
-            AppCommand::Compare(path)
-        } else {
-            AppCommand::Open(path)
-        });
+        out.push(AppCommand::open(path, self.beside));
         true
     }
 

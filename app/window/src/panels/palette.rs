@@ -1,11 +1,9 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
-use egui::{
-    Align2, Context, FontId, Key, RichText, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo,
-    Window, vec2,
-};
+use egui::{Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, vec2};
 
 use super::find::{PaletteEntry, find, fits};
+use super::widgets::{ResponseExt as _, dialog, remark};
 use crate::AppCommand;
 use crate::keys::{self, Keys};
 use crate::theme::{self, small_font};
@@ -105,21 +103,18 @@ pub fn palette_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let mut done = false;
-    let window = Window::new("Commands")
-        .collapsible(false)
-        .resizable(false)
-        .title_bar(false);
+    let window = dialog("Commands").title_bar(false);
     let width = 560.0_f32.min(ctx.content_rect().width() - 40.0);
     let shown = window
         .anchor(Align2::CENTER_TOP, [0.0, 76.0])
         .show(ctx, |ui| {
             ui.set_width(width);
             let about = "Commands, reports, tracks, ops, steps (step 40), times (48.93 s)";
-            let label = ui.label(RichText::new(about).small().weak());
+            let label = ui.label(remark(about));
             let field = ui
                 .add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY))
                 .labelled_by(label.id);
-            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search commands"));
+            field.labeled(Role::TextInput, "Search commands");
             field.request_focus();
             if field.changed() {
                 typed.chosen = 0;

@@ -1,28 +1,23 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
 use egui::{
-    Align2, Button, Context, FontId, Panel as EguiPanel, Rect, RichText, Role, ScrollArea, Sense,
-    Ui, WidgetInfo, pos2, vec2,
+    Align2, Context, FontId, Panel as EguiPanel, Rect, RichText, Role, ScrollArea, Sense, Ui,
+    WidgetInfo, pos2, vec2,
 };
 
+use super::context::PanelContext;
 use super::icons;
+use super::tabs::{Tab, offered};
 use super::tabs_with_data::TabWithoutData;
+use super::widgets::ResponseExt as _;
 use crate::keys::hint;
 use crate::theme;
-use view::state::tabs::report_tabs;
 use view::state::{Panel, ViewCommand, ViewState};
 
 /// Width with names, and without.
 const WIDTHS: [f32; 2] = [68.0, 40.0];
 /// Height of an entry: the most, the least with a name, and the least.
 const HEIGHTS: [f32; 3] = [48.0, 38.0, 24.0];
-
-/// What the rail shows besides the reports that have data.
-pub struct RailContent<'a> {
-    /// Tabs that are no reports of one trace: id and title.
-    pub extras: Vec<(&'static str, String)>,
-    pub without_data: &'a [TabWithoutData],
-}
 
 /// A tab that is being dragged to the other side.
 pub struct DraggedTab(pub &'static str);
@@ -34,13 +29,14 @@ pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut Vec<View
     } else {
         "Move below the timeline"
     };
-    if ui.button(label).clicked() {
-        view.push(ViewCommand::MoveTab {
+    ui.button(label).chooses(
+        ui,
+        view,
+        ViewCommand::MoveTab {
             tab: id.to_owned(),
             below: !below,
-        });
-        ui.close();
-    }
+        },
+    );
 }
 
 /// Width of the rail in a window of this height.
@@ -52,27 +48,18 @@ fn width(height: f32, entries: usize) -> (f32, bool) {
 /// Draws the rail; a click opens a tab, a click on the open tab closes the panel.
 pub fn rail_ui(
     ui: &mut Ui,
-    state: &ViewState,
-    content: &RailContent<'_>,
+    context: PanelContext<'_>,
+    without_data: &[TabWithoutData],
     out: &mut Vec<ViewCommand>,
 ) {
-    let is_hidden = |id: &str| {
-        content.without_data.iter().any(|(other, _)| *other == id) && !is_open(state, id)
-    };
-    let mut entries: Vec<(&'static str, &str)> =
-        report_tabs().filter(|(id, _)| !is_hidden(id)).collect();
-    entries.extend(
-        content
-            .extras
-            .iter()
-            .map(|(id, title)| (*id, title.as_str())),
-    );
-    let hidden: Vec<&TabWithoutData> = content
-        .without_data
-        .iter()
-        .filter(|(id, _)| is_hidden(id))
-        .collect();
-    let count = entries.len() + usize::from(!hidden.is_empty());
+    let (hidden, shown): (Vec<_>, Vec<_>) = offered(context)
+        .map(|tab| {
+            let empty = without_data.iter().find(|(other, _)| other.id == tab.id);
+            (tab, empty.filter(|_| !is_open(context.state, tab.id)))
+        })
+        .partition(|(_, empty)| empty.is_some());
+    let hidden: Vec<&TabWithoutData> = hidden.into_iter().filter_map(|(_, empty)| empty).collect();
+    let count = shown.len() + usize::from(!hidden.is_empty());
     let room = ui.available_height() - 8.0;
     let (width, named) = width(room, count);
     let [most, _, least] = HEIGHTS;
@@ -87,8 +74,8 @@ pub fn rail_ui(
                 .auto_shrink([false, false])
                 .show(ui, |ui| {
                     ui.add_space(4.0);
-                    for (id, title) in entries {
-                        entry_ui(ui, state, (id, title), vec2(width, height), named, out);
+                    for (tab, _) in shown {
+                        entry_ui(ui, context, tab, vec2(width, height), named, out);
                     }
                     if !hidden.is_empty() {
                         hidden_ui(ui, &hidden, vec2(width, height.min(28.0)), out);
@@ -104,16 +91,17 @@ fn is_open(state: &ViewState, id: &str) -> bool {
 
 fn entry_ui(
     ui: &mut Ui,
-    state: &ViewState,
-    (id, title): (&'static str, &str),
+    context: PanelContext<'_>,
+    tab: &'static Tab,
     size: egui::Vec2,
     named: bool,
     out: &mut Vec<ViewCommand>,
 ) {
     let theme = theme::current(ui);
+    let (state, id, title) = (context.state, tab.id, tab.full_title(context));
     let is_open = state.shows_tab(id);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_open, title));
+    response.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_open, &title));
     response.dnd_set_drag_payload(DraggedTab(id));
     let painter = ui.painter_at(rect);
     if is_open {
@@ -141,30 +129,28 @@ fn entry_ui(
             pos2(rect.center().x, rect.top() + rect.height() * 0.36),
             16.0,
             color,
-            id,
+            tab,
         );
-        // The number of search results is in the tooltip.
-        let short = title.split(" (").next().unwrap_or(title);
         let at = pos2(rect.center().x, rect.bottom() - rect.height() * 0.2);
         painter.text(
             at,
             Align2::CENTER_CENTER,
-            short,
+            tab.title,
             FontId::proportional(10.5),
             color,
         );
     } else {
-        icons::tab(&painter, rect.center(), 15.0, color, id);
+        icons::tab(&painter, rect.center(), 15.0, color, tab);
     }
     if response.clicked() {
         out.push(if is_open && !state.is_below(id) {
             ViewCommand::ShowPanel(Panel::Reports, false)
         } else {
-            ViewCommand::ShowTab(id.to_owned())
+            tab.show()
         });
     }
     response.context_menu(|ui| move_menu(ui, id, state.is_below(id), out));
-    response.on_hover_text(tooltip(ui.ctx(), title, is_open));
+    response.on_hover_text(tooltip(ui.ctx(), &title, is_open));
 }
 
 fn tooltip(ctx: &Context, title: &str, is_open: bool) -> String {
@@ -182,26 +168,19 @@ fn hidden_ui(
     size: egui::Vec2,
     out: &mut Vec<ViewCommand>,
 ) {
-    let titles: Vec<(&'static str, &'static str)> = report_tabs().collect();
     ui.allocate_ui(size, |ui| {
         ui.centered_and_justified(|ui| {
             let text = RichText::new("no data").size(10.5).weak();
             let menu = ui.menu_button(text, |ui| {
                 ui.spacing_mut().item_spacing = vec2(8.0, 5.0);
                 ui.weak("This trace has no data for:");
-                for (id, reason) in hidden {
-                    let title = titles
-                        .iter()
-                        .find(|(other, _)| other == id)
-                        .map_or(*id, |(_, title)| title);
-                    if ui.add(Button::new(title)).on_hover_text(reason).clicked() {
-                        out.push(ViewCommand::ShowTab((*id).to_owned()));
-                        ui.close();
-                    }
+                for (tab, reason) in hidden {
+                    ui.button(tab.title)
+                        .on_hover_text(reason)
+                        .chooses(ui, out, tab.show());
                 }
             });
-            menu.response
-                .widget_info(|| WidgetInfo::labeled(Role::Button, true, "Reports without data"));
+            menu.response.labeled(Role::Button, "Reports without data");
             menu.response
                 .on_hover_text("Reports that this trace has no data for");
         });

@@ -2,32 +2,31 @@
 
 use analysis::facts::steps::StepsReport;
 use analysis::reports::steps::step_times::Steps;
-use egui::{Button, RichText, Role, Ui, WidgetInfo};
+use egui::{RichText, Role, Ui};
 
 use super::context::PanelContext;
+use super::tabs::TabSubject;
+use super::widgets::{ResponseExt as _, close_button, remark};
 use crate::theme;
 use crate::times::time;
-use view::state::tabs::{COMPARE, FOUND, follows_scope};
 use view::state::{ReportScope, ViewCommand};
 
 /// What the reports cover, in the line above them.
 pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let steps = context
         .whole
-        .get::<Steps>()
-        .ok()
-        .flatten()
+        .ready::<Steps>()
         .filter(|report| report.has_steps());
     let mark = context.state.place.mark;
     let scope = context.state.scope;
-    if scope == ReportScope::Capture && [COMPARE, FOUND].contains(&context.tab) {
+    if scope == ReportScope::Capture && context.tab.subject == TabSubject::Other {
         return;
     }
     if scope == ReportScope::Capture && steps.is_none() && mark.is_none() {
         // There is nothing to choose from.
         return;
     }
-    let is_followed = follows_scope(context.tab);
+    let is_followed = context.tab.subject == TabSubject::Scope;
     let shown = if is_followed {
         scope
     } else {
@@ -49,43 +48,25 @@ pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
         ];
         for (before, choice) in choices {
             let Some(choice) = choice else { continue };
-            if ui.selectable_label(scope == choice, format!("{before}{}", name(choice, steps))).clicked() {
-                out.push(ViewCommand::Scope(choice));
-                ui.close();
-            }
+            ui.selectable_label(scope == choice, format!("{before}{}", name(choice, steps))).chooses(ui, out, ViewCommand::Scope(choice));
         }
         ui.separator();
         ui.weak("Drag over the tracks or click a bar of the step times to choose another part of the trace.");
     });
-    menu.response.widget_info(|| {
-        WidgetInfo::labeled(
-            Role::Button,
-            true,
-            format!("Reports cover: {}", name(shown, steps)),
-        )
-    });
+    menu.response.labeled(
+        Role::Button,
+        format_args!("Reports cover: {}", name(shown, steps)),
+    );
     menu.response
         .on_hover_text("The part of the trace that the verdict, hints and tables cover");
     if scope == ReportScope::Capture {
         return;
     }
-    let close = ui.add(Button::new(RichText::new("×").small()).frame(false));
-    close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Whole capture"));
-    if close
+    close_button(ui, "Whole capture")
         .on_hover_text("Make the reports cover the whole capture")
-        .clicked()
-    {
-        out.push(ViewCommand::Scope(ReportScope::Capture));
-    }
+        .sends(out, ViewCommand::Scope(ReportScope::Capture));
     if !is_followed {
-        ui.add(
-            egui::Label::new(
-                RichText::new("this tab always covers the whole capture")
-                    .small()
-                    .weak(),
-            )
-            .truncate(),
-        );
+        ui.add(egui::Label::new(remark("this tab always covers the whole capture")).truncate());
     } else if !context.reports.is_settled() {
         ui.spinner();
     }

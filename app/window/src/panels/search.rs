@@ -1,17 +1,17 @@
 //! The search field and its results; also shows what a table or hint highlighted.
 
-use egui::{Align2, Key, RichText, Role, TextEdit, Ui, WidgetInfo};
+use egui::{Align2, Key, RichText, Role, TextEdit, Ui};
 
 use std::sync::Arc;
 
 use trace_model::{SliceId, TraceModel};
 
+use super::tabs::found;
+use super::widgets::{ResponseExt as _, close_button};
 use super::{frame, icons};
 use crate::jobs::JobAnswer;
-use crate::keys::hint;
 use session::number::counted;
 use view::search::{FIELDS, SearchResults};
-use view::state::tabs::FOUND;
 use view::state::{Panel, ViewCommand, ViewState};
 use view::timeline::tree::group_digits;
 
@@ -52,8 +52,7 @@ fn search_ui(
         } else if let Some(highlighted) = &state.highlighted {
             ui.label("Highlighted");
             let title: String = highlighted.title.chars().take(40).collect();
-            ui.label(RichText::new(title).strong())
-                .on_hover_text(&highlighted.title);
+            ui.strong(title).on_hover_text(&highlighted.title);
         }
         for (label, about, forth) in [
             ("Previous", "Previous (Shift+Enter)", false),
@@ -75,23 +74,17 @@ fn search_ui(
             out.push(ViewCommand::GoTo(slice));
         }
         let isolate = ui.selectable_label(state.isolate, "Isolate");
-        if isolate
-            .on_hover_text(hint(ui.ctx(), "Show only these slices", "isolate"))
-            .clicked()
-        {
-            out.push(ViewCommand::Isolate(!state.isolate));
-        }
+        isolate
+            .hint("Show only these slices", "isolate")
+            .sends(out, ViewCommand::Isolate(!state.isolate));
         outcome_ui(ui, model, state, found);
         if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
-            let list =
-                ui.button("List")
-                    .on_hover_text(hint(ui.ctx(), "List all results", "found-list"));
+            let list = ui.button("List").hint("List all results", "found-list");
             if list.clicked() {
-                out.push(ViewCommand::ShowTab(FOUND.to_owned()));
+                out.push(found::TAB.show());
             }
         }
-        let close = ui.add(egui::Button::new("×").frame(false));
-        close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close search"));
+        let close = close_button(ui, "Close search");
         if close.on_hover_text("Close (Esc)").clicked() || (escape && left) {
             out.push(ViewCommand::Highlight(None));
             out.push(ViewCommand::ShowPanel(Panel::Search, false));
@@ -107,7 +100,7 @@ fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Opt
         .hint_text(hint)
         .desired_width(230.0);
     let field = ui.add(field);
-    field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search text"));
+    field.labeled(Role::TextInput, "Search text");
     if ui.is_sizing_pass() {
         // In a layout pass that only measures, the field cannot keep the requested focus.
         field.request_focus();

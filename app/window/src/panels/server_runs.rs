@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{
-    Align, Align2, Context, Key, Layout, RichText, ScrollArea, TextEdit, TextWrapMode, Ui, Window,
+    Align, Align2, Context, Key, Layout, RichText, Role, ScrollArea, TextEdit, TextWrapMode, Ui,
 };
 use serde::Deserialize;
 
+use super::widgets::{ResponseExt as _, at_right, dialog, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::platform::{self, RunsAnswer};
@@ -64,7 +65,7 @@ pub struct ServerRuns {
 impl ServerRuns {
     /// Nothing is asked yet.
     pub fn new(source: RunSource, wake: &WakeUi) -> Self {
-        let list = Worker::new("runs of the server", Arc::clone(wake));
+        let list = Worker::new("runs of the server", wake);
         Self {
             source,
             list,
@@ -76,7 +77,7 @@ impl ServerRuns {
 
     /// Asks for the list if the last one is old. `now_s` is a clock.
     pub fn ask(&mut self, now_s: f64) {
-        if self.list.memo().is_running() {
+        if self.list.is_running() {
             return;
         }
         let source = Arc::clone(&self.source);
@@ -105,13 +106,12 @@ impl ServerRuns {
 
     /// Whether a server of Systole is there.
     pub fn is_there(&self) -> bool {
-        matches!(self.list.memo().latest(), Some(Some(_)))
+        matches!(self.list.latest(), Some(Some(_)))
     }
 
     /// Names of the runs, as far as they are known.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.list
-            .memo()
             .latest()
             .into_iter()
             .flatten()
@@ -134,17 +134,14 @@ impl ServerRuns {
         let Some(beside) = self.dialog else { return };
         let mut done = ctx.input(|input| input.key_pressed(Key::Escape));
         let title = if beside { "Compare with" } else { "Open" };
-        let window = Window::new(title)
-            .collapsible(false)
-            .resizable(false)
-            .title_bar(false);
-        window
+        dialog(title)
+            .title_bar(false)
             .anchor(Align2::CENTER_TOP, [0.0, 80.0])
             .fixed_size([640.0, 420.0])
             .show(ctx, |ui| {
                 ui.horizontal(|ui| {
-                    ui.label(RichText::new(format!("{title} a run of this server")).strong());
-                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    ui.strong(format!("{title} a run of this server"));
+                    at_right(ui, |ui| {
                         done |= ui.button("Cancel").clicked();
                         if ui.button("A file of this machine…").clicked() {
                             out.push(AppCommand::Browse { beside });
@@ -159,7 +156,7 @@ impl ServerRuns {
                 // Enter opens the first.
                 let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
                 if let Some(first) = self.fitting().first().filter(|_| entered) {
-                    out.push(command(path_of(first), beside));
+                    out.push(AppCommand::open(path_of(first), beside));
                     done = true;
                 }
                 ui.separator();
@@ -175,7 +172,7 @@ impl ServerRuns {
 
     /// Draws the list; nothing if there is no server.
     pub fn list_ui(&mut self, ui: &mut Ui, out: &mut Vec<AppCommand>) {
-        let Some(Some(page)) = self.list.memo().latest() else {
+        let Some(Some(page)) = self.list.latest() else {
             if let JobAnswer::Failed { error, .. } = self.list.memo() {
                 ui.label(RichText::new(error).color(theme::current(ui).error));
                 ui.add_space(18.0);
@@ -184,9 +181,9 @@ impl ServerRuns {
         };
         let count = page.runs.len();
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Runs of this server").strong());
+            ui.strong("Runs of this server");
             if count > FEW {
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                at_right(ui, |ui| {
                     drop(self.filter_ui(ui));
                 });
             }
@@ -203,15 +200,13 @@ impl ServerRuns {
             .hint_text("Find by name")
             .desired_width(width);
         let response = ui.add(field);
-        response.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find a run by name")
-        });
+        response.labeled(Role::TextInput, "Find a run by name");
         response
     }
 
     /// The runs with the typed text in their names or those of their hosts.
     fn fitting(&self) -> Vec<&OfferedRun> {
-        let Some(Some(page)) = self.list.memo().latest() else {
+        let Some(Some(page)) = self.list.latest() else {
             return Vec::new();
         };
         let wanted = self.filter.trim().to_lowercase();
@@ -222,16 +217,11 @@ impl ServerRuns {
 
     /// One line for each run; whether one was chosen.
     fn rows_ui(&self, ui: &mut Ui, beside: bool, out: &mut Vec<AppCommand>) -> bool {
-        let Some(Some(page)) = self.list.memo().latest() else {
+        let Some(Some(page)) = self.list.latest() else {
             return false;
         };
-        let theme = theme::current(ui);
         for PlaceError { place, message } in &page.errors {
-            ui.label(
-                RichText::new(format!("{message}: {place}"))
-                    .small()
-                    .color(theme.text_weak),
-            );
+            ui.label(remark(format!("{message}: {place}")));
         }
         let fitting = self.fitting();
         if page.runs.is_empty() {
@@ -248,10 +238,10 @@ impl ServerRuns {
         let mut chosen = false;
         for run in fitting.iter().take(MOST) {
             if is_many && place.replace(&run.place) != Some(&run.place) {
-                ui.label(RichText::new(&run.place).small().color(theme.text_weak));
+                ui.label(remark(&run.place));
             }
             if run_ui(ui, run, now_s) {
-                out.push(command(path_of(run), beside));
+                out.push(AppCommand::open(path_of(run), beside));
                 chosen = true;
             }
         }
@@ -267,7 +257,7 @@ impl ServerRuns {
 /// A line of the list; whether it was clicked.
 fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
     ui.horizontal(|ui| {
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        at_right(ui, |ui| {
             ui.weak(facts(run, now_s));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 ui.style_mut().wrap_mode = Some(TextWrapMode::Truncate);
@@ -280,7 +270,6 @@ fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
                     .on_hover_text(format!("{} in {}{hosts}", run.name, run.place))
                     .clicked()
             })
-            .inner
         })
         .inner
     })
@@ -317,14 +306,6 @@ fn ago(seconds: u64) -> String {
 /// The path by which the page reads a run.
 fn path_of(run: &OfferedRun) -> PathBuf {
     PathBuf::from(format!("run/{}/{}", run.id, run.name))
-}
-
-fn command(path: PathBuf, beside: bool) -> AppCommand {
-    if beside {
-        AppCommand::Compare(path)
-    } else {
-        AppCommand::Open(path)
-    }
 }
 
 fn parsed(text: &str) -> Result<RunPage, String> {

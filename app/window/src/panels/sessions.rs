@@ -1,9 +1,9 @@
 //! Saving and opening sessions.
 
-use egui::{Button, Role, TextEdit, Ui, WidgetInfo};
+use egui::{Button, Role, TextEdit, Ui};
 
+use super::widgets::ResponseExt as _;
 use crate::AppCommand;
-use crate::keys::hint;
 use view::sessions::SessionStore;
 
 /// Saves the view as a session.
@@ -14,14 +14,10 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
     ui.horizontal(|ui| {
         let field = TextEdit::singleline(&mut name).desired_width(180.0);
         let field = ui.add(field.hint_text(sessions.open_name().unwrap_or("name of the session")));
-        field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Session name"));
+        field.labeled(Role::TextInput, "Session name");
         if ui
             .button("Save session")
-            .on_hover_text(hint(
-                ui.ctx(),
-                "The view, pinned tracks and notes",
-                "save-session",
-            ))
+            .hint("The view, pinned tracks and notes", "save-session")
             .clicked()
         {
             out.push(AppCommand::SaveSession(name.clone()));
@@ -51,23 +47,21 @@ pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppComman
         ui.horizontal(|ui| {
             let is_open = sessions.open_name() == Some(name);
             let open = ui.selectable_label(is_open, name);
-            open.widget_info(|| {
-                WidgetInfo::labeled(Role::Button, true, format!("Open session {name}"))
-            });
-            if open.on_hover_text("Open this session").clicked() {
-                out.push(AppCommand::OpenSession(name.clone()));
-                ui.close();
-            }
+            open.labeled(Role::Button, format_args!("Open session {name}"));
+            open.on_hover_text("Open this session").chooses(
+                ui,
+                out,
+                AppCommand::OpenSession(name.clone()),
+            );
             let delete = ui.menu_button("×", |ui| {
-                if ui.button(format!("Delete “{name}” permanently")).clicked() {
-                    out.push(AppCommand::DeleteSession(name.clone()));
-                    ui.close();
-                }
+                ui.button(format!("Delete “{name}” permanently")).chooses(
+                    ui,
+                    out,
+                    AppCommand::DeleteSession(name.clone()),
+                );
             });
             let response = delete.response;
-            response.widget_info(|| {
-                WidgetInfo::labeled(Role::Button, true, format!("Delete session {name}"))
-            });
+            response.labeled(Role::Button, format_args!("Delete session {name}"));
         });
     }
 }

@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Table};
-use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
+use egui::{ComboBox, RichText, Role, ScrollArea, Ui};
+use trace_model::SliceId;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
+use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::AppCommand;
 use crate::reports::title_of;
 use render::table::shortened;
 use session::number::counted;
 use view::panels::target::RowTarget;
 use view::state::ViewCommand;
-use view::state::tabs::reports_of;
 use view::timeline::tree::group_digits;
 
 /// Reports whose first table is a summary, with the table to open instead.
@@ -26,7 +27,7 @@ const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
 #[derive(Default)]
 pub struct TableBrowser {
     /// By tab: the report and the table that the user chose.
-    open: BTreeMap<String, (&'static str, usize)>,
+    open: BTreeMap<&'static str, (&'static str, usize)>,
     /// By report and table.
     sorted: BTreeMap<(&'static str, usize), SortedTable>,
 }
@@ -38,9 +39,9 @@ impl TableBrowser {
     }
 
     /// Opens a table with only the rows that hold `text`.
-    pub fn find(&mut self, tab: &str, report: &'static str, text: &str) {
+    pub fn find(&mut self, tab: &'static str, report: &'static str, text: &str) {
         let number = table_of(report);
-        self.open.insert(tab.to_owned(), (report, number));
+        self.open.insert(tab, (report, number));
         text.clone_into(&mut self.sorted.entry((report, number)).or_default().filter);
     }
 }
@@ -76,15 +77,16 @@ pub fn tables_ui(
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
-    let reports = reports_of(context.tab);
+    let tab = context.tab.id;
+    let reports = context.tab.reports();
     let Some(first) = first_of(&reports, |id| context.reports.by_id(id).is_ok()) else {
         return;
     };
-    let (id, number) = browser.open.get(context.tab).copied().unwrap_or(first);
+    let (id, number) = browser.open.get(tab).copied().unwrap_or(first);
     let mut chosen = (id, number);
     chooser_ui(ui, context, &reports, &mut chosen);
     if chosen != (id, number) {
-        browser.open.insert(context.tab.to_owned(), chosen);
+        browser.open.insert(tab, chosen);
     }
     let (id, number) = chosen;
     let answer = match context.reports.by_id(id) {
@@ -96,7 +98,6 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    let steps = context.whole.get::<Steps>().ok().flatten();
     let own = context
         .state
         .place
@@ -109,16 +110,36 @@ pub fn tables_ui(
                 .any(|cell| matches!(cell, Cell::Text(text) if text == own))
         })
     };
-    let target = |row: usize| {
-        table
-            .rows
-            .get(row)
-            .and_then(|row| RowTarget::of_row(context.trace, steps, table, row))
-    };
     let selected = context.state.place.selection;
+    trace_table_ui(
+        ui,
+        context,
+        table,
+        sorted,
+        (selected, &is_marked),
+        out,
+        view,
+    );
+}
+
+/// A table whose rows lead to slices, times and steps; some are about the selected slice.
+pub fn trace_table_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    table: &Table,
+    sorted: &mut SortedTable,
+    (selected, is_marked): (Option<SliceId>, &dyn Fn(&[Cell]) -> bool),
+    out: &mut Vec<AppCommand>,
+    view: &mut Vec<ViewCommand>,
+) {
+    let steps = context.whole.ready::<Steps>();
+    let target = |row: usize| {
+        let cells = table.rows.get(row)?;
+        RowTarget::of_row(context.trace, steps, table, cells)
+    };
     let about = RowReactions {
         selected,
-        is_marked: &is_marked,
+        is_marked,
         leads: &|row| target(row).is_some(),
     };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
@@ -157,7 +178,7 @@ pub fn one_table_ui(
 
 /// Notes in whole sentences where there is room for them; otherwise one line, and the rest in its tooltip.
 fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
-    let small = |text: &str| egui::Label::new(RichText::new(text).small().weak());
+    let small = |text: &str| egui::Label::new(remark(text));
     let room = ui.available_height();
     if notes.is_empty() {
     } else if room < NOTES_ROOM {
@@ -193,11 +214,11 @@ fn chooser_ui(
         .map(|id| titles_of(context, id).len().max(1))
         .sum();
     if count < 2 {
-        ui.label(RichText::new(&title).strong());
+        ui.strong(&title);
         return;
     }
     let shown = RichText::new(shortened(&title, TITLE_CHARS)).strong();
-    let list = ComboBox::from_id_salt(("tables", context.tab))
+    let list = ComboBox::from_id_salt(("tables", context.tab.id))
         .selected_text(shown)
         .truncate()
         .height(420.0);
@@ -220,7 +241,7 @@ fn chooser_ui(
                 continue;
             }
             if reports.len() > 1 && titles.len() > 1 {
-                ui.label(RichText::new(title_of(other)).small().weak());
+                ui.label(remark(title_of(other)));
             }
             for (at, title) in titles.into_iter().enumerate() {
                 let text = shortened(title, TITLE_CHARS);
@@ -235,7 +256,7 @@ fn chooser_ui(
         }
     });
     list.response
-        .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {title}")));
+        .labeled(Role::ComboBox, format_args!("Table: {title}"));
     list.response
         .on_hover_text("Choose another table of this report");
 }
@@ -280,7 +301,7 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<A
         let field = egui::TextEdit::singleline(&mut sorted.filter)
             .hint_text("Filter rows: text or /regex/");
         let response = ui.add(field.desired_width(190.0));
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter rows"));
+        response.labeled(Role::TextInput, "Filter rows");
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
             counted(all as u64, "row")
@@ -291,8 +312,8 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<A
                 group_digits(all as u64)
             )
         };
-        ui.label(RichText::new(count).small().weak());
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        ui.label(remark(count));
+        at_right(ui, |ui| {
             csv_ui(ui, table.id, || Some(table.clone()), out);
         });
     });

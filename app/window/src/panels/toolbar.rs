@@ -6,6 +6,7 @@ use egui::{
     Sense, Ui, WidgetInfo, vec2,
 };
 
+use super::widgets::{ResponseExt as _, at_right};
 use super::{icons, sessions};
 use crate::AppCommand;
 use crate::command::ScaleChange;
@@ -47,7 +48,7 @@ pub fn toolbar_ui(
             }
             let has_room = ui.available_width()
                 >= PANELS + trace.map_or(0.0, |trace| width_of_title(ui, trace));
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            at_right(ui, |ui| {
                 if has_room || state.is_none() {
                     panels_ui(ui, state, settings, out);
                 } else {
@@ -73,14 +74,9 @@ fn files_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
-    open.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Open…"));
-    if open
-        .on_hover_text(hint(ui.ctx(), "Open a profile", "open"))
-        .clicked()
-    {
-        out.push(AppCommand::OpenDialog);
-        ui.close();
-    }
+    open.labeled(Role::Button, "Open…");
+    open.hint("Open a profile", "open")
+        .chooses(ui, out, AppCommand::OpenDialog);
     recent_ui(ui, settings, out);
     // Buttons beside those of an open trace would leave no room for its name; the palette has it, too.
     #[cfg(not(target_arch = "wasm32"))]
@@ -111,13 +107,9 @@ fn panels_ui(
 ) {
     let Some(state) = state else {
         theme_ui(ui, settings.theme, out);
-        if ui
-            .button("Help")
-            .on_hover_text(hint(ui.ctx(), "Keys and mouse", "help"))
-            .clicked()
-        {
-            out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
-        }
+        ui.button("Help")
+            .hint("Keys and mouse", "help")
+            .sends(out, ViewCommand::ShowPanel(Panel::Help, true));
         return;
     };
     for (label, panel, about, id) in [
@@ -135,9 +127,9 @@ fn panels_ui(
         let button =
             ui.add(Button::selectable(state.shows(panel), label).shortcut_text(in_menu(ui, id)));
         button.widget_info(|| WidgetInfo::selected(Role::Button, true, state.shows(panel), label));
-        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
-            out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
-        }
+        button
+            .hint(about, id)
+            .sends(out, ViewCommand::ShowPanel(panel, !state.shows(panel)));
     }
 }
 
@@ -171,18 +163,16 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
 /// The menu that opens a second file to compare with.
 fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
     let menu = ui.menu_button("Compare with…", |ui| {
-        if menu_entry(ui, "Choose a file…", "compare").clicked() {
-            out.push(AppCommand::CompareDialog);
-            ui.close();
-        }
+        menu_entry(ui, "Choose a file…", "compare").chooses(ui, out, AppCommand::CompareDialog);
         if !settings.recent.is_empty() {
             ui.separator();
         }
         for path in &settings.recent {
-            if ui.button(path.display().to_string()).clicked() {
-                out.push(AppCommand::Compare(path.clone()));
-                ui.close();
-            }
+            ui.button(path.display().to_string()).chooses(
+                ui,
+                out,
+                AppCommand::Compare(path.clone()),
+            );
         }
     });
     menu.response
@@ -195,10 +185,8 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
     }
     ui.menu_button("Recent", |ui| {
         for path in &settings.recent {
-            if ui.button(path.display().to_string()).clicked() {
-                out.push(AppCommand::Open(path.clone()));
-                ui.close();
-            }
+            ui.button(path.display().to_string())
+                .chooses(ui, out, AppCommand::Open(path.clone()));
         }
     });
 }
@@ -217,17 +205,15 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
         for (picture, title) in pictures {
             ui.horizontal(|ui| {
                 for (format, name) in [(PictureFormat::Svg, "SVG"), (PictureFormat::Png, "PNG")] {
-                    if ui.button(format!("{title} as {name}…")).clicked() {
-                        out.push(AppCommand::SavePicture(picture, format));
-                        ui.close();
-                    }
+                    ui.button(format!("{title} as {name}…")).chooses(
+                        ui,
+                        out,
+                        AppCommand::SavePicture(picture, format),
+                    );
                 }
             });
         }
-        if menu_entry(ui, "Window as PNG…", "save-png").clicked() {
-            out.push(AppCommand::SaveWindow);
-            ui.close();
-        }
+        menu_entry(ui, "Window as PNG…", "save-png").chooses(ui, out, AppCommand::SaveWindow);
     });
 }
 
@@ -253,18 +239,16 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         let button = icons::button(ui, (label, enabled, false), |painter, center, color| {
             icons::arrow(painter, center, 13.0, color, id == "redo");
         });
-        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
-            out.push(command.into());
-        }
+        button.hint(about, id).sends(out, command);
     }
     let about = hint(
         ui.ctx(),
         "Show what the devices do; again: the whole trace",
         "fit",
     );
-    if ui.button("Fit").on_hover_text(about).clicked() {
-        out.push(ViewCommand::Fit.into());
-    }
+    ui.button("Fit")
+        .on_hover_text(about)
+        .sends(out, ViewCommand::Fit);
     ui.menu_button("View", |ui| view_menu(ui, state, settings, out));
     ui.spacing_mut().item_spacing.x = 1.0;
     for (mode, label) in MouseMode::ALL {
@@ -273,12 +257,9 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         let button = icons::button(ui, (&title, true, is_on), |painter, center, color| {
             icons::mouse_mode(painter, center, 14.0, color, mode);
         });
-        if button
-            .on_hover_text(hint(ui.ctx(), mode.about(), mode.action()))
-            .clicked()
-        {
-            out.push(ViewCommand::Mouse(mode).into());
-        }
+        button
+            .hint(mode.about(), mode.action())
+            .sends(out, ViewCommand::Mouse(mode));
     }
     ui.spacing_mut().item_spacing.x = 8.0;
 }
@@ -313,9 +294,7 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
                     format!("Times: {label}"),
                 )
             });
-            if button.clicked() {
-                out.push(AppCommand::Times(format));
-            }
+            button.sends(out, AppCommand::Times(format));
         }
     });
     ui.separator();
@@ -326,9 +305,8 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
             (ThemeChoice::Light, "light"),
             (ThemeChoice::System, "system default"),
         ] {
-            if ui.radio(settings.theme == choice, label).clicked() {
-                out.push(AppCommand::Theme(choice));
-            }
+            ui.radio(settings.theme == choice, label)
+                .sends(out, AppCommand::Theme(choice));
         }
     });
     ui.horizontal(|ui| {
@@ -340,16 +318,15 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
             button.widget_info(|| {
                 WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Size: {label}"))
             });
-            if button.clicked() {
-                out.push(AppCommand::Scale(ScaleChange::To(scale)));
-            }
+            button.sends(out, AppCommand::Scale(ScaleChange::To(scale)));
         }
     });
     ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
-    if menu_entry(ui, "Change keys…", "keys").clicked() {
-        out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
-        ui.close();
-    }
+    menu_entry(ui, "Change keys…", "keys").chooses(
+        ui,
+        out,
+        ViewCommand::ShowPanel(Panel::Keys, true),
+    );
 }
 
 /// The entry of an action in a menu, with its keys.
@@ -375,9 +352,7 @@ fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
                         format!("Colours: {title}"),
                     )
                 });
-                if button.clicked() {
-                    out.push(AppCommand::Colors(preset));
-                }
+                button.sends(out, AppCommand::Colors(preset));
                 let fills: Vec<Color32> = theme_in(dark, preset).work().collect();
                 let (rect, _) =
                     ui.allocate_exact_size(vec2(16.0 * fills.len() as f32, 12.0), Sense::hover());
@@ -400,7 +375,7 @@ fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<AppCommand>) {
     };
     let text = RichText::new(label).color(theme_of(dark).text_weak);
     let response = ui.add(Button::new(text).frame(false));
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{label} theme")));
+    response.labeled(Role::Button, format_args!("{label} theme"));
     if response
         .on_hover_text(format!("Use the {} theme", label.to_lowercase()))
         .clicked()

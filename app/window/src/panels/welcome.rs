@@ -8,8 +8,8 @@ use importers::{IMPORTERS, Progress};
 use super::frame::{bar, floating_ui};
 use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
+use super::widgets::{ResponseExt as _, close_button, remark};
 use crate::AppCommand;
-use crate::keys::hint;
 use crate::platform;
 use crate::samples::SAMPLES;
 use crate::settings::Settings;
@@ -76,11 +76,7 @@ fn start_ui(
     ui.horizontal(|ui| {
         let open = egui::Button::new(RichText::new("Open a profile…").size(15.0))
             .min_size(Vec2::new(160.0, 34.0));
-        if ui
-            .add(open)
-            .on_hover_text(hint(ui.ctx(), "Open a profile", "open"))
-            .clicked()
-        {
+        if ui.add(open).hint("Open a profile", "open").clicked() {
             out.push(if runs.is_there() {
                 AppCommand::Browse { beside: false }
             } else {
@@ -95,14 +91,13 @@ fn start_ui(
     });
     #[cfg(not(target_arch = "wasm32"))]
     ui.horizontal(|ui| {
-        if ui.link("Capture a running program…").clicked() {
-            out.push(AppCommand::CaptureDialog);
-        }
+        ui.link("Capture a running program…")
+            .sends(out, AppCommand::CaptureDialog);
         ui.weak("through its profiler server");
     });
     ui.add_space(24.0);
     if !settings.recent.is_empty() {
-        ui.label(RichText::new("Recent").strong());
+        ui.strong("Recent");
         for path in &settings.recent {
             ui.horizontal(|ui| {
                 let name = path
@@ -113,14 +108,8 @@ fn start_ui(
                     out.push(AppCommand::Open(path.clone()));
                 }
                 let folder = path.parent().unwrap_or(path).display().to_string();
-                ui.add(
-                    egui::Label::new(RichText::new(folder).small().color(theme.text_weak))
-                        .truncate(),
-                );
-                let forget = ui.add(egui::Button::new(RichText::new("×").weak()).frame(false));
-                forget.widget_info(|| {
-                    egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Forget {name}"))
-                });
+                ui.add(egui::Label::new(remark(folder)).truncate());
+                let forget = close_button(ui, format_args!("Forget {name}"));
                 if forget.on_hover_text("Remove it from this list").clicked() {
                     out.push(AppCommand::ForgetRecent(path.clone()));
                 }
@@ -129,25 +118,20 @@ fn start_ui(
         ui.add_space(18.0);
     }
     if !sessions.names().is_empty() {
-        ui.label(RichText::new("Sessions").strong());
+        ui.strong("Sessions");
         sessions_ui(ui, sessions, out);
         ui.add_space(18.0);
     }
-    ui.label(RichText::new("Samples").strong());
+    ui.strong("Samples");
     for (index, sample) in SAMPLES.iter().enumerate() {
-        if ui.link(sample.title).clicked() {
-            out.push(AppCommand::OpenSample(index));
-        }
+        ui.link(sample.title)
+            .sends(out, AppCommand::OpenSample(index));
     }
     ui.add_space(18.0);
-    ui.label(RichText::new("Supported formats").strong());
+    ui.strong("Supported formats");
     for importer in IMPORTERS {
         ui.label(RichText::new(importer.format().title).color(theme.text));
-        ui.label(
-            RichText::new(importer.format().about)
-                .small()
-                .color(theme.text_weak),
-        );
+        ui.label(remark(importer.format().about));
     }
 }
 
@@ -172,9 +156,7 @@ pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<
             None => ProgressBar::new(0.0).text("starting"),
         };
         ui.add(bar.desired_width((ui.available_width() - 90.0).clamp(80.0, 420.0)));
-        if ui.button("Cancel").clicked() {
-            out.push(AppCommand::CancelLoad);
-        }
+        ui.button("Cancel").sends(out, AppCommand::CancelLoad);
     });
     ui.add_space(4.0);
 }
@@ -225,9 +207,7 @@ fn failed_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(failed.what).color(theme.error).strong());
         ui.label(&failed.why);
-        if ui.button("Dismiss").clicked() {
-            out.push(AppCommand::DismissError);
-        }
+        ui.button("Dismiss").sends(out, AppCommand::DismissError);
     });
 }
 

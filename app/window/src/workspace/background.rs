@@ -8,14 +8,12 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
 
 use super::Workspace;
-use crate::jobs::JobAnswer;
 use crate::panels::details;
-use crate::panels::dock;
+use crate::panels::tabs::tab;
 use crate::platform;
 use view::panels::area::{self, AreaGrouping, MarkedArea};
 use view::panels::histogram;
 use view::search::{self, SearchFor};
-use view::state::tabs::{FOUND, follows_scope};
 use view::state::{ColorBy, Panel, ReportScope, ViewCommand};
 use view::timeline::bands::bands;
 
@@ -26,17 +24,13 @@ impl Workspace {
             if self.bands.is_none() {
                 self.bands = self
                     .reports
-                    .get::<Steps>()
-                    .ok()
-                    .flatten()
+                    .ready::<Steps>()
                     .map(|report| bands(report).into());
             }
             if self.efficiency.is_none() {
                 self.efficiency = self
                     .reports
-                    .get::<Ops>()
-                    .ok()
-                    .flatten()
+                    .ready::<Ops>()
                     .map(|ops| self.trace.by_efficiency(ops));
             }
         }
@@ -47,11 +41,10 @@ impl Workspace {
         self.ahead.poll();
         self.args.poll();
         self.search.poll();
-        self.order.poll();
         self.area.poll();
         self.durations.poll();
         self.with_data.poll();
-        self.memory.poll();
+        self.memory.poll(&self.state);
     }
 
     /// A session may name steps that other assumptions do not find.
@@ -59,7 +52,7 @@ impl Workspace {
         let ReportScope::Steps { first, last } = self.state.scope else {
             return;
         };
-        let Ok(Some(report)) = self.reports.get::<Steps>() else {
+        let Some(report) = self.reports.ready::<Steps>() else {
             return;
         };
         let is_known = |number: u32| report.steps.iter().any(|step| step.number == number);
@@ -72,17 +65,16 @@ impl Workspace {
     pub fn ask_jobs(&mut self) {
         if self.state.shows(Panel::Reports) {
             let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
-            for tab in tabs.into_iter().flatten() {
-                let is_scoped = self.state.scope != ReportScope::Capture && follows_scope(tab);
-                let reports = if is_scoped {
+            for tab in tabs.into_iter().flatten().map(tab) {
+                let reports = if tab.follows(self.state.scope) {
                     &mut self.scoped
                 } else {
                     &mut self.reports
                 };
-                for id in dock::wanted(tab) {
+                for id in tab.wanted() {
                     reports.want(id);
                 }
-                for id in dock::wanted_of_whole(tab) {
+                for id in tab.of_whole {
                     self.reports.want(id);
                 }
             }
@@ -137,33 +129,6 @@ impl Workspace {
                 });
             }
         }
-        self.ask_order();
         self.ask_tabs();
-    }
-
-    /// Sorts the search results if they are listed.
-    fn ask_order(&mut self) {
-        let listed = self.state.shows_tab(FOUND) && self.state.is_searching();
-        match self.search.memo() {
-            JobAnswer::Ready(found) if listed => {
-                let Some(order) = self.list.order(found) else {
-                    return;
-                };
-                let (model, tree) = (self.trace.model.clone(), Arc::clone(&self.trace.tree));
-                self.order.ask(order.clone(), move |progress| {
-                    search::order(
-                        &model,
-                        &tree,
-                        &order.found,
-                        order.by,
-                        order.descending,
-                        progress,
-                    )
-                });
-            }
-            // The list can have millions of entries, so it is not kept.
-            _ if !listed => self.order.clear(),
-            _ => {}
-        }
     }
 }

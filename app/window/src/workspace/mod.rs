@@ -12,13 +12,14 @@ use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 
+use self::docks::{docks_ui, tabs_ui};
 use crate::AppCommand;
 use crate::jobs::{WakeUi, Worker};
 use crate::keys::Keys;
 use crate::panels::context::{OtherRun, PanelContext};
-use crate::panels::dock::{DrawTab, PanelState};
-use crate::panels::found::{ResultList, ResultOrder};
+use crate::panels::dock::PanelState;
 use crate::panels::frame::{self, floating_ui, overlay_command, sized_ui};
+use crate::panels::tabs::{self, TAB_IDS, compare::ComparisonTables};
 use crate::panels::tabs_with_data::TabsWithData;
 use crate::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette,
@@ -33,18 +34,27 @@ use view::panels::area::{AreaSummary, MarkedArea};
 use view::panels::histogram::Histogram;
 use view::panels::op_facts::KnownReports;
 use view::search::{SearchFor, SearchResults};
-use view::state::{ColorBy, Panel, ViewCommand, ViewState};
+use view::state::{ColorBy, Panel, ReportScope, ViewCommand, ViewState};
 use view::timeline::bands::StepBand;
 use view::timeline::trace::OpenTrace;
 use view::viewport::Viewport;
 
 /// What the panels show of a comparison with another trace.
 pub struct Companion<'a> {
-    /// Draws the comparison tab.
-    pub tab: DrawTab<'a>,
+    /// State of the comparison tab.
+    pub tables: &'a mut ComparisonTables,
     /// A sentence about the selected op.
     pub about: Option<String>,
     pub other: OtherRun<'a>,
+}
+
+/// What drawing needs besides the traces.
+#[derive(Clone, Copy)]
+pub struct FrameContext<'a> {
+    pub settings: &'a Settings,
+    pub keys: &'a Keys,
+    /// A file that is being opened.
+    pub loading: Option<(&'a PathBuf, &'a Progress)>,
 }
 
 pub struct Workspace {
@@ -57,8 +67,6 @@ pub struct Workspace {
     scoped: ReportJobs,
     args: Worker<SliceId, Vec<Arg>>,
     search: Worker<SearchFor, Arc<SearchResults>>,
-    order: Worker<ResultOrder, Vec<u32>>,
-    list: ResultList,
     area: Worker<MarkedArea, AreaSummary>,
     durations: Worker<LabelId, Histogram>,
     /// Precomputes what folded groups show, and the longest slice of each name, which the first click on a name needs.
@@ -76,11 +84,8 @@ pub struct Workspace {
 impl Workspace {
     /// A new view of `trace`.
     pub fn new(trace: OpenTrace, wake: &WakeUi) -> Self {
-        let state = ViewState::new(&trace.model);
-        let (mut ahead, own) = (
-            Worker::new("precomputation", Arc::clone(wake)),
-            trace.clone(),
-        );
+        let state = ViewState::new(&trace.model).with_tabs(&TAB_IDS);
+        let (mut ahead, own) = (Worker::new("precomputation", wake), trace.clone());
         ahead.ask((), move |_| {
             own.tree.measure_load(&own.model);
             own.find_longest();
@@ -92,12 +97,10 @@ impl Workspace {
             timeline: Timeline::default(),
             reports: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
             scoped: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
-            args: Worker::new("arguments", Arc::clone(wake)),
-            search: Worker::new("search", Arc::clone(wake)),
-            order: Worker::new("order of what was found", Arc::clone(wake)),
-            list: ResultList::default(),
-            area: Worker::new("area", Arc::clone(wake)),
-            durations: Worker::new("durations", Arc::clone(wake)),
+            args: Worker::new("arguments", wake),
+            search: Worker::new("search", wake),
+            area: Worker::new("area", wake),
+            durations: Worker::new("durations", wake),
             choice: area_panel::AreaPanelState::default(),
             memory: PanelState::new(wake),
             palette: palette::PaletteInput::default(),
@@ -105,7 +108,7 @@ impl Workspace {
             typed: String::new(),
             bands: None,
             efficiency: None,
-            with_data: TabsWithData::new(Arc::clone(wake)),
+            with_data: TabsWithData::new(wake),
             trace,
         }
     }
@@ -152,7 +155,7 @@ impl Workspace {
 
     /// Number of arguments of the selected slice, once they are read.
     pub fn arguments(&self) -> Option<usize> {
-        self.args.memo().latest().map(Vec::len)
+        self.args.latest().map(Vec::len)
     }
 
     /// Whether nothing is being computed.
@@ -161,27 +164,19 @@ impl Workspace {
             && self.scoped.is_settled()
             && self.with_data.is_settled()
             && self.memory.is_settled()
-            && !(self.ahead.memo().is_running()
-                || self.args.memo().is_running()
-                || self.search.memo().is_running()
-                || self.order.memo().is_running()
-                || self.area.memo().is_running()
-                || self.durations.memo().is_running())
+            && !(self.ahead.is_running()
+                || self.args.is_running()
+                || self.search.is_running()
+                || self.area.is_running()
+                || self.durations.is_running())
     }
 
     /// Draws everything below the toolbar.
-    pub fn ui(
-        &mut self,
-        ui: &mut Ui,
-        settings: &Settings,
-        keys: &Keys,
-        loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<AppCommand>,
-    ) {
-        self.panels_ui(ui, settings, keys, None, loading, out);
+    pub fn ui(&mut self, ui: &mut Ui, frame: FrameContext<'_>, out: &mut Vec<AppCommand>) {
+        self.panels_ui(ui, frame, None, out);
         let mut wanted: Vec<ViewCommand> = Vec::new();
         CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
-            self.timeline_ui(ui, settings, keys, None, &mut wanted);
+            self.timeline_ui(ui, frame, None, &mut wanted);
         });
         out.extend(wanted.into_iter().map(AppCommand::from));
     }
@@ -194,16 +189,20 @@ impl Workspace {
     pub fn panels_ui(
         &mut self,
         ui: &mut Ui,
-        settings: &Settings,
-        keys: &Keys,
+        frame: FrameContext<'_>,
         companion: Option<Companion<'_>>,
-        loading: Option<(&PathBuf, &Progress)>,
         out: &mut Vec<AppCommand>,
     ) {
+        let FrameContext {
+            settings,
+            keys,
+            loading,
+        } = frame;
         times::are_of(&self.trace.model);
         let comparing = companion.is_some();
         let other = companion.as_ref().map(|own| own.other);
-        let (comparison, about) = companion.map_or((None, None), |own| (Some(own.tab), own.about));
+        let (comparison, about) =
+            companion.map_or((None, None), |own| (Some(own.tables), own.about));
         let mut wanted: Vec<ViewCommand> = Vec::new();
         if let Some((path, progress)) = loading {
             floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| {
@@ -213,10 +212,25 @@ impl Workspace {
         EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {
             legend::legend_ui(ui, &self.trace, &self.state, comparing, &mut wanted);
         });
-        self.rail_ui(ui, comparing, out);
-        wanted.extend(overlay_command(ui, self.state.reports_over));
-        let covered = if self.state.shows(Panel::Reports) {
-            self.docks_ui(ui, settings, (comparison, other), out)
+        let (trace, state, whole) = (&self.trace, &self.state, &self.reports);
+        let context = PanelContext {
+            trace,
+            state,
+            reports: if state.scope == ReportScope::Capture {
+                whole
+            } else {
+                &self.scoped
+            },
+            whole,
+            tab: tabs::tab(&state.tab),
+            search: self.search.memo(),
+            prefixes: &settings.source_prefixes,
+            other,
+        };
+        tabs_ui(ui, context, &mut self.with_data, out);
+        wanted.extend(overlay_command(ui, state.reports_over));
+        let covered = if state.shows(Panel::Reports) {
+            docks_ui(ui, context, &mut self.memory, comparison, settings, out)
         } else {
             0.0
         };
@@ -251,15 +265,9 @@ impl Workspace {
                             steps: self.bands.as_deref().unwrap_or_default(),
                         };
                         // The details compare a slice with all slices of its name.
-                        let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
                         let context = PanelContext {
-                            trace,
-                            state,
-                            reports,
-                            whole: reports,
-                            tab: &state.tab,
-                            prefixes: &settings.source_prefixes,
-                            other,
+                            reports: whole,
+                            ..context
                         };
                         details::details_ui(ui, context, known, &mut self.memory, &mut wanted);
                     }
@@ -309,14 +317,12 @@ impl Workspace {
     pub fn timeline_ui(
         &mut self,
         ui: &mut Ui,
-        settings: &Settings,
-        keys: &Keys,
+        frame: FrameContext<'_>,
         beside: Option<OtherTrace<'_>>,
         out: &mut Vec<ViewCommand>,
     ) {
         let highlighted = self
             .search
-            .memo()
             .latest()
             .filter(|_| self.state.is_searching())
             .map(|found| &found.highlighted);
@@ -324,12 +330,12 @@ impl Workspace {
             highlighted,
             steps: self.bands.as_deref().unwrap_or_default(),
             efficiency: self.efficiency.as_deref(),
-            wheel_zooms: settings.wheel_zooms.unwrap_or_default(),
+            wheel_zooms: frame.settings.wheel_zooms.unwrap_or_default(),
             reports: KnownReports {
-                ops: self.reports.get::<Ops>().ok().flatten(),
-                overlap: self.reports.get::<Overlap>().ok().flatten(),
+                ops: self.reports.ready::<Ops>(),
+                overlap: self.reports.ready::<Overlap>(),
             },
-            keys: Some(keys),
+            keys: Some(frame.keys),
             other_trace: beside,
         };
         if self.trace.tree.nodes().is_empty() {
@@ -366,14 +372,6 @@ impl Workspace {
     /// The visible times in the last frame.
     pub fn shown_time(&self) -> Viewport {
         self.timeline.shown().unwrap_or(self.state.place.time)
-    }
-
-    /// Name of the selected slice.
-    pub fn selected_name(&self) -> Option<String> {
-        self.state
-            .place
-            .selection
-            .map(|slice| self.trace.model.slice(slice).name().to_owned())
     }
 
     /// Called when there is no second trace any more.

@@ -17,49 +17,41 @@ use super::parquet_file;
 use crate::tables::csv_cells::CsvCells;
 use crate::tables::data::{DataTable, Value};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableFormat {
-    /// Apache Parquet, compressed with zstd.
-    Parquet,
-    /// Arrow IPC file (Feather 2), compressed with zstd.
-    Arrow,
-    /// Comma-separated values with a line of headings.
-    Csv,
+/// What is written of a table.
+pub struct TableToWrite<'a> {
+    pub table: &'a Arc<DataTable>,
+    /// The wanted columns; all if `None`.
+    pub columns: Option<&'a [usize]>,
+    /// Columns with one value in all rows, before the others.
+    pub constants: &'a [Constant],
+    /// How texts are written where a program could run them.
+    pub cells: CsvCells,
 }
 
-impl TableFormat {
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-            Self::Csv => "csv",
-        }
+/// Writes a table in one format.
+pub type TableWriter = fn(&TableToWrite<'_>, &mut File) -> Result<(), TableFileError>;
+
+impl TableToWrite<'_> {
+    /// # Errors
+    ///
+    /// The file cannot be written; no part of it remains.
+    pub fn write(&self, write: TableWriter, path: &Path) -> Result<(), TableFileError> {
+        crate::files::write_with(path, |file| write(self, file))
+    }
+
+    fn batches(&self) -> BatchReader {
+        BatchReader::new(self.table, self.columns, self.constants)
     }
 }
 
-/// Writes the wanted columns of a table (all if `None`), after `constants`.
-///
-/// # Errors
-///
-/// The file cannot be written; no part of it remains.
-pub fn write(
-    table: &Arc<DataTable>,
-    columns: Option<&[usize]>,
-    constants: &[Constant],
-    format: TableFormat,
-    cells: CsvCells,
-    path: &Path,
-) -> Result<(), TableFileError> {
-    crate::files::write_with(path, |file| match format {
-        TableFormat::Parquet => {
-            parquet_file::write(&BatchReader::new(table, columns, constants), file)
-        }
-        TableFormat::Arrow => arrow(BatchReader::new(table, columns, constants), file),
-        TableFormat::Csv => csv(table, columns, constants, cells, file),
-    })
+/// Apache Parquet, compressed with zstd.
+pub fn parquet(wanted: &TableToWrite<'_>, file: &mut File) -> Result<(), TableFileError> {
+    parquet_file::write(&wanted.batches(), file)
 }
 
-fn arrow(reader: BatchReader, file: &mut File) -> Result<(), TableFileError> {
+/// Arrow IPC file (Feather 2), compressed with zstd.
+pub fn arrow(wanted: &TableToWrite<'_>, file: &mut File) -> Result<(), TableFileError> {
+    let reader = wanted.batches();
     let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD))?;
     let mut writer =
         FileWriter::try_new_with_options(BufWriter::new(file), &reader.schema(), options)?;
@@ -91,13 +83,14 @@ fn read_ahead(
     })
 }
 
-fn csv(
-    table: &DataTable,
-    columns: Option<&[usize]>,
-    constants: &[Constant],
-    cells: CsvCells,
-    file: &mut File,
-) -> Result<(), TableFileError> {
+/// Comma-separated values with a line of headings.
+pub fn csv(wanted: &TableToWrite<'_>, file: &mut File) -> Result<(), TableFileError> {
+    let TableToWrite {
+        table,
+        columns,
+        constants,
+        cells,
+    } = *wanted;
     let wanted = |at: &usize| columns.is_none_or(|columns| columns.contains(at));
     let columns: Vec<_> = (0..table.columns.len())
         .filter(wanted)

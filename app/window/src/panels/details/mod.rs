@@ -7,17 +7,19 @@ mod rows;
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, measured_range};
-use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
+use egui::{RichText, Role, ScrollArea, Ui};
 use trace_model::{Arg, SliceId, SliceRef};
 
 use self::op::op_ui;
-use self::rows::{row, section, time_row};
+use self::rows::{section, time_row};
 use super::context::PanelContext;
 use super::dock::PanelState;
-use super::hints::badge;
 use super::histogram::histogram_ui;
+use super::tabs::hints::badge;
+use super::tabs::ops;
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
+use crate::panels::widgets::{ResponseExt as _, at_right, value_grid, value_row};
 use crate::theme;
 use crate::times::{self, time};
 use view::panels::histogram::Histogram;
@@ -52,7 +54,7 @@ pub fn details_ui(
     let trace = context.trace;
     let Some(selected) = context.state.place.selection else {
         ui.add_space(6.0);
-        ui.label(RichText::new("Nothing is selected.").strong());
+        ui.strong("Nothing is selected.");
         let first = hint(
             ui.ctx(),
             "Click a slice, or select the first one in sight",
@@ -100,9 +102,7 @@ pub fn details_ui(
                     .code_editor()
                     .desired_rows(2);
                 let response = ui.add(field.desired_width(ui.available_width()));
-                response.widget_info(|| {
-                    WidgetInfo::labeled(Role::MultilineTextInput, true, "HLO text")
-                });
+                response.labeled(Role::MultilineTextInput, "HLO text");
             }
         });
 }
@@ -115,20 +115,16 @@ fn transfer_ui(
     out: &mut Vec<ViewCommand>,
 ) {
     let model = &context.trace.model;
-    let overlap = context.reports.get::<Overlap>().ok().flatten();
+    let overlap = context.reports.ready::<Overlap>();
     let Some(ends) = transfer(model, slice, overlap, times::format()) else {
         return;
     };
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         ui.label(ends.before);
-        if ui
-            .link(model.slice(ends.other).name())
+        ui.link(model.slice(ends.other).name())
             .on_hover_text("Show the other end of the transfer")
-            .clicked()
-        {
-            out.push(ViewCommand::GoTo(ends.other));
-        }
+            .sends(out, ViewCommand::GoTo(ends.other));
         let about = ui.label(format!("({})", ends.about));
         about.on_hover_text(
             "From the start of the first op to the end of the last, by the clock that timed them",
@@ -164,7 +160,7 @@ fn heading_ui(
         return;
     }
     ui.horizontal(|ui| {
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        at_right(ui, |ui| {
             buttons_ui(ui, trace, slice, memory, out);
             // The width that the buttons leave.
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
@@ -184,24 +180,15 @@ fn buttons_ui(
     memory: &mut PanelState,
     out: &mut Vec<ViewCommand>,
 ) {
-    if ui
-        .button("Close")
-        .on_hover_text(hint(ui.ctx(), "Close the details", "details"))
-        .clicked()
-    {
-        out.push(ViewCommand::ShowPanel(view::state::Panel::Details, false));
-    }
-    if ui
-        .button("Zoom to it")
-        .on_hover_text(hint(
-            ui.ctx(),
-            "Click twice to show only this slice",
-            "focus",
-        ))
-        .clicked()
-    {
-        out.push(ViewCommand::Focus);
-    }
+    ui.button("Close")
+        .hint("Close the details", "details")
+        .sends(
+            out,
+            ViewCommand::ShowPanel(view::state::Panel::Details, false),
+        );
+    ui.button("Zoom to it")
+        .hint("Click twice to show only this slice", "focus")
+        .sends(out, ViewCommand::Focus);
     if ui.button("Longest of this name").clicked()
         && let Some(longest) = trace.longest(trace.labels_named(slice.name()))
     {
@@ -211,13 +198,9 @@ fn buttons_ui(
         slice.name(),
         trace.labels_named(slice.name()).iter().copied(),
     )));
-    if ui
-        .button("All of this name")
+    ui.button("All of this name")
         .on_hover_text("Highlight them, then step through them")
-        .clicked()
-    {
-        out.push(highlighted);
-    }
+        .sends(out, highlighted);
     if slice.op().is_some()
         && ui
             .button("In Ops")
@@ -228,7 +211,7 @@ fn buttons_ui(
             .op()
             .map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
         memory.find_op(name);
-        out.push(ViewCommand::ShowTab(Ops::ID.to_owned()));
+        out.push(ops::TAB.show());
     }
     if ui.button("Copy name").clicked() {
         ui.ctx().copy_text(slice.name().to_owned());
@@ -258,64 +241,60 @@ fn timing_ui(
 ) {
     let model = &trace.model;
     section(ui, "Timing");
-    Grid::new("timing")
-        .num_columns(2)
-        .spacing([14.0, 3.0])
-        .show(ui, |ui| {
-            let start = slice.start().since_origin();
-            let dur = measured_range(slice, model).dur();
-            time_row(ui, "Duration", dur);
-            time_row(
+    value_grid(ui, "timing", |ui| {
+        let start = slice.start().since_origin();
+        let dur = measured_range(slice, model).dur();
+        time_row(ui, "Duration", dur);
+        time_row(
+            ui,
+            "Self time",
+            if slice.has_children() {
+                slice.self_dur()
+            } else {
+                dur
+            },
+        );
+        time_row(ui, "Start", start);
+        // The texts differ if the clocks disagree by more than rounding.
+        if time(slice.dur()) != time(dur) {
+            let about =
+                "Drawn on the timeline shared with the host; timed by the device's own clock.";
+            value_row(ui, "On the timeline", &time(slice.dur()), about);
+        }
+        let track = model.track(slice.track());
+        value_row(
+            ui,
+            "Track",
+            model.str(track.name),
+            &format!("lane {}", slice.depth()),
+        );
+        value_row(ui, "On", model.str(model.group(track.group).name), "");
+        if let Some(parent) = slice.parent() {
+            value_row(ui, "Inside", parent.name(), parent.name());
+        }
+        if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
+            value_row(
                 ui,
-                "Self time",
-                if slice.has_children() {
-                    slice.self_dur()
-                } else {
-                    dur
-                },
+                "Step",
+                &step.to_string(),
+                "number that the program gave the step",
             );
-            time_row(ui, "Start", start);
-            // The texts differ if the clocks disagree by more than rounding.
-            if time(slice.dur()) != time(dur) {
-                let about =
-                    "Drawn on the timeline shared with the host; timed by the device's own clock.";
-                row(ui, "On the timeline", &time(slice.dur()), about);
-            }
-            let track = model.track(slice.track());
-            row(
-                ui,
-                "Track",
-                model.str(track.name),
-                &format!("lane {}", slice.depth()),
-            );
-            row(ui, "On", model.str(model.group(track.group).name), "");
-            if let Some(parent) = slice.parent() {
-                row(ui, "Inside", parent.name(), parent.name());
-            }
-            if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
-                row(
-                    ui,
-                    "Step",
-                    &step.to_string(),
-                    "number that the program gave the step",
-                );
-            } else if let Some(step) =
-                step_at(steps, slice.start()).and_then(|place| steps.get(place))
+        } else if let Some(step) = step_at(steps, slice.start()).and_then(|place| steps.get(place))
+        {
+            ui.weak("Step");
+            if ui
+                .link(step.name())
+                .on_hover_text(format!(
+                    "{}: the slice begins while it runs. Click to show the step",
+                    step.title
+                ))
+                .clicked()
             {
-                ui.label(RichText::new("Step").color(theme::current(ui).text_weak));
-                if ui
-                    .link(step.name())
-                    .on_hover_text(format!(
-                        "{}: the slice begins while it runs. Click to show the step",
-                        step.title
-                    ))
-                    .clicked()
-                {
-                    out.push(ViewCommand::Show(step.range));
-                }
-                ui.end_row();
+                out.push(ViewCommand::Show(step.range));
             }
-        });
+            ui.end_row();
+        }
+    });
 }
 
 /// The slices at the other ends of its flows.
@@ -346,10 +325,8 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
                     egui::Label::new(RichText::new(name).color(ui.visuals().hyperlink_color))
                         .truncate();
                 let link = ui.add(link.sense(egui::Sense::click()));
-                link.widget_info(|| WidgetInfo::labeled(Role::Link, true, name));
-                if link.clicked() {
-                    out.push(ViewCommand::GoTo(end));
-                }
+                link.labeled(Role::Link, name);
+                link.sends(out, ViewCommand::GoTo(end));
             });
         }
     }
@@ -376,25 +353,22 @@ fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
         JobAnswer::Failed { error, .. } => drop(ui.label(error)),
         JobAnswer::Ready(args) if args.is_empty() => drop(ui.weak("nothing")),
         JobAnswer::Ready(args) => {
-            Grid::new("args")
-                .num_columns(2)
-                .spacing([14.0, 3.0])
-                .show(ui, |ui| {
-                    for arg in args {
-                        let value = arg.value.to_string();
-                        let short: String = value.chars().take(LONG).collect();
-                        row(
-                            ui,
-                            &arg.name,
-                            &short,
-                            if short.len() < value.len() {
-                                &value
-                            } else {
-                                ""
-                            },
-                        );
-                    }
-                });
+            value_grid(ui, "args", |ui| {
+                for arg in args {
+                    let value = arg.value.to_string();
+                    let short: String = value.chars().take(LONG).collect();
+                    value_row(
+                        ui,
+                        &arg.name,
+                        &short,
+                        if short.len() < value.len() {
+                            &value
+                        } else {
+                            ""
+                        },
+                    );
+                }
+            });
         }
         JobAnswer::Empty | JobAnswer::Running { .. } => drop(ui.weak("reading …")),
     }

@@ -3,18 +3,18 @@
 use analysis::Unit;
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
-use egui::{Grid, RichText, Ui};
+use egui::Ui;
 use trace_model::{OpId, Picos, SliceRef};
 
-use super::rows::{STATIC, row, section, static_row};
+use super::rows::{STATIC, section, static_row};
 use crate::panels::context::PanelContext;
 use crate::panels::number::number;
-use crate::theme;
+use crate::panels::tabs::source;
+use crate::panels::widgets::{value_grid, value_row};
 use crate::times::{self, time};
 use view::panels::source::SourcePlace;
 use view::panels::transfer::{transfer, transfer_of};
 use view::state::ViewCommand;
-use view::state::tabs::SOURCE;
 
 const ACHIEVED: &str = "static amount divided by the measured duration of this execution";
 
@@ -33,88 +33,85 @@ pub(super) fn op_ui(
     let trace = context.trace;
     let (model, op) = (&trace.model, trace.model.op(id));
     section(ui, "Op");
-    Grid::new("op")
-        .num_columns(2)
-        .spacing([14.0, 3.0])
-        .show(ui, |ui| {
-            row(ui, "Category", trace.classes.category(id), "");
-            if let Some(program) = op.program {
-                row(ui, "Program", model.str(model.program(program).name), "");
+    value_grid(ui, "op", |ui| {
+        value_row(ui, "Category", trace.classes.category(id), "");
+        if let Some(program) = op.program {
+            value_row(ui, "Program", model.str(model.program(program).name), "");
+        }
+        let seconds = slice.measured_dur().as_secs_f64();
+        // The rate of a transfer is above: the time of one of its two ops says nothing about it.
+        let moves = transfer(model, slice, None, times::format()).is_some();
+        let rate = |amount: u64, unit: Unit| {
+            (seconds > 0.0 && !(moves && unit == Unit::Bytes)).then(|| amount as f64 / seconds)
+        };
+        for (title, amount, unit, per_second) in [
+            ("FLOPs", op.flops, Unit::Flop, Unit::FlopPerSecond),
+            (
+                "Bytes accessed",
+                op.bytes_accessed,
+                Unit::Bytes,
+                Unit::BytesPerSecond,
+            ),
+        ] {
+            let Some(amount) = amount else { continue };
+            static_row(ui, title, &number(amount as f64, unit), STATIC);
+            if let Some(rate) = rate(amount, unit) {
+                value_row(ui, "  achieved", &number(rate, per_second), ACHIEVED);
             }
-            let seconds = slice.measured_dur().as_secs_f64();
-            // The rate of a transfer is above: the time of one of its two ops says nothing about it.
-            let moves = transfer(model, slice, None, times::format()).is_some();
-            let rate = |amount: u64, unit: Unit| {
-                (seconds > 0.0 && !(moves && unit == Unit::Bytes)).then(|| amount as f64 / seconds)
-            };
-            for (title, amount, unit, per_second) in [
-                ("FLOPs", op.flops, Unit::Flop, Unit::FlopPerSecond),
-                (
-                    "Bytes accessed",
-                    op.bytes_accessed,
-                    Unit::Bytes,
-                    Unit::BytesPerSecond,
-                ),
-            ] {
-                let Some(amount) = amount else { continue };
-                static_row(ui, title, &number(amount as f64, unit), STATIC);
-                if let Some(rate) = rate(amount, unit) {
-                    row(ui, "  achieved", &number(rate, per_second), ACHIEVED);
-                }
+        }
+        for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name)] {
+            if let Some(text) = text {
+                value_row(ui, title, model.str(text), model.str(text));
             }
-            for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name)] {
-                if let Some(text) = text {
-                    row(ui, title, model.str(text), model.str(text));
-                }
+        }
+        if let Some(source) = op.source {
+            ui.weak("Source");
+            let text = model.str(source);
+            let short =
+                SourcePlace::parse(text).map_or_else(|| text.to_owned(), |place| place.short());
+            if ui
+                .link(short)
+                .on_hover_text(format!("{text}\nClick to see the line and its stack"))
+                .clicked()
+            {
+                out.push(source::TAB.show());
             }
-            if let Some(source) = op.source {
-                ui.label(RichText::new("Source").color(theme::current(ui).text_weak));
-                let text = model.str(source);
-                let short =
-                    SourcePlace::parse(text).map_or_else(|| text.to_owned(), |place| place.short());
-                if ui
-                    .link(short)
-                    .on_hover_text(format!("{text}\nClick to see the line and its stack"))
-                    .clicked()
-                {
-                    out.push(ViewCommand::ShowTab(SOURCE.to_owned()));
-                }
-                ui.end_row();
+            ui.end_row();
+        }
+        if let Some(bundles) = &op.bundles {
+            static_row(
+                ui,
+                "Bundles",
+                &number(bundles.count as f64, Unit::Count),
+                STATIC,
+            );
+            for unit in bundles.units.iter().filter(|unit| unit.used > 0) {
+                let Some(percent) = unit.percent(bundles.count) else {
+                    continue;
+                };
+                let title = format!("  {}", model.str(unit.unit));
+                value_row(ui, &title, &number(percent, Unit::Percent), SLOTS);
             }
-            if let Some(bundles) = &op.bundles {
-                static_row(
-                    ui,
-                    "Bundles",
-                    &number(bundles.count as f64, Unit::Count),
-                    STATIC,
-                );
-                for unit in bundles.units.iter().filter(|unit| unit.used > 0) {
-                    let Some(percent) = unit.percent(bundles.count) else {
-                        continue;
-                    };
-                    let title = format!("  {}", model.str(unit.unit));
-                    row(ui, &title, &number(percent, Unit::Percent), SLOTS);
-                }
-            }
-        });
+        }
+    });
 }
 
 /// How close the op comes to the hardware limits, and its exposed time. Returns whether anything was shown.
 fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
-    let ops = context.reports.get::<Ops>().ok().flatten();
+    let ops = context.reports.ready::<Ops>();
     let ops =
         ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
-    let overlap = context.reports.get::<Overlap>().ok().flatten();
+    let overlap = context.reports.ready::<Overlap>();
     let transfer = overlap.and_then(|report| transfer_of(&context.trace.model, report, slice));
     if ops.is_none() && transfer.is_none() {
         return false;
     }
     section(ui, "Against its limits");
-    Grid::new("limits").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+    value_grid(ui, "limits", |ui| {
         if let Some((report, of_op)) = ops {
             let (flops, hbm) = (report.peaks.flops_text(), report.peaks.hbm_text());
             if let Some(bound) = of_op.rates.bound_by {
-                row(
+                value_row(
                     ui,
                     "Bound by",
                     bound.title(),
@@ -123,7 +120,12 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
             }
             if let Some((limit, at)) = of_op.rates.beyond_peak {
                 let text = format!("{} of {}", number(at, Unit::Percent), limit.title());
-                row(ui, "Impossible rate", &text, "The costs of the op or the peak are wrong; see systole doctor.");
+                value_row(
+                    ui,
+                    "Impossible rate",
+                    &text,
+                    "The costs of the op or the peak are wrong; see systole doctor.",
+                );
             }
             // An execution of zero duration has no meaningful rate.
             let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
@@ -135,24 +137,37 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
                     of_op.occurrences,
                     number(all, Unit::Percent),
                 );
-                row(ui, "  of that limit", &number(own, Unit::Percent), &about);
+                value_row(ui, "  of that limit", &number(own, Unit::Percent), &about);
             }
             if let Some(share) = of_op.self_of_op_time_percent {
                 let about = format!(
                     "Self time of all {} executions, as a share of the self time of all ops",
                     of_op.occurrences
                 );
-                row(ui, "Share of op time", &number(share, Unit::Percent), &about);
+                value_row(
+                    ui,
+                    "Share of op time",
+                    &number(share, Unit::Percent),
+                    &about,
+                );
             }
         }
         if let Some(transfer) = transfer {
-            let each = |ps: i64| time(Picos::from_ps(ps / i64::try_from(transfer.occurrences.max(1)).unwrap_or(1)));
-            let value = format!("{} of {}", each(transfer.exposed_ps), each(transfer.time_ps));
+            let each = |ps: i64| {
+                time(Picos::from_ps(
+                    ps / i64::try_from(transfer.occurrences.max(1)).unwrap_or(1),
+                ))
+            };
+            let value = format!(
+                "{} of {}",
+                each(transfer.exposed_ps),
+                each(transfer.time_ps)
+            );
             let about = format!(
                 "Time in flight that no compute hides, of the time in flight: mean of {} executions on {} devices",
                 transfer.occurrences, transfer.cores
             );
-            row(ui, "Exposed", &value, &about);
+            value_row(ui, "Exposed", &value, &about);
         }
     });
     true

@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 use trace_model::Picos;
 
-use crate::panels::hints::badge;
+use crate::panels::tabs::hints::badge;
 use crate::theme;
 use crate::times::time;
 
@@ -11,7 +11,7 @@ pub(super) const STATIC: &str = "static: by the compiler's cost model, for one e
 
 /// A time that can be copied in picoseconds.
 pub(super) fn time_row(ui: &mut Ui, title: &str, value: Picos) {
-    ui.label(RichText::new(title).color(theme::current(ui).text_weak));
+    ui.weak(title);
     let label = ui.add(egui::Label::new(time(value)).selectable(true).extend());
     label.context_menu(|ui| {
         if ui
@@ -34,17 +34,8 @@ pub(super) fn section(ui: &mut Ui, title: &str) {
     ui.add(egui::Label::new(text).extend());
 }
 
-pub(super) fn row(ui: &mut Ui, title: &str, value: &str, hint: &str) {
-    ui.label(RichText::new(title).color(theme::current(ui).text_weak));
-    let response = ui.add(egui::Label::new(value).selectable(true).truncate());
-    if !hint.is_empty() {
-        response.on_hover_text(hint);
-    }
-    ui.end_row();
-}
-
 pub(super) fn static_row(ui: &mut Ui, title: &str, value: &str, hint: &str) {
-    ui.label(RichText::new(title).color(theme::current(ui).text_weak));
+    ui.weak(title);
     ui.horizontal(|ui| {
         ui.label(value);
         badge(ui, "static", theme::current(ui).edge);

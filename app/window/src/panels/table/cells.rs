@@ -4,12 +4,13 @@ use analysis::{Cell, CellKind, Column, Table, Unit};
 use egui::{Align2, FontId, Painter, Rect, Response, Sense, Ui, pos2, vec2};
 
 use crate::panels::number::shown;
+use crate::panels::widgets::remark;
 use crate::theme;
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 
 /// Space beside the text of a cell.
-pub(super) const PAD: f32 = 6.0;
+pub const PAD: f32 = 6.0;
 
 pub(super) fn number_of(cell: &Cell) -> Option<f64> {
     match cell {
@@ -76,7 +77,7 @@ fn signed(column: &Column, cell: &Cell) -> String {
 fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
     response.clone().on_hover_ui(|ui| {
         ui.set_max_width(520.0);
-        ui.label(egui::RichText::new(column.title).small().weak());
+        ui.label(remark(column.title));
         ui.label(text);
         match cell {
             Cell::Missing => drop(ui.weak("not recorded in this capture")),
@@ -90,7 +91,7 @@ fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
     });
 }
 
-pub(super) fn write_cell(
+pub fn write_cell(
     painter: &Painter,
     area: Rect,
     text: &str,

@@ -3,14 +3,16 @@
 mod cells;
 
 use analysis::{Cell, Column, Table, Unit};
-use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, vec2};
+use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, vec2};
 use regex_lite::RegexBuilder;
 use trace_model::SliceId;
 
-use self::cells::{PAD, cells_ui, is_text, number_of, write_cell};
+pub use self::cells::{PAD, write_cell};
+use self::cells::{cells_ui, is_text, number_of};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
 use crate::times;
 use view::time_format::TimeFormat;
@@ -180,6 +182,17 @@ pub struct RowReactions<'a> {
     pub leads: &'a dyn Fn(usize) -> bool,
 }
 
+impl<'a> RowReactions<'a> {
+    /// A click does something, and no row is about the selection.
+    pub fn clicks(leads: &'a dyn Fn(usize) -> bool) -> Self {
+        Self {
+            selected: None,
+            is_marked: &|_| false,
+            leads,
+        }
+    }
+}
+
 /// Shows `table` in `height` points; returns the row that was clicked.
 pub fn table_ui(
     ui: &mut Ui,
@@ -245,8 +258,7 @@ pub fn table_ui(
                     .first()
                     .map(|cell| shown(cell, Unit::None))
                     .unwrap_or_default();
-                response
-                    .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Row {name}")));
+                response.labeled(Role::Button, format_args!("Row {name}"));
                 let fill = if sorted.chosen == Some(index) || (about.is_marked)(row) {
                     theme.accent.gamma_multiply(0.22)
                 } else if response.hovered() {
@@ -304,9 +316,7 @@ fn heading_ui(
             ui.scope_id().with(("heading", table.id, index)),
             Sense::click(),
         );
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title))
-        });
+        response.labeled(Role::Button, format_args!("Sort by {}", column.title));
         let order = by
             .filter(|(column, _)| *column == index)
             .map(|(_, descending)| descending);
@@ -349,7 +359,7 @@ fn heading_ui(
 }
 
 /// A line at the edge of a heading: at the bottom for descending order, else at the top.
-fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Color32) {
+pub fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Color32) {
     let y = if descending {
         cell.bottom() - 1.0
     } else {

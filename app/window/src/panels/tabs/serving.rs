@@ -8,16 +8,40 @@ use egui::{
     Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke,
     StrokeKind, Ui,
 };
-use egui::{WidgetInfo, pos2, vec2};
+use egui::{pos2, vec2};
 use trace_model::{Picos, TimeRange};
 
-use super::context::{PanelContext, section_ui};
+use super::{TABLES, Tab, TabContent, TabPanel};
+use crate::panels::context::{PanelContext, section_ui};
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided_middle;
 use crate::times;
 use session::number::counted;
 use view::state::ViewCommand;
+
+pub const TAB: Tab = Tab {
+    id: "serving",
+    title: "Serving",
+    reports: &["serving"],
+    icon: |pen| {
+        pen.bar((0.0, 0.1), (0.6, 0.26));
+        pen.bar((0.2, 0.42), (0.8, 0.58));
+        pen.bar((0.4, 0.74), (1.0, 0.9));
+    },
+    panel: |_| Box::new(Requests),
+    ..TABLES
+};
+
+struct Requests;
+
+impl TabPanel for Requests {
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
+        requests_ui(ui, tab.context, tab.view);
+        tab.tables_ui(ui);
+    }
+}
 
 /// Height of a row at most; many requests have lower ones.
 const ROW: f32 = 16.0;
@@ -31,8 +55,8 @@ const MOST_HEIGHT: f32 = 320.0;
 const AXIS: f32 = 16.0;
 
 /// The rows, where annotations have ids of requests.
-pub fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(report)) = context.reports.get::<Serving>() else {
+fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+    let Some(report) = context.reports.ready::<Serving>() else {
         return;
     };
     let Some(whole) = report
@@ -61,9 +85,7 @@ pub fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCom
     area.show(ui, |ui| {
         let size = vec2(ui.available_width() - 8.0, height);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Canvas, true, format!("Requests over time: {count}"))
-        });
+        response.labeled(Role::Canvas, format_args!("Requests over time: {count}"));
         let place = RequestGrid { rect, row, whole };
         paint(ui, context, report, &place);
         let Some(request) = response.hover_pos().and_then(|at| place.at(report, at.y)) else {
@@ -201,7 +223,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
 }
 
 fn request_ui(ui: &mut Ui, request: &ServedRequest) {
-    ui.label(RichText::new(format!("Request {}", request.request)).strong());
+    ui.strong(format!("Request {}", request.request));
     let known = [
         ("queue", request.queue_ps),
         ("prefill", request.prefill_ps),
@@ -214,7 +236,7 @@ fn request_ui(ui: &mut Ui, request: &ServedRequest) {
         ("latency", request.latency_ps),
     ];
     for (name, ps) in known.into_iter().filter_map(|(name, ps)| Some((name, ps?))) {
-        ui.label(format!("{name}: {}", times::time(Picos::from_ps(ps))));
+        ui.label(format!("{name}: {}", times::time_ps(ps)));
     }
     if let Some(tokens) = request.decode_tokens {
         ui.label(format!("{} after the first", counted(tokens, "token")));

@@ -3,12 +3,13 @@
 use analysis::Unit;
 use analysis::reports::summary::targets::{Target, TargetColor};
 use analysis::reports::summary::utilization::Utilization;
-use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
+use egui::{Frame, Margin, RichText, Role, Sense, Ui, vec2};
 
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::context::{reason_ui, section_ui};
 use crate::panels::copy::text_menu;
 use crate::panels::number::number;
+use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided;
@@ -44,7 +45,7 @@ pub fn verdict_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let mut facts = vec![times::time(model.extent().dur())];
     facts.push(counted(model.slice_count() as u64, "slice"));
     facts.extend(devices_in_words(model, context.trace.session.options()));
-    ui.label(RichText::new(facts.join("  ·  ")).small().weak());
+    ui.label(remark(facts.join("  ·  ")));
 }
 
 /// The key figures as cards; the tooltip shows the denominator.
@@ -79,13 +80,11 @@ fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     let titles: Vec<&str> = figures.iter().map(|figure| figure.title).collect();
     // Some names hold commas.
     let text = format!("Not known: {}", titles.join("; "));
-    let label = egui::Label::new(RichText::new(text).small().weak())
-        .wrap()
-        .sense(Sense::click());
+    let label = egui::Label::new(remark(text)).wrap().sense(Sense::click());
     let response = ui.add(label);
     response.on_hover_ui(|ui| {
         for figure in figures {
-            ui.label(RichText::new(figure.title).strong());
+            ui.strong(figure.title);
             for line in about(figure) {
                 ui.label(line);
             }
@@ -112,13 +111,7 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::click());
     let value = figure.text(number).unwrap_or_else(|| "–".to_owned());
-    response.widget_info(|| {
-        egui::WidgetInfo::labeled(
-            egui::Role::Label,
-            true,
-            format!("{}: {value}", figure.title),
-        )
-    });
+    response.labeled(Role::Label, format_args!("{}: {value}", figure.title));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 5.0, theme.raised);
     let color = if figure.value.is_some() {
@@ -151,7 +144,7 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
         format!("{}: {value}\n{}", figure.title, about(figure).join("\n"))
     });
     response.on_hover_ui(|ui| {
-        ui.label(RichText::new(figure.title).strong());
+        ui.strong(figure.title);
         for line in about(figure) {
             ui.label(line);
         }

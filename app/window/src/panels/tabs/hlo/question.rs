@@ -9,7 +9,7 @@ use analysis::reports::hlo::{
 use analysis::{AnalysisError, Scope, Table, Tabular as _};
 use trace_model::ProgramId;
 
-use crate::panels::hlo_diff;
+use super::diff;
 use session::Session;
 use view::compare::TraceSide;
 use view::panels::hlo_graph::HloGraph;
@@ -72,7 +72,7 @@ impl HloQuestion {
             }
             Self::Diff(scope, program, side, _) => {
                 let other = other.ok_or("only one run is open")?;
-                let (found, table) = hlo_diff::diff_of((session, other), scope, program, side)?;
+                let (found, table) = diff::diff_of((session, other), scope, program, side)?;
                 HloAnswer::Diff(Box::new(found), table)
             }
             Self::Found(scope, words) => {

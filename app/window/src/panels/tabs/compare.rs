@@ -4,16 +4,44 @@ use std::collections::BTreeMap;
 
 use analysis::compare::Comparison;
 use analysis::{Cell, Table};
-use egui::{ComboBox, RichText, Role, Ui, WidgetInfo};
+use egui::{ComboBox, RichText, Role, Ui};
 
+use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::panels::context::computing_ui;
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
-use crate::theme;
+use crate::panels::widgets::ResponseExt as _;
 use view::compare::{TraceCorrespondence, family_rows};
+use view::state::COMPARE_TAB;
 use view::words::capitalised;
+
+pub const TAB: Tab = Tab {
+    id: COMPARE_TAB,
+    title: "Compare",
+    subject: TabSubject::Other,
+    icon: |pen| {
+        pen.frame((0.05, 0.05), (0.65, 0.65));
+        pen.frame((0.35, 0.35), (0.95, 0.95));
+    },
+    is_offered: |context| context.other.is_some(),
+    why_empty: |_, _, _| Ok(None),
+    panel: |_| Box::new(ComparisonPanel),
+    ..TABLES
+};
+
+struct ComparisonPanel;
+
+impl TabPanel for ComparisonPanel {
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        if let (Some(other), Some(tables)) = (tab.context.other, tab.comparison) {
+            let selected = tab.context.state.place.selection;
+            let selected = selected.map(|slice| tab.context.trace.model.slice(slice).name());
+            tables.ui(ui, other.compared, selected, tab.out);
+        }
+    }
+}
 
 /// The table shown first: where the time changed.
 const FIRST: &str = "attribution";
@@ -32,24 +60,23 @@ impl ComparisonTables {
     }
 
     /// Draws the tab; rows about the op `selected` are marked.
-    pub fn ui(
+    fn ui(
         &mut self,
         ui: &mut Ui,
         memo: &JobAnswer<TraceCorrespondence>,
         selected: Option<&str>,
         out: &mut Vec<AppCommand>,
     ) {
-        let theme = theme::current(ui);
         let compared = match memo {
             JobAnswer::Ready(compared) => compared,
             JobAnswer::Failed { error, .. } => {
-                ui.label(RichText::new("The traces cannot be compared").strong());
-                ui.label(RichText::new(capitalised(error)).color(theme.text_weak));
+                ui.strong("The traces cannot be compared");
+                ui.weak(capitalised(error));
                 return;
             }
             _ => return computing_ui(ui),
         };
-        ui.label(RichText::new(capitalised(&compared.comparison.statement)).strong());
+        ui.strong(capitalised(&compared.comparison.statement));
         ui.add_space(4.0);
         let has = |id: &str| compared.tables.iter().any(|table| table.id == id);
         let start = if has(FIRST) {
@@ -82,7 +109,7 @@ impl ComparisonTables {
                 }
             });
         list.response
-            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {shown}")));
+            .labeled(Role::ComboBox, format_args!("Table: {shown}"));
         let Some(table) = compared.tables.iter().find(|table| table.id == open) else {
             return;
         };

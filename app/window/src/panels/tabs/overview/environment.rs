@@ -4,13 +4,15 @@ use analysis::Unit;
 use analysis::hardware::peaks::PeakSource;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::doctor::Doctor;
-use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
-use trace_model::{Picos, Severity, TraceModel};
+use egui::{CollapsingHeader, RichText, Role, Ui};
+use trace_model::{Severity, TraceModel};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
-use crate::panels::hints::{badge, severity_color};
 use crate::panels::number::number;
+use crate::panels::tabs::health;
+use crate::panels::tabs::hints::{self, badge, severity_color};
+use crate::panels::widgets::{ResponseExt as _, at_right, remark, value_grid, value_row};
 use crate::theme;
 use crate::times;
 use render::hints::first;
@@ -21,7 +23,7 @@ const HINTS: usize = 3;
 
 /// One line: whether the capture is complete enough to be trusted.
 pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(_)) = context.whole.get::<Doctor>() else {
+    let Some(_) = context.whole.ready::<Doctor>() else {
         return;
     };
     let theme = theme::current(ui);
@@ -49,14 +51,13 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
         } else {
             text
         };
-        let label =
-            egui::Label::new(RichText::new(&text).small().color(theme.text_weak)).truncate();
+        let label = egui::Label::new(remark(&text)).truncate();
         if ui
             .add(label.sense(egui::Sense::click()))
             .on_hover_text(&text)
             .clicked()
         {
-            out.push(ViewCommand::ShowTab("health".to_owned()));
+            out.push(health::TAB.show());
         }
     });
 }
@@ -102,13 +103,13 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
                 hint.severity.title(),
                 severity_color(theme, hint.severity),
             );
-            let time = |ps: i64| times::time(Picos::from_ps(ps));
+            let time = |ps: i64| times::time_ps(ps);
             let saves = match (hint.saving_ps, hint.once_ps) {
                 (Some(saving), _) => format!("≤ {}", time(saving)),
                 (None, Some(once)) => format!("{} once", time(once)),
                 (None, None) => String::new(),
             };
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            at_right(ui, |ui| {
                 ui.label(RichText::new(saves).color(theme.accent));
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     let title = egui::Label::new(hint.title)
@@ -117,91 +118,74 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
                     let response = ui
                         .add(title)
                         .on_hover_cursor(egui::CursorIcon::PointingHand);
-                    response.widget_info(|| {
-                        WidgetInfo::labeled(
-                            Role::Link,
-                            true,
-                            format!("Hint {}: {}", hint.id, hint.title),
-                        )
-                    });
+                    response.labeled(Role::Link, format_args!("Hint {}: {}", hint.id, hint.title));
                     if response.on_hover_text(&hint.action).clicked() {
-                        out.push(ViewCommand::ShowTab("hints".to_owned()));
+                        out.push(hints::TAB.show());
                     }
                 });
             });
         });
     }
     if more > 0 && ui.link(format!("{more} more")).clicked() {
-        out.push(ViewCommand::ShowTab("hints".to_owned()));
+        out.push(hints::TAB.show());
     }
 }
 
 /// Files, devices and peaks.
 pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
-    let theme = theme::current(ui);
     section_ui(ui, "Run", "");
-    Grid::new("environment")
-        .num_columns(2)
-        .spacing([14.0, 3.0])
-        .show(ui, |ui| {
-            let mut row = |title: &str, value: String, hint: &str| {
-                ui.label(RichText::new(title).color(theme.text_weak));
-                let response = ui.add(egui::Label::new(value).truncate());
-                if !hint.is_empty() {
-                    response.on_hover_text(hint);
-                }
-                ui.end_row();
-            };
-            if let Ok(Some(doctor)) = context.whole.get::<Doctor>() {
-                for source in &doctor.sources {
-                    let host = source
-                        .host
-                        .as_deref()
-                        .map_or_else(String::new, |host| format!(" from {host}"));
-                    row(
-                        "File",
-                        format!("{} ({}){host}", source.name, source.format),
-                        &source.cannot_know.join("\n"),
+    value_grid(ui, "environment", |ui| {
+        if let Some(doctor) = context.whole.ready::<Doctor>() {
+            for source in &doctor.sources {
+                let host = source
+                    .host
+                    .as_deref()
+                    .map_or_else(String::new, |host| format!(" from {host}"));
+                value_row(
+                    ui,
+                    "File",
+                    format!("{} ({}){host}", source.name, source.format),
+                    &source.cannot_know.join("\n"),
+                );
+            }
+        }
+        if let Some(ops) = context.reports.ready::<Ops>() {
+            let device = ops
+                .peaks
+                .device_type
+                .clone()
+                .or_else(|| Some(context.trace.session.options().chip()?.id.clone()))
+                .unwrap_or_else(|| "of unknown type".to_owned());
+            value_row(ui, "Devices", format!("{} × {device}", ops.cores.len()), "");
+            for (title, peak, unit) in [
+                ("Peak", ops.peaks.flops, Unit::FlopPerSecond),
+                ("Peak of HBM", ops.peaks.hbm, Unit::BytesPerSecond),
+            ] {
+                if let Some(peak) = peak {
+                    let from = match peak.source {
+                        PeakSource::Recorded => "recorded in the capture",
+                        PeakSource::Configured => "from the simulator's configuration",
+                        PeakSource::Assumed => "of the chip named on the command line",
+                        PeakSource::Published => "published for the chip that the capture names",
+                    };
+                    value_row(
+                        ui,
+                        title,
+                        format!("{}, {from}", number(peak.per_second, unit)),
+                        "of one device",
                     );
                 }
             }
-            if let Ok(Some(ops)) = context.reports.get::<Ops>() {
-                let device = ops
-                    .peaks
-                    .device_type
-                    .clone()
-                    .or_else(|| Some(context.trace.session.options().chip()?.id.clone()))
-                    .unwrap_or_else(|| "of unknown type".to_owned());
-                row("Devices", format!("{} × {device}", ops.cores.len()), "");
-                for (title, peak, unit) in [
-                    ("Peak", ops.peaks.flops, Unit::FlopPerSecond),
-                    ("Peak of HBM", ops.peaks.hbm, Unit::BytesPerSecond),
-                ] {
-                    if let Some(peak) = peak {
-                        let from = match peak.source {
-                            PeakSource::Recorded => "recorded in the capture",
-                            PeakSource::Configured => "from the simulator's configuration",
-                            PeakSource::Assumed => "of the chip that you named",
-                            PeakSource::Published => {
-                                "published for the chip that the capture names"
-                            }
-                        };
-                        row(
-                            title,
-                            format!("{}, {from}", number(peak.per_second, unit)),
-                            "of one device",
-                        );
-                    }
-                }
-            }
-            let programs = context.trace.model.programs().len();
-            row(
-                "Programs",
-                programs.to_string(),
-                "compiled programs that the trace names",
-            );
-        });
-    let Ok(Some(doctor)) = context.whole.get::<Doctor>() else {
+        }
+        let programs = context.trace.model.programs().len();
+        value_row(
+            ui,
+            "Programs",
+            programs.to_string(),
+            "compiled programs that the trace names",
+        );
+    });
+    let Some(doctor) = context.whole.ready::<Doctor>() else {
         return;
     };
     if doctor.facts.is_empty() {
@@ -211,19 +195,15 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
     CollapsingHeader::new(title)
         .id_salt("facts")
         .show_unindented(ui, |ui| {
-            Grid::new("facts")
-                .num_columns(2)
-                .spacing([14.0, 3.0])
-                .show(ui, |ui| {
-                    for fact in &doctor.facts {
-                        let of = format!("of {}", fact.of_whom());
-                        ui.label(RichText::new(&fact.name).color(theme.text_weak))
-                            .on_hover_text(&of);
-                        let value = egui::Label::new(&fact.value).truncate().selectable(true);
-                        ui.add(value).on_hover_text(format!("{}\n{of}", fact.value));
-                        ui.end_row();
-                    }
-                });
+            value_grid(ui, "facts", |ui| {
+                for fact in &doctor.facts {
+                    let of = format!("of {}", fact.of_whom());
+                    ui.weak(&fact.name).on_hover_text(&of);
+                    let value = egui::Label::new(&fact.value).truncate().selectable(true);
+                    ui.add(value).on_hover_text(format!("{}\n{of}", fact.value));
+                    ui.end_row();
+                }
+            });
             if let Some(note) = doctor.facts_note() {
                 ui.weak(note);
             }

@@ -1,75 +1,71 @@
 //! Ops as a tree, beside their table.
 
-use analysis::reports::ops::op_stats::{Ops, OpsReport};
-use egui::{
-    Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
-};
-use trace_model::{OpId, Picos};
+use analysis::Analysis as _;
+use analysis::reports::ops::op_stats::Ops;
+use egui::{Id, Response, Role, ScrollArea, Ui};
+use trace_model::OpId;
 
-use super::context::{PanelContext, computing_ui, reason_ui};
-use super::copy::{csv_ui, made_row_menu};
-use super::follow::ScrollToSelection;
-use super::icicle::icicle_ui;
-use super::number::{fitting, number};
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
-use crate::theme::{self, small_font};
-use crate::timeline::elide::{elided, elided_middle};
-use crate::timeline::paint::fold_mark;
+use crate::panels::context::PanelContext;
+use crate::panels::copy::{csv_ui, made_row_menu};
+use crate::panels::follow::ScrollToSelection;
+use crate::panels::icicle::icicle_ui;
+use crate::panels::number::number;
+use crate::panels::op_rows::{OpColumns, OpNumbers, OpRowLook, heading_ui, row_ui};
+use crate::panels::widgets::ResponseExt as _;
 use crate::times;
 use analysis::Unit;
 use view::panels::optree::{OpNode, TreeGrouping, TreeSpec, TreeTime, tree};
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::tree::group_digits;
 
-/// Height of a row.
-const ROW: f32 = 20.0;
+pub const TAB: Tab = Tab {
+    id: "ops",
+    title: "Ops",
+    reports: &[Ops::ID, "expected", "matmuls", "loops"],
+    icon: |pen| {
+        pen.bar((0.05, 0.1), (0.95, 0.26));
+        pen.bar((0.05, 0.42), (0.7, 0.58));
+        pen.bar((0.05, 0.74), (0.4, 0.9));
+    },
+    panel: |_| Box::new(OpTrees::default()),
+    ..TABLES
+};
+
 /// Children of a branch shown at first, and added with each "more".
 const MOST: usize = 200;
-/// Columns of numbers, from the right: width, title, tooltip.
-const COLUMNS: [(f32, &str, &str); 4] = [
+/// The columns of numbers.
+const COLUMNS: OpColumns = [
     (
-        64.0,
         "of limit",
         "Least time that the limits allow for the work, as a share of the whole time, waiting included",
     ),
     (
-        72.0,
         "of op time",
         "Self time as a share of all ops' self time, idle time left out",
     ),
     (
-        80.0,
         "self time",
         "Time of all executions on all devices, without their child ops",
     ),
-    (54.0, "runs", "Executions on all devices"),
+    ("runs", "Executions on all devices"),
 ];
-
-/// The columns that fit, with their right edges, and their total width.
-fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
-    let [limit, share, time, runs] = COLUMNS.map(|(width, ..)| width);
-    fitting(
-        room,
-        [limit, share, time + times::more_room(), runs],
-        [3, 0],
-    )
-}
 
 /// The texts of the columns for an op; `whole` is the self time of all ops.
 fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
-    let share = node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64);
-    [
-        node.efficiency_percent()
-            .map_or_else(|| "–".to_owned(), |percent| number(percent, Unit::Percent)),
-        number(share, Unit::Percent),
-        times::time(Picos::from_ps(node.self_time_ps)),
-        number(node.occurrences as f64, Unit::Count),
-    ]
+    OpNumbers {
+        of_limit_percent: node.efficiency_percent(),
+        of_op_time_percent: Some(node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64)),
+        self_time_ps: node.self_time_ps,
+        occurrences: node.occurrences,
+    }
+    .texts()
 }
 
 /// Which tree is shown, if any.
 #[derive(Default)]
-pub struct OpTrees {
+struct OpTrees {
     /// What ops are grouped by, outermost first; empty for the tables.
     levels: Vec<TreeGrouping>,
     made: Option<(TreeSpec, bool, OpNode)>,
@@ -81,16 +77,6 @@ pub struct OpTrees {
 }
 
 impl OpTrees {
-    /// Forgets the trees, because a new report replaces the old one.
-    pub fn forget_made(&mut self) {
-        self.made = None;
-    }
-
-    /// Switches back to the tables.
-    pub fn leave(&mut self) {
-        self.levels.clear();
-    }
-
     fn spec(&self) -> TreeSpec {
         let time = if self.is_icicle {
             self.time
@@ -104,8 +90,26 @@ impl OpTrees {
     }
 }
 
+impl TabPanel for OpTrees {
+    fn forget_made(&mut self) {
+        self.made = None;
+    }
+
+    fn show_tables(&mut self) {
+        self.levels.clear();
+    }
+
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
+        if choice_ui(ui, self) {
+            tree_ui(ui, tab.context, self, tab.out, tab.view);
+        } else {
+            tab.tables_ui(ui);
+        }
+    }
+}
+
 /// The choice between the table and the trees; returns whether a tree is shown.
-pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
+fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         if ui
@@ -191,24 +195,22 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
                 }
             });
         list.response
-            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Level {}", at + 1)));
+            .labeled(Role::ComboBox, format_args!("Level {}", at + 1));
     }
     if trees.levels != before {
         trees.zoom.clear();
     }
 }
 
-pub fn tree_ui(
+fn tree_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     trees: &mut OpTrees,
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let report: &OpsReport = match context.reports.get::<Ops>() {
-        Ok(Some(report)) => report,
-        Ok(None) => return computing_ui(ui),
-        Err(reason) => return reason_ui(ui, reason),
+    let Some(report) = context.report_ui::<Ops>(ui) else {
+        return;
     };
     let (spec, compares) = (trees.spec(), context.changes().is_some());
     if trees
@@ -229,26 +231,7 @@ pub fn tree_ui(
     if trees.is_icicle {
         return icicle_ui(ui, context.trace, (root, spec.time), &mut trees.zoom, out);
     }
-    let theme = theme::current(ui);
-    let (heading, _) =
-        ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
-    for (column, edge) in columns(heading.width()).0 {
-        let at = pos2(heading.right() - 6.0 - edge, heading.center().y);
-        let (_, title, about) = COLUMNS[column];
-        let drawn = ui.painter().text(
-            at,
-            Align2::RIGHT_CENTER,
-            title,
-            small_font(),
-            theme.text_weak,
-        );
-        ui.interact(
-            drawn,
-            ui.scope_id().with(("op tree heading", title)),
-            Sense::hover(),
-        )
-        .on_hover_text(about);
-    }
+    heading_ui(ui, ui.available_width() - 12.0, &COLUMNS);
     let selected = context.state.place.selection;
     let own = selected.and_then(|slice| context.trace.model.slice(slice).op());
     let mut walk = TreeWalk {
@@ -287,7 +270,7 @@ impl TreeWalk<'_> {
         let mut open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
         // If the op has no row of its own, the row of its branch is selected.
         let is_own = !open && self.own.is_some_and(|own| node.ops.contains(&own));
-        let row = row_ui(ui, node, self.whole, depth, open, is_own);
+        let row = node_row_ui(ui, node, self.whole, depth, open, is_own);
         if is_own && self.follows {
             row.scroll_to_me(None);
         }
@@ -345,7 +328,7 @@ impl TreeWalk<'_> {
 }
 
 /// One branch or op.
-fn row_ui(
+fn node_row_ui(
     ui: &mut Ui,
     node: &OpNode,
     whole: i64,
@@ -353,61 +336,27 @@ fn row_ui(
     open: bool,
     is_own: bool,
 ) -> Response {
-    let theme = theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
-    response
-        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Ops of {}", node.title)));
-    let painter = ui.painter_at(rect);
-    if is_own {
-        painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
-    } else if response.hovered() {
-        painter.rect_filled(rect, 2.0, theme.raised);
-    }
-    let x = rect.left() + 6.0 + 14.0 * depth as f32;
-    let y = rect.center().y;
-    if node.children.is_empty() {
-        let swatch = egui::Rect::from_center_size(pos2(x + 5.0, y), vec2(9.0, 9.0));
-        painter.rect_filled(swatch, 2.0, theme.group(node.group));
-    } else {
-        fold_mark(&painter, pos2(x + 5.0, y), !open, theme.group(node.group));
-    }
-    let font = FontId::proportional(12.0);
-    let (columns, numbers) = columns(rect.width());
-    let room = rect.width() - numbers - 6.0 - (x + 16.0 - rect.left());
-    elided_middle(
-        &painter,
-        pos2(x + 16.0, y),
-        &node.title,
-        room.max(40.0),
-        &font,
-        theme.text,
-    );
+    let look = OpRowLook {
+        kind: "Ops of",
+        title: &node.title,
+        group: node.group,
+        indent: 2.0 + 14.0 * depth as f32,
+        open: (!node.children.is_empty()).then_some(open),
+        is_own,
+    };
     let texts = texts_of(node, whole);
-    for (column, edge) in columns {
-        let at = pos2(rect.right() - 6.0 - edge, y);
-        elided(
-            &painter,
-            at,
-            Align2::RIGHT_CENTER,
-            &texts[column],
-            90.0 + times::more_room(),
-            &font,
-            theme.text,
-        );
-    }
+    let response = row_ui(ui, ui.available_width(), &look, &texts);
     made_row_menu(&response, || node.row_table(whole));
-    response
-        .on_hover_cursor(CursorIcon::PointingHand)
-        .on_hover_ui(|ui| {
-            ui.label(&node.title);
-            for ((_, title, about), text) in COLUMNS.into_iter().zip(texts_of(node, whole)).rev() {
-                ui.weak(format!("{title}: {text}. {about}."));
-            }
-            let origin = times::origin();
-            ui.weak(format!(
-                "Times: {origin}. Limits: by the compiler's cost model and the peaks of the chip."
-            ));
-        })
+    response.on_hover_ui(|ui| {
+        ui.label(&node.title);
+        for ((title, about), text) in COLUMNS.into_iter().zip(texts).rev() {
+            ui.weak(format!("{title}: {text}. {about}."));
+        }
+        let origin = times::origin();
+        ui.weak(format!(
+            "Times: {origin}. Limits: by the compiler's cost model and the peaks of the chip."
+        ));
+    })
 }
 
 #[cfg(test)]

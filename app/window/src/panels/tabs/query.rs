@@ -8,20 +8,32 @@ use analysis::{Scope, Table};
 use egui::text::{LayoutJob, TextFormat};
 use egui::{
     Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui,
-    WidgetInfo,
 };
 
-use super::context::PanelContext;
-use super::table::{RowReactions, SortedTable};
-use super::tables::one_table_ui;
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::context::PanelContext;
+use crate::panels::table::SortedTable;
+use crate::panels::tables::trace_table_ui;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use query::{Database, PRESETS, QueryError, QueryLimits, query_table, word_at};
 use session::Session;
-use view::panels::target::RowTarget;
 use view::state::ViewCommand;
 use view::timeline::tree::group_digits;
+
+pub const TAB: Tab = Tab {
+    id: "query",
+    title: "Query",
+    icon: |pen| {
+        pen.line(&[(0.08, 0.2), (0.38, 0.45), (0.08, 0.7)]);
+        pen.line(&[(0.45, 0.85), (0.95, 0.85)]);
+    },
+    why_empty: |_, _, _| Ok(None),
+    panel: |wake| Box::new(QueryPanel::new(wake)),
+    ..TABLES
+};
 
 /// Maximum numbers of rows that can be chosen.
 const LIMITS: [usize; 3] = [1_000, 10_000, 100_000];
@@ -45,7 +57,7 @@ struct QueryResult {
 type TableDescriptions = Vec<(String, String, String)>;
 
 /// State of the tab.
-pub struct QueryPanel {
+struct QueryPanel {
     text: String,
     limit: usize,
     runs: u32,
@@ -57,29 +69,16 @@ pub struct QueryPanel {
 
 impl QueryPanel {
     /// The first ready-made query, which is run when the tab is opened.
-    pub fn new(wake: &WakeUi) -> Self {
+    fn new(wake: &WakeUi) -> Self {
         Self {
             text: PRESETS[0].sql.to_owned(),
             limit: LIMITS[0],
             runs: 0,
             sorted: SortedTable::default(),
-            answers: Worker::new("query", Arc::clone(wake)),
+            answers: Worker::new("query", wake),
             stop: Arc::default(),
-            tables: Worker::new("tables", Arc::clone(wake)),
+            tables: Worker::new("tables", wake),
         }
-    }
-
-    /// Takes over finished results.
-    pub fn poll(&mut self) {
-        if self.answers.poll() {
-            self.sorted = SortedTable::default();
-        }
-        self.tables.poll();
-    }
-
-    /// Whether nothing is being computed.
-    pub fn is_settled(&self) -> bool {
-        !self.answers.memo().is_running() && !self.tables.memo().is_running()
     }
 
     fn run(&mut self, session: &Session, scope: Scope) {
@@ -113,6 +112,72 @@ impl QueryPanel {
         let (asked, error) = self.error()?;
         let (sql, at) = error.place.as_ref()?;
         (asked.sql == self.text && *sql == self.text).then(|| word_at(sql, *at))
+    }
+}
+
+impl TabPanel for QueryPanel {
+    fn poll(&mut self, _is_open: bool) {
+        if self.answers.poll() {
+            self.sorted = SortedTable::default();
+        }
+        self.tables.poll();
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.answers.is_running() && !self.tables.is_running()
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        let TabContent {
+            context, out, view, ..
+        } = tab;
+        let scope = Scope::from(context.state.scope);
+        let session = &context.trace.session;
+        match self
+            .answers
+            .key()
+            .map(|asked| (asked.scope, asked.sql.clone()))
+        {
+            None => self.run(session, scope),
+            // Tables of reports are about the scope that is named above.
+            Some((other, sql)) if other != scope => self.run_sql(session, scope, sql),
+            Some(_) => {}
+        }
+        presets_ui(ui, self, session, scope);
+        let runs_by_key = editor_ui(ui, self);
+        let is_running = self.answers.is_running();
+        ui.horizontal(|ui| {
+            let run = ui.add_enabled(!self.text.trim().is_empty(), Button::new("Run"));
+            if run.on_hover_text("Run the query (Ctrl+Enter)").clicked() || runs_by_key {
+                self.run(session, scope);
+            }
+            if ui.add_enabled(is_running, Button::new("Stop")).clicked() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            limit_ui(ui, self);
+            if is_running {
+                ui.spinner();
+            }
+        });
+        ui.separator();
+        if let Some((_, error)) = self.error() {
+            error_ui(ui, error);
+            return;
+        }
+        match self.answers.memo() {
+            JobAnswer::Empty => {
+                ui.weak("The result appears here. Rows with a slice, a time, a step or the name of an op lead there.");
+            }
+            JobAnswer::Failed { error, .. } => {
+                ui.colored_label(theme::current(ui).error, error);
+            }
+            memo => {
+                let Some(Ok(result)) = memo.latest() else {
+                    return;
+                };
+                result_ui(ui, context, result, &mut self.sorted, out, view);
+            }
+        }
     }
 }
 
@@ -151,62 +216,6 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableDescriptions, Strin
     Ok(tables.iter().map(about).collect())
 }
 
-pub fn query_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    panel: &mut QueryPanel,
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
-) {
-    let scope = Scope::from(context.state.scope);
-    let session = &context.trace.session;
-    match panel
-        .answers
-        .key()
-        .map(|asked| (asked.scope, asked.sql.clone()))
-    {
-        None => panel.run(session, scope),
-        // Tables of reports are about the scope that is named above.
-        Some((other, sql)) if other != scope => panel.run_sql(session, scope, sql),
-        Some(_) => {}
-    }
-    presets_ui(ui, panel, session, scope);
-    let runs_by_key = editor_ui(ui, panel);
-    let is_running = panel.answers.memo().is_running();
-    ui.horizontal(|ui| {
-        let run = ui.add_enabled(!panel.text.trim().is_empty(), Button::new("Run"));
-        if run.on_hover_text("Run the query (Ctrl+Enter)").clicked() || runs_by_key {
-            panel.run(session, scope);
-        }
-        if ui.add_enabled(is_running, Button::new("Stop")).clicked() {
-            panel.stop.store(true, Ordering::Relaxed);
-        }
-        limit_ui(ui, panel);
-        if is_running {
-            ui.spinner();
-        }
-    });
-    ui.separator();
-    if let Some((_, error)) = panel.error() {
-        error_ui(ui, error);
-        return;
-    }
-    match panel.answers.memo() {
-        JobAnswer::Empty => {
-            ui.weak("The result appears here. Rows with a slice, a time, a step or the name of an op lead there.");
-        }
-        JobAnswer::Failed { error, .. } => {
-            ui.colored_label(theme::current(ui).error, error);
-        }
-        memo => {
-            let Some(Ok(result)) = memo.latest() else {
-                return;
-            };
-            result_ui(ui, context, result, &mut panel.sorted, out, view);
-        }
-    }
-}
-
 fn result_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
@@ -227,28 +236,7 @@ fn result_ui(
         ui.weak("No rows.");
         return;
     }
-    let steps = context
-        .whole
-        .get::<analysis::reports::steps::step_times::Steps>()
-        .ok()
-        .flatten();
-    let target = |row: usize| {
-        table
-            .rows
-            .get(row)
-            .and_then(|row| RowTarget::of_row(context.trace, steps, table, row))
-    };
-    let leads = |row: usize| target(row).is_some();
-    let about = RowReactions {
-        selected: None,
-        is_marked: &|_| false,
-        leads: &leads,
-    };
-    if let Some(row) = one_table_ui(ui, table, sorted, about, out)
-        && let Some(target) = target(row)
-    {
-        view.extend(target.commands(context.trace));
-    }
+    trace_table_ui(ui, context, table, sorted, (None, &|_| false), out, view);
 }
 
 /// Lists of ready-made queries and of tables.
@@ -271,8 +259,7 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
                 }
             }
         });
-        list.response
-            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Ready-made queries"));
+        list.response.labeled(Role::ComboBox, "Ready-made queries");
         if let Some(sql) = chosen {
             sql.clone_into(&mut panel.text);
             panel.run(session, scope);
@@ -351,7 +338,7 @@ fn editor_ui(ui: &mut Ui, panel: &mut QueryPanel) -> bool {
             .desired_width(f32::INFINITY)
             .hint_text("SELECT … FROM slices"),
     );
-    response.widget_info(|| WidgetInfo::labeled(Role::MultilineTextInput, true, "SQL"));
+    response.labeled(Role::MultilineTextInput, "SQL");
     runs
 }
 
@@ -365,8 +352,7 @@ fn limit_ui(ui: &mut Ui, panel: &mut QueryPanel) {
                 ui.selectable_value(&mut panel.limit, limit, text(limit));
             }
         });
-    list.response
-        .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Most rows"));
+    list.response.labeled(Role::ComboBox, "Most rows");
     list.response
         .on_hover_text("The result ends after this many rows");
 }

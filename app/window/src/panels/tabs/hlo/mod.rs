@@ -1,28 +1,56 @@
 //! Compiled programs: the neighbourhood of an op, the text of a program, a search, with two runs what differs. A click
 //! goes to the slices.
 
+mod boxes;
+mod diff;
 mod question;
 mod text;
 
+use analysis::reports::hlo::programs;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, Scope};
-use egui::{RichText, Role, ScrollArea, Ui, WidgetInfo};
-use trace_model::{OpId, Picos, ProgramId, SliceId};
+use egui::{RichText, Role, ScrollArea, Ui};
+use trace_model::{OpId, ProgramId, SliceId};
 
+use self::boxes::graph_ui;
 use self::question::{AroundOp, HloAnswer, HloQuestion};
 use self::text::text_ui;
-use super::context::{PanelContext, computing_ui};
-use super::hlo_boxes::graph_ui;
-use super::hlo_diff;
-use super::table::{RowReactions, SortedTable};
-use super::tables::one_table_ui;
-use crate::AppCommand;
+use crate::panels::context::{PanelContext, computing_ui};
+use crate::panels::widgets::{ResponseExt as _, remark};
+
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::table::{RowReactions, SortedTable};
+use crate::panels::tables::one_table_ui;
 use crate::theme;
 use crate::times;
 use view::compare::TraceSide;
 use view::panels::target::RowTarget;
 use view::state::{HighlightedLabels, ViewCommand};
+
+pub const TAB: Tab = Tab {
+    id: "hlo",
+    title: "HLO",
+    also: &[Ops::ID],
+    icon: |pen| {
+        for (from, to) in [
+            ((0.3, 0.0), (0.7, 0.28)),
+            ((0.0, 0.72), (0.36, 1.0)),
+            ((0.64, 0.72), (1.0, 1.0)),
+        ] {
+            pen.frame(from, to);
+        }
+        pen.line(&[(0.5, 0.28), (0.18, 0.72)]);
+        pen.line(&[(0.5, 0.28), (0.82, 0.72)]);
+    },
+    why_empty: |_, session, _| {
+        let can_be_read = programs(&session.context(Scope::WholeTrace)).can_be_read();
+        let reason = "the capture holds no program and no op with its HLO text";
+        Ok((!can_be_read).then(|| reason.to_owned()))
+    },
+    panel: |wake| Box::new(HloPanel::new(wake)),
+    ..TABLES
+};
 
 /// Largest radius that can be chosen: larger graphs are unreadable.
 const MOST_STEPS: u32 = 6;
@@ -41,7 +69,7 @@ enum HloMode {
 }
 
 /// State of the tab.
-pub struct HloPanel {
+struct HloPanel {
     mode: HloMode,
     /// Program and instruction in the middle.
     center: Option<(ProgramId, String)>,
@@ -60,7 +88,7 @@ pub struct HloPanel {
 
 impl HloPanel {
     /// Nothing is requested yet.
-    pub fn new(wake: &WakeUi) -> Self {
+    fn new(wake: &WakeUi) -> Self {
         Self {
             mode: HloMode::default(),
             center: None,
@@ -70,22 +98,9 @@ impl HloPanel {
             words: String::new(),
             types: false,
             sorted: SortedTable::default(),
-            programs: Worker::new("programs", wake.clone()),
-            answers: Worker::new("program", wake.clone()),
+            programs: Worker::new("programs", wake),
+            answers: Worker::new("program", wake),
         }
-    }
-
-    /// Takes over finished results.
-    pub fn poll(&mut self) {
-        self.programs.poll();
-        if self.answers.poll() {
-            self.sorted.forget();
-        }
-    }
-
-    /// Whether nothing is being computed.
-    pub fn is_settled(&self) -> bool {
-        !self.programs.memo().is_running() && !self.answers.memo().is_running()
     }
 
     /// Puts the op of the selected slice in the middle when the selection changes; without a selection, the op with
@@ -108,7 +123,7 @@ impl HloPanel {
             }
         }
         if self.center.is_none() {
-            let ops = context.reports.get::<Ops>().ok().flatten();
+            let ops = context.reports.ready::<Ops>();
             self.center = ops.and_then(|ops| ops.rows.iter().find_map(|row| place(row.op?)));
         }
     }
@@ -145,7 +160,7 @@ impl HloPanel {
 
     /// The program whose text is shown.
     fn text_of(&self) -> Option<ProgramId> {
-        let first = || match self.programs.memo().latest() {
+        let first = || match self.programs.latest() {
             Some(HloAnswer::Programs(list)) => list.rows.first().map(|row| row.id),
             _ => None,
         };
@@ -155,76 +170,85 @@ impl HloPanel {
     }
 }
 
-pub fn hlo_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    panel: &mut HloPanel,
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
-) {
-    panel.follow(context);
-    if panel.mode == HloMode::Diff && context.other.is_none() {
-        panel.mode = HloMode::default();
+impl TabPanel for HloPanel {
+    fn poll(&mut self, _is_open: bool) {
+        self.programs.poll();
+        if self.answers.poll() {
+            self.sorted.forget();
+        }
     }
-    head_ui(ui, panel, context.other.is_some());
-    panel.ask(context);
-    let answer = match panel.answers.memo() {
-        JobAnswer::Failed { error, .. } => {
-            ui.add_space(8.0);
-            return drop(ui.label(error));
-        }
-        JobAnswer::Running { previous: None } => return computing_ui(ui),
-        JobAnswer::Empty if panel.mode == HloMode::Found => {
-            let text = "Words that an instruction contains. name: opcode: shape: source: op_name: groups: look into one \
-                        field, for example opcode:fusion shape:bf16[ train.py";
-            return drop(ui.weak(text));
-        }
-        JobAnswer::Empty => return drop(ui.label("No op of a program is recorded here.")),
-        memo => memo.latest(),
-    };
-    let mut next = None;
-    match answer {
-        Some(HloAnswer::Around(around)) => around_ui(ui, context, around, &mut next, view),
-        Some(HloAnswer::Text(text)) => {
-            let program = panel.text_of();
-            if let Some((name, ops)) = text_ui(
-                ui,
-                text,
-                panel.center.as_ref().map(|center| center.1.as_str()),
-            ) {
-                next = program.map(|program| (program, name, ops));
-            }
-        }
-        Some(HloAnswer::Found(found, table)) => {
-            let selected = context.state.place.selection;
-            let about = RowReactions {
-                selected,
-                is_marked: &|_| false,
-                leads: &|_| true,
-            };
-            if let Some(row) = one_table_ui(ui, table, &mut panel.sorted, about, out)
-                && let Some(row) = found.rows.get(row)
-            {
-                next = Some((row.program_id, row.op.name.to_string(), row.op.ops.clone()));
-            }
-        }
-        Some(HloAnswer::Diff(found, table)) => {
-            let side = context.other.map_or(TraceSide::A, |other| other.side);
-            if let Some(op) = hlo_diff::diff_ui(ui, (found, table), side, &mut panel.sorted, out) {
-                next = panel
-                    .text_of()
-                    .map(|program| (program, op.name.to_string(), op.ops.clone()));
-            }
-        }
-        _ => {}
+
+    fn is_settled(&self) -> bool {
+        !self.programs.is_running() && !self.answers.is_running()
     }
-    if let Some((program, name, ops)) = next {
-        if panel.mode == HloMode::Found {
-            panel.mode = HloMode::Around;
+
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        let TabContent {
+            context, out, view, ..
+        } = tab;
+        self.follow(context);
+        if self.mode == HloMode::Diff && context.other.is_none() {
+            self.mode = HloMode::default();
         }
-        lead(context, &name, &ops, view);
-        panel.center = Some((program, name));
-        ui.ctx().request_repaint();
+        head_ui(ui, self, context.other.is_some());
+        self.ask(context);
+        let answer = match self.answers.memo() {
+            JobAnswer::Failed { error, .. } => {
+                ui.add_space(8.0);
+                return drop(ui.label(error));
+            }
+            JobAnswer::Running { previous: None } => return computing_ui(ui),
+            JobAnswer::Empty if self.mode == HloMode::Found => {
+                let text = "Words that an instruction contains. name: opcode: shape: source: op_name: groups: look into one \
+                            field, for example opcode:fusion shape:bf16[ train.py";
+                return drop(ui.weak(text));
+            }
+            JobAnswer::Empty => return drop(ui.label("No op of a program is recorded here.")),
+            memo => memo.latest(),
+        };
+        let mut next = None;
+        match answer {
+            Some(HloAnswer::Around(around)) => around_ui(ui, context, around, &mut next, view),
+            Some(HloAnswer::Text(text)) => {
+                let program = self.text_of();
+                if let Some((name, ops)) = text_ui(
+                    ui,
+                    text,
+                    self.center.as_ref().map(|center| center.1.as_str()),
+                ) {
+                    next = program.map(|program| (program, name, ops));
+                }
+            }
+            Some(HloAnswer::Found(found, table)) => {
+                if let Some(row) = one_table_ui(
+                    ui,
+                    table,
+                    &mut self.sorted,
+                    RowReactions::clicks(&|_| true),
+                    out,
+                ) && let Some(row) = found.rows.get(row)
+                {
+                    next = Some((row.program_id, row.op.name.to_string(), row.op.ops.clone()));
+                }
+            }
+            Some(HloAnswer::Diff(found, table)) => {
+                let side = context.other.map_or(TraceSide::A, |other| other.side);
+                if let Some(op) = diff::diff_ui(ui, (found, table), side, &mut self.sorted, out) {
+                    next = self
+                        .text_of()
+                        .map(|program| (program, op.name.to_string(), op.ops.clone()));
+                }
+            }
+            _ => {}
+        }
+        if let Some((program, name, ops)) = next {
+            if self.mode == HloMode::Found {
+                self.mode = HloMode::Around;
+            }
+            lead(context, &name, &ops, view);
+            self.center = Some((program, name));
+            ui.ctx().request_repaint();
+        }
     }
 }
 
@@ -263,9 +287,7 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
                 let field = egui::TextEdit::singleline(&mut panel.words)
                     .hint_text("opcode:fusion train.py");
                 let response = ui.add(field.desired_width(220.0));
-                response.widget_info(|| {
-                    WidgetInfo::labeled(Role::TextInput, true, "Search instructions")
-                });
+                response.labeled(Role::TextInput, "Search instructions");
                 if std::mem::take(&mut panel.types) {
                     response.request_focus();
                 }
@@ -281,7 +303,7 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
             .saturating_add_signed(change)
             .clamp(1, MOST_STEPS);
         let button = ui.add_enabled(next != panel.radius, egui::Button::new(text));
-        button.widget_info(|| WidgetInfo::labeled(Role::Button, true, label));
+        button.labeled(Role::Button, label);
         if button
             .on_hover_text("How many steps to operands and users")
             .clicked()
@@ -295,7 +317,7 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
 }
 
 fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
-    let Some(HloAnswer::Programs(list)) = panel.programs.memo().latest() else {
+    let Some(HloAnswer::Programs(list)) = panel.programs.latest() else {
         return;
     };
     let own = panel.text_of();
@@ -312,7 +334,7 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
         .show_ui(ui, |ui| {
             for row in &list.rows {
                 let time = row.self_time_ps.map_or_else(String::new, |ps| {
-                    format!("  {} on all devices", times::time(Picos::from_ps(ps)))
+                    format!("  {} on all devices", times::time_ps(ps))
                 });
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }
@@ -334,7 +356,7 @@ fn around_ui(
 ) {
     let found = &around.found;
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new(&found.center).strong());
+        ui.strong(&found.center);
         ui.label(
             RichText::new(format!(
                 "in {} · {}",
@@ -354,7 +376,7 @@ fn around_ui(
         }
     });
     for note in &found.notes {
-        ui.label(RichText::new(note).small().weak());
+        ui.label(remark(note));
     }
     if found.left_out > 0 {
         let text = format!(
@@ -375,13 +397,12 @@ fn around_ui(
             clicked = graph_ui(ui, found, &around.around).or(clicked);
             if !around.inside.boxes.is_empty() {
                 ui.add_space(8.0);
-                ui.label(RichText::new(format!("Inside {}", found.center)).strong());
+                ui.strong(format!("Inside {}", found.center));
                 if found.left_out_inside > 0 {
-                    ui.label(
-                        RichText::new(format!("{} more are left out", found.left_out_inside))
-                            .small()
-                            .weak(),
-                    );
+                    ui.label(remark(format!(
+                        "{} more are left out",
+                        found.left_out_inside
+                    )));
                 }
                 clicked = graph_ui(ui, found, &around.inside).or(clicked);
             }
@@ -404,6 +425,3 @@ fn around_ui(
         lead(context, name, &own.collect::<Vec<_>>(), view);
     }
 }
-
-/// Reports that the tab needs.
-pub const WANTED: [&str; 1] = [Ops::ID];

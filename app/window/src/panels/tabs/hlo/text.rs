@@ -1,11 +1,10 @@
 //! The text of a program, with the time of each line beside it.
 
 use analysis::reports::hlo::ProgramListing;
-use egui::{
-    CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
-};
-use trace_model::{OpId, Picos};
+use egui::{CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2};
+use trace_model::OpId;
 
+use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme::{self, small_font};
 use crate::times;
 
@@ -33,12 +32,9 @@ pub(super) fn text_ui(
     ui.horizontal(|ui| {
         let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
         let response = ui.add(field.desired_width(190.0));
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter lines"));
+        response.labeled(Role::TextInput, "Filter lines");
         let known = text.self_time_ps.map_or_else(String::new, |ps| {
-            format!(
-                " · self {}, on all devices",
-                times::time(Picos::from_ps(ps))
-            )
+            format!(" · self {}, on all devices", times::time_ps(ps))
         });
         ui.label(
             RichText::new(format!("{} lines{known}", text.lines.len()))
@@ -48,7 +44,7 @@ pub(super) fn text_ui(
     });
     ui.data_mut(|data| data.insert_temp(id, filter.clone()));
     for note in &text.notes {
-        ui.label(RichText::new(note).small().weak());
+        ui.label(remark(note));
     }
     let wanted = filter.to_lowercase();
     let lines: Vec<usize> = match wanted.as_str() {
@@ -116,7 +112,7 @@ pub(super) fn text_ui(
                     let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
                     painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
                     let at = pos2(rect.left() + MARGIN - 12.0, rect.center().y);
-                    let time = times::time(Picos::from_ps(ps));
+                    let time = times::time_ps(ps);
                     painter.text(
                         at,
                         egui::Align2::RIGHT_CENTER,
@@ -136,9 +132,7 @@ pub(super) fn text_ui(
                 let Some(name) = &line.instruction else {
                     continue;
                 };
-                response.widget_info(|| {
-                    WidgetInfo::labeled(Role::Button, true, format!("Line of {name}"))
-                });
+                response.labeled(Role::Button, format_args!("Line of {name}"));
                 if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
                     clicked = Some((name.to_string(), line.ops.clone()));
                 }

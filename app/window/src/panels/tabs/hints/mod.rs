@@ -2,68 +2,85 @@
 
 mod code;
 mod evidence;
+mod what_if;
 
 use analysis::{Percent, counted};
 use std::collections::BTreeMap;
 
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
-use egui::{Color32, Frame, Margin, RichText, Ui};
-use trace_model::Picos;
+use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Ui};
 
 use self::code::code_ui;
 use self::evidence::{evidence_commands, evidence_ui, heading, ops_ui};
-use super::context::{PanelContext, computing_ui, reason_ui};
-use super::what_if::{WhatIfState, hint_what_if_ui};
+use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::jobs::WakeUi;
+use crate::panels::context::PanelContext;
+use crate::panels::widgets::remark;
 use crate::theme::{self, Theme, readable_on};
-use crate::times::time;
+use crate::times::{time, time_ps};
 use render::hints::{doubt, worth};
 use view::state::ViewCommand;
 use view::words::sentence;
 
+pub const TAB: Tab = Tab {
+    id: "hints",
+    title: "Hints",
+    reports: &["hints"],
+    icon: |pen| {
+        pen.ring((0.5, 0.36), 0.31);
+        pen.line(&[(0.36, 0.78), (0.64, 0.78)]);
+        pen.line(&[(0.41, 0.94), (0.59, 0.94)]);
+    },
+    why_empty: |_, _, _| Ok(None),
+    panel: |wake| Box::new(HintCards::new(wake)),
+    ..TABLES
+};
+
 /// Which cards are open.
-pub struct HintCards {
+struct HintCards {
+    /// The sliders above the cards.
+    what_if: WhatIfState,
     open: BTreeMap<&'static str, bool>,
     /// The card with sliders, and their state.
-    what_if: Option<(&'static str, WhatIfState)>,
+    card_what_if: Option<(&'static str, WhatIfState)>,
     wake: WakeUi,
 }
 
 impl HintCards {
     /// All are closed.
-    pub fn new(wake: &WakeUi) -> Self {
+    fn new(wake: &WakeUi) -> Self {
         Self {
+            what_if: WhatIfState::new(wake),
             open: BTreeMap::new(),
-            what_if: None,
+            card_what_if: None,
             wake: wake.clone(),
         }
     }
+}
 
-    /// Takes a finished prediction over.
-    pub fn poll(&mut self) {
-        if let Some((_, state)) = &mut self.what_if {
+impl TabPanel for HintCards {
+    fn poll(&mut self, _is_open: bool) {
+        self.what_if.poll();
+        if let Some((_, state)) = &mut self.card_what_if {
             state.poll();
         }
     }
 
-    /// Whether nothing is being computed.
-    pub fn is_settled(&self) -> bool {
-        self.what_if
-            .as_ref()
-            .is_none_or(|(_, state)| state.is_settled())
+    fn is_settled(&self) -> bool {
+        let of_card = self.card_what_if.as_ref();
+        self.what_if.is_settled() && of_card.is_none_or(|(_, state)| state.is_settled())
     }
-}
 
-pub fn hints_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    cards: &mut HintCards,
-    out: &mut Vec<ViewCommand>,
-) {
-    match context.reports.get::<Hints>() {
-        Ok(None) => computing_ui(ui),
-        Err(reason) => reason_ui(ui, reason),
-        Ok(Some(report)) => report_ui(ui, context, report, cards, out),
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        tab.view_ui(ui, |ui, tab| {
+            CollapsingHeader::new("What if")
+                .id_salt("what if")
+                .show(ui, |ui| what_if_ui(ui, tab.context, &mut self.what_if));
+            if let Some(report) = tab.context.report_ui::<Hints>(ui) {
+                report_ui(ui, tab.context, report, self, tab.view);
+            }
+        });
     }
 }
 
@@ -74,9 +91,8 @@ fn report_ui(
     cards: &mut HintCards,
     out: &mut Vec<ViewCommand>,
 ) {
-    let theme = theme::current(ui);
     if report.hints.is_empty() {
-        ui.label(RichText::new("No rule found anything to improve.").strong());
+        ui.strong("No rule found anything to improve.");
         ui.weak(format!(
             "{} checked this capture and found nothing; {} could not be applied.",
             counted(report.quiet.len(), "rule"),
@@ -89,7 +105,7 @@ fn report_ui(
     {
         let text =
             "These findings are about the capture: they save no time, but limit what it can tell.";
-        ui.label(RichText::new(text).small().color(theme.text_weak));
+        ui.label(remark(text));
     } else {
         let mut text = format!(
             "Savings are upper bounds per step ({}) and cannot be added up.",
@@ -102,11 +118,11 @@ fn report_ui(
         ) {
             text = format!(
                 "{text} All together at most {} ({percent:.1}).",
-                time(Picos::from_ps(ps)),
+                time_ps(ps),
                 percent = Percent(percent)
             );
         }
-        ui.label(RichText::new(text).small().color(theme.text_weak));
+        ui.label(remark(text));
     }
     for hint in &report.hints {
         card_ui(ui, context, hint, report, cards, out);
@@ -124,7 +140,7 @@ fn card_ui(
 ) {
     let (theme, trace) = (theme::current(ui), context.trace);
     let open = cards.open.entry(hint.id).or_insert(false);
-    let what_if = &mut cards.what_if;
+    let what_if = &mut cards.card_what_if;
     let wake = &cards.wake;
     framed(ui, severity_color(theme, hint.severity), |ui| {
         head_ui(ui, hint, report);
@@ -247,12 +263,12 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
                 .strong()
                 .color(theme.text_strong),
         );
-        ui.label(RichText::new(hint.id).small().color(theme.text_weak));
+        ui.label(remark(hint.id));
     });
     ui.horizontal_wrapped(|ui| {
         let worth = worth(hint, report, time);
         if hint.severity == HintSeverity::Health {
-            ui.label(RichText::new(worth).small().color(theme.text_weak));
+            ui.label(remark(worth));
             return;
         }
         let how = match hint.saving_by {
@@ -263,11 +279,11 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
         ui.label(RichText::new(worth).strong().color(theme.accent))
             .on_hover_text(how);
         if let Some(doubt) = doubt(hint) {
-            ui.label(RichText::new(doubt).small().color(theme.text_weak));
+            ui.label(remark(doubt));
         }
         if !hint.overlaps_with.is_empty() {
             let text = format!("shares its time with {}", hint.overlaps_with.join(", "));
-            ui.label(RichText::new(text).small().color(theme.text_weak));
+            ui.label(remark(text));
         }
     });
 }
@@ -287,11 +303,7 @@ fn page_ui(ui: &mut Ui, id: &str) {
     }
     for limit in rule.thresholds {
         let text = format!("{} = {}: {}", limit.id, limit.value, limit.why);
-        ui.label(
-            RichText::new(text)
-                .small()
-                .color(theme::current(ui).text_weak),
-        );
+        ui.label(remark(text));
     }
 }
 
@@ -320,7 +332,7 @@ fn paragraph_ui(ui: &mut Ui, text: &str) {
 fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     for open in &report.unanswered {
         let text = format!("No hint about this: {} ({}).", open.statement, open.reason);
-        ui.label(RichText::new(text).small().weak());
+        ui.label(remark(text));
     }
     if report.cannot_tell.is_empty() && report.suppressed.is_empty() {
         return;
@@ -330,10 +342,10 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
         "{} could not be applied to this capture",
         counted(report.cannot_tell.len(), "rule")
     );
-    egui::CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
+    CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
             ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());
-            ui.label(RichText::new(&rule.reason).small().weak());
+            ui.label(remark(&rule.reason));
         }
         for hint in &report.suppressed {
             ui.label(

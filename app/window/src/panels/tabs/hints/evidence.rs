@@ -6,11 +6,12 @@ use analysis::counted;
 use analysis::facts::sum_over::SumOver;
 use analysis::hints::{FindingPlace, Hint, HintEvidence};
 use egui::{RichText, Ui};
-use trace_model::{OpId, Picos};
+use trace_model::OpId;
 
 use crate::panels::number::number;
+use crate::panels::widgets::remark;
 use crate::theme;
-use crate::times::{provenance, time};
+use crate::times::{provenance, time_ps};
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::trace::OpenTrace;
 
@@ -47,13 +48,11 @@ pub(super) fn ops_ui(
                     &op.name, labels,
                 ))));
             }
-            let each = time(Picos::from_ps(over.each_ps(op.self_time_ps)));
+            let each = time_ps(over.each_ps(op.self_time_ps));
             let of = over.title(["Self time in a step on a device", "Self time on a device"]);
             ui.label(RichText::new(each).small()).on_hover_text(of);
             let place = op.source.as_deref().unwrap_or(&op.program);
-            ui.add(
-                egui::Label::new(RichText::new(place).small().color(theme.text_weak)).truncate(),
-            );
+            ui.add(egui::Label::new(remark(place)).truncate());
         });
     }
     if hint.ops.len() > shown {
@@ -85,18 +84,13 @@ pub(super) fn evidence_ui(ui: &mut Ui, hint: &Hint) {
 }
 
 fn row_ui(ui: &mut Ui, seen: &HintEvidence) {
-    let theme = theme::current(ui);
-    ui.label(RichText::new(&seen.what).color(theme.text_weak));
-    ui.label(RichText::new(number(seen.value, seen.unit)).strong());
+    ui.weak(&seen.what);
+    ui.strong(number(seen.value, seen.unit));
     let limit = seen.threshold.map_or_else(String::new, |limit| {
         format!("limit {}; ", number(limit, seen.unit))
     });
-    ui.label(
-        RichText::new(format!("{limit}{}", seen.of))
-            .small()
-            .color(theme.text_weak),
-    )
-    .on_hover_text(provenance(seen.provenance));
+    ui.label(remark(format!("{limit}{}", seen.of)))
+        .on_hover_text(provenance(seen.provenance));
     ui.end_row();
 }
 

@@ -2,12 +2,12 @@
 
 use analysis::reports::hlo::{HloOp, ProgramDiff, chosen, diff};
 use analysis::{AnalysisError, Cell, Scope, Table, Tabular as _};
-use egui::{RichText, Ui};
+use egui::Ui;
 use trace_model::ProgramId;
 
-use super::table::{RowReactions, SortedTable};
-use super::tables::one_table_ui;
 use crate::AppCommand;
+use crate::panels::table::{RowReactions, SortedTable};
+use crate::panels::tables::one_table_ui;
 use session::Session;
 use view::compare::TraceSide;
 use view::timeline::tree::group_digits;
@@ -69,7 +69,7 @@ pub fn diff_ui<'a>(
 ) -> Option<&'a HloOp> {
     let [same, differ] = [found.same, found.rows.len()].map(|count| group_digits(count as u64));
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new(format!("A: {}  ·  B: {}", found.first, found.second)).strong());
+        ui.strong(format!("A: {}  ·  B: {}", found.first, found.second));
         ui.weak(format!("{same} instructions are the same, {differ} differ"));
     });
     if found.rows.is_empty() {
@@ -83,10 +83,12 @@ pub fn diff_ui<'a>(
             row.second.as_ref()
         }
     };
-    let about = RowReactions {
-        selected: None,
-        is_marked: &|_| false,
-        leads: &|row| own(row).is_some(),
-    };
-    one_table_ui(ui, table, sorted, about, out).and_then(own)
+    one_table_ui(
+        ui,
+        table,
+        sorted,
+        RowReactions::clicks(&|row| own(row).is_some()),
+        out,
+    )
+    .and_then(own)
 }

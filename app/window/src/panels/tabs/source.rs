@@ -4,22 +4,50 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::reports::ops::op_stats::Ops;
+use analysis::{Analysis as _, Scope};
 use egui::{
-    Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo,
-    pos2, vec2,
+    Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2,
 };
-use trace_model::{OpId, Picos, SliceId};
+use trace_model::{OpId, SliceId};
 
-use super::context::{PanelContext, computing_ui, reason_ui};
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::context::{PanelContext, computing_ui};
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
-use crate::times::time;
+use crate::times::time_ps;
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, locate, read, stack_of,
 };
 use view::panels::target::RowTarget;
-use view::state::{HighlightedLabels, ViewCommand};
+use view::state::HighlightedLabels;
+
+pub const TAB: Tab = Tab {
+    id: "source",
+    title: "Source",
+    also: &[Ops::ID],
+    icon: |pen| {
+        for (left, right, y) in [
+            (0.05, 0.7, 0.15),
+            (0.25, 0.95, 0.38),
+            (0.25, 0.75, 0.61),
+            (0.05, 0.55, 0.84),
+        ] {
+            pen.line(&[(left, y), (right, y)]);
+        }
+    },
+    why_empty: |_, session, _| {
+        let is_recorded = session.model().ops().iter().any(|op| op.source.is_some())
+            || session
+                .report::<Ops>(Scope::WholeTrace)
+                .is_ok_and(|ops| ops.rows.iter().any(|row| row.source.is_some()));
+        let reason = "the capture records no source of any op";
+        Ok((!is_recorded).then(|| reason.to_owned()))
+    },
+    panel: |wake| Box::new(SourcePanel::new(wake)),
+    ..TABLES
+};
 
 /// Height of a line.
 const LINE: f32 = 17.0;
@@ -37,7 +65,7 @@ struct WantedFile {
 }
 
 /// State between frames.
-pub struct SourcePanel {
+struct SourcePanel {
     /// The file and line that are shown.
     place: Option<(String, u32)>,
     /// The selection that was followed last.
@@ -51,35 +79,15 @@ pub struct SourcePanel {
 
 impl SourcePanel {
     /// Nothing is shown yet.
-    pub fn new(wake: &WakeUi) -> Self {
+    fn new(wake: &WakeUi) -> Self {
         Self {
             place: None,
             followed: None,
             scrolls: false,
             files: None,
-            stack: Worker::new("stack", Arc::clone(wake)),
-            text: Worker::new("source", Arc::clone(wake)),
+            stack: Worker::new("stack", wake),
+            text: Worker::new("source", wake),
         }
-    }
-
-    /// Takes finished results over.
-    pub fn poll(&mut self) {
-        self.scrolls |= self.text.poll();
-        if self.stack.poll()
-            && let Some(first) = self.stack.memo().latest().and_then(|stack| stack.first())
-        {
-            (self.place, self.scrolls) = (Some((first.file.clone(), first.line)), true);
-        }
-    }
-
-    /// Whether nothing is being computed.
-    pub fn is_settled(&self) -> bool {
-        !self.stack.memo().is_running() && !self.text.memo().is_running()
-    }
-
-    /// Forgets the times of lines, because new reports replace them.
-    pub fn forget_made(&mut self) {
-        self.files = None;
     }
 
     /// Asks for the stack of the selected op when the selection changes, and for the text of the shown file.
@@ -112,64 +120,74 @@ impl SourcePanel {
     }
 }
 
-pub fn source_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    panel: &mut SourcePanel,
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
-) {
-    let report = match context.reports.get::<Ops>() {
-        Ok(Some(report)) => report,
-        Ok(None) => return computing_ui(ui),
-        Err(reason) => return reason_ui(ui, reason),
-    };
-    let all = Arc::clone(
-        panel
-            .files
-            .get_or_insert_with(|| files(&report.rows).into()),
-    );
-    if all.is_empty() {
-        return drop(ui.label("No op records its source."));
-    }
-    if panel.place.is_none() {
-        panel.place = all.first().map(|file| (file.file.clone(), file.hottest()));
-    }
-    panel.ask(context);
-    stack_ui(ui, context, panel);
-    head_ui(ui, panel, &all, out);
-    let Some((file, line)) = panel.place.clone() else {
-        return;
-    };
-    let empty = FileTimes::default();
-    let times = all.iter().find(|own| own.file == file).unwrap_or(&empty);
-    match panel.text.memo() {
-        JobAnswer::Failed { error, .. } => drop(ui.label(format!("The file {error}"))),
-        JobAnswer::Ready(text) => {
-            if text.is_none() {
-                missing_ui(ui, &file, !times.lines.is_empty());
-            }
-            let scrolls = std::mem::take(&mut panel.scrolls);
-            if let Some(clicked) = lines_ui(ui, text.as_ref(), times, line, scrolls) {
-                panel.place = Some((file, clicked));
-                if let Some(own) = times.lines.get(&clicked) {
-                    let labels = context.trace.labels_of(&own.ops);
-                    let title = SourcePlace {
-                        file: times.file.clone(),
-                        line: clicked,
-                        function: String::new(),
-                    }
-                    .short();
-                    view.extend(
-                        RowTarget::Slices(HighlightedLabels::new(title, labels))
-                            .commands(context.trace),
-                    );
-                }
-                // The line stays when another op of it is selected.
-                panel.followed = None;
-            }
+impl TabPanel for SourcePanel {
+    fn poll(&mut self, _is_open: bool) {
+        self.scrolls |= self.text.poll();
+        if self.stack.poll()
+            && let Some(first) = self.stack.latest().and_then(|stack| stack.first())
+        {
+            (self.place, self.scrolls) = (Some((first.file.clone(), first.line)), true);
         }
-        _ => computing_ui(ui),
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.stack.is_running() && !self.text.is_running()
+    }
+
+    fn forget_made(&mut self) {
+        self.files = None;
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        let TabContent {
+            context, out, view, ..
+        } = tab;
+        let Some(report) = context.report_ui::<Ops>(ui) else {
+            return;
+        };
+        let all = Arc::clone(self.files.get_or_insert_with(|| files(&report.rows).into()));
+        if all.is_empty() {
+            return drop(ui.label("No op records its source."));
+        }
+        if self.place.is_none() {
+            self.place = all.first().map(|file| (file.file.clone(), file.hottest()));
+        }
+        self.ask(context);
+        stack_ui(ui, context, self);
+        head_ui(ui, self, &all, out);
+        let Some((file, line)) = self.place.clone() else {
+            return;
+        };
+        let empty = FileTimes::default();
+        let times = all.iter().find(|own| own.file == file).unwrap_or(&empty);
+        match self.text.memo() {
+            JobAnswer::Failed { error, .. } => drop(ui.label(format!("The file {error}"))),
+            JobAnswer::Ready(text) => {
+                if text.is_none() {
+                    missing_ui(ui, &file, !times.lines.is_empty());
+                }
+                let scrolls = std::mem::take(&mut self.scrolls);
+                if let Some(clicked) = lines_ui(ui, text.as_ref(), times, line, scrolls) {
+                    self.place = Some((file, clicked));
+                    if let Some(own) = times.lines.get(&clicked) {
+                        let labels = context.trace.labels_of(&own.ops);
+                        let title = SourcePlace {
+                            file: times.file.clone(),
+                            line: clicked,
+                            function: String::new(),
+                        }
+                        .short();
+                        view.extend(
+                            RowTarget::Slices(HighlightedLabels::new(title, labels))
+                                .commands(context.trace),
+                        );
+                    }
+                    // The line stays when another op of it is selected.
+                    self.followed = None;
+                }
+            }
+            _ => computing_ui(ui),
+        }
     }
 }
 
@@ -185,7 +203,6 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
     };
     let Some(stack) = panel
         .stack
-        .memo()
         .latest()
         .filter(|_| panel.stack.key() == Some(&op))
     else {
@@ -195,7 +212,7 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
     let mut next = None;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        ui.label(RichText::new(name).strong());
+        ui.strong(name);
         if stack.is_empty() {
             ui.weak("records no source");
         }
@@ -240,11 +257,7 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
             .selected_text(short(&file));
         let list = list.show_ui(ui, |ui| {
             for own in all {
-                let text = format!(
-                    "{}  {}",
-                    short(&own.file),
-                    time(Picos::from_ps(own.self_time_ps))
-                );
+                let text = format!("{}  {}", short(&own.file), time_ps(own.self_time_ps));
                 if ui
                     .selectable_label(own.file == file, text)
                     .on_hover_text(&own.file)
@@ -254,11 +267,10 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
                 }
             }
         });
-        list.response.widget_info(|| {
-            WidgetInfo::labeled(Role::ComboBox, true, format!("Source file: {file}"))
-        });
+        list.response
+            .labeled(Role::ComboBox, format_args!("Source file: {file}"));
         list.response.on_hover_text(&file);
-        if let Some(text) = panel.text.memo().latest().and_then(Option::as_ref) {
+        if let Some(text) = panel.text.latest().and_then(Option::as_ref) {
             let button = ui
                 .button("Open in editor")
                 .on_hover_text("With $VISUAL, $EDITOR or Visual Studio Code");
@@ -350,10 +362,8 @@ fn lines_ui(
                 number == line,
             );
             let Some(own) = own else { continue };
-            let time = time(Picos::from_ps(own.self_time_ps));
-            response.widget_info(|| {
-                WidgetInfo::labeled(Role::Button, true, format!("Line {number}, self {time}"))
-            });
+            let time = time_ps(own.self_time_ps);
+            response.labeled(Role::Button, format_args!("Line {number}, self {time}"));
             let ops = own.ops.len();
             let response = response.on_hover_cursor(CursorIcon::PointingHand);
             if response
@@ -389,7 +399,7 @@ fn line_ui(
         painter.text(
             at,
             Align2::RIGHT_CENTER,
-            time(Picos::from_ps(own)),
+            time_ps(own),
             small_font(),
             theme.text,
         );
@@ -415,9 +425,6 @@ fn line_ui(
         theme.text,
     );
 }
-
-/// Reports that the tab needs.
-pub const WANTED: [&str; 1] = ["ops"];
 
 #[cfg(test)]
 mod tests {

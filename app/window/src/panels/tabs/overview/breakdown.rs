@@ -2,12 +2,12 @@
 
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{OpGroup, counted};
-use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
-use trace_model::Picos;
+use egui::{Rect, RichText, Role, Sense, Ui, pos2, vec2};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::{reason_ui, section_ui};
 use crate::panels::copy::text_menu;
+use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme;
 use crate::timeline::elide::elided_middle;
 use crate::times;
@@ -39,7 +39,7 @@ pub fn breakdown_ui(ui: &mut Ui, context: PanelContext<'_>) {
         return;
     };
     let over = time.over;
-    let total = times::time(Picos::from_ps(over.each_ps(time.total_ps)));
+    let total = times::time_ps(over.each_ps(time.total_ps));
     let note = match (over.steps, over.devices) {
         (None, 1) => format!("of {total}, first op to the end of the last"),
         (None, _) => format!(
@@ -97,7 +97,7 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
         || device.name.clone(),
         |remark| format!("{}, {remark}", device.name),
     );
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
+    response.labeled(Role::Label, &label);
     let bar = rect.with_min_x(rect.left() + name_width);
     painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
     let whole = device.window_ps.max(1) as f32;
@@ -115,7 +115,7 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
         format!("{label}\n{}", about(device).join("\n"))
     });
     response.on_hover_ui(|ui| {
-        ui.label(RichText::new(&label).strong());
+        ui.strong(&label);
         for line in about(device) {
             ui.label(line);
         }
@@ -128,11 +128,11 @@ fn about(device: &DeviceBar) -> Vec<String> {
         format!(
             "{}: {} ({})",
             group.title(),
-            times::time(Picos::from_ps(ps)),
+            times::time_ps(ps),
             share(ps, device.window_ps)
         )
     };
-    let window = times::time(Picos::from_ps(device.window_ps));
+    let window = times::time_ps(device.window_ps);
     let of = format!("Measured; of {window}, from its first op to the end of its last.");
     device.parts.iter().map(line).chain([of]).collect()
 }
@@ -146,7 +146,7 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
         let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
         ui.painter().rect_filled(rect, 2.0, theme.group(group));
         ui.label(group.title());
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        at_right(ui, |ui| {
             let right = |ui: &mut Ui, width: f32, text: RichText| {
                 let layout = egui::Layout::right_to_left(egui::Align::Center);
                 ui.allocate_ui_with_layout(vec2(width, 16.0), layout, |ui| {
@@ -159,14 +159,11 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
                 64.0,
                 RichText::new(share(time, total)).color(theme.text_strong),
             );
-            let mean = times::time(Picos::from_ps(over.each_ps(time)));
+            let mean = times::time_ps(over.each_ps(time));
             right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
         });
     });
-    let (time, total) = (
-        times::time(Picos::from_ps(time)),
-        times::time(Picos::from_ps(total)),
-    );
+    let (time, total) = (times::time_ps(time), times::time_ps(total));
     shown.response.on_hover_text(format!(
         "{}: {time} of {total}, sums over {}\nMeasured: self time of ops, of the windows of the devices",
         group.title(),

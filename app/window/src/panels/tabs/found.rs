@@ -3,33 +3,93 @@
 use std::sync::Arc;
 
 use analysis::measured_range;
-use egui::{
-    Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Align2, CursorIcon, FontId, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp};
 
-use super::copy::{csv_ui, made_row_menu};
-use super::follow::ScrollToSelection;
-use super::search::count_text;
+use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::AppCommand;
-use crate::jobs::JobAnswer;
+use crate::jobs::{JobAnswer, Worker};
+use crate::panels::context::PanelContext;
+use crate::panels::copy::{csv_ui, made_row_menu};
+use crate::panels::follow::ScrollToSelection;
+use crate::panels::search::count_text;
+use crate::panels::table::{PAD, order_mark, write_cell};
+use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme::{self, small_font};
-use crate::timeline::elide::{elided, elided_middle};
+use crate::timeline::elide::elided;
 use crate::times;
-use view::search::{OrderBy, SearchResults, table};
+use view::search::{OrderBy, SearchResults, order, table};
+use view::state::FOUND_TAB;
 use view::state::{ViewCommand, ViewState};
 use view::time_format::TimeFormat;
 use view::timeline::trace::OpenTrace;
 use view::viewport::tick_label;
 
+pub const TAB: Tab = Tab {
+    id: FOUND_TAB,
+    title: "Found",
+    subject: TabSubject::Other,
+    icon: |pen| pen.magnifier(),
+    is_offered: |context| context.state.is_searching(),
+    count: |context| Some(context.search.latest()?.total),
+    why_empty: |_, _, _| Ok(None),
+    panel: |wake| {
+        Box::new(FoundPanel {
+            list: ResultList::default(),
+            order: Worker::new("order of what was found", wake),
+        })
+    },
+    ..TABLES
+};
+
+struct FoundPanel {
+    list: ResultList,
+    order: Worker<ResultOrder, Vec<u32>>,
+}
+
+impl TabPanel for FoundPanel {
+    fn poll(&mut self, is_open: bool) {
+        self.order.poll();
+        if !is_open {
+            // The order can have millions of entries, so it is not kept.
+            self.order.clear();
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.order.is_running()
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        let PanelContext { trace, search, .. } = tab.context;
+        let wanted = search.latest().and_then(|found| self.list.order(found));
+        if let (JobAnswer::Ready(_), Some(wanted)) = (search, &wanted) {
+            let (model, tree) = (trace.model.clone(), Arc::clone(&trace.tree));
+            let ResultOrder {
+                found,
+                by,
+                descending,
+            } = wanted.clone();
+            self.order.ask(wanted.clone(), move |progress| {
+                order(&model, &tree, &found, by, descending, progress)
+            });
+        }
+        let order = match self.order.memo() {
+            JobAnswer::Ready(order) if wanted.is_some() && self.order.key() == wanted.as_ref() => {
+                Some(order.as_slice())
+            }
+            _ => None,
+        };
+        found_ui(ui, tab.context, order, &mut self.list, tab.out);
+    }
+}
+
 /// Height of a row.
 const ROW: f32 = 20.0;
-/// Space beside a text.
-const PAD: f32 = 6.0;
 
 /// A request to sort search results.
 #[derive(Clone)]
-pub struct ResultOrder {
+struct ResultOrder {
     /// The results to sort.
     pub found: Arc<SearchResults>,
     pub by: OrderBy,
@@ -46,7 +106,7 @@ impl PartialEq for ResultOrder {
 
 /// Sort order and scroll position of the list.
 #[derive(Default)]
-pub struct ResultList {
+struct ResultList {
     by: OrderBy,
     descending: bool,
     follow: ScrollToSelection,
@@ -54,7 +114,7 @@ pub struct ResultList {
 
 impl ResultList {
     /// The sort that has to be computed; `None` for time order.
-    pub fn order(&self, found: &Arc<SearchResults>) -> Option<ResultOrder> {
+    fn order(&self, found: &Arc<SearchResults>) -> Option<ResultOrder> {
         let made = self.by != OrderBy::Time || self.descending;
         made.then(|| ResultOrder {
             found: Arc::clone(found),
@@ -65,25 +125,24 @@ impl ResultList {
 }
 
 /// The list; a click goes to the slice.
-pub fn found_ui(
+fn found_ui(
     ui: &mut Ui,
-    trace: &OpenTrace,
-    state: &ViewState,
-    found: &JobAnswer<Arc<SearchResults>>,
+    context: PanelContext<'_>,
     order: Option<&[u32]>,
     list: &mut ResultList,
     out: &mut Vec<AppCommand>,
 ) {
-    let Some(found) = found.latest().filter(|_| state.is_searching()) else {
+    let PanelContext { trace, state, .. } = context;
+    let Some(found) = context.search.latest().filter(|_| state.is_searching()) else {
         ui.weak("No search is active and nothing is highlighted.");
         return;
     };
     ui.horizontal(|ui| {
-        ui.label(RichText::new(count_text(&trace.model, found, state.place.selection)).strong());
+        ui.strong(count_text(&trace.model, found, state.place.selection));
         if order.is_none() && list.order(found).is_some() {
             ui.spinner();
         }
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        at_right(ui, |ui| {
             let rows = || {
                 (0..found.slices.len()).map(|row| {
                     order.map_or(row, |order| order.get(row).map_or(row, |&at| at as usize))
@@ -167,16 +226,14 @@ fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
             ui.scope_id().with(("found by", title)),
             Sense::click(),
         );
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Button, true, format!("Sort found by {title}"))
-        });
+        response.labeled(Role::Button, format_args!("Sort found by {title}"));
         let is_own = list.by == by;
         let color = if is_own || response.hovered() {
             theme.text_strong
         } else {
             theme.text_weak
         };
-        write(
+        write_cell(
             &painter,
             cell,
             title,
@@ -185,16 +242,7 @@ fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
             color,
         );
         if is_own {
-            let y = if list.descending {
-                cell.bottom() - 1.0
-            } else {
-                cell.top() + 1.0
-            };
-            painter.hline(
-                cell.left() + 2.0..=cell.right() - 2.0,
-                y,
-                egui::Stroke::new(2.0, theme.accent),
-            );
+            order_mark(&painter, cell, list.descending, theme.accent);
         }
         if response.on_hover_text("Click to sort").clicked() {
             // The longest first, because they are needed more often than the shortest.
@@ -219,8 +267,7 @@ fn row_ui(
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     let own = trace.model.slice(slice);
-    response
-        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Found {}", own.name())));
+    response.labeled(Role::Button, format_args!("Found {}", own.name()));
     let fill = match () {
         () if state.place.selection == Some(slice) => theme.accent.gamma_multiply(0.22),
         () if response.hovered() => theme.raised,
@@ -236,7 +283,7 @@ fn row_ui(
         let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
         x += width;
         match by {
-            OrderBy::Time => write(
+            OrderBy::Time => write_cell(
                 &painter,
                 cell,
                 &start_text(trace, own.start()),
@@ -245,7 +292,7 @@ fn row_ui(
                 theme.text,
             ),
             OrderBy::Duration => {
-                write(
+                write_cell(
                     &painter,
                     cell,
                     &times::time(measured_range(own, &trace.model).dur()),
@@ -254,7 +301,7 @@ fn row_ui(
                     theme.text,
                 );
             }
-            OrderBy::Name => write(&painter, cell, own.name(), true, &font, theme.text_strong),
+            OrderBy::Name => write_cell(&painter, cell, own.name(), true, &font, theme.text_strong),
             OrderBy::Track => {
                 let text = format!("{} {}", short(group), trace.model.str(track.name));
                 let at = pos2(cell.left() + PAD, cell.center().y);
@@ -274,7 +321,7 @@ fn row_ui(
     let response = response
         .on_hover_cursor(CursorIcon::PointingHand)
         .on_hover_ui(|ui| {
-            ui.label(RichText::new(own.name()).strong());
+            ui.strong(own.name());
             ui.label(format!("{} of {group}", trace.model.str(track.name)));
             ui.weak(format!(
                 "Time: as on the ruler. Duration: {}, by the clock that timed it.",
@@ -299,28 +346,4 @@ fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
     }
     let digits = extent.dur().ps().max(1).ilog10().saturating_sub(6);
     tick_label(at, Picos::from_ps(10_i64.pow(digits)))
-}
-
-fn write(
-    painter: &egui::Painter,
-    cell: Rect,
-    text: &str,
-    is_text: bool,
-    font: &FontId,
-    color: egui::Color32,
-) {
-    let (room, y) = (cell.width() - 2.0 * PAD, cell.center().y);
-    if is_text {
-        elided_middle(painter, pos2(cell.left() + PAD, y), text, room, font, color);
-    } else {
-        elided(
-            painter,
-            pos2(cell.right() - PAD, y),
-            Align2::RIGHT_CENTER,
-            text,
-            room,
-            font,
-            color,
-        );
-    }
 }

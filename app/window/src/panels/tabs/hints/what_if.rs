@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use analysis::hints::{Hint, HintOp};
 use analysis::what_if::{Prediction, Replay, Scenario};
 use analysis::{OpGroup, Scope, Unit};
-use egui::{Rect, RichText, Role, Sense, Slider, Ui, WidgetInfo, vec2};
-use trace_model::{OpId, Picos};
+use egui::{Rect, Role, Sense, Slider, Ui, WidgetInfo, vec2};
+use trace_model::OpId;
 
-use super::context::PanelContext;
-use super::number::number;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::context::PanelContext;
+use crate::panels::number::number;
+use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme::{self, small_font};
 use crate::times;
 
@@ -52,7 +53,7 @@ pub struct WhatIfState {
 impl WhatIfState {
     /// Nothing is changed yet.
     pub fn new(wake: &WakeUi) -> Self {
-        let job = Worker::new("what if", wake.clone());
+        let job = Worker::new("what if", wake);
         Self {
             links: 1.0,
             copies: 1.0,
@@ -71,7 +72,7 @@ impl WhatIfState {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        !self.job.memo().is_running()
+        !self.job.is_running()
     }
 }
 
@@ -276,7 +277,7 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
             prediction.predicted_at_most_ps as f64,
         )
     };
-    let shown = |ps: f64| times::time(Picos::from_ps(ps as i64));
+    let shown = |ps: f64| times::time_ps(ps as i64);
     let saved = 100.0 * (recorded - least) / recorded.max(1.0);
     let range = if most > least * 1.001 {
         format!(" to {}", shown(most))
@@ -289,14 +290,14 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
         shown(least),
         number(saved.abs(), Unit::Percent)
     );
-    ui.label(RichText::new(&text).strong());
+    ui.strong(&text);
     let theme = theme::current(ui);
     let longest = recorded.max(most).max(1.0);
     for (name, ps, at_most) in [("recorded", recorded, recorded), ("predicted", least, most)] {
         let (rect, response) =
             ui.allocate_exact_size(vec2(ui.available_width() - 8.0, 18.0), Sense::hover());
         let label = format!("{name} {}", shown(ps));
-        response.widget_info(|| WidgetInfo::labeled(Role::ProgressIndicator, true, &label));
+        response.labeled(Role::ProgressIndicator, &label);
         let width = |ps: f64| (rect.width() * (ps / longest) as f32).max(1.0);
         let color = if name == "recorded" {
             theme.text_weak
@@ -318,13 +319,11 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
         );
     }
     for note in &prediction.notes {
-        ui.label(RichText::new(note).small().weak());
+        ui.label(remark(note));
     }
-    ui.label(
-        RichText::new("Predicted by replaying the recorded ops; a range where hidden transfers come to light.")
-            .small()
-            .weak(),
-    );
+    ui.label(remark(
+        "Predicted by replaying the recorded ops; a range where hidden transfers come to light.",
+    ));
 }
 
 #[cfg(test)]

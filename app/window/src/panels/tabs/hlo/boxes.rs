@@ -2,12 +2,10 @@
 
 use analysis::Unit;
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
-use egui::{
-    CursorIcon, FontId, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2,
-};
-use trace_model::Picos;
+use egui::{CursorIcon, FontId, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, Vec2, pos2, vec2};
 
-use super::number::number;
+use crate::panels::number::number;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
@@ -69,16 +67,13 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
         ui.scope_id().with(("hlo node", &node.op.name)),
         Sense::click(),
     );
-    let time = node
-        .op
-        .self_time_ps
-        .map(|ps| times::time(Picos::from_ps(ps)));
+    let time = node.op.self_time_ps.map(|ps| times::time_ps(ps));
     let self_time = time.clone().map_or_else(
         || "no time of its own".to_owned(),
         |time| format!("self {time}"),
     );
     let label = format!("{} {}, {self_time}", node.relation.title(), node.op.name);
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    response.labeled(Role::Button, &label);
     let is_center = node.relation == NodeRelation::Center;
     // A new instruction in the middle is scrolled into view, once.
     let shown = ui.scope_id().with("hlo center");
@@ -123,7 +118,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
     let exposed = node
         .op
         .exposed_ps
-        .map(|ps| format!("exposed {}", times::time(Picos::from_ps(ps))));
+        .map(|ps| format!("exposed {}", times::time_ps(ps)));
     let share = node
         .op
         .self_of_op_time_percent

@@ -4,24 +4,19 @@ use std::collections::BTreeSet;
 
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::{Analysis as _, Cell, OpGroup, Table, Unit, counted};
-use egui::{Response, RichText, ScrollArea, Sense, Ui, vec2};
-use trace_model::Picos;
+use egui::{ScrollArea, Ui};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
 use crate::panels::copy::row_menu;
 use crate::panels::follow::ScrollToSelection;
-use crate::panels::number::{fitting, number};
-use crate::theme::{self, small_font};
-use crate::timeline::elide::elided_middle;
-use crate::timeline::paint::fold_mark;
+use crate::panels::number::number;
+use crate::panels::op_rows::{OpColumns, OpNumbers, OpRowLook, ROW, heading_ui, row_ui};
 use crate::times;
 use view::panels::op_families::{OpFamily, families};
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::tree::group_digits;
 
-/// Height of a row.
-const ROW: f32 = 20.0;
 /// Visible rows; the others are scrolled to.
 const IN_SIGHT: usize = 12;
 
@@ -31,11 +26,8 @@ struct TopOpsRow {
     /// Tells families of one name apart.
     category: String,
     group: OpGroup,
-    occurrences: u64,
     /// In a step on a device.
-    self_time_ps: i64,
-    of_op_time_percent: Option<f64>,
-    of_limit_percent: Option<f64>,
+    numbers: OpNumbers,
     /// Indices of its ops in the report.
     ops: Vec<usize>,
     /// Whether it is an op of the family above.
@@ -54,10 +46,12 @@ impl TopOpsRow {
             ),
             category: family.rows[0].category.to_string(),
             group: family.rows[0].group,
-            occurrences: family.occurrences(),
-            self_time_ps: report.sums_over.each_ps(family.self_time_ps),
-            of_op_time_percent: share,
-            of_limit_percent: family.efficiency_percent(),
+            numbers: OpNumbers {
+                of_limit_percent: family.efficiency_percent(),
+                of_op_time_percent: share,
+                self_time_ps: report.sums_over.each_ps(family.self_time_ps),
+                occurrences: family.occurrences(),
+            },
             ops: family.places.clone(),
             is_inside: false,
         }
@@ -68,10 +62,12 @@ impl TopOpsRow {
             title: row.name.to_string(),
             category: row.category.to_string(),
             group: row.group,
-            occurrences: row.occurrences,
-            self_time_ps: report.sums_over.each_ps(row.self_time_ps),
-            of_op_time_percent: row.self_of_op_time_percent,
-            of_limit_percent: row.rates.efficiency_percent,
+            numbers: OpNumbers {
+                of_limit_percent: row.rates.efficiency_percent,
+                of_op_time_percent: row.self_of_op_time_percent,
+                self_time_ps: report.sums_over.each_ps(row.self_time_ps),
+                occurrences: row.occurrences,
+            },
             ops: vec![op],
             is_inside,
         }
@@ -83,6 +79,17 @@ impl TopOpsRow {
 
     fn is_family(&self) -> bool {
         self.ops.len() > 1
+    }
+
+    fn look(&self, is_open: bool, is_own: bool) -> OpRowLook<'_> {
+        OpRowLook {
+            kind: if self.is_family() { "Ops" } else { "Op" },
+            title: &self.title,
+            group: self.group,
+            indent: if self.is_inside { 16.0 } else { 0.0 },
+            open: self.is_family().then_some(is_open),
+            is_own,
+        }
     }
 }
 
@@ -127,64 +134,23 @@ impl TopOps {
     }
 }
 
-/// A column of numbers.
-struct TopOpsColumn {
-    title: &'static str,
-    about: &'static str,
-    width: f32,
-    text: fn(&TopOpsRow) -> String,
-}
-
-/// The columns, from the right.
-static COLUMNS: [TopOpsColumn; 4] = [
-    TopOpsColumn {
-        title: "of limit",
-        about: "Least time that the tightest known limit allows, as a share of the time taken",
-        width: 62.0,
-        text: |row| percent(row.of_limit_percent),
-    },
-    TopOpsColumn {
-        title: "of op time",
-        about: "Self time as a share of all ops' self time, idle time left out",
-        width: 72.0,
-        text: |row| percent(row.of_op_time_percent),
-    },
-    TopOpsColumn {
-        title: "self time",
-        about: "Time of executions without their child ops: in a step on a device, the mean over all; where there are no \
-                steps, on a device",
-        width: 78.0,
-        text: |row| times::time(Picos::from_ps(row.self_time_ps)),
-    },
-    TopOpsColumn {
-        title: "runs",
-        about: "Executions",
-        width: 50.0,
-        text: |row| number(row.occurrences as f64, Unit::Count),
-    },
-];
-/// Index of the column "of limit".
-const LIMIT: usize = 0;
-const TIME: usize = 2;
-const RUNS: usize = 3;
-
-/// The columns that fit into a width, with their right edges, and their total width.
-fn columns(room: f32) -> (Vec<(f32, &'static TopOpsColumn)>, f32) {
-    let mut widths = COLUMNS.each_ref().map(|column| column.width);
-    widths[TIME] += times::more_room();
-    let (placed, width) = fitting(room, widths, [RUNS, LIMIT]);
+/// The columns of numbers.
+const COLUMNS: OpColumns = [
     (
-        placed
-            .into_iter()
-            .map(|(at, edge)| (edge, &COLUMNS[at]))
-            .collect(),
-        width,
-    )
-}
-
-fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| number(value, Unit::Percent))
-}
+        "of limit",
+        "Least time that the tightest known limit allows, as a share of the time taken",
+    ),
+    (
+        "of op time",
+        "Self time as a share of all ops' self time, idle time left out",
+    ),
+    (
+        "self time",
+        "Time of executions without their child ops: in a step on a device, the mean over all; where there are no \
+         steps, on a device",
+    ),
+    ("runs", "Executions"),
+];
 
 /// A table; a click on an op goes to the longest execution, one on a family unfolds it.
 pub fn top_ops_ui(
@@ -193,7 +159,7 @@ pub fn top_ops_ui(
     made: &mut TopOps,
     out: &mut Vec<ViewCommand>,
 ) {
-    let Ok(Some(report)) = context.reports.get::<Ops>() else {
+    let Some(report) = context.reports.ready::<Ops>() else {
         return;
     };
     let trace = context.trace;
@@ -208,8 +174,8 @@ pub fn top_ops_ui(
         "by self time {each}, those of one name together; click an op to see its longest execution"
     );
     section_ui(ui, "Ops", &about);
-    heading_ui(ui);
     let width = ui.available_width();
+    heading_ui(ui, width, &COLUMNS);
     let selected = context.state.place.selection;
     let own = selected.and_then(|slice| trace.model.slice(slice).op());
     let TopOps {
@@ -237,13 +203,8 @@ pub fn top_ops_ui(
             follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
             for row in range.filter_map(|row| rows.get(row)) {
                 let is_open = row.is_family() && open.contains(&row.key());
-                let response = row_ui(
-                    ui,
-                    row,
-                    width,
-                    is_own(row) && !(row.is_family() && is_open),
-                    is_open,
-                );
+                let is_own = is_own(row) && !is_open;
+                let response = row_ui(ui, width, &row.look(is_open, is_own), &row.numbers.texts());
                 let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
                     Some(op) if !row.is_family() => {
                         row_menu(&response, || table_row(context, op));
@@ -298,83 +259,13 @@ fn table_row<'a>(context: PanelContext<'a>, row: &OpRow) -> Option<(&'a Table, &
     Some((table, cells?))
 }
 
-fn heading_ui(ui: &mut Ui) {
-    let theme = theme::current(ui);
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW - 4.0), Sense::hover());
-    for (offset, TopOpsColumn { title, about, .. }) in columns(rect.width()).0 {
-        let at = rect.right_center() - vec2(offset + 6.0, 0.0);
-        let drawn = ui.painter().text(
-            at,
-            egui::Align2::RIGHT_CENTER,
-            title,
-            small_font(),
-            theme.text_weak,
-        );
-        ui.interact(
-            drawn,
-            ui.scope_id().with(("top ops heading", title)),
-            Sense::hover(),
-        )
-        .on_hover_text(*about);
-    }
-}
-
-/// One op or family.
-fn row_ui(ui: &mut Ui, row: &TopOpsRow, width: f32, is_own: bool, is_open: bool) -> Response {
-    let theme = theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
-    let verb = if row.is_family() { "Ops" } else { "Op" };
-    response.widget_info(|| {
-        egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{verb} {}", &row.title))
-    });
-    let painter = ui.painter_at(rect);
-    if is_own {
-        painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
-    } else if response.hovered() {
-        painter.rect_filled(rect, 2.0, theme.raised);
-    }
-    let indent = if row.is_inside { 16.0 } else { 0.0 };
-    let center = rect.left_center() + vec2(8.0 + indent, 0.0);
-    if row.is_family() {
-        fold_mark(&painter, center, !is_open, theme.group(row.group));
-    } else {
-        painter.rect_filled(
-            egui::Rect::from_center_size(center, vec2(9.0, 9.0)),
-            2.0,
-            theme.group(row.group),
-        );
-    }
-    let font = egui::FontId::proportional(12.0);
-    let (columns, numbers) = columns(rect.width());
-    let room = rect.width() - numbers - 18.0 - indent;
-    elided_middle(
-        &painter,
-        center + vec2(10.0, 0.0),
-        &row.title,
-        room,
-        &font,
-        theme.text,
-    );
-    for (offset, column) in columns {
-        let at = rect.right_center() - vec2(offset + 6.0, 0.0);
-        painter.text(
-            at,
-            egui::Align2::RIGHT_CENTER,
-            (column.text)(row),
-            font.clone(),
-            theme.text,
-        );
-    }
-    response.on_hover_cursor(egui::CursorIcon::PointingHand)
-}
-
 fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
-    ui.label(RichText::new(&*row.name).strong());
+    ui.strong(&*row.name);
     ui.weak(format!("{} · {}", row.category, &row.program));
     ui.label(format!(
         "{} on all devices, {} each on average",
         counted(row.occurrences, "execution"),
-        times::time(Picos::from_ps(row.mean_time_ps as i64))
+        times::time_ps(row.mean_time_ps as i64)
     ));
     for (title, value, unit) in [
         ("achieved", row.rates.flops_per_second, Unit::FlopPerSecond),
@@ -418,33 +309,5 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
     ));
     for text in [&row.framework_name, &row.source].into_iter().flatten() {
         ui.weak(&**text);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use view::time_format::TimeFormat;
-
-    #[test]
-    fn number_columns_shrink_for_long_names() {
-        let titles = |room| {
-            columns(room)
-                .0
-                .iter()
-                .map(|(_, column)| column.title)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            titles(420.0),
-            ["of limit", "of op time", "self time", "runs"]
-        );
-        times::write_as(TimeFormat::Exact);
-        assert_eq!(titles(420.0), ["of op time", "self time"]);
-        assert_eq!(
-            titles(600.0),
-            ["of limit", "of op time", "self time", "runs"]
-        );
-        times::write_as(TimeFormat::Digits);
     }
 }

@@ -1,0 +1,151 @@
+//! The formats of reports and comparisons. To add one: a file in `app/render`, and an entry of [`REPORT_FORMATS`].
+
+use clap::ValueEnum as _;
+
+use crate::common::values::OutputFormat;
+use analysis::gates::GatesReport;
+use render::comparison::ComparedRuns;
+use render::{Document, GatedDocument, TextLayout, comparison, html, json, junit, md, sarif, text};
+use request::RequestError;
+use session::files::{MARKDOWN_MARK, TEXT_MARK};
+
+/// A format of reports and comparisons.
+#[derive(Debug)]
+pub struct ReportFormat {
+    /// As in `-o NAME=PATH`.
+    pub name: &'static str,
+    pub content: FormatContent,
+    /// What tells a file of this format from one that a person wrote; other formats have a mark of their own.
+    pub mark: Option<&'static str>,
+    /// Whether it judges a run, and not only shows reports.
+    pub judges: bool,
+}
+
+/// What a file of a format holds.
+#[derive(Debug)]
+pub enum FormatContent {
+    /// One table, or a directory with all of them.
+    Table,
+    /// The rows of all tables, or of one.
+    Rows,
+    /// The whole report.
+    Document(DocumentFormat),
+}
+
+/// How reports and comparisons are written.
+#[derive(Debug)]
+pub struct DocumentFormat {
+    pub report: fn(&Document, &TextLayout) -> Result<String, RequestError>,
+    pub comparison: fn(&ComparedRuns<'_>, &TextLayout) -> Result<String, RequestError>,
+}
+
+impl ReportFormat {
+    /// Whether a file has one table.
+    pub fn is_table(&self) -> bool {
+        matches!(self.content, FormatContent::Table)
+    }
+}
+
+/// What most formats have in common.
+const PLAIN: ReportFormat = ReportFormat {
+    name: "",
+    content: FormatContent::Rows,
+    mark: None,
+    judges: false,
+};
+
+pub const REPORT_FORMATS: &[ReportFormat] = &[
+    ReportFormat {
+        name: "text",
+        content: FormatContent::Document(DocumentFormat {
+            report: |document, layout| Ok(text::document(document, layout)),
+            comparison: |runs, layout| Ok(comparison::text(runs, layout)),
+        }),
+        mark: Some(TEXT_MARK),
+        ..PLAIN
+    },
+    ReportFormat {
+        name: "json",
+        content: FormatContent::Document(DocumentFormat {
+            report: |document, layout| Ok(json::document(document, layout.entries)?),
+            comparison: |runs, layout| Ok(comparison::json(runs, layout.entries)?),
+        }),
+        ..PLAIN
+    },
+    ReportFormat {
+        name: "ndjson",
+        ..PLAIN
+    },
+    ReportFormat {
+        name: "csv",
+        content: FormatContent::Table,
+        ..PLAIN
+    },
+    ReportFormat {
+        name: "md",
+        content: FormatContent::Document(DocumentFormat {
+            report: |document, layout| Ok(md::document(document, layout)),
+            comparison: |runs, layout| Ok(comparison::markdown(runs, layout)),
+        }),
+        mark: Some(MARKDOWN_MARK),
+        ..PLAIN
+    },
+    ReportFormat {
+        name: "junit",
+        content: FormatContent::Document(DocumentFormat {
+            report: |document, _| {
+                let gated = gated(document, "junit")?;
+                let runs = std::slice::from_ref(&gated.run);
+                Ok(junit::junit(&gated.report, runs, gated.comparison.as_ref()))
+            },
+            comparison: |runs, _| {
+                let none = GatesReport::default();
+                let report = runs.gates.unwrap_or(&none);
+                Ok(junit::junit(report, runs.cand, Some(runs.comparison)))
+            },
+        }),
+        judges: true,
+        ..PLAIN
+    },
+    ReportFormat {
+        name: "sarif",
+        content: FormatContent::Document(DocumentFormat {
+            report: |document, _| {
+                gated(document, "sarif")?;
+                Ok(sarif::of(document)?)
+            },
+            comparison: |runs, _| Ok(sarif::of_comparison(runs)?),
+        }),
+        judges: true,
+        ..PLAIN
+    },
+    ReportFormat {
+        name: "html",
+        content: FormatContent::Document(DocumentFormat {
+            report: |document, _| Ok(html::page(document, gated(document, "html")?)),
+            comparison: |runs, _| Ok(html::comparison::page(runs)),
+        }),
+        judges: true,
+        ..PLAIN
+    },
+];
+
+/// The format with this name.
+pub fn format_named(name: &str) -> Option<&'static ReportFormat> {
+    REPORT_FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The format of what is printed.
+pub fn printed(format: OutputFormat) -> &'static ReportFormat {
+    let value = format.to_possible_value();
+    let known = value.and_then(|value| format_named(value.get_name()));
+    known.expect("every format that can be printed is a format of reports")
+}
+
+fn gated<'a>(document: &'a Document, format: &str) -> Result<&'a GatedDocument, RequestError> {
+    document.gated.as_ref().ok_or_else(|| {
+        RequestError::Usage(format!(
+            "{format} is written by systole analyze and systole compare"
+        ))
+    })
+}

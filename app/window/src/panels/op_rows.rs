@@ -1,0 +1,143 @@
+//! Rows about ops: a name, and numbers in columns at the right.
+
+use analysis::{OpGroup, Unit};
+use egui::{Align2, CursorIcon, FontId, Rect, Response, Role, Sense, Ui, pos2, vec2};
+
+use super::number::{number, shown};
+use super::widgets::ResponseExt as _;
+use crate::theme::{self, small_font};
+use crate::timeline::elide::{elided, elided_middle};
+use crate::timeline::paint::fold_mark;
+use crate::times;
+
+/// Height of a row.
+pub const ROW: f32 = 20.0;
+/// Minimum width of names beside the numbers.
+const NAME: f32 = 110.0;
+
+/// Titles and tooltips of the columns, from the right: the share of a limit, the share of the time, the time, the
+/// number of executions.
+pub type OpColumns = [(&'static str, &'static str); 4];
+
+/// The numbers of a row.
+pub struct OpNumbers {
+    pub of_limit_percent: Option<f64>,
+    pub of_op_time_percent: Option<f64>,
+    pub self_time_ps: i64,
+    pub occurrences: u64,
+}
+
+impl OpNumbers {
+    /// The texts of the columns.
+    pub fn texts(&self) -> [String; 4] {
+        let percent = |value: Option<f64>| shown(&value.into(), Unit::Percent);
+        [
+            percent(self.of_limit_percent),
+            percent(self.of_op_time_percent),
+            times::time_ps(self.self_time_ps),
+            number(self.occurrences as f64, Unit::Count),
+        ]
+    }
+}
+
+/// What a row looks like besides its numbers.
+pub struct OpRowLook<'a> {
+    /// What kind of thing it is, for screen readers.
+    pub kind: &'static str,
+    pub title: &'a str,
+    pub group: OpGroup,
+    pub indent: f32,
+    /// Whether its children are shown; `None` without children.
+    pub open: Option<bool>,
+    pub is_own: bool,
+}
+
+/// The columns that fit beside the names, with their right edges, and their total width. Executions are dropped first,
+/// then the share of the limit.
+fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
+    let widths = [64.0, 72.0, 80.0 + times::more_room(), 54.0];
+    let mut kept: Vec<usize> = (0..widths.len()).collect();
+    let width = |kept: &[usize]| kept.iter().map(|&at| widths[at]).sum::<f32>();
+    for spare in [3, 0] {
+        if room - width(&kept) < NAME {
+            kept.retain(|&at| at != spare);
+        }
+    }
+    let edge = |(n, &at): (usize, &usize)| (at, width(&kept[..n]));
+    (kept.iter().enumerate().map(edge).collect(), width(&kept))
+}
+
+/// The headings of the columns above rows of this width.
+pub fn heading_ui(ui: &mut Ui, width: f32, titles: &OpColumns) {
+    let color = theme::current(ui).text_weak;
+    let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
+    for (column, edge) in columns(rect.width()).0 {
+        let at = rect.right_center() - vec2(edge + 6.0, 0.0);
+        let (title, about) = titles[column];
+        let drawn = ui
+            .painter()
+            .text(at, Align2::RIGHT_CENTER, title, small_font(), color);
+        let id = ui.scope_id().with(("heading of ops", title));
+        ui.interact(drawn, id, Sense::hover()).on_hover_text(about);
+    }
+}
+
+/// A row with its numbers.
+pub fn row_ui(ui: &mut Ui, width: f32, row: &OpRowLook<'_>, texts: &[String; 4]) -> Response {
+    let theme = theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
+    response.labeled(Role::Button, format_args!("{} {}", row.kind, row.title));
+    let painter = ui.painter_at(rect);
+    if row.is_own {
+        painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
+    } else if response.hovered() {
+        painter.rect_filled(rect, 2.0, theme.raised);
+    }
+    let mark = pos2(rect.left() + 9.0 + row.indent, rect.center().y);
+    let color = theme.group(row.group);
+    match row.open {
+        Some(open) => fold_mark(&painter, mark, !open, color),
+        None => {
+            let swatch = Rect::from_center_size(mark, vec2(9.0, 9.0));
+            painter.rect_filled(swatch, 2.0, color);
+        }
+    }
+    let font = FontId::proportional(12.0);
+    let (columns, numbers) = columns(rect.width());
+    let name = mark + vec2(11.0, 0.0);
+    let room = (rect.right() - numbers - 6.0 - name.x).max(40.0);
+    elided_middle(&painter, name, row.title, room, &font, theme.text);
+    let most = 90.0 + times::more_room();
+    for (column, edge) in columns {
+        let (at, text) = (rect.right_center() - vec2(edge + 6.0, 0.0), &texts[column]);
+        elided(
+            &painter,
+            at,
+            Align2::RIGHT_CENTER,
+            text,
+            most,
+            &font,
+            theme.text,
+        );
+    }
+    response.on_hover_cursor(CursorIcon::PointingHand)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use view::time_format::TimeFormat;
+
+    #[test]
+    fn number_columns_shrink_for_long_names() {
+        let shown = |room| columns(room).0;
+        assert_eq!(shown(380.0), [(0, 0.0), (1, 64.0), (2, 136.0), (3, 216.0)]);
+        assert_eq!(shown(379.0), [(0, 0.0), (1, 64.0), (2, 136.0)]);
+        assert_eq!(shown(200.0), [(1, 0.0), (2, 72.0)]);
+        times::write_as(TimeFormat::Exact);
+        let (narrow, wide) = (shown(420.0), shown(600.0));
+        times::write_as(TimeFormat::Digits);
+        assert_eq!(narrow, [(1, 0.0), (2, 72.0)]);
+        assert_eq!(wide.len(), 4);
+    }
+}

@@ -1,0 +1,16 @@
+//! Collectives: their times, what hides them, transfers between slices.
+
+use super::{TABLES, Tab};
+
+pub const TAB: Tab = Tab {
+    id: "collectives",
+    title: "Collectives",
+    reports: &["collectives", "overlap", "dcn"],
+    icon: |pen| {
+        pen.line(&[(0.5, 0.18), (0.16, 0.8), (0.84, 0.8), (0.5, 0.18)]);
+        for at in [(0.5, 0.18), (0.16, 0.8), (0.84, 0.8)] {
+            pen.dot(at, 0.14);
+        }
+    },
+    ..TABLES
+};

@@ -1,0 +1,55 @@
+//! The use of memory: tables, the recorded use over time, the buffers that the compiler placed.
+
+use egui::Ui;
+
+use super::{TABLES, Tab, TabContent, TabPanel};
+use crate::panels::memory_curve::{MemoryCurveState, memory_curve_ui};
+use crate::panels::memory_map::{MemoryMapState, MemoryView, choice_ui, memory_map_ui};
+
+pub const TAB: Tab = Tab {
+    id: "memory",
+    title: "Memory",
+    reports: &["memory", "buffers"],
+    icon: |pen| {
+        pen.frame((0.2, 0.12), (0.8, 0.88));
+        for y in [0.28, 0.5, 0.72] {
+            pen.line(&[(0.02, y), (0.2, y)]);
+            pen.line(&[(0.8, y), (0.98, y)]);
+        }
+    },
+    panel: |wake| {
+        Box::new(MemoryPanel {
+            map: MemoryMapState::new(wake),
+            curve: MemoryCurveState::new(wake),
+        })
+    },
+    ..TABLES
+};
+
+struct MemoryPanel {
+    map: MemoryMapState,
+    curve: MemoryCurveState,
+}
+
+impl TabPanel for MemoryPanel {
+    fn poll(&mut self, _is_open: bool) {
+        self.map.poll();
+        self.curve.poll();
+    }
+
+    fn is_settled(&self) -> bool {
+        self.map.is_settled() && self.curve.is_settled()
+    }
+
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
+        match choice_ui(ui, &mut self.map) {
+            MemoryView::Tables => tab.tables_ui(ui),
+            MemoryView::Recorded => {
+                memory_curve_ui(ui, tab.context, &mut self.curve, tab.out, tab.view);
+            }
+            MemoryView::Planned => {
+                memory_map_ui(ui, tab.context, &mut self.map, tab.out, tab.view);
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Small widgets that many panels have.
+
+use std::fmt::Display;
+
+use egui::{
+    Align, AsIdSalt, Button, Grid, Label, Layout, Response, RichText, Role, Ui, WidgetInfo,
+    WidgetText, Window,
+};
+
+use crate::keys::hint;
+
+/// What widgets say of themselves.
+pub trait ResponseExt {
+    /// Names an enabled widget for screen readers.
+    fn labeled(&self, role: Role, label: impl Display);
+
+    /// Describes a widget, with the keys of the action that does the same.
+    #[must_use]
+    fn hint(self, about: &str, action: &str) -> Self;
+
+    /// Sends a command on a click.
+    fn sends<T>(&self, out: &mut Vec<T>, command: impl Into<T>);
+
+    /// Sends a command on a click, and closes the menu.
+    fn chooses<T>(&self, ui: &Ui, out: &mut Vec<T>, command: impl Into<T>);
+}
+
+impl ResponseExt for Response {
+    fn labeled(&self, role: Role, label: impl Display) {
+        self.widget_info(|| WidgetInfo::labeled(role, true, label.to_string()));
+    }
+
+    fn hint(self, about: &str, action: &str) -> Self {
+        let text = hint(&self.ctx, about, action);
+        self.on_hover_text(text)
+    }
+
+    fn sends<T>(&self, out: &mut Vec<T>, command: impl Into<T>) {
+        if self.clicked() {
+            out.push(command.into());
+        }
+    }
+
+    fn chooses<T>(&self, ui: &Ui, out: &mut Vec<T>, command: impl Into<T>) {
+        if self.clicked() {
+            out.push(command.into());
+            ui.close();
+        }
+    }
+}
+
+/// A remark: small and weak.
+pub fn remark(text: impl Into<String>) -> RichText {
+    RichText::new(text).small().weak()
+}
+
+/// A cross without a frame.
+pub fn close_button(ui: &mut Ui, label: impl Display) -> Response {
+    let response = ui.add(Button::new("×").frame(false));
+    response.labeled(Role::Button, label);
+    response
+}
+
+/// A window over the others that keeps its size.
+pub fn dialog(title: &str) -> Window<'static> {
+    Window::new(title).collapsible(false).resizable(false)
+}
+
+/// Content at the right end of a line, from right to left.
+pub fn at_right<R>(ui: &mut Ui, content: impl FnOnce(&mut Ui) -> R) -> R {
+    ui.with_layout(Layout::right_to_left(Align::Center), content)
+        .inner
+}
+
+/// Rows of names and values.
+pub fn value_grid(ui: &mut Ui, id: impl AsIdSalt, rows: impl FnOnce(&mut Ui)) {
+    Grid::new(id)
+        .num_columns(2)
+        .spacing([14.0, 3.0])
+        .show(ui, rows);
+}
+
+/// A row of a grid: a name, and a value that can be copied.
+pub fn value_row(ui: &mut Ui, name: &str, value: impl Into<WidgetText>, about: &str) {
+    ui.weak(name);
+    let value = ui.add(Label::new(value).selectable(true).truncate());
+    if !about.is_empty() {
+        value.on_hover_text(about);
+    }
+    ui.end_row();
+}
