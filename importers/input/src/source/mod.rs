@@ -395,6 +395,12 @@ impl InputSource {
     }
 }
 
+impl AsRef<[u8]> for InputSource {
+    fn as_ref(&self) -> &[u8] {
+        self.packed()
+    }
+}
+
 impl std::fmt::Debug for SourceContent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let bytes = (*self.bytes).as_ref().len();
