@@ -121,8 +121,7 @@ impl Archive {
             uncompressed_size: bytes.len() as u64,
         };
         entry.claim_verifier().valid(sums).map_err(|_differs| {
-            let what =
-                format!("{name} is not what the list of files says: copy the archive again");
+            let what = format!("{name} is not what the list of files says: copy the archive again");
             damaged(start, what)
         })?;
         Ok(bytes)
@@ -130,10 +129,7 @@ impl Archive {
 }
 
 /// The files in the directory of an archive of `len` bytes.
-fn entries(
-    zip: &ZipSliceArchive<InputSource>,
-    len: u64,
-) -> Result<Vec<ArchivedFile>, ImportError> {
+fn entries(zip: &ZipSliceArchive<InputSource>, len: u64) -> Result<Vec<ArchivedFile>, ImportError> {
     let (count, at) = (zip.entries_hint(), zip.directory_offset());
     if count > MOST_FILES as u64 || zip.eocd_offset().saturating_sub(at) > DIRECTORY_LIMIT {
         let what = format!(
