@@ -15,6 +15,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use importer_common::simulated::amount;
 use input::InputSource;
 use trace_model::{DeviceLinks, IssueKind, TraceBuilder};
 
@@ -46,16 +47,11 @@ impl AstraSimNetwork {
     fn parse(file: &str, text: &str) -> Option<Result<Self, String>> {
         let values = |key: &str| values(text, key);
         let (kinds, npus) = (values("topology")?, values("npus_count")?);
-        let number = |text: &String| {
-            text.parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite() && *number >= 0.0)
-        };
         let numbers = |key: &str| {
             values(key)
                 .unwrap_or_default()
                 .iter()
-                .map(number)
+                .map(|text| amount(text))
                 .collect::<Option<Vec<f64>>>()
         };
         let count = |text: &String| {

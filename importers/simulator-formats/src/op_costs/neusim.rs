@@ -15,6 +15,7 @@ use std::io::Read as _;
 
 use importer_common::TraceFormat;
 use importer_common::csv_table::{CsvRow, CsvTable};
+use importer_common::simulated::product_text;
 use input::{ImportError, InputSource, Progress};
 use serde_json::Value;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
@@ -290,10 +291,7 @@ fn product(
         _ => return None,
     };
     Some(if b == 1 {
-        format!(
-            "%dot = {dtype}[{m},{n}]{{1,0}} dot({dtype}[{m},{k}]{{1,0}} %lhs, {dtype}[{k},{n}]{{1,0}} %rhs), \
-             lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
-        )
+        product_text(dtype, [m, k, n])
     } else {
         format!(
             "%dot = {dtype}[{b},{m},{n}]{{2,1,0}} dot({dtype}[{b},{m},{k}]{{2,1,0}} %lhs, \

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use importer_common::simulated::product_text;
 use input::InputSource;
 
 use super::layer::ScaleSimLayer;
@@ -324,10 +325,7 @@ fn matrix_product(record: &StringRecord, columns: &[usize]) -> Option<TopologyRo
     Some(TopologyRow {
         name: record.get(0)?.to_owned(),
         sizes: format!("[{m},{k}] × [{k},{n}]"),
-        hlo_text: format!(
-            "%dot = s8[{m},{n}]{{1,0}} dot(s8[{m},{k}]{{1,0}} %lhs, s8[{k},{n}]{{1,0}} %rhs), \
-             lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
-        ),
+        hlo_text: product_text("s8", [m, k, n].map(u64::from)),
         multiplications: f64::from(m) * f64::from(n) * f64::from(k),
         is_convolution: false,
     })
