@@ -61,10 +61,7 @@ pub fn amount(text: &str) -> Option<f64> {
 /// # Errors
 ///
 /// No chip has so many.
-pub fn core_of<T: Default>(
-    cores: &mut BTreeMap<u32, T>,
-    core: u32,
-) -> Result<&mut T, LineProblem> {
+pub fn core_of<T: Default>(cores: &mut BTreeMap<u32, T>, core: u32) -> Result<&mut T, LineProblem> {
     if core >= MAX_CORES {
         let what = format!("there is no core {core}: a chip has at most {MAX_CORES}");
         return Err((IssueKind::MalformedEvent, what));
@@ -135,7 +132,10 @@ pub fn op_with_costs(flops: Option<u64>, hbm_bytes: Option<u64>) -> Op {
         flops,
         model_flops: flops,
         bytes_accessed: hbm_bytes,
-        memory: hbm_bytes.map(|bytes| hbm(Access::Unknown, bytes)).into_iter().collect(),
+        memory: hbm_bytes
+            .map(|bytes| hbm(Access::Unknown, bytes))
+            .into_iter()
+            .collect(),
         ..Op::default()
     }
 }

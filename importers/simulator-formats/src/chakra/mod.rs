@@ -62,7 +62,8 @@ impl Importer for ChakraImporter {
             return Err(FORMAT.malformed(broken.at as u64, what));
         }
         note_damage(&graph, content.damage, out);
-        let schedule = schedule::schedule(&graph.nodes).map_err(|what| FORMAT.malformed(0, what))?;
+        let schedule =
+            schedule::schedule(&graph.nodes).map_err(|what| FORMAT.malformed(0, what))?;
         if schedule.dangling > 0 {
             out.log(IssueKind::FlowWithoutEnd, || {
                 format!(
@@ -72,7 +73,11 @@ impl Importer for ChakraImporter {
             });
         }
         let simulator = "the longest path through a Chakra graph";
-        describe(simulator, &["contention between NPUs", "steps", "peaks of the NPU"], out);
+        describe(
+            simulator,
+            &["contention between NPUs", "steps", "peaks of the NPU"],
+            out,
+        );
         let described = out.source_mut();
         described.caveats = vec![Caveat::Predicted];
         if !schedule.has_lengths {

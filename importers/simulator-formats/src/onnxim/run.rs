@@ -207,7 +207,9 @@ impl OnnximRun {
     fn add(&mut self, line: &OnnximLine<'_>, out: &mut TraceBuilder) -> OnnximUpdate {
         let lasts = std::mem::take(&mut self.ended_last);
         match *line {
-            OnnximLine::Peak { core, gflops } => core_of(&mut self.cores, core)?.gflops = Some(gflops),
+            OnnximLine::Peak { core, gflops } => {
+                core_of(&mut self.cores, core)?.gflops = Some(gflops)
+            }
             OnnximLine::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
             // Before the end of the run, the value refers to an interval.
             OnnximLine::DramUsage { percent } if self.ended.is_some() => {

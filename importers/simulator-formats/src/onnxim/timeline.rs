@@ -4,8 +4,8 @@ use hashbrown::HashMap;
 use importer_common::cycles::CycleClock;
 use importer_common::simulated::{add_fact, track_at};
 use trace_model::{
-    DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec,
-    TraceBuilder, TrackId, TrackKind,
+    DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec, TraceBuilder,
+    TrackId, TrackKind,
 };
 
 use super::config::{self, OnnximConfig};
@@ -238,7 +238,9 @@ impl OnnximTimeline<'_> {
                 });
             }
             let span = (begin.max(free), end);
-            let slice = self.clock.add_slice("a layer", span, (track, label), self.out);
+            let slice = self
+                .clock
+                .add_slice("a layer", span, (track, label), self.out);
             let Some(slice) = slice else { continue };
             if layer.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
@@ -335,7 +337,9 @@ impl OnnximTimeline<'_> {
             let name = self.out.str(tile.layer).to_owned();
             let label = self.out.label(&name, None);
             let span = (tile.begin, tile.end.unwrap_or(run.now));
-            let slice = self.clock.add_slice("a tile", span, (track, label), self.out);
+            let slice = self
+                .clock
+                .add_slice("a tile", span, (track, label), self.out);
             let Some(slice) = slice else { continue };
             if tile.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);

@@ -85,7 +85,7 @@ impl Importer for ScaleSim {
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let mut compute = CsvTable::read(source, FORMAT.title, progress, out)?;
-        if compute.column("Total Cycles").is_none()
+        if !compute.has("Total Cycles")
             && let Some(beside) = source.beside(REPORT)
         {
             // The user named another report of the run.
@@ -100,7 +100,7 @@ impl Importer for ScaleSim {
         layers::name(&mut layers, inputs.topology.as_ref());
         dram_trace::count(source, &mut layers, progress, out)?;
         layers::leave_out_padded(&mut layers, out);
-        let is_v3 = compute.column(layers::WITH_PREFETCH).is_some();
+        let is_v3 = compute.has(layers::WITH_PREFETCH);
         let simulator = if is_v3 {
             "SCALE-Sim v3"
         } else {

@@ -6,9 +6,9 @@ use importer_common::csv_table::KeptArgs;
 use importer_common::cycles::CycleClock;
 use importer_common::simulated::{add_fact, hbm, label_of_op, track_at};
 use trace_model::{
-    Access as Direction, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId,
-    MemoryAccess, MemorySpace, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder,
-    TrackId, TrackKind,
+    Access as Direction, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, MemoryAccess,
+    MemorySpace, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId,
+    TrackKind,
 };
 
 use super::inputs::ScaleSimInputs;
