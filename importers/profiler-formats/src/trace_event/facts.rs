@@ -4,7 +4,7 @@
 //! an op, which are interned as one set.
 
 use hashbrown::HashMap;
-use importer_common::names::is_null;
+use importer_common::names::{execution_attr, is_null};
 use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
 
 use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
@@ -43,25 +43,12 @@ const DEDUPLICATED: usize = 6;
 
 fn known(key: &[u8]) -> Option<OpArgument> {
     use ExecutionArg::{Attr, DeviceDur, DeviceStart};
+    if let Some(attr) = execution_attr(key) {
+        return Some(OpArgument::Execution(Attr(attr)));
+    }
     Some(match key {
         b"device_offset_ps" => OpArgument::Execution(DeviceStart),
         b"device_duration_ps" => OpArgument::Execution(DeviceDur),
-        b"run_id" => OpArgument::Execution(Attr(SliceAttr::RunId)),
-        b"group_id" => OpArgument::Execution(Attr(SliceAttr::GroupId)),
-        b"step_num" => OpArgument::Execution(Attr(SliceAttr::StepNum)),
-        b"_r" => OpArgument::Execution(Attr(SliceAttr::StepRoot)),
-        b"all_reduce_unique_id" => OpArgument::Execution(Attr(SliceAttr::CollectiveInstance)),
-        b"queue_id" => OpArgument::Execution(Attr(SliceAttr::QueueId)),
-        b"Time Scale Multiplier" => OpArgument::Execution(Attr(SliceAttr::TimeScaleBits)),
-        b"dma_stall_duration_ps" => OpArgument::Execution(Attr(SliceAttr::DmaStallPs)),
-        b"dropped_traces" => OpArgument::Execution(Attr(SliceAttr::DroppedTraces)),
-        b"device_ordinal" => OpArgument::Execution(Attr(SliceAttr::DeviceOrdinal)),
-        b"bytes_transferred" | b"size" => OpArgument::Execution(Attr(SliceAttr::TransferBytes)),
-        b"tc_offload_start_id" => OpArgument::Execution(Attr(SliceAttr::OffloadStart)),
-        b"offload_execution_index" => OpArgument::Execution(Attr(SliceAttr::OffloadExecution)),
-        b"performance_counter_id" => OpArgument::Execution(Attr(SliceAttr::CounterId)),
-        b"counter_value" => OpArgument::Execution(Attr(SliceAttr::CounterValueBits)),
-        b"offload_core_id" => OpArgument::Execution(Attr(SliceAttr::OffloadCore)),
         b"num_occurrences" => OpArgument::Execution(Attr(SliceAttr::Occurrences)),
         b"flops" => OpArgument::Number(FLOPS),
         b"model_flops" => OpArgument::Number(MODEL_FLOPS),

@@ -123,5 +123,3 @@ mod damage_tests;
 mod repeated_tests;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod writer;
