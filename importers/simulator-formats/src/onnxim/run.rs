@@ -208,7 +208,7 @@ impl OnnximRun {
         let lasts = std::mem::take(&mut self.ended_last);
         match *line {
             OnnximLine::Peak { core, gflops } => {
-                core_of(&mut self.cores, core)?.gflops = Some(gflops)
+                core_of(&mut self.cores, core)?.gflops = Some(gflops);
             }
             OnnximLine::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
             // Before the end of the run, the value refers to an interval.
