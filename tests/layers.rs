@@ -49,7 +49,7 @@ const CRATES: [CrateFolders; 7] = [
             &["user_files"],
             &["files"],
             &["stdin"],
-            &["number", "fingerprint", "xml", "date"],
+            &["number", "fingerprint", "xml"],
         ],
     },
     CrateFolders {

@@ -13,13 +13,11 @@
 
 use trace_model::Picos;
 
-use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
+use crate::session::{
+    MODULES, OPS, STEPS, SampleEventMetadata, SamplePlane, SampleSession, int, text,
+};
+use crate::synthetic::REMARK;
 
-/// Remark that every plane carries.
-const REMARK: &str = "synthetic: computed by sample-traces, not measured";
-const STEPS: i64 = 1;
-const MODULES: i64 = 2;
-const OPS: i64 = 3;
 /// How far the device clock is ahead of the timeline.
 const CLOCK_AHEAD_PS: i64 = 7_000_250;
 
@@ -154,115 +152,60 @@ impl FleetSpec {
             .map(|device| self.device(device, &steps))
             .collect();
         planes.push(host(&steps, self.calls));
-        SampleSession {
-            host: "synthetic".to_owned(),
-            remark: REMARK.to_owned(),
-            planes,
-        }
+        SampleSession::new("synthetic", REMARK, planes)
     }
 
     fn device(&self, device: u32, steps: &[FleetStep]) -> SamplePlane {
-        let mut plane = SamplePlane {
-            id: 2 + i64::from(device),
-            name: format!("/device:TPU:{device}"),
-            stats: vec![
-                SampleStat::text("device_type_string", "TPU v5 Lite"),
-                SampleStat::text("synthetic", REMARK),
-            ],
-            metadata: vec![
-                op("fusion.1", "convolution fusion", 1, 1),
-                op("all-reduce.2", "all-reduce", 1, 2),
-                op("fusion.3", "convolution fusion", 2, 1),
-            ],
-            ..SamplePlane::default()
-        };
-        for (id, name) in [(STEPS, "Steps"), (MODULES, "XLA Modules"), (OPS, "XLA Ops")] {
-            plane.line(id, name);
-        }
+        let facts = vec![
+            text("device_type_string", "TPU v5 Lite"),
+            text("synthetic", REMARK),
+        ];
+        let mut plane = SamplePlane::device(device, CLOCK_AHEAD_PS, facts);
+        let matmul = plane.add(op("fusion.1", "fusion", [1, 1]));
+        let reduce = plane.add(op("all-reduce.2", "all-reduce", [1, 2]));
+        let evaluation = plane.add(op("fusion.3", "fusion", [2, 1]));
         for step in steps {
-            let work_end = step.running + self.work_of(step.number, device).ps();
-            let stats = vec![SampleStat::int("group_id", i64::from(step.number))];
+            let number = i64::from(step.number);
+            let work_ps = self.work_of(step.number, device).ps();
             plane.event(
-                0,
-                &step.number.to_string(),
+                STEPS,
+                &number.to_string(),
                 step.begin,
                 step.end - step.begin,
-                stats,
+                [int("group_id", number)],
             );
-            let program = if step.evaluates {
-                "jit_eval_step(2)"
+            let (program, work) = if step.evaluates {
+                ("jit_eval_step(2)", evaluation)
             } else {
-                "jit_train_step(1)"
+                ("jit_train_step(1)", matmul)
             };
-            plane.event(
-                1,
-                program,
-                step.running,
-                step.end - step.running,
-                Vec::new(),
-            );
-            let work = if step.evaluates { 2 } else { 0 };
-            execute(&mut plane, work, step.running, work_end, None);
+            let length = step.end - step.running;
+            plane.event(MODULES, program, step.running, length, []);
+            plane.execution(OPS, work, step.running, work_ps, []);
             if !step.evaluates {
-                execute(
-                    &mut plane,
-                    1,
-                    work_end,
-                    step.end,
-                    Some(i64::from(step.number)),
-                );
+                let instance = [int("all_reduce_unique_id", number)];
+                let begin = step.running + work_ps;
+                plane.execution(OPS, reduce, begin, step.end - begin, instance);
             }
         }
         plane
     }
 }
 
-fn op(name: &str, category: &'static str, program: u64, symbol: u64) -> SampleEventMetadata {
-    let stats = vec![
-        SampleStat::shared("hlo_category", category),
-        SampleStat::uint("program_id", program),
-        SampleStat::uint("symbol_id", symbol),
-    ];
-    let opcode = if category == "all-reduce" {
-        category
+fn op(name: &str, opcode: &str, ids: [u64; 2]) -> SampleEventMetadata {
+    let category = if opcode == "fusion" {
+        "convolution fusion"
     } else {
-        "fusion"
+        opcode
     };
     let text = format!("%{name} = bf16[1024]{{0}} {opcode}(bf16[1024]{{0}} %p)");
-    SampleEventMetadata {
-        id: None,
-        name: text,
-        display_name: name.to_owned(),
-        stats,
-    }
-}
-
-/// Adds an execution of an op, with its times on both clocks.
-fn execute(plane: &mut SamplePlane, metadata: usize, from: i64, to: i64, instance: Option<i64>) {
-    let mut stats = vec![
-        SampleStat::int("device_offset_ps", from + CLOCK_AHEAD_PS),
-        SampleStat::int("device_duration_ps", to - from),
-    ];
-    stats.extend(instance.map(|instance| SampleStat::int("all_reduce_unique_id", instance)));
-    let event = SampleEvent {
-        metadata,
-        offset_ps: from,
-        duration_ps: to - from,
-        stats,
-    };
-    plane.lines[2].events.push(event);
+    SampleEventMetadata::op(&text, category, ids, [])
 }
 
 fn host(steps: &[FleetStep], calls: bool) -> SamplePlane {
-    let mut plane = SamplePlane {
-        id: 700,
-        name: "/host:CPU".to_owned(),
-        ..SamplePlane::default()
-    };
-    let python = plane.line(1, "python");
+    let mut plane = SamplePlane::host(700);
     for step in steps {
-        let mut add =
-            |name: &str, from: i64, to: i64| plane.event(python, name, from, to - from, Vec::new());
+        let mut add = |name, from, to| plane.event((1, "python"), name, from, to - from, []);
         add("IteratorGetNext", step.begin, step.input_end);
         if step.input_end < step.running {
             add("backend_compile", step.input_end, step.running);

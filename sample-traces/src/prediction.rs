@@ -10,8 +10,8 @@
 
 use std::fmt::Write as _;
 
-use crate::rare::{MODULES, OPS, REMARK, device, event, execution, op, session};
-use crate::session::{SamplePlane, SampleSession, SampleStat};
+use crate::rare::{REMARK, device, session};
+use crate::session::{OPS, SamplePlane, SampleSession, int, shared};
 use crate::synthetic::SyntheticChip;
 
 /// An op with its predicted and its measured time.
@@ -28,6 +28,12 @@ pub struct OpAndPrediction {
     /// Rest of the HLO text after the shape.
     rest: &'static str,
     line: u32,
+}
+
+impl OpAndPrediction {
+    fn instruction(&self) -> String {
+        format!("%{} = {} {}", self.name, self.shape, self.rest)
+    }
 }
 
 /// Number of chips, which all run the program in the same way.
@@ -168,10 +174,10 @@ pub fn predicted() -> String {
     let ops = ops();
     for (at, op) in ops.iter().enumerate() {
         let root = if at + 1 == ops.len() { "ROOT " } else { "" };
-        let _ = write!(text, "  {root}%{} = {} {}", op.name, op.shape, op.rest);
         let _ = write!(
             text,
-            ", metadata={{source_file=\"layer.py\" source_line={}}}",
+            "  {root}{}, metadata={{source_file=\"layer.py\" source_line={}}}",
+            op.instruction(),
             op.line
         );
         // The text has no estimate for communication; the importer models it.
@@ -228,45 +234,36 @@ pub fn measured() -> SampleSession {
 
 fn chip(ordinal: u32) -> SamplePlane {
     let mut plane = device(ordinal, &SyntheticChip::V5E);
-    let source = |line: u32| SampleStat::shared("source", format!("layer.py:{line}"));
-    let start = op(
-        &mut plane,
+    let source = |line: u32| shared("source", format!("layer.py:{line}"));
+    let start = plane.op(
         &format!("%copy-start.1 = {COPY} copy-start(%down)"),
         "copy-start",
-        vec![source(27)],
+        [source(27)],
     );
     let pairs = ops();
     let known: Vec<usize> = pairs
         .iter()
         .map(|pair| {
-            let text = format!("%{} = {} {}", pair.name, pair.shape, pair.rest);
             let mut facts = vec![source(pair.line)];
             if pair.category == "convolution fusion" {
                 facts.extend([
-                    SampleStat::int("flops", PRODUCT_FLOPS),
-                    SampleStat::int("model_flops", PRODUCT_FLOPS),
+                    int("flops", PRODUCT_FLOPS),
+                    int("model_flops", PRODUCT_FLOPS),
                 ]);
             }
-            op(&mut plane, &text, pair.category, facts)
+            plane.op(&pair.instruction(), pair.category, facts)
         })
         .collect();
     let mut at = 1000 * US;
     for step in 0..STEPS {
         let begin = at;
         // Issuing a copy takes too little time to be visible.
-        execution(&mut plane, OPS, start, at, 0, Vec::new());
+        plane.execution(OPS, start, at, 0, []);
         for (pair, &metadata) in pairs.iter().zip(&known) {
-            execution(&mut plane, OPS, metadata, at, pair.measured_ps, Vec::new());
+            plane.execution(OPS, metadata, at, pair.measured_ps, []);
             at += pair.measured_ps;
         }
-        event(
-            &mut plane,
-            MODULES,
-            "jit_layer(4711)",
-            begin,
-            at - begin,
-            vec![SampleStat::int("run_id", step + 1)],
-        );
+        plane.run("jit_layer(4711)", step + 1, begin, at - begin);
     }
     plane.sort();
     plane

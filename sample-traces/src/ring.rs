@@ -10,8 +10,8 @@
 //! in-flight span from one to the other is on the async line. At the end all chips take part
 //! in a synchronous all-reduce `r`; one chip may reach it late.
 
-use crate::rare::{MODULES, OPS, device, event, execution, op, session};
-use crate::session::{SamplePlane, SampleSession, SampleStat};
+use crate::rare::{MODULE, device, session};
+use crate::session::{LineKey, OPS, SamplePlane, SampleSession, int, shared};
 use crate::synthetic::SyntheticChip;
 
 /// Parameters of the run. Times are in picoseconds.
@@ -97,15 +97,8 @@ impl RingSpec {
         for run in 0..self.runs {
             let begin = line.at;
             self.run(&mut line, &ops, chip);
-            let facts = vec![SampleStat::int("run_id", run + 1)];
-            event(
-                &mut line.plane,
-                MODULES,
-                "jit_step(4711)",
-                begin,
-                line.at - begin,
-                facts,
-            );
+            let length = line.at - begin;
+            line.plane.run(MODULE, run + 1, begin, length);
         }
         line.plane.sort();
         line.plane
@@ -119,14 +112,9 @@ impl RingSpec {
                 line.op(ops.matmuls[step], self.matmul_ps);
             }
             line.op(ops.dones[step], begin + self.transfer_ps - line.at);
-            execution(
-                &mut line.plane,
-                FLIGHT,
-                ops.starts[step],
-                begin,
-                line.at - begin,
-                Vec::new(),
-            );
+            let length = line.at - begin;
+            line.plane
+                .execution(FLIGHT, ops.starts[step], begin, length, []);
         }
         let late = if chip == 2 { self.late_ps } else { 0 };
         if self.overlapped {
@@ -140,7 +128,7 @@ impl RingSpec {
 
 /// Number of transfers that gather all chunks.
 const STEPS: usize = CHIPS as usize - 1;
-const FLIGHT: (i64, &str) = (5, "Async XLA Ops");
+const FLIGHT: LineKey<'_> = (5, "Async XLA Ops");
 const BEGIN_PS: i64 = 1_000_000_000;
 
 /// The plane of one chip while it is written, and the time reached so far.
@@ -152,7 +140,7 @@ struct RingLine {
 impl RingLine {
     fn op(&mut self, metadata: usize, dur_ps: i64) {
         if dur_ps > 0 {
-            execution(&mut self.plane, OPS, metadata, self.at, dur_ps, Vec::new());
+            self.plane.execution(OPS, metadata, self.at, dur_ps, []);
             self.at += dur_ps;
         }
     }
@@ -172,10 +160,12 @@ struct RingOps {
 impl RingOps {
     fn new(plane: &mut SamplePlane) -> Self {
         let start = |step: usize| {
-            let text = "(bf16[256,256]{1,0}, bf16[256,256]{1,0}, u32[]{:S(2)}, u32[]{:S(2)}) \
-                        collective-permute-start(bf16[256,256]{1,0} %x), channel_id=1, \
-                        source_target_pairs={{0,1},{1,3},{3,2},{2,0}}";
-            format!("%collective-permute-start.{step} = {text}")
+            format!(
+                "%collective-permute-start.{step} = \
+                 (bf16[256,256]{{1,0}}, bf16[256,256]{{1,0}}, u32[]{{:S(2)}}, u32[]{{:S(2)}}) \
+                 collective-permute-start(bf16[256,256]{{1,0}} %x), channel_id=1, \
+                 source_target_pairs={{{{0,1}},{{1,3}},{{3,2}},{{2,0}}}}"
+            )
         };
         let done = |step: usize| {
             format!(
@@ -185,26 +175,23 @@ impl RingOps {
         };
         let reduce = "%all-reduce.1 = f32[131072]{0} all-reduce(f32[131072]{0} %y), channel_id=2, \
                       replica_groups=[1,4]<=[4], use_global_device_ids=true, to_apply=%add";
+        let mut gather = |step, text: fn(usize) -> String, category| {
+            plane.op(&text(step), category, [shared("source", "ring.py:18")])
+        };
         let steps = 1..=STEPS;
-        let gather = || vec![SampleStat::shared("source", "ring.py:18")];
         Self {
             starts: steps
                 .clone()
-                .map(|step| op(plane, &start(step), "collective-permute-start", gather()))
+                .map(|step| gather(step, start, "collective-permute-start"))
                 .collect(),
             dones: steps
-                .map(|step| op(plane, &done(step), "collective-permute-done", gather()))
+                .map(|step| gather(step, done, "collective-permute-done"))
                 .collect(),
             matmuls: (1..=STEPS + 1)
                 .map(|step| matmul(plane, &format!("fusion.{step}"), 1))
                 .collect(),
             whole: matmul(plane, "fusion.9", CHIPS),
-            reduce: op(
-                plane,
-                reduce,
-                "all-reduce",
-                vec![SampleStat::shared("source", "ring.py:30")],
-            ),
+            reduce: plane.op(reduce, "all-reduce", [shared("source", "ring.py:30")]),
         }
     }
 }
@@ -217,11 +204,11 @@ fn matmul(plane: &mut SamplePlane, name: &str, chunks: i64) -> usize {
          bf16[{inner},{columns}]{{1,0:T(8,128)(2,1)S(1)}} %w), kind=kOutput, calls=%fused_matmul"
     );
     let flops = 2 * rows * inner * columns;
-    let facts = vec![
-        SampleStat::int("flops", flops),
-        SampleStat::int("model_flops", flops),
-        SampleStat::int("bytes_accessed", 2 * rows * inner),
-        SampleStat::shared("source", "ring.py:21"),
+    let facts = [
+        int("flops", flops),
+        int("model_flops", flops),
+        int("bytes_accessed", 2 * rows * inner),
+        shared("source", "ring.py:21"),
     ];
-    op(plane, &text, "convolution fusion", facts)
+    plane.op(&text, "convolution fusion", facts)
 }

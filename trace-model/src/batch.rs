@@ -94,15 +94,19 @@ impl SliceBatch {
             self.args.push(args as i64);
         }
         if let Some(device) = spec.device {
-            if self.device_starts.len() < index as usize {
-                self.leave_unclocked(index as usize);
-            }
-            self.device_starts.push(device.start.ps());
-            self.device_durs.push(device.dur().ps());
+            self.push_device_range(index as usize, device);
         } else if !self.device_starts.is_empty() {
             self.leave_unclocked(index as usize + 1);
         }
         index
+    }
+
+    fn push_device_range(&mut self, index: usize, range: TimeRange) {
+        if self.device_starts.len() < index {
+            self.leave_unclocked(index);
+        }
+        self.device_starts.push(range.start.ps());
+        self.device_durs.push(range.dur().ps());
     }
 
     /// Marks the slices up to `len` as having no device clock.
@@ -156,11 +160,7 @@ impl SliceBatch {
         self.unclocked.clear();
         for (index, span) in spans.iter().enumerate() {
             if let Some(span) = span {
-                if self.device_starts.len() < index {
-                    self.leave_unclocked(index);
-                }
-                self.device_starts.push(span.start.ps());
-                self.device_durs.push(span.dur().ps());
+                self.push_device_range(index, *span);
             }
         }
         if self.has_device_clock() && self.device_starts.len() < spans.len() {
@@ -235,19 +235,12 @@ impl SliceBatch {
             }
             placed.push((index, shifted, dur));
         }
-        let mut durs = CompactColumn::with_capacity(self.device_durs.len());
         placed.sort_unstable_by_key(|&(index, ..)| index);
-        let mut fixes = placed.iter().peekable();
-        for index in 0..self.device_durs.len() {
-            match fixes.next_if(|&&(fixed, ..)| fixed as usize == index) {
-                Some(&(_, start, dur)) => {
-                    self.device_starts[index] = start;
-                    durs.push(dur);
-                }
-                None => durs.push(self.device_durs.get(index)),
-            }
+        for &(index, start, _) in &placed {
+            self.device_starts[index as usize] = start;
         }
-        self.device_durs = durs;
+        let durs = placed.iter().map(|&(index, _, dur)| (index, dur));
+        self.device_durs.replace(durs);
         placed.into_iter().map(|(index, ..)| index).collect()
     }
 
@@ -302,16 +295,7 @@ impl SliceBatch {
 
     /// Sets the ends of slices, given as `(index, end)`.
     pub(crate) fn set_end(&mut self, fixes: &[(u32, i64)]) {
-        // CompactColumn is append-only, so it is rebuilt once for all changes.
-        let mut durs = CompactColumn::with_capacity(self.durs.len());
-        let mut fixes = fixes.iter().peekable();
-        for index in 0..self.durs.len() {
-            match fixes.next_if(|&&(fixed, _)| fixed as usize == index) {
-                Some(&(_, dur)) => durs.push(dur),
-                None => durs.push(self.durs.get(index)),
-            }
-        }
-        self.durs = durs;
+        self.durs.replace(fixes.iter().copied());
     }
 
     /// Adds all slices of `other` and returns the index of the first of them.

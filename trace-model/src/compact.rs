@@ -38,6 +38,23 @@ pub(crate) struct CompactColumn {
     len: usize,
 }
 
+/// Calls the function for a width of 1 to 8 bytes: a loop for each width takes half of the instructions of one for all.
+macro_rules! by_width {
+    ($width:expr, $none:expr, $function:ident($($argument:expr),+)) => {
+        match $width {
+            0 => $none,
+            1 => $function::<1>($($argument),+),
+            2 => $function::<2>($($argument),+),
+            3 => $function::<3>($($argument),+),
+            4 => $function::<4>($($argument),+),
+            5 => $function::<5>($($argument),+),
+            6 => $function::<6>($($argument),+),
+            7 => $function::<7>($($argument),+),
+            _ => $function::<8>($($argument),+),
+        }
+    };
+}
+
 impl CompactColumn {
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
@@ -104,17 +121,11 @@ impl CompactColumn {
             let width = (block.place & 15) as usize;
             let from = (block.place >> 4) as usize + in_block * width;
             let bytes = &self.bytes[from..from + now.len() * width];
-            match width {
-                0 => now.fill(block.base),
-                1 => unpack_from::<1>(bytes, now, block.base),
-                2 => unpack_from::<2>(bytes, now, block.base),
-                3 => unpack_from::<3>(bytes, now, block.base),
-                4 => unpack_from::<4>(bytes, now, block.base),
-                5 => unpack_from::<5>(bytes, now, block.base),
-                6 => unpack_from::<6>(bytes, now, block.base),
-                7 => unpack_from::<7>(bytes, now, block.base),
-                _ => unpack_from::<8>(bytes, now, block.base),
-            }
+            by_width!(
+                width,
+                now.fill(block.base),
+                unpack_from(bytes, now, block.base)
+            );
             row += now.len();
             rest = later;
         }
@@ -180,6 +191,17 @@ impl CompactColumn {
         })
     }
 
+    /// Replaces the values of some rows, in the order of the rows. The column is rebuilt once for all of them.
+    pub(crate) fn replace(&mut self, fixes: impl Iterator<Item = (u32, i64)>) {
+        let mut replaced = Self::with_capacity(self.len);
+        let mut fixes = fixes.peekable();
+        for row in 0..self.len {
+            let fixed = fixes.next_if(|&(fixed, _)| fixed as usize == row);
+            replaced.push(fixed.map_or_else(|| self.get(row), |(_, value)| value));
+        }
+        *self = replaced;
+    }
+
     /// Adds `value` until there are `len` rows.
     pub(crate) fn resize(&mut self, len: usize, value: i64) {
         while self.len() < len {
@@ -226,18 +248,7 @@ impl CompactColumn {
         });
         self.bytes.resize(from + values.len() * width + PADDING, 0);
         let bytes = &mut self.bytes[from..];
-        // A loop for each width takes half of the instructions of one for all widths.
-        match width {
-            0 => {}
-            1 => pack_as::<1>(bytes, values, least),
-            2 => pack_as::<2>(bytes, values, least),
-            3 => pack_as::<3>(bytes, values, least),
-            4 => pack_as::<4>(bytes, values, least),
-            5 => pack_as::<5>(bytes, values, least),
-            6 => pack_as::<6>(bytes, values, least),
-            7 => pack_as::<7>(bytes, values, least),
-            _ => pack_as::<8>(bytes, values, least),
-        }
+        by_width!(width, {}, pack_as(bytes, values, least));
     }
 }
 

@@ -32,6 +32,9 @@
 
 #![warn(missing_docs)]
 
+#[macro_use]
+mod ids;
+
 mod args;
 mod attrs;
 mod batch;

@@ -9,37 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::plain;
 use crate::strings::StringId;
 
-/// A label of a model; valid only in the model that created it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct LabelId(pub(crate) u32);
-
-/// An op of a model; valid only in the model that created it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct OpId(pub(crate) u32);
-
-/// A program of a model; valid only in the model that created it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ProgramId(pub(crate) u32);
-
-impl LabelId {
-    /// Row number in [`TraceModel::labels`](crate::Columns::labels).
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl OpId {
-    /// Row number in [`TraceModel::ops`](crate::Columns::ops).
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl ProgramId {
-    /// Row number in [`TraceModel::programs`](crate::Columns::programs).
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+row_ids! {
+    /// A label of a model; valid only in the model that created it.
+    LabelId,
+    /// An op of a model; valid only in the model that created it.
+    OpId,
+    /// A program of a model; valid only in the model that created it.
+    ProgramId
 }
 
 /// Name of a slice and, if the slice is a device op, the op.

@@ -7,7 +7,7 @@ use crate::attrs::SliceAttr;
 use crate::model::Columns;
 use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, OpId};
-use crate::slices::{NO_ARGS, SliceId};
+use crate::slices::{DeviceClockColumns, NO_ARGS, SliceId};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Lane, TrackId};
 
@@ -51,21 +51,23 @@ impl<'a> SliceRef<'a> {
     /// [`IssueKind::DeviceClockMissing`](crate::IssueKind)). Never mix the two clocks in one computation: they can
     /// differ by hundreds of milliseconds.
     pub fn device_range(self) -> Option<TimeRange> {
-        let clock = self.model.slices.device_clock(self.id.0)?;
-        let i = (self.id.0 - clock.rows.start) as usize;
-        let start = self
-            .start()
-            .ps()
-            .saturating_add(clock.base)
-            .saturating_add(clock.start_minus_base.get(i));
-        let dur = self
-            .dur()
-            .ps()
-            .saturating_add(clock.dur_minus_timeline.get(i));
-        Some(TimeRange::at(
-            Timestamp::from_ps(start),
-            Picos::from_ps(dur),
-        ))
+        let clock = self.device_clock()?;
+        Some(TimeRange::at(self.start_by(clock), self.dur_by(clock)))
+    }
+
+    fn device_clock(self) -> Option<&'a DeviceClockColumns> {
+        self.model.slices.device_clock(self.id.0)
+    }
+
+    fn start_by(self, clock: &DeviceClockColumns) -> Timestamp {
+        let start = self.start().ps().saturating_add(clock.base);
+        let later = clock.start_minus_base.get(clock.place(self.id));
+        Timestamp::from_ps(start.saturating_add(later))
+    }
+
+    fn dur_by(self, clock: &DeviceClockColumns) -> Picos {
+        let difference = clock.dur_minus_timeline.get(clock.place(self.id));
+        Picos::from_ps(self.dur().ps().saturating_add(difference)).clamped()
     }
 
     /// The most precise span: on the device clock if recorded, else on the timeline. Use it for durations, and for
@@ -76,30 +78,15 @@ impl<'a> SliceRef<'a> {
 
     /// Start of [`Self::measured_range`].
     pub fn measured_start(self) -> Timestamp {
-        let Some(clock) = self.model.slices.device_clock(self.id.0) else {
-            return self.start();
-        };
-        let later = clock
-            .start_minus_base
-            .get((self.id.0 - clock.rows.start) as usize);
-        Timestamp::from_ps(
-            self.start()
-                .ps()
-                .saturating_add(clock.base)
-                .saturating_add(later),
-        )
+        self.device_clock()
+            .map_or_else(|| self.start(), |clock| self.start_by(clock))
     }
 
     /// Length of [`Self::measured_range`].
     pub fn measured_dur(self) -> Picos {
         // Analyses sum millions of durations, so this reads two columns of lengths instead of the four of the range.
-        let Some(clock) = self.model.slices.device_clock(self.id.0) else {
-            return self.dur();
-        };
-        let difference = clock
-            .dur_minus_timeline
-            .get((self.id.0 - clock.rows.start) as usize);
-        Picos::from_ps(self.dur().ps().saturating_add(difference).max(0))
+        self.device_clock()
+            .map_or_else(|| self.dur(), |clock| self.dur_by(clock))
     }
 
     /// [`Self::measured_dur`] without the time in which another slice of the track runs that began later. All self times
@@ -280,12 +267,7 @@ impl Columns {
 
     /// Slices of a track, lane by lane.
     pub fn slices_on(&self, track: TrackId) -> impl Iterator<Item = SliceRef<'_>> {
-        let lanes = self.lanes(track);
-        let rows = match (lanes.first(), lanes.last()) {
-            (Some(first), Some(last)) => first.rows.start..last.rows.end,
-            _ => 0..0,
-        };
-        rows.map(|row| self.slice(SliceId(row)))
+        self.rows_on(track).map(|row| self.slice(SliceId(row)))
     }
 
     /// Slices of a lane that overlap `range`, zero-length slices at its start included.
@@ -299,6 +281,19 @@ impl Columns {
     }
 
     /// One bit for each row: whether it has children. Looking for the children of each slice would take a search each.
+    /// The rows of all lanes of a track.
+    pub(crate) fn rows_on(&self, track: TrackId) -> Range<u32> {
+        match self.lanes(track) {
+            [first, .., last] => first.rows.start..last.rows.end,
+            [only] => only.rows.clone(),
+            [] => 0..0,
+        }
+    }
+
+    fn starts_in(&self, lane: &Lane) -> &[i64] {
+        &self.slices.starts[self.lane_rows(lane)]
+    }
+
     fn rows_with_children(&self) -> &[u64] {
         self.has_children.get_or_init(|| {
             let mut bits = vec![0_u64; self.slice_count().div_ceil(u64::BITS as usize)];
@@ -336,7 +331,7 @@ impl Columns {
         lane: &Lane,
         range: TimeRange,
     ) -> impl Iterator<Item = SliceRef<'_>> + use<'_> {
-        let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
+        let starts = self.starts_in(lane);
         let from = starts.partition_point(|&start| start < range.start.ps());
         let to = starts
             .partition_point(|&start| start < range.end.ps())
@@ -347,7 +342,7 @@ impl Columns {
 
     pub(crate) fn rows_overlapping(&self, lane: &Lane, range: TimeRange) -> Range<u32> {
         let base = lane.rows.start as usize;
-        let starts = &self.slices.starts[base..lane.rows.end as usize];
+        let starts = self.starts_in(lane);
         let end = starts.partition_point(|&start| start < range.end.ps());
         // Of the slices that start before the range, only the last one can reach into it.
         let mut begin = first_from(&starts[..end], range.start.ps());
@@ -364,8 +359,8 @@ impl Columns {
     /// The deepest slice of a track at a time.
     pub fn slice_at(&self, track: TrackId, at: Timestamp) -> Option<SliceRef<'_>> {
         self.lanes(track).iter().rev().find_map(|lane| {
-            let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
-            let before = starts
+            let before = self
+                .starts_in(lane)
                 .partition_point(|&start| start <= at.ps())
                 .checked_sub(1)?;
             let slice = self.slice(SliceId(lane.rows.start + before as u32));

@@ -8,28 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::attrs::{SliceAttr, SparseColumn};
 use crate::compact::CompactColumn;
 
-/// A slice of a model, by its row; valid only in that model.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct SliceId(pub(crate) u32);
+row_ids! {
+    /// A slice of a model, by its row; valid only in that model.
+    SliceId
+}
 
 impl SliceId {
-    /// Row number.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
     /// The slice in row `row`, for ids that were stored as numbers.
     pub fn from_index(row: usize) -> Self {
         Self(row as u32)
@@ -82,6 +66,13 @@ pub(crate) struct DeviceClockColumns {
     pub(crate) base: i64,
     pub(crate) start_minus_base: CompactColumn,
     pub(crate) dur_minus_timeline: CompactColumn,
+}
+
+impl DeviceClockColumns {
+    /// Place of a slice in the columns.
+    pub(crate) fn place(&self, slice: SliceId) -> usize {
+        (slice.0 - self.rows.start) as usize
+    }
 }
 
 impl SliceTable {

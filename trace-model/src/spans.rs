@@ -138,12 +138,7 @@ impl Columns {
 
     /// Slices of a track with their spans, lane by lane.
     pub fn spans_on(&self, track: TrackId) -> SpansInOrder<'_> {
-        let lanes = self.lanes(track);
-        let rows = match (lanes.first(), lanes.last()) {
-            (Some(first), Some(last)) => first.rows.start..last.rows.end,
-            _ => 0..0,
-        };
-        SpansInOrder::new(self, rows)
+        SpansInOrder::new(self, self.rows_on(track))
     }
 
     /// Slices of a lane that overlap `range` on the timeline, zero-length slices at its start included, with their

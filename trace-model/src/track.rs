@@ -9,57 +9,16 @@ use crate::args::ArgValue;
 use crate::device::DeviceInfo;
 use crate::strings::StringId;
 
-/// A group of a model; valid only in the model that created it.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct GroupId(pub(crate) u32);
-
-/// A track of a model; valid only in the model that created it.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct TrackId(pub(crate) u32);
+row_ids! {
+    /// A group of a model; valid only in the model that created it.
+    GroupId,
+    /// A track of a model; valid only in the model that created it.
+    TrackId
+}
 
 /// One imported file of a trace that may consist of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourceId(pub(crate) u16);
-
-impl GroupId {
-    /// Row number in [`TraceModel::groups`](crate::Columns::groups).
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl TrackId {
-    /// Row number in [`TraceModel::tracks`](crate::Columns::tracks).
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 impl SourceId {
     /// Row number in [`TraceModel::sources`](crate::Columns::sources).

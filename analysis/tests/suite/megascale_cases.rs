@@ -2,7 +2,7 @@
 
 use analysis::reports::communication::dcn::{Dcn, DcnReport};
 use analysis::{AnalysisError, Scope};
-use sample_traces::session::{SamplePlane, SampleStat};
+use sample_traces::session::{SamplePlane, int, text};
 
 use super::public_cases::{NS, US, add, capture, plane};
 
@@ -17,17 +17,14 @@ fn arrival(
     us: i64,
     bytes: i64,
 ) {
-    let mut stats = vec![
-        SampleStat::int("duration_us", us),
-        SampleStat::int("payload_size_bytes", bytes),
-    ];
+    let mut stats = vec![int("duration_us", us), int("payload_size_bytes", bytes)];
     if let Some((from, to)) = slices {
         stats.extend([
-            SampleStat::text("dcn_label", format!("exchange.{line}")),
-            SampleStat::int("dcn_source_slice_id", from),
-            SampleStat::int("dcn_source_per_slice_device_id", 3),
-            SampleStat::int("dcn_destination_slice_id", to),
-            SampleStat::int("dcn_destination_per_slice_device_id", 2),
+            text("dcn_label", format!("exchange.{line}")),
+            int("dcn_source_slice_id", from),
+            int("dcn_source_per_slice_device_id", 3),
+            int("dcn_destination_slice_id", to),
+            int("dcn_destination_per_slice_device_id", 2),
         ]);
     }
     add(host, (line, "runtime"), RECEIVED, (ns * NS, ns * NS), stats);

@@ -9,7 +9,10 @@ use analysis::reports::host::serving::Serving;
 use analysis::reports::ops::hardware_counters::HardwareCounters;
 use analysis::reports::ops::op_stats::{OpRow, Ops};
 use analysis::reports::steps::step_times::Steps;
-use sample_traces::session::{SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
+use sample_traces::session::{
+    MODULES, OPS, SampleEventMetadata, SamplePlane, SampleSession, SampleStat, double, int, text,
+    uint,
+};
 use sample_traces::write::xspace_bytes;
 use trace_model::{GroupKind, TrackKind};
 
@@ -19,11 +22,7 @@ pub(super) const NS: i64 = 1_000;
 pub(super) const US: i64 = 1_000_000;
 
 pub(super) fn plane(name: &str) -> SamplePlane {
-    SamplePlane {
-        id: 1,
-        name: name.to_owned(),
-        ..SamplePlane::default()
-    }
+    SamplePlane::new(1, name)
 }
 
 pub(super) fn add(
@@ -33,23 +32,18 @@ pub(super) fn add(
     from_to: (i64, i64),
     stats: Vec<SampleStat>,
 ) {
-    let line = plane.line(line.0, line.1);
     plane.event(line, event, from_to.0, from_to.1 - from_to.0, stats);
 }
 
 pub(super) fn capture(planes: Vec<SamplePlane>) -> Capture {
-    let session = SampleSession {
-        host: "h".to_owned(),
-        remark: "made for a test".to_owned(),
-        planes,
-    };
+    let session = SampleSession::new("h", "made for a test", planes);
     Capture::of("case.xplane.pb", xspace_bytes(&session))
 }
 
 fn served(requests: &[(i64, (i64, i64))], batches: &[(i64, &str, (i64, i64))]) -> Capture {
     let mut host = plane("/host:CPU");
     for &(id, (from, to)) in requests {
-        let stats = vec![SampleStat::int("request_id", id)];
+        let stats = vec![int("request_id", id)];
         add(
             &mut host,
             (10 + id, "handler"),
@@ -59,10 +53,7 @@ fn served(requests: &[(i64, (i64, i64))], batches: &[(i64, &str, (i64, i64))]) -
         );
     }
     for &(id, ids, (from, to)) in batches {
-        let stats = vec![
-            SampleStat::int("batch_id", id),
-            SampleStat::text("request_ids", ids),
-        ];
+        let stats = vec![int("batch_id", id), text("request_ids", ids)];
         add(
             &mut host,
             (1, "engine"),
@@ -144,9 +135,9 @@ fn counters_without_a_number_are_listed() {
     for device in ["/device:GPU:0", "/device:TPU:0"] {
         let mut gpu = plane(device);
         let stats = vec![
-            SampleStat::double("counter_value", 123.0),
-            SampleStat::text("performance_counter_description", "what it counts"),
-            SampleStat::text("performance_counter_sets", "a set"),
+            double("counter_value", 123.0),
+            text("performance_counter_description", "what it counts"),
+            text("performance_counter_sets", "a set"),
         ];
         add(&mut gpu, (1, "Stream 1"), "kernel_cycles", (0, US), stats);
         let report = capture(vec![gpu]).report::<HardwareCounters>();
@@ -160,9 +151,6 @@ fn counters_without_a_number_are_listed() {
     }
 }
 
-const MODULES: (i64, &str) = (2, "XLA Modules");
-const OPS: (i64, &str) = (3, "XLA Ops");
-
 fn row<'a>(rows: &'a [OpRow], name: &str) -> &'a OpRow {
     rows.iter()
         .find(|row| &*row.name == name)
@@ -173,17 +161,15 @@ fn row<'a>(rows: &'a [OpRow], name: &str) -> &'a OpRow {
 /// µs of its own; its step, program and shapes are known.
 #[test]
 fn time_of_inner_ops_is_not_that_of_the_outer_one() {
-    let text = "%outer = f32[128,512]{1,0} fusion(f32[128,256]{1,0} %a, f32[256,512]{1,0} %b), kind=kCustom, calls=%c";
+    let outer = "%outer = f32[128,512]{1,0} fusion(f32[128,256]{1,0} %a, f32[256,512]{1,0} %b), kind=kCustom, calls=%c";
     let mut tpu = plane("/device:TPU:0");
     add(&mut tpu, (1, "Steps"), "0", (0, 10 * US), Vec::new());
     add(&mut tpu, MODULES, "jit_func(42)", (0, 10 * US), Vec::new());
-    tpu.metadata.push(SampleEventMetadata {
-        name: text.to_owned(),
+    tpu.add(SampleEventMetadata {
         display_name: "outer".to_owned(),
-        stats: vec![SampleStat::uint("program_id", 42)],
-        ..SampleEventMetadata::default()
+        ..SampleEventMetadata::new(outer, vec![uint("program_id", 42)])
     });
-    add(&mut tpu, OPS, text, (US, 9 * US), Vec::new());
+    add(&mut tpu, OPS, outer, (US, 9 * US), Vec::new());
     add(&mut tpu, OPS, "inner", (2 * US, 5 * US), Vec::new());
     let capture = capture(vec![tpu]);
     let report = capture.report::<Ops>();

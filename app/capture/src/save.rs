@@ -2,13 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use super::address::ServerAddress;
 use super::client::ServerError;
 use super::contents::ProfileContents;
 use super::messages::ProfileResponse;
-use session::date;
 use session::files::write_file;
 
 /// Captures that may begin in one second.
@@ -121,21 +120,14 @@ pub(super) fn discard(old: &[PathBuf], new: &[PathBuf]) {
 
 /// `2026_01_31_12_00_00`, in UTC.
 fn session_name(time: SystemTime) -> String {
-    let seconds = time
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date::of_days(days as i64);
-    format!(
-        "{year:04}_{month:02}_{day:02}_{:02}_{:02}_{:02}",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
+    let time = humantime::format_rfc3339_seconds(time).to_string();
+    time.trim_end_matches('Z').replace(['-', ':', 'T'], "_")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
 
     fn response(xspace: Option<&[u8]>) -> ProfileResponse {

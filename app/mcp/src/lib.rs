@@ -11,7 +11,6 @@
 
 mod answer;
 mod args;
-mod base64;
 mod service;
 mod tools;
 

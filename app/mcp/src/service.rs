@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use importers::Progress;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
@@ -14,7 +15,6 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 
-use super::base64::base64;
 use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
 use request::places::Roots;
 use request::{OpenTraces, RequestError};
@@ -188,7 +188,7 @@ fn sent(result: Result<ToolOutput, RequestError>) -> CallToolResult {
             }
         },
         Ok(ToolOutput::Picture { png, about }) => CallToolResult::success(vec![
-            ContentBlock::image(base64(&png), "image/png"),
+            ContentBlock::image(BASE64_STANDARD.encode(png), "image/png"),
             ContentBlock::text(about),
         ]),
         Err(error) => {

@@ -15,17 +15,16 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use analysis::gates::{Budget, Comparable, GateConfig, GateDefaults, Regression, nearest};
 use analysis::hints::{rule, rules};
 use analysis::reports::summary::targets;
 use analysis::{HintOptions, Suppression};
 use serde::Deserialize;
-use toml::value::{Date, Datetime};
+use toml::value::Datetime;
 
 use crate::error::RequestError;
-use session::date;
 use session::files;
 
 /// Maximum size of a configuration file.
@@ -124,14 +123,14 @@ impl SettingsFile {
 
     /// The hint options in effect today.
     pub fn hints(&self) -> Result<HintOptions, RequestError> {
-        hints(&self.config, today())
+        hints(&self.config, &today())
             .map(|(options, _)| options)
             .map_err(|why| self.wrong(why))
     }
 
     /// What is said of suppressions that have expired.
     pub fn expired(&self) -> Vec<String> {
-        let expired = hints(&self.config, today())
+        let expired = hints(&self.config, &today())
             .map(|(_, expired)| expired)
             .unwrap_or_default();
         let said = |hint| {
@@ -224,7 +223,7 @@ fn with_nearest(message: &str) -> String {
 }
 
 /// The hint options in effect on the day `today`, and the hints whose suppression has expired.
-fn hints(config: &ConfigFile, today: Date) -> Result<(HintOptions, Vec<String>), String> {
+fn hints(config: &ConfigFile, today: &str) -> Result<(HintOptions, Vec<String>), String> {
     let of_rules = || rules().iter().flat_map(|rule| rule.thresholds).copied();
     let known = |id: &str| {
         of_rules()
@@ -281,7 +280,7 @@ fn hints(config: &ConfigFile, today: Date) -> Result<(HintOptions, Vec<String>),
             ),
             None => None,
         };
-        if until.is_some_and(|until| key(until) < key(today)) {
+        if until.is_some_and(|until| until.to_string().as_str() < today) {
             expired.push(hint);
         } else {
             options.suppressions.push(Suppression {
@@ -295,31 +294,18 @@ fn hints(config: &ConfigFile, today: Date) -> Result<(HintOptions, Vec<String>),
     Ok((options, expired))
 }
 
-fn key(date: Date) -> (u16, u8, u8) {
-    (date.year, date.month, date.day)
-}
-
-fn today() -> Date {
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    let (year, month, day) = date::of_days((seconds / 86_400) as i64);
-    Date {
-        year: year as u16,
-        month,
-        day,
-    }
+/// `2026-01-31`, in UTC.
+fn today() -> String {
+    let mut now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    now.truncate("2026-01-31".len());
+    now
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TODAY: Date = Date {
-        year: 2026,
-        month: 11,
-        day: 21,
-    };
+    const TODAY: &str = "2026-11-21";
 
     fn hints_of(text: &str) -> Result<(HintOptions, Vec<String>), String> {
         hints(&config_of(text)?, TODAY)

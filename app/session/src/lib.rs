@@ -10,7 +10,6 @@
 pub mod anonymize;
 pub mod convert;
 #[cfg(not(target_arch = "wasm32"))]
-pub mod date;
 pub mod events;
 #[cfg(feature = "columnar")]
 pub mod export;

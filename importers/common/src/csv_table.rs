@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use csv::{ByteRecord, ReaderBuilder, StringRecord, Trim};
+use hashbrown::HashMap;
 use input::{ImportError, InputSource, Progress};
 use trace_model::{Arg, ArgSource, ArgValue, IssueKind, SavedArgs, TraceBuilder};
 
@@ -17,6 +18,8 @@ pub struct CsvTable {
     format: &'static str,
     file: String,
     columns: Arc<[String]>,
+    /// Places of columns, the first of each name.
+    places: HashMap<String, usize>,
     rows: Vec<Arc<StringRecord>>,
 }
 
@@ -50,6 +53,7 @@ impl CsvTable {
             format,
             file: source.name().to_owned(),
             columns: Arc::default(),
+            places: HashMap::new(),
             rows: Vec::new(),
         };
         let mut short = Vec::new();
@@ -61,6 +65,9 @@ impl CsvTable {
             let row = StringRecord::from_byte_record_lossy(record.clone());
             if table.columns.is_empty() {
                 table.columns = row.iter().map(str::to_owned).collect();
+                for (at, name) in row.iter().enumerate() {
+                    table.places.entry_ref(name).or_insert(at);
+                }
                 continue;
             }
             if table.rows.len() == MAX_ROWS {
@@ -99,19 +106,16 @@ impl CsvTable {
         }
     }
 
-    /// Indices of these columns.
+    /// Checks that there are these columns.
     ///
     /// # Errors
     ///
     /// Some are missing; the error lists all.
-    pub fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], ImportError> {
-        let found = names.map(|name| self.column(name));
-        let missing: Vec<&str> = names
-            .into_iter()
-            .filter(|name| self.column(name).is_none())
-            .collect();
+    pub fn require(&self, names: &[&str]) -> Result<(), ImportError> {
+        let is_missing = |name: &&str| !self.has(name);
+        let missing: Vec<&str> = names.iter().copied().filter(is_missing).collect();
         if missing.is_empty() {
-            return Ok(found.map(Option::unwrap_or_default));
+            return Ok(());
         }
         let missing = missing.join("\", \"");
         let what = "the first line must name its columns; is it the file that the simulator wrote?";
@@ -121,9 +125,9 @@ impl CsvTable {
         )))
     }
 
-    /// Index of a column.
-    pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column == name)
+    /// Whether there is a column.
+    pub fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
     }
 
     /// Name of the file.
@@ -161,9 +165,12 @@ pub struct CsvRow<'a> {
 }
 
 impl<'a> CsvRow<'a> {
-    /// The text in a column.
-    pub fn text(self, column: usize) -> &'a str {
-        self.record.get(column).unwrap_or_default()
+    /// The text in a column; empty if there is no such column.
+    pub fn text(self, column: &str) -> &'a str {
+        let place = self.table.places.get(column);
+        place
+            .and_then(|&place| self.record.get(place))
+            .unwrap_or_default()
     }
 
     /// Number of the line in the file.
@@ -181,13 +188,10 @@ impl<'a> CsvRow<'a> {
     /// # Errors
     ///
     /// It is something else; the error names the place.
-    pub fn number(self, column: usize) -> Result<f64, String> {
+    pub fn number(self, column: &str) -> Result<f64, String> {
         let text = self.text(column);
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| {
-            let name = self.table.columns.get(column).map_or("", String::as_str);
-            self.wrong(&format!("{name:?} is {text:?}, which is not a number"))
-        })
+        number.ok_or_else(|| self.wrong(&format!("{column:?} is {text:?}, which is not a number")))
     }
 
     /// An integer, also as `12.0`.
@@ -195,14 +199,13 @@ impl<'a> CsvRow<'a> {
     /// # Errors
     ///
     /// It is something else; the error names the place.
-    pub fn whole(self, column: usize) -> Result<i64, String> {
+    pub fn whole(self, column: &str) -> Result<i64, String> {
         let number = self.number(column)?;
         if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
             return Ok(number as i64);
         }
-        let name = self.table.columns.get(column).map_or("", String::as_str);
         Err(self.wrong(&format!(
-            "{name:?} is {:?}, which is not a whole number",
+            "{column:?} is {:?}, which is not a whole number",
             self.text(column)
         )))
     }
@@ -212,12 +215,10 @@ impl<'a> CsvRow<'a> {
     /// # Errors
     ///
     /// It is something else; the error names the place.
-    pub fn count(self, column: usize) -> Result<u64, String> {
+    pub fn count(self, column: &str) -> Result<u64, String> {
         let number = self.whole(column)?;
-        u64::try_from(number).map_err(|_negative| {
-            let name = self.table.columns.get(column).map_or("", String::as_str);
-            self.wrong(&format!("{name:?} is {number}, which is negative"))
-        })
+        u64::try_from(number)
+            .map_err(|_negative| self.wrong(&format!("{column:?} is {number}, which is negative")))
     }
 
     /// The values of the row as arguments, which are created on first use.
@@ -242,9 +243,9 @@ pub struct RowArgs {
 
 impl RowArgs {
     /// Leaves out a column, because another row has the same value.
-    pub fn without(self, column: usize) -> Self {
+    pub fn without(self, column: &str) -> Self {
         Self {
-            without: Some(column),
+            without: self.columns.iter().position(|name| name == column),
             ..self
         }
     }
@@ -316,14 +317,14 @@ mod tests {
     #[test]
     fn values_are_read_by_name_with_their_location() {
         let (table, _) = read("a, b,\n1,\"x, y\",\n2.5, z,\n");
-        let [a, b] = table.columns(["a", "b"]).unwrap();
+        table.require(&["a", "b"]).unwrap();
         let rows: Vec<_> = table.rows().collect();
-        assert_eq!((rows[0].count(a), rows[0].text(b)), (Ok(1), "x, y"));
+        assert_eq!((rows[0].count("a"), rows[0].text("b")), (Ok(1), "x, y"));
         assert_eq!(
-            rows[1].whole(a),
+            rows[1].whole("a"),
             Err("t.csv line 3: \"a\" is \"2.5\", which is not a whole number".to_owned())
         );
-        let error = table.columns(["a", "c", "d"]).unwrap_err().to_string();
+        let error = table.require(&["a", "c", "d"]).unwrap_err().to_string();
         assert!(
             error.contains("t.csv line 1: no column \"c\", \"d\""),
             "{error}"
@@ -338,7 +339,10 @@ mod tests {
         assert!(Arc::ptr_eq(&rows[0].columns, &rows[1].columns));
         let mut kept = KeptArgs::default();
         let handle = kept.keep(
-            vec![rows[1].clone(), rows[0].clone().without(0)],
+            vec![
+                rows[1].clone(),
+                rows[0].clone().without(&rows[0].columns[0]),
+            ],
             Vec::new(),
         );
         let values: Vec<ArgValue> = kept
@@ -353,7 +357,7 @@ mod tests {
     #[test]
     fn rejects_invalid_numbers() {
         let (table, _) = read("n\nNaN\ninf\n1e308\n-3\n9007199254740993\n1e400\n0x10\n");
-        assert!(table.rows().all(|row| row.count(0).is_err()), "{table:?}");
+        assert!(table.rows().all(|row| row.count("n").is_err()), "{table:?}");
     }
 
     #[test]

@@ -26,6 +26,25 @@ pub struct TraceFormat {
     pub about: &'static str,
 }
 
+impl TraceFormat {
+    /// The error that content is damaged.
+    pub fn malformed(&self, offset: u64, what: impl Into<String>) -> ImportError {
+        ImportError::Malformed {
+            format: self.title,
+            offset,
+            what: what.into(),
+        }
+    }
+
+    /// The error that content is not sufficient for a timeline.
+    pub fn unusable(&self, what: impl Into<String>) -> ImportError {
+        ImportError::Unusable {
+            format: self.title,
+            what: what.into(),
+        }
+    }
+}
+
 /// How certain an importer is that it can read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DetectionConfidence {
@@ -35,6 +54,13 @@ pub enum DetectionConfidence {
     Possible,
     /// Certainly this format.
     Certain,
+}
+
+impl DetectionConfidence {
+    /// Certain, or not this format.
+    pub fn certain_if(is_one: bool) -> Self {
+        if is_one { Self::Certain } else { Self::No }
+    }
 }
 
 /// Reads one format.

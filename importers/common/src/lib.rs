@@ -7,6 +7,7 @@ mod importer;
 pub mod names;
 pub mod op_track;
 pub mod roles;
+pub mod simulated;
 pub mod waits;
 
 pub use importer::{DetectionConfidence, ImportOptions, Importer, TraceFormat};

@@ -1,7 +1,7 @@
 //! Classifies XProf's planes and lines by their names, because its formats have no other identification.
 
 use hashbrown::HashSet;
-use trace_model::{GroupKind, TrackKind};
+use trace_model::{GroupKind, SliceAttr, TrackKind};
 
 /// Ids of lines that post-processing adds, as unsigned 32-bit numbers.
 const DERIVED_LINE_IDS: std::ops::Range<u32> = 0xDEAD_BEEF..0xDEAD_BEEF + 300;
@@ -250,6 +250,29 @@ pub fn op_name(text: &str) -> Option<&str> {
     let name = left.strip_prefix("ROOT ").unwrap_or(left);
     let name = name.strip_prefix('%')?;
     (!name.is_empty() && !name.contains(' ')).then_some(name)
+}
+
+/// What a stat or an argument of this name says about one execution.
+pub fn execution_attr(name: &[u8]) -> Option<SliceAttr> {
+    Some(match name {
+        b"run_id" => SliceAttr::RunId,
+        b"group_id" => SliceAttr::GroupId,
+        b"step_num" => SliceAttr::StepNum,
+        b"_r" => SliceAttr::StepRoot,
+        b"all_reduce_unique_id" => SliceAttr::CollectiveInstance,
+        b"queue_id" => SliceAttr::QueueId,
+        b"Time Scale Multiplier" => SliceAttr::TimeScaleBits,
+        b"dma_stall_duration_ps" => SliceAttr::DmaStallPs,
+        b"dropped_traces" => SliceAttr::DroppedTraces,
+        b"device_ordinal" => SliceAttr::DeviceOrdinal,
+        b"bytes_transferred" | b"size" => SliceAttr::TransferBytes,
+        b"tc_offload_start_id" => SliceAttr::OffloadStart,
+        b"offload_execution_index" => SliceAttr::OffloadExecution,
+        b"offload_core_id" => SliceAttr::OffloadCore,
+        b"performance_counter_id" => SliceAttr::CounterId,
+        b"counter_value" => SliceAttr::CounterValueBits,
+        _ => return None,
+    })
 }
 
 /// A text that is truncated at a limit and then ends in `…`.

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use wildmatch::WildMatch;
+
 use crate::ImportError;
 use crate::storage::FileTree;
 
@@ -56,34 +58,9 @@ fn matches_in(tree: &dyn FileTree, directory: &Path, pattern: &str) -> Vec<PathB
         .collect()
 }
 
-/// Whether all of `name` matches. Backtracks to the last `*` only, which is
-/// enough: an earlier one could not match anything that the last one cannot.
+/// Whether all of `name` matches.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    let mut star = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(&c) if c == '?' || c == name[n] => {
-                p += 1;
-                n += 1;
-            }
-            _ => {
-                let Some((star_at, eaten)) = star else {
-                    return false;
-                };
-                star = Some((star_at, eaten + 1));
-                p = star_at + 1;
-                n = eaten + 1;
-            }
-        }
-    }
-    pattern[p..].iter().all(|&c| c == '*')
+    WildMatch::new(pattern).matches(name)
 }
 
 #[cfg(test)]

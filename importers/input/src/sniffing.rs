@@ -100,7 +100,8 @@ pub fn usual_ending(head: &[u8]) -> &'static str {
     }
 }
 
-fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+/// Whether some bytes contain others.
+pub fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
 }
 

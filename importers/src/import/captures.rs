@@ -75,28 +75,16 @@ impl CaptureRun {
     }
 }
 
-/// Seconds of `2026_01_31_12_00_00` since an arbitrary day.
+/// `2026_01_31_12_00_00`, in seconds.
 fn seconds(name: &str) -> Option<i64> {
     let name = name.get(..19)?;
-    let parts: Vec<i64> = name
-        .split('_')
-        .zip([4, 2, 2, 2, 2, 2])
-        .map(|(part, digits)| {
-            let is_number = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
-            is_number.then(|| part.parse().ok()).flatten()
-        })
-        .collect::<Option<_>>()?;
-    let &[year, month, day, hour, minute, second] = &parts[..] else {
-        return None;
-    };
-    // Count years from March, so that the leap day is the last day of a year.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    Some(((days * 24 + hour) * 60 + minute) * 60 + second)
+    let (date, time) = (
+        name.get(..10)?.replace('_', "-"),
+        name.get(11..)?.replace('_', ":"),
+    );
+    let at = humantime::parse_rfc3339_weak(&format!("{date} {time}")).ok()?;
+    let since = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    (name.matches('_').count() == 5).then_some(since.as_secs() as i64)
 }
 
 /// The folders of one capture, the newest first.

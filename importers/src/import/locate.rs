@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use compiler_formats::llo;
 use importer_common::{DetectionConfidence, ImportOptions};
+use input::source::file_name;
 use input::storage::{EntryKind, FileTree};
 use input::{ImportError, Progress, glob};
 
@@ -44,6 +45,26 @@ pub struct HostFiles {
     pub files: Vec<PathBuf>,
 }
 
+impl LocatedRun {
+    /// A run without a log directory.
+    pub(super) fn of(hosts: Vec<HostFiles>) -> Self {
+        Self {
+            hosts,
+            ..Self::default()
+        }
+    }
+}
+
+impl HostFiles {
+    /// A file that was named directly.
+    pub(super) fn named(file: PathBuf) -> Self {
+        Self {
+            host: None,
+            files: vec![file],
+        }
+    }
+}
+
 /// Finds the files that `path` names.
 ///
 /// # Errors
@@ -71,13 +92,7 @@ pub fn locate(
             "run {run:?} was asked for, but this is one file, not a log directory"
         ));
     }
-    Ok(LocatedRun {
-        hosts: vec![HostFiles {
-            host: None,
-            files: vec![path.to_owned()],
-        }],
-        ..LocatedRun::default()
-    })
+    Ok(LocatedRun::of(vec![HostFiles::named(path.to_owned())]))
 }
 
 fn locate_pattern(
@@ -94,16 +109,13 @@ fn locate_pattern(
         }
         0 => return locate_in(tree, &directories, options, progress),
         // The user chose these files by a pattern, so their names do not matter.
-        1 => vec![HostFiles { host: None, files }],
+        1 => files.into_iter().map(HostFiles::named).collect(),
         _ => hosts_of(files),
     };
     if hosts.is_empty() {
         return nothing(format!("no match of the pattern ends in {}", endings()));
     }
-    Ok(LocatedRun {
-        hosts,
-        ..LocatedRun::default()
-    })
+    Ok(LocatedRun::of(hosts))
 }
 
 fn locate_in(
@@ -122,12 +134,7 @@ fn locate_in(
         let marked = directories
             .iter()
             .find_map(|directory| marker_in(tree, directory));
-        let marked = marked.map(|file| {
-            vec![HostFiles {
-                host: None,
-                files: vec![file],
-            }]
-        });
+        let marked = marked.map(|file| vec![HostFiles::named(file)]);
         // A graph is the input of a simulator; its output has more information.
         let hosts = if found
             .as_ref()
@@ -138,10 +145,7 @@ fn locate_in(
             marked.or(found)
         };
         if let Some(hosts) = hosts {
-            return Ok(LocatedRun {
-                hosts,
-                ..LocatedRun::default()
-            });
+            return Ok(LocatedRun::of(hosts));
         }
         if let Some(dump) = directories.iter().find(|directory| llo::is_dump(directory)) {
             return nothing(format!(
@@ -174,7 +178,7 @@ fn locate_in(
         let wanted = options.run.as_deref().unwrap_or_default();
         return nothing(format!(
             "no run is called {wanted:?}; there are {}",
-            names(&runs)
+            shortened(runs.into_iter().map(|run| run.name).collect(), SHOWN)
         ));
     };
     let (mut chosen, mut others) = (CaptureFolder::default(), Vec::new());
@@ -253,7 +257,7 @@ fn by_content(
     let is_named = |path: &PathBuf| {
         IMPORTERS.iter().any(|importer| {
             let endings = importer.format().extensions.iter();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(path);
             endings
                 .filter(|ending| !ending.contains("json"))
                 .any(|ending| name.ends_with(&format!(".{ending}")))
@@ -303,29 +307,14 @@ fn by_content(
     paths.retain(|path| !is_phase(path));
     match &paths[..] {
         [] => Ok(None),
-        [_] => Ok(Some(LocatedRun {
-            hosts: vec![HostFiles {
-                host: None,
-                files: paths,
-            }],
-            ..LocatedRun::default()
-        })),
+        [only] => Ok(Some(LocatedRun::of(vec![HostFiles::named(only.clone())]))),
         [first, ..] => {
-            let name = |path: &PathBuf| {
-                path.file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned()
-            };
-            let mut names: Vec<String> = paths.iter().take(SHOWN).map(name).collect();
-            if paths.len() > SHOWN {
-                names.push(format!("{} more", paths.len() - SHOWN));
-            }
+            let names = paths.iter().map(|path| file_name(path)).collect();
             let folder = first.parent().unwrap_or(first).display();
             nothing(format!(
                 "{folder} holds {} files of simulators; name one of {}",
                 paths.len(),
-                names.join(", ")
+                shortened(names, SHOWN)
             ))
         }
     }
@@ -346,15 +335,11 @@ fn markers() -> String {
     })
 }
 
-fn names(runs: &[CaptureRun]) -> String {
-    let mut names: Vec<_> = runs
-        .iter()
-        .take(SHOWN)
-        .map(|run| run.name.as_str())
-        .collect();
-    let more = format!("{} more", runs.len().saturating_sub(SHOWN));
-    if runs.len() > SHOWN {
-        names.push(&more);
+/// The first of these names, and how many more there are.
+pub(super) fn shortened(mut names: Vec<String>, shown: usize) -> String {
+    if let Some(more @ 1..) = names.len().checked_sub(shown) {
+        names.truncate(shown);
+        names.push(format!("{more} more"));
     }
     names.join(", ")
 }

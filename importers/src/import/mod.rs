@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use compiler_formats::{hlo_dump, llo, xla};
 use importer_common::{DetectionConfidence, ImportOptions, Importer};
 use input::sniffing::{self, looks_like};
+use input::source::file_name;
 use input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
@@ -43,9 +44,7 @@ pub fn import_path(
         writing::wait(path, limit, options, progress)?;
     }
     if let Some(run) = packed::open(path, options, progress)? {
-        let model = import_packed(run, options, progress)?;
-        refuse_different_sessions(&model)?;
-        return Ok(model);
+        return import_packed(run, options, progress);
     }
     let located = locate(path, options, progress)?;
     let before = located.state();
@@ -121,13 +120,8 @@ pub fn import_source(
     progress: &Progress,
 ) -> Result<TraceModel, ImportError> {
     if sniffing::is_archive(source.head()) {
-        let model = import_packed(
-            packed::unpack(source.clone(), options, progress)?,
-            options,
-            progress,
-        )?;
-        refuse_different_sessions(&model)?;
-        return Ok(model);
+        let run = packed::unpack(source.clone(), options, progress)?;
+        return import_packed(run, options, progress);
     }
     let importer = detect(source.head(), IMPORTERS)?;
     progress.add_total(source.packed_len());
@@ -163,14 +157,9 @@ pub fn import_sources(
         host: host.clone(),
         files: vec![PathBuf::from(source.name())],
     };
-    let located = LocatedRun {
-        hosts: sources.iter().map(of_host).collect(),
-        ..LocatedRun::default()
-    };
+    let located = LocatedRun::of(sources.iter().map(of_host).collect());
     let sources = sources.into_iter().map(|(_, source)| source).collect();
-    let model = import_packed(packed::PackedRun { located, sources }, options, progress)?;
-    refuse_different_sessions(&model)?;
-    Ok(model)
+    import_packed(packed::PackedRun { located, sources }, options, progress)
 }
 
 /// The importer with the highest confidence for `head`, the first bytes of the unpacked content; the first of equals.
@@ -238,14 +227,16 @@ fn import_packed(
         }
     }
     let mut opener = FileOpener::new(&LocatedRun::default(), options, progress)?;
-    import_opened(
+    let model = import_opened(
         &run.located,
         (opened, skipped),
         IMPORTERS,
         &mut opener,
         options,
         progress,
-    )
+    )?;
+    refuse_different_sessions(&model)?;
+    Ok(model)
 }
 
 fn import_located(
@@ -386,8 +377,7 @@ fn open_first<'a>(
                 });
             }
             Err(error) => {
-                let shown = shown_path(path);
-                let name = shown.file_name().unwrap_or_default().to_string_lossy();
+                let name = file_name(&shown_path(path));
                 skipped.push(format!("{name}: {error}"));
                 first_error.get_or_insert(error);
             }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use importer_common::Importer;
 use input::InputSource;
+use input::source::file_name;
 use trace_model::{IssueKind, TraceBuilder};
 
 use super::locate::LocatedRun;
@@ -77,7 +78,7 @@ pub(super) fn note_what_was_left_out(
     }
     for open in opened {
         for other in open.others {
-            let name = other.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_name(other);
             builder.log(IssueKind::Duplicate, || {
                 format!("{name} holds the same session as {}", open.source.name())
             });

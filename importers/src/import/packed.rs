@@ -13,7 +13,7 @@ use input::sniffing::is_archive;
 use input::{GZIP, ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
 
 use crate::import::file_names::endings;
-use crate::import::locate::{HostFiles, LocatedRun, hosts_of};
+use crate::import::locate::{HostFiles, LocatedRun, hosts_of, shortened};
 use crate::import::opening::FileOpener;
 
 /// The first bytes of a ZIP archive.
@@ -176,10 +176,7 @@ pub(super) fn unpack(
         .map(|(name, bytes)| InputSource::from_bytes(base(name), bytes));
     let sources = sources.collect::<Result<_, _>>()?;
     Ok(PackedRun {
-        located: LocatedRun {
-            hosts,
-            ..LocatedRun::default()
-        },
+        located: LocatedRun::of(hosts),
         sources,
     })
 }
@@ -301,13 +298,7 @@ fn hosts_in_pack(names: Vec<PathBuf>) -> Vec<HostFiles> {
     if !hosts.is_empty() {
         return hosts;
     }
-    names
-        .into_iter()
-        .map(|name| HostFiles {
-            host: None,
-            files: vec![name],
-        })
-        .collect()
+    names.into_iter().map(HostFiles::named).collect()
 }
 
 /// Rejects archives of no run, and of several.
@@ -338,9 +329,5 @@ fn folders_of(hosts: &[HostFiles]) -> String {
         .flat_map(|host| &host.files)
         .map(|name| folder_of(name))
         .collect();
-    let mut names: Vec<String> = folders.iter().rev().take(SHOWN).cloned().collect();
-    if folders.len() > SHOWN {
-        names.push(format!("{} more", folders.len() - SHOWN));
-    }
-    names.join(", ")
+    shortened(folders.into_iter().rev().collect(), SHOWN)
 }

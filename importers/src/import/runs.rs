@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use input::source::file_name;
 use input::storage::EntryKind;
 use input::{ImportError, Progress, glob};
 
@@ -71,13 +72,8 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>, Imp
             .filter(|at| *at > SystemTime::UNIX_EPOCH);
         let files: Vec<PathBuf> = capture.runs.into_iter().flat_map(|run| run.files).collect();
         let is_empty = |file: &&PathBuf| tree.size(file) == Some(0);
-        let name_of = |file: &PathBuf| {
-            file.file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned()
-        };
-        let empty_files = files.iter().filter(is_empty).map(name_of).collect();
+        let empty = files.iter().filter(is_empty);
+        let empty_files = empty.map(|file| file_name(file)).collect();
         let hosts = hosts_of(files);
         let read = hosts
             .iter()

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use importer_common::ImportOptions;
+use input::source::file_name;
 use input::{ImportError, Progress, ProgressStage, is_remote, shown_path};
 use trace_model::{IssueKind, TraceBuilder};
 
@@ -49,11 +50,7 @@ impl ListedFile {
     }
 
     fn name(&self) -> String {
-        shown_path(&self.path)
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
+        file_name(&shown_path(&self.path))
     }
 }
 

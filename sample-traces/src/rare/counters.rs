@@ -1,6 +1,6 @@
 //! Hardware counters of a v6e chip.
 
-use crate::session::{SampleEventMetadata, SampleSession, SampleStat};
+use crate::session::{OPS, SampleSession};
 use crate::synthetic::SyntheticChip;
 
 /// Hardware counters read after each of two kernels, identified by number. One number is unknown.
@@ -72,31 +72,13 @@ impl CounterSamples {
         for (index, (name, counts)) in self.samples.iter().enumerate() {
             let line = (20 + index as i64, *name);
             for &(counter, value) in counts {
-                let number = counter as u64;
-                let name = format!("counter_{number}");
-                if !plane.metadata.iter().any(|known| known.name == name) {
-                    let stats = vec![SampleStat::uint("performance_counter_id", number)];
-                    plane.metadata.push(SampleEventMetadata {
-                        name: name.clone(),
-                        stats,
-                        ..SampleEventMetadata::default()
-                    });
-                }
-                let stats = vec![SampleStat::uint("counter_value", value)];
-                super::event(&mut plane, line, &name, 5_000_000, 1_000_000, stats);
+                plane.reading(line, counter, 5_000_000, value);
             }
         }
         if self.op_us > 0 {
             let fusion = "%fusion.1 = f32[64]{0} fusion(f32[64]{0} %p), kind=kOutput, calls=%dense";
-            let fusion = super::op(&mut plane, fusion, "convolution fusion", Vec::new());
-            super::execution(
-                &mut plane,
-                super::OPS,
-                fusion,
-                5_000_000,
-                self.op_us * 1_000_000,
-                Vec::new(),
-            );
+            let fusion = plane.op(fusion, "convolution fusion", []);
+            plane.execution(OPS, fusion, 5_000_000, self.op_us * 1_000_000, []);
         }
         super::session("counters", vec![plane])
     }

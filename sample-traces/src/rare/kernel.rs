@@ -1,7 +1,7 @@
 //! A Pallas matmul on v6e, with the scopes of its pipeline.
 
-use super::{COUNTERS, CounterName, MODULE, MODULES, OPS, SCOPES};
-use crate::session::{SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
+use super::{COUNTERS, CounterName, MODULE, SCOPES};
+use crate::session::{LineKey, OPS, SamplePlane, SampleSession, double, int, shared, uint};
 use crate::synthetic::SyntheticChip;
 
 /// Executions of one kernel. The default waits for its input as long as a real matmul did:
@@ -60,11 +60,11 @@ impl Default for PallasKernel {
 const ABSURD_PS: i64 = 81_386_618_828;
 const PERIOD_PS: i64 = 400_000_000;
 const RELU_PS: i64 = 20_000_000;
-const SOURCE_LINES: (i64, &str) = (11, "Source Lines");
-const LLO_OPS: (i64, &str) = (12, "LLO Ops");
-const PRIMITIVES: (i64, &str) = (13, "Pallas Primitives");
+const SOURCE_LINES: LineKey<'_> = (11, "Source Lines");
+const LLO_OPS: LineKey<'_> = (12, "LLO Ops");
+const PRIMITIVES: LineKey<'_> = (13, "Pallas Primitives");
 /// A reading of counters is called after its kernel.
-const READING: (i64, &str) = (20, "matmul");
+const READING: LineKey<'_> = (20, "matmul");
 const TEXT: &str = "%matmul.1 = f32[2048,2048]{1,0:T(8,128)} custom-call(f32[2048,1024]{1,0:T(8,128)} %a, \
                     f32[1024,2048]{1,0:T(8,128)} %b), custom_call_target=\"tpu_custom_call\", \
                     frontend_attributes={kernel_metadata={}}";
@@ -78,43 +78,23 @@ impl PallasKernel {
 
     pub fn session(&self) -> SampleSession {
         let mut plane = super::device(0, &SyntheticChip::V6E);
-        let facts = vec![
-            SampleStat::shared("tf_op", "jit(step)/jit(matmul)/matmul/pallas_call:"),
-            SampleStat::shared("source", "kernel.py:42"),
+        let facts = [
+            shared("tf_op", "jit(step)/jit(matmul)/matmul/pallas_call:"),
+            shared("source", "kernel.py:42"),
         ];
-        let matmul = super::op(&mut plane, TEXT, "custom-call", facts);
+        let matmul = plane.op(TEXT, "custom-call", facts);
         let relu = "%fusion.2 = f32[2048,2048]{1,0} fusion(f32[2048,2048]{1,0} %matmul.1), kind=kLoop, calls=%relu";
-        let relu = super::op(
-            &mut plane,
-            relu,
-            "loop fusion",
-            vec![SampleStat::uint("flops", 4_194_304)],
-        );
+        let relu = plane.op(relu, "loop fusion", [uint("flops", 4_194_304)]);
         for execution in 0..self.executions {
             let begin = 1_000_000_000 + execution * PERIOD_PS;
-            let run = vec![SampleStat::int("run_id", execution + 1)];
-            super::event(
-                &mut plane,
-                MODULES,
-                MODULE,
-                begin,
-                self.call_ps + RELU_PS,
-                run,
-            );
-            let costs = ["flops", "model_flops"].map(|name| SampleStat::int(name, self.flops));
-            let costs = costs
-                .into_iter()
-                .chain([SampleStat::int("bytes_accessed", 0)])
-                .collect();
-            super::execution(&mut plane, OPS, matmul, begin, self.call_ps, costs);
-            super::execution(
-                &mut plane,
-                OPS,
-                relu,
-                begin + self.call_ps,
-                RELU_PS,
-                Vec::new(),
-            );
+            plane.run(MODULE, execution + 1, begin, self.call_ps + RELU_PS);
+            let costs = [
+                int("flops", self.flops),
+                int("model_flops", self.flops),
+                int("bytes_accessed", 0),
+            ];
+            plane.execution(OPS, matmul, begin, self.call_ps, costs);
+            plane.execution(OPS, relu, begin + self.call_ps, RELU_PS, []);
             self.scopes(&mut plane, begin);
             self.counters(&mut plane, begin);
             if self.with_lines {
@@ -122,7 +102,9 @@ impl PallasKernel {
             }
         }
         if self.with_lines {
-            self.reading(&mut plane);
+            let end = 1_000_000_000 + self.call_ps;
+            plane.reading(READING, CounterName::Cycles, end, 1_000_000);
+            plane.reading(READING, CounterName::MxuBusy2, end, 180_000);
         }
         plane.sort();
         super::session("kernel", vec![plane])
@@ -131,7 +113,7 @@ impl PallasKernel {
     fn scopes(&self, plane: &mut SamplePlane, begin: i64) {
         let mut now = begin;
         let mut scope = |name: &str, length: i64| {
-            super::event(plane, SCOPES, name, now, length, Vec::new());
+            plane.event(SCOPES, name, now, length, []);
             now += length;
             now
         };
@@ -145,7 +127,7 @@ impl PallasKernel {
         }
         scope("ep_finalize", self.finalize_ps);
         for body in bodies {
-            super::event(plane, SCOPES, "dot", body, self.scope_ps, Vec::new());
+            plane.event(SCOPES, "dot", body, self.scope_ps, []);
         }
     }
 
@@ -156,58 +138,15 @@ impl PallasKernel {
         for at in 0..self.steps {
             let body = begin + self.initialize_ps + at * step + self.copy_in_ps + self.wait_in_ps;
             let (load, product) = (self.run_ps / 5, self.run_ps - self.run_ps / 5);
-            super::event(plane, SOURCE_LINES, "kernel.py:44", body, load, Vec::new());
-            super::event(
-                plane,
-                SOURCE_LINES,
-                "kernel.py:45",
-                body + load,
-                product,
-                Vec::new(),
-            );
-            super::event(plane, LLO_OPS, "vld", body, load, Vec::new());
-            super::event(
-                plane,
-                LLO_OPS,
-                "vmatmul",
-                body + load,
-                product / 2,
-                Vec::new(),
-            );
-            super::event(
-                plane,
-                PRIMITIVES,
-                "dot_general",
-                body + load,
-                product,
-                Vec::new(),
-            );
-        }
-    }
-
-    /// Counters read after the kernel.
-    fn reading(&self, plane: &mut SamplePlane) {
-        for (counter, value) in [
-            (CounterName::Cycles, 1_000_000),
-            (CounterName::MxuBusy2, 180_000),
-        ] {
-            let number = counter as u64;
-            let name = format!("counter_{number}");
-            let stats = vec![SampleStat::uint("performance_counter_id", number)];
-            plane.metadata.push(SampleEventMetadata {
-                name: name.clone(),
-                stats,
-                ..SampleEventMetadata::default()
-            });
-            let at = 1_000_000_000 + self.call_ps;
-            super::event(
-                plane,
-                READING,
-                &name,
-                at,
-                1_000_000,
-                vec![SampleStat::uint("counter_value", value)],
-            );
+            for (line, name, from, length) in [
+                (SOURCE_LINES, "kernel.py:44", 0, load),
+                (SOURCE_LINES, "kernel.py:45", load, product),
+                (LLO_OPS, "vld", 0, load),
+                (LLO_OPS, "vmatmul", load, product / 2),
+                (PRIMITIVES, "dot_general", load, product),
+            ] {
+                plane.event(line, name, body + from, length, []);
+            }
         }
     }
 
@@ -217,22 +156,14 @@ impl PallasKernel {
             (begin, half, self.mxu[0]),
             (begin + half, ABSURD_PS, self.mxu[1]),
         ] {
-            super::event(
-                plane,
-                COUNTERS,
-                "MXU",
-                at,
-                length,
-                vec![SampleStat::double("% util", value)],
-            );
+            plane.event(COUNTERS, "MXU", at, length, [double("% util", value)]);
         }
-        super::event(
-            plane,
+        plane.event(
             COUNTERS,
             "Vector Spills",
             begin,
             half,
-            vec![SampleStat::double("spills", 0.0)],
+            [double("spills", 0.0)],
         );
     }
 }

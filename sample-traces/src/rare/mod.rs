@@ -16,117 +16,84 @@ pub use megascale::MegascaleSample;
 pub use serving::{ServedTimes, ServingSample};
 pub use sparse::SparseOffload;
 
-use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
+use crate::session::{
+    LineKey, MODULES, SampleEventMetadata, SamplePlane, SampleSession, SampleStat, double, int,
+    text, uint,
+};
 use crate::synthetic::SyntheticChip;
 
 /// Remark stored wherever the format has a place for it.
 pub(crate) const REMARK: &str = "synthetic: written by hand, not measured";
 
-pub(crate) const MODULES: (i64, &str) = (2, "XLA Modules");
-pub(crate) const OPS: (i64, &str) = (3, "XLA Ops");
-const SCOPES: (i64, &str) = (6, "XLA TraceMe");
+const SCOPES: LineKey<'_> = (6, "XLA TraceMe");
 /// Id and name of the counter line; its id is the largest possible one.
-const COUNTERS: (i64, &str) = (i64::MAX, "_counters_");
+const COUNTERS: LineKey<'_> = (i64::MAX, "_counters_");
 
 /// How far the device clock is ahead of the timeline.
 const DEVICE_AHEAD_PS: i64 = 5_000_000_000;
 
 /// Id of the program that all ops belong to.
 const PROGRAM: u64 = 4711;
-const MODULE: &str = "jit_step(4711)";
+pub(crate) const MODULE: &str = "jit_step(4711)";
 
 pub(crate) fn session(host: &str, planes: Vec<SamplePlane>) -> SampleSession {
-    SampleSession {
-        host: host.to_owned(),
-        remark: REMARK.to_owned(),
-        planes,
-    }
+    SampleSession::new(host, REMARK, planes)
 }
 
 /// The plane of a device, with its type and peaks.
 pub(crate) fn device(ordinal: u32, chip: &SyntheticChip) -> SamplePlane {
-    SamplePlane {
-        id: 2 + i64::from(ordinal),
-        name: format!("/device:TPU:{ordinal}"),
-        stats: vec![
-            SampleStat::text("device_type_string", chip.type_name),
-            SampleStat::double("peak_teraflops_per_second", chip.peak_teraflops),
-            SampleStat::double("peak_hbm_bw_gigabytes_per_second", chip.hbm_gigabytes),
-            SampleStat::text("synthetic", REMARK),
-        ],
-        ..SamplePlane::default()
+    let facts = vec![
+        text("device_type_string", chip.type_name),
+        double("peak_teraflops_per_second", chip.peak_teraflops),
+        double("peak_hbm_bw_gigabytes_per_second", chip.hbm_gigabytes),
+        text("synthetic", REMARK),
+    ];
+    SamplePlane::device(ordinal, DEVICE_AHEAD_PS, facts)
+}
+
+impl SamplePlane {
+    /// Adds a reading of a hardware counter.
+    fn reading(&mut self, line: LineKey<'_>, counter: CounterName, at_ps: i64, value: u64) {
+        let name = format!("counter_{}", counter as u64);
+        if !self.metadata.iter().any(|known| known.name == name) {
+            let id = vec![uint("performance_counter_id", counter as u64)];
+            self.add(SampleEventMetadata::new(&name, id));
+        }
+        self.event(
+            line,
+            &name,
+            at_ps,
+            1_000_000,
+            [uint("counter_value", value)],
+        );
     }
-}
 
-/// Adds an op with the compiler's facts about it; returns its index.
-pub(crate) fn op(
-    plane: &mut SamplePlane,
-    text: &str,
-    category: &str,
-    facts: Vec<SampleStat>,
-) -> usize {
-    op_of(plane, PROGRAM, text, category, facts)
-}
+    /// Adds a run of a program.
+    pub(crate) fn run(&mut self, program: &str, run_id: i64, at_ps: i64, duration_ps: i64) {
+        let facts = [int("run_id", run_id)];
+        self.event(MODULES, program, at_ps, duration_ps, facts);
+    }
 
-/// Adds an op of this program.
-fn op_of(
-    plane: &mut SamplePlane,
-    program: u64,
-    text: &str,
-    category: &str,
-    facts: Vec<SampleStat>,
-) -> usize {
-    let display_name = text
-        .split_once(" = ")
-        .map_or(text, |(name, _)| name.trim_start_matches('%'))
-        .to_owned();
-    let mut stats = vec![
-        SampleStat::shared("hlo_category", category),
-        SampleStat::uint("program_id", program),
-        SampleStat::uint("symbol_id", plane.metadata.len() as u64 + 1),
-    ];
-    stats.extend(facts);
-    plane.metadata.push(SampleEventMetadata {
-        id: None,
-        name: text.to_owned(),
-        display_name,
-        stats,
-    });
-    plane.metadata.len() - 1
-}
+    /// Adds an op with the compiler's facts about it; returns its index.
+    pub(crate) fn op(
+        &mut self,
+        instruction: &str,
+        category: &str,
+        facts: impl IntoIterator<Item = SampleStat>,
+    ) -> usize {
+        self.op_of(PROGRAM, instruction, category, facts)
+    }
 
-/// Adds an execution of an op, with both clocks.
-pub(crate) fn execution(
-    plane: &mut SamplePlane,
-    line: (i64, &str),
-    metadata: usize,
-    at_ps: i64,
-    duration_ps: i64,
-    facts: Vec<SampleStat>,
-) {
-    let mut stats = vec![
-        SampleStat::int("device_offset_ps", at_ps + DEVICE_AHEAD_PS),
-        SampleStat::int("device_duration_ps", duration_ps),
-    ];
-    stats.extend(facts);
-    let line = plane.line(line.0, line.1);
-    plane.lines[line].events.push(SampleEvent {
-        metadata,
-        offset_ps: at_ps,
-        duration_ps,
-        stats,
-    });
-}
-
-/// Adds an event that has no time on the device clock.
-pub(crate) fn event(
-    plane: &mut SamplePlane,
-    line: (i64, &str),
-    name: &str,
-    at_ps: i64,
-    duration_ps: i64,
-    stats: Vec<SampleStat>,
-) {
-    let line = plane.line(line.0, line.1);
-    plane.event(line, name, at_ps, duration_ps, stats);
+    /// Adds an op of this program.
+    fn op_of(
+        &mut self,
+        program: u64,
+        instruction: &str,
+        category: &str,
+        facts: impl IntoIterator<Item = SampleStat>,
+    ) -> usize {
+        let symbol = self.metadata.len() as u64 + 1;
+        let ids = [program, symbol];
+        self.add(SampleEventMetadata::op(instruction, category, ids, facts))
+    }
 }

@@ -1,8 +1,7 @@
 //! A server of a language model on one v5e, with annotations of requests, as text would be: `prefill` and `decode` on the
 //! thread of the engine, `request` and `queue` on threads of their own.
 
-use super::{MODULES, OPS};
-use crate::session::{SamplePlane, SampleSession, SampleStat};
+use crate::session::{LineKey, OPS, SamplePlane, SampleSession, int, text, uint};
 use crate::synthetic::SyntheticChip;
 
 const US: i64 = 1_000_000;
@@ -13,7 +12,7 @@ const BETWEEN_PS: i64 = 20 * US;
 /// From the start of a step of the engine to that of its program, and from its end back.
 const LAUNCH_PS: i64 = 30 * US;
 const HOST: i64 = 700;
-const ENGINE: (i64, &str) = (10, "engine");
+const ENGINE: LineKey<'_> = (10, "engine");
 /// Threads of requests have the ids from here on.
 const HANDLERS: i64 = 100;
 const PREFILL: u64 = 81;
@@ -140,20 +139,19 @@ impl ServingSample {
 
     pub fn session(&self) -> SampleSession {
         let (steps, times) = self.steps();
-        let mut host = SamplePlane {
-            id: HOST,
-            name: "/host:CPU".to_owned(),
-            ..SamplePlane::default()
-        };
-        host.stats = vec![SampleStat::text("synthetic", super::REMARK)];
+        let mut host = SamplePlane::host(HOST);
+        host.stats = vec![text("synthetic", super::REMARK)];
         add_requests(&mut host, &times);
         let mut plane = super::device(0, &SyntheticChip::V5E);
-        let text = "%fusion.1 = bf16[512,4096]{1,0} fusion(bf16[512,4096]{1,0} %x, bf16[4096,4096]{1,0} %w), kind=kOutput, calls=%dense";
-        let flops = vec![SampleStat::uint("flops", 17_179_869_184)];
-        let prefill = super::op_of(&mut plane, PREFILL, text, "convolution fusion", flops);
-        let text = "%fusion.2 = bf16[4,4096]{1,0} fusion(bf16[4,4096]{1,0} %x, bf16[4096,4096]{1,0} %w), kind=kOutput, calls=%dense";
-        let flops = vec![SampleStat::uint("flops", 134_217_728)];
-        let decode = super::op_of(&mut plane, DECODE, text, "convolution fusion", flops);
+        let mut dense = |program, name: &str, rows: u64| {
+            let instruction = format!(
+                "%{name} = bf16[{rows},4096]{{1,0}} fusion(bf16[{rows},4096]{{1,0}} %x, bf16[4096,4096]{{1,0}} %w), kind=kOutput, calls=%dense"
+            );
+            let flops = [uint("flops", 2 * rows * 4096 * 4096)];
+            plane.op_of(program, &instruction, "convolution fusion", flops)
+        };
+        let prefill = dense(PREFILL, "fusion.1", 512);
+        let decode = dense(DECODE, "fusion.2", 4);
         for (at, step) in steps.iter().enumerate() {
             let list = |of: &dyn Fn(usize) -> String| -> String {
                 format!(
@@ -172,20 +170,13 @@ impl ServingSample {
                     "1".to_owned()
                 }
             };
-            let stats = vec![
-                SampleStat::int("batch_id", at as i64),
-                SampleStat::text("request_ids", list(&|request| request.to_string())),
-                SampleStat::text("num_tokens", list(&tokens)),
+            let stats = [
+                int("batch_id", at as i64),
+                text("request_ids", list(&|request| request.to_string())),
+                text("num_tokens", list(&tokens)),
             ];
             let name = if step.is_prefill { "prefill" } else { "decode" };
-            super::event(
-                &mut host,
-                ENGINE,
-                name,
-                step.begin,
-                step.end - step.begin,
-                stats,
-            );
+            host.event(ENGINE, name, step.begin, step.end - step.begin, stats);
             let (begin, length) = (
                 step.begin + LAUNCH_PS,
                 step.end - step.begin - 2 * LAUNCH_PS,
@@ -195,15 +186,8 @@ impl ServingSample {
             } else {
                 (decode, "jit_decode(82)")
             };
-            super::event(
-                &mut plane,
-                MODULES,
-                module,
-                begin,
-                length,
-                vec![SampleStat::int("run_id", at as i64 + 1)],
-            );
-            super::execution(&mut plane, OPS, op, begin, length, Vec::new());
+            plane.run(module, at as i64 + 1, begin, length);
+            plane.execution(OPS, op, begin, length, []);
         }
         host.sort();
         plane.sort();
@@ -223,24 +207,14 @@ fn add_requests(host: &mut SamplePlane, times: &[ServedTimes]) {
         free[thread] = served.end_ps;
         let name = format!("handler/{thread}");
         let line = (HANDLERS + thread as i64, name.as_str());
-        let id = || vec![SampleStat::int("request_id", request as i64)];
-        super::event(
-            host,
-            line,
-            "request",
-            served.arrival_ps,
-            served.end_ps - served.arrival_ps,
-            id(),
-        );
+        let mut add = |name, end_ps| {
+            let id = [int("request_id", request as i64)];
+            let begin_ps = served.arrival_ps;
+            host.event(line, name, begin_ps, end_ps - begin_ps, id);
+        };
+        add("request", served.end_ps);
         if served.prefill_ps > served.arrival_ps {
-            super::event(
-                host,
-                line,
-                "queue",
-                served.arrival_ps,
-                served.prefill_ps - served.arrival_ps,
-                id(),
-            );
+            add("queue", served.prefill_ps);
         }
     }
 }

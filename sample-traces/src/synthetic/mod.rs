@@ -20,7 +20,7 @@ mod schedule;
 mod spec;
 
 use crate::session::{SamplePlane, SampleSession};
-use run::REMARK;
+pub(crate) use run::REMARK;
 
 pub use chip::SyntheticChip;
 pub use clock::SyntheticStepTimes;
@@ -45,24 +45,21 @@ impl SyntheticRun {
                 tokens.push(spec.tokens_in(step));
             }
         }
-        let programs: Vec<_> = tokens
+        let programs = tokens
             .into_iter()
             .map(|tokens| SyntheticProgram::compile(&spec, tokens))
             .collect();
-        let steps = clock::step_times(&spec, &programs);
-        let expected = ExpectedNumbers::new(&spec, &programs, &steps);
-        Self {
-            spec,
-            programs,
-            steps,
-            expected,
-        }
+        Self::of(spec, programs)
     }
 
     /// Generates a run that generates tokens: chips and times follow `spec`, but each step
     /// executes the program of `decode`.
     pub fn decoding(spec: TrainingSpec, decode: DecodeSpec) -> Self {
         let programs = vec![decode.compile(&spec)];
+        Self::of(spec, programs)
+    }
+
+    fn of(spec: TrainingSpec, programs: Vec<SyntheticProgram>) -> Self {
         let steps = clock::step_times(&spec, &programs);
         let expected = ExpectedNumbers::new(&spec, &programs, &steps);
         Self {
@@ -95,11 +92,7 @@ impl SyntheticRun {
     /// The capture of the run.
     pub fn session(&self) -> SampleSession {
         let planes = self.planes().collect();
-        SampleSession {
-            host: "synthetic".to_owned(),
-            remark: REMARK.to_owned(),
-            planes,
-        }
+        SampleSession::new("synthetic", REMARK, planes)
     }
 }
 

@@ -6,7 +6,7 @@ use super::program::SyntheticProgram;
 use super::spec::TrainingSpec;
 
 /// Remark stored wherever the format has a place for it.
-pub(super) const REMARK: &str = "synthetic: computed by sample-traces, not measured";
+pub(crate) const REMARK: &str = "synthetic: computed by sample-traces, not measured";
 
 #[derive(Debug)]
 pub struct SyntheticRun {

@@ -187,6 +187,7 @@ fn seventeen_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::uint;
 
     #[test]
     fn threads_are_numbered_by_the_low_half_of_their_line() {
@@ -216,21 +217,10 @@ mod tests {
 
     #[test]
     fn facts_unknown_to_the_export_are_omitted() {
-        let mut plane = SamplePlane {
-            id: 2,
-            name: "/device:TPU:0".into(),
-            ..SamplePlane::default()
-        };
-        let ops = plane.line(-1, "XLA Ops");
-        plane.event(
-            ops,
-            "say \"hi\"",
-            5,
-            0,
-            vec![SampleStat::uint("flops", 3), SampleStat::uint("run_id", 4)],
-        );
-        let hidden = plane.line(4, "Async XLA Ops");
-        plane.event(hidden, "copy-start", 0, 9, Vec::new());
+        let mut plane = SamplePlane::device(0, 0, Vec::new());
+        let facts = [uint("flops", 3), uint("run_id", 4)];
+        plane.event((-1, "XLA Ops"), "say \"hi\"", 5, 0, facts);
+        plane.event((4, "Async XLA Ops"), "copy-start", 0, 9, []);
         let session = SampleSession {
             planes: vec![plane],
             ..SampleSession::default()

@@ -6,12 +6,13 @@ use std::path::Path;
 
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
+use rawzip::{
+    CompressionMethod, ErrorKind, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord,
+    ZipSliceArchive, ZipVerification,
+};
 
-use super::{DEFLATED, END, ENTRY, LOCAL_HEADER, STORED};
 use crate::{ImportError, InputSource};
 
-/// The end of the directory and a comment, which follows it, are at most this long.
-const TAIL: u64 = 22 + (1 << 16);
 /// Files of a run, with room for what else lies in its folder.
 pub(super) const MOST_FILES: usize = 10_000;
 /// Bytes of the directory for each file: three names, all of them long.
@@ -22,22 +23,21 @@ pub(super) const MOST_RATIO: u64 = 300;
 pub(super) const HARMLESS: u64 = 64 << 20;
 
 /// A file of an archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ArchivedFile {
     /// Its path in the archive, with slashes.
     pub name: String,
     /// Its size, as the archive says.
     pub bytes: u64,
-    packed: u64,
-    crc: u32,
-    method: u16,
+    is_stored: bool,
     at: u64,
+    place: ZipArchiveEntryWayfinder,
 }
 
 /// An archive whose directory was read.
 #[derive(Debug)]
 pub struct Archive {
-    source: InputSource,
+    zip: ZipSliceArchive<InputSource>,
     files: Vec<ArchivedFile>,
 }
 
@@ -54,14 +54,6 @@ fn unusable(what: impl Into<String>) -> ImportError {
         format: "ZIP archive",
         what: what.into(),
     }
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 impl Archive {
@@ -81,46 +73,18 @@ impl Archive {
     /// See [`Self::open`].
     pub fn of(source: InputSource) -> Result<Self, ImportError> {
         let len = source.packed_len();
-        let tail_at = len.saturating_sub(TAIL);
-        let tail = part(&source, tail_at, len - tail_at);
-        let Some(end) = tail.windows(END.len()).rposition(|window| window == END) else {
-            return Err(damaged(
-                len,
-                "the list of files at its end is missing: the copy is incomplete",
-            ));
-        };
-        // The length of a comment is the last field.
-        let (Some(count), Some(size), Some(at), Some(_)) = (
-            u16_at(tail, end + 10),
-            u32_at(tail, end + 12),
-            u32_at(tail, end + 16),
-            u16_at(tail, end + 20),
-        ) else {
-            return Err(damaged(
-                len,
-                "it ends within the list of files: the copy is incomplete",
-            ));
-        };
-        if u32::MAX == at || u16::MAX == count {
-            return Err(unusable(
-                "it is larger than 4 GB (ZIP64): unpack it and open the folder",
-            ));
-        }
-        let (size, at) = (u64::from(size), u64::from(at));
-        if size > DIRECTORY_LIMIT || usize::from(count) > MOST_FILES {
-            let what = format!(
-                "it lists {count} files; at most {MOST_FILES} are read: unpack it and open the folder"
-            );
-            return Err(ImportError::TooLarge { what });
-        }
-        if at + size > len {
-            return Err(damaged(
-                len,
-                "its list of files lies outside of it: the copy is incomplete",
-            ));
-        }
-        let files = entries(part(&source, at, size), usize::from(count), at, len)?;
-        Ok(Self { source, files })
+        let zip = ZipArchive::from_slice(source).map_err(|error| {
+            let what = match error.kind() {
+                ErrorKind::MissingEndOfCentralDirectory => {
+                    "the list of files at its end is missing"
+                }
+                ErrorKind::Eof => "it ends within the list of files",
+                _ => "its list of files lies outside of it",
+            };
+            damaged(len, format!("{what}: the copy is incomplete"))
+        })?;
+        let files = entries(&zip, len)?;
+        Ok(Self { zip, files })
     }
 
     /// The files, in the order of the directory; folders are left out.
@@ -134,83 +98,71 @@ impl Archive {
     ///
     /// Its data is damaged, or not what the directory says.
     pub fn read(&self, wanted: &ArchivedFile) -> Result<Vec<u8>, ImportError> {
-        let header = part(&self.source, wanted.at, 30);
-        let (Some(name), Some(extra)) = (u16_at(header, 26), u16_at(header, 28)) else {
-            return Err(damaged(wanted.at, format!("{} is cut off", wanted.name)));
-        };
-        if !header.starts_with(LOCAL_HEADER) {
-            return Err(damaged(
-                wanted.at,
-                format!("{} is not where the list of files says", wanted.name),
-            ));
-        }
-        let start = wanted.at + 30 + u64::from(name) + u64::from(extra);
-        let packed = part(&self.source, start, wanted.packed);
+        let name = &wanted.name;
+        let entry = self.zip.get_entry(wanted.place).map_err(|_absent| {
+            let what = format!("{name} is not where the list of files says");
+            damaged(wanted.at, what)
+        })?;
+        let (start, _) = entry.compressed_data_range();
         // Not reserved: the size is only what the archive says.
         let mut bytes = Vec::new();
-        let read = match wanted.method {
-            STORED => packed.take(wanted.bytes + 1).read_to_end(&mut bytes),
-            _ => DeflateDecoder::new(packed)
-                .take(wanted.bytes + 1)
-                .read_to_end(&mut bytes),
+        let limit = wanted.bytes.saturating_add(1);
+        let read = if wanted.is_stored {
+            entry.data().take(limit).read_to_end(&mut bytes)
+        } else {
+            let unpacked = DeflateDecoder::new(entry.data());
+            unpacked.take(limit).read_to_end(&mut bytes)
         };
+        read.map_err(|error| damaged(start, format!("{name} cannot be unpacked: {error}")))?;
         let mut crc = Crc::new();
         crc.update(&bytes);
-        match read {
-            Err(error) => Err(damaged(
-                start,
-                format!("{} cannot be unpacked: {error}", wanted.name),
-            )),
-            Ok(_) if bytes.len() as u64 != wanted.bytes || crc.sum() != wanted.crc => Err(damaged(
-                start,
-                format!(
-                    "{} is not what the list of files says: copy the archive again",
-                    wanted.name
-                ),
-            )),
-            Ok(_) => Ok(bytes),
-        }
+        let sums = ZipVerification {
+            crc: crc.sum(),
+            uncompressed_size: bytes.len() as u64,
+        };
+        entry.claim_verifier().valid(sums).map_err(|_differs| {
+            let what = format!("{name} is not what the list of files says: copy the archive again");
+            damaged(start, what)
+        })?;
+        Ok(bytes)
     }
 }
 
-/// Bytes of the archive; fewer if it ends before.
-fn part(source: &InputSource, at: u64, len: u64) -> &[u8] {
-    let bytes = source.packed();
-    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
-    bytes
-        .get(place(at)..place(at.saturating_add(len)))
-        .unwrap_or_default()
-}
-
-/// The entries of the directory, which begins at `at`.
-fn entries(
-    directory: &[u8],
-    count: usize,
-    at: u64,
-    len: u64,
-) -> Result<Vec<ArchivedFile>, ImportError> {
+/// The files in the directory of an archive of `len` bytes.
+fn entries(zip: &ZipSliceArchive<InputSource>, len: u64) -> Result<Vec<ArchivedFile>, ImportError> {
+    let (count, at) = (zip.entries_hint(), zip.directory_offset());
+    if count > MOST_FILES as u64 || zip.eocd_offset().saturating_sub(at) > DIRECTORY_LIMIT {
+        let what = format!(
+            "it lists {count} files; at most {MOST_FILES} are read: unpack it and open the folder"
+        );
+        return Err(ImportError::TooLarge { what });
+    }
     let mut files: Vec<ArchivedFile> = Vec::new();
-    let mut rest = directory;
+    let mut rest = zip.entries();
     for _ in 0..count {
-        let here = at + (directory.len() - rest.len()) as u64;
-        let Some((file, length, flags)) = entry(rest) else {
-            return Err(damaged(
-                here,
-                "the list of files is damaged: copy the archive again",
-            ));
+        let Ok(Some(entry)) = rest.next_entry() else {
+            let what = "the list of files is damaged: copy the archive again";
+            return Err(damaged(at, what));
         };
-        rest = rest.get(length..).unwrap_or_default();
-        if file.name.ends_with('/') {
+        if entry.is_dir() {
             continue;
         }
-        check(&file, flags, len)?;
+        let file = ArchivedFile {
+            name: String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned(),
+            bytes: entry.uncompressed_size_hint(),
+            is_stored: entry.compression_method() == CompressionMethod::STORE,
+            at: entry.local_header_offset(),
+            place: entry.wayfinder(),
+        };
+        check(&file, &entry, len)?;
         if files.iter().any(|other| other.name == file.name) {
             return Err(unusable(format!("it holds {} twice", file.name)));
         }
         files.push(file);
     }
     // Many small entries can share the same packed bytes.
-    let total: u64 = files.iter().map(|file| file.bytes).sum();
+    let sizes = files.iter().map(|file| file.bytes);
+    let total = sizes.fold(0, u64::saturating_add);
     if total > HARMLESS && total / MOST_RATIO > len {
         let what = format!(
             "it unpacks to {} times its size, more than any run: do not trust it",
@@ -221,24 +173,6 @@ fn entries(
     Ok(files)
 }
 
-/// The first entry of a directory, its length and its flags.
-fn entry(bytes: &[u8]) -> Option<(ArchivedFile, usize, u16)> {
-    if !bytes.starts_with(ENTRY) {
-        return None;
-    }
-    let [name, extra, comment] = [28, 30, 32].map(|at| u16_at(bytes, at).map(usize::from));
-    let name_end = 46 + name?;
-    let file = ArchivedFile {
-        name: String::from_utf8_lossy(bytes.get(46..name_end)?).into_owned(),
-        bytes: u64::from(u32_at(bytes, 24)?),
-        packed: u64::from(u32_at(bytes, 20)?),
-        crc: u32_at(bytes, 16)?,
-        method: u16_at(bytes, 10)?,
-        at: u64::from(u32_at(bytes, 42)?),
-    };
-    Some((file, name_end + extra? + comment?, u16_at(bytes, 8)?))
-}
-
 /// Whether a name leads out of the folder that an archive is unpacked to, on any system.
 pub(super) fn leads_outside(name: &str) -> bool {
     name.starts_with('/')
@@ -247,39 +181,37 @@ pub(super) fn leads_outside(name: &str) -> bool {
 }
 
 /// Refuses what is not read, or made to do harm.
-fn check(file: &ArchivedFile, flags: u16, len: u64) -> Result<(), ImportError> {
-    let name = &file.name;
+fn check(
+    file: &ArchivedFile,
+    entry: &ZipFileHeaderRecord<'_>,
+    len: u64,
+) -> Result<(), ImportError> {
+    let (name, packed) = (&file.name, entry.compressed_size_hint());
     if leads_outside(name) {
         return Err(unusable(format!(
             "it names a file outside of itself, {name:?}: do not trust it"
         )));
     }
-    if flags & 1 != 0 {
+    if entry.flags().is_encrypted() {
         return Err(unusable(format!(
             "{name} is encrypted: unpack it and open the folder"
         )));
     }
-    if !matches!(file.method, STORED | DEFLATED) {
+    if !file.is_stored && entry.compression_method() != CompressionMethod::DEFLATE {
         return Err(unusable(format!(
             "{name} is compressed by another method than deflate: unpack it and open the folder"
         )));
     }
-    let is_zip64 = [file.bytes, file.packed, file.at].contains(&u64::from(u32::MAX));
-    if is_zip64 {
-        return Err(unusable(format!(
-            "{name} has 4 GB or more (ZIP64): unpack it and open the folder"
-        )));
-    }
-    if file.at + file.packed > len {
+    if file.at.saturating_add(packed) > len {
         return Err(damaged(
             file.at,
             format!("{name} is cut off: the copy is incomplete"),
         ));
     }
-    if file.bytes > HARMLESS && file.bytes / MOST_RATIO > file.packed {
+    if file.bytes > HARMLESS && file.bytes / MOST_RATIO > packed {
         let what = format!(
             "{name} unpacks to {} times its size, more than any profile: do not trust it",
-            file.bytes / file.packed.max(1)
+            file.bytes / packed.max(1)
         );
         return Err(ImportError::TooLarge { what });
     }

@@ -27,12 +27,24 @@ fn read(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
     files.iter().map(unpack).collect()
 }
 
+/// First bytes of an entry of the directory.
+const ENTRY: &[u8; 4] = b"PK\x01\x02";
+
 /// The position of the only entry of the directory.
 fn entry(bytes: &[u8]) -> usize {
+    bytes.windows(4).position(|window| window == ENTRY).unwrap()
+}
+
+/// An archive of one file with a name that a writer would mend.
+fn archive_of_name(name: &str) -> Vec<u8> {
+    let mended = "x".repeat(name.len());
+    let mut bytes = archive(&[(&mended, b"content")]);
+    for at in 0..bytes.len() {
+        if bytes[at..].starts_with(mended.as_bytes()) {
+            bytes = changed(&bytes, at, name.as_bytes());
+        }
+    }
     bytes
-        .windows(4)
-        .position(|window| window == super::ENTRY)
-        .unwrap()
 }
 
 fn changed(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
@@ -88,7 +100,7 @@ fn names_that_lead_elsewhere_are_refused() {
         "a//b",
         "./x",
     ] {
-        let error = read(&archive(&[(name, b"x")])).unwrap_err();
+        let error = read(&archive_of_name(name)).unwrap_err();
         assert!(error.contains("outside of itself"), "{name}: {error}");
     }
     assert!(
@@ -124,7 +136,7 @@ fn small_archives_of_many_files_are_refused() {
     let bytes = archive(&[("a", b"1"), ("b", b"2")]);
     // Each file alone has a harmless size.
     let entries: Vec<usize> = (0..bytes.len())
-        .filter(|&at| bytes[at..].starts_with(super::ENTRY))
+        .filter(|&at| bytes[at..].starts_with(ENTRY))
         .collect();
     let large = entries.iter().fold(bytes, |bytes, at| {
         changed(&bytes, at + 24, &(60_u32 << 20).to_le_bytes())
@@ -144,7 +156,7 @@ fn unread_files_are_named() {
     assert!(
         read(&changed(&bytes, at + 20, &[0xff; 4]))
             .unwrap_err()
-            .contains("ZIP64")
+            .contains("is cut off")
     );
 }
 

@@ -1,12 +1,41 @@
 //! What may be read beside a file: configurations, other tables of the same run.
 
 use std::any::Any;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{CopiedNeighbours, InputSource};
 
+/// Largest configuration that is read; most have a few kilobytes.
+const MAX_SMALL: u64 = 1 << 20;
+
 impl InputSource {
+    /// The folder in which it is, and the one above.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        let folder = self.place().and_then(Path::parent);
+        folder.into_iter().chain(folder.and_then(Path::parent))
+    }
+
+    /// Files in a folder that may be read beside it and have one of these endings, by name. At most `most` files of the
+    /// folder are examined.
+    pub fn files_in(&self, folder: &Path, endings: &[&str], most: usize) -> Vec<PathBuf> {
+        let is_meant = |path: &PathBuf| {
+            let ending = path.extension().unwrap_or_default();
+            let is_one = |known: &&str| ending.eq_ignore_ascii_case(known);
+            endings.iter().any(is_one) && path.is_file() && self.may_read(path)
+        };
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(Result::ok)
+            .take(most)
+            .map(|entry| entry.path())
+            .filter(is_meant)
+            .collect();
+        files.sort();
+        files
+    }
+
     /// The source, beside which only what lies below these directories is read; anything if there are none.
     pub fn within(self, roots: &[PathBuf]) -> Self {
         Self {
@@ -63,6 +92,20 @@ impl InputSource {
             ..self
         }
     }
+}
+
+/// The text of a configuration; `None` if it cannot be read, or is larger than any.
+pub fn small_text(path: &Path) -> Option<String> {
+    let is_small = fs::metadata(path).ok()?.len() <= MAX_SMALL;
+    is_small.then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+/// The last part of a path.
+pub fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Whether a path lies below one of these directories, links followed; also if there are none.

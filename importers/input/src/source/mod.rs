@@ -29,7 +29,7 @@ use crate::{ImportError, Progress};
 use inflate::Inflater;
 use packed_bytes::PackedBytes;
 
-pub use beside::is_within;
+pub use beside::{file_name, is_within, small_text};
 pub use deferred_reader::DeferredReader;
 pub use feed::FeedResult;
 pub use inflate::NOT_GZIP;
@@ -92,11 +92,7 @@ impl InputSource {
             let what = "a directory was given where a file is expected";
             return Err(io::Error::new(io::ErrorKind::IsADirectory, what).into());
         }
-        let name = path
-            .file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy()
-            .into_owned();
+        let name = file_name(path);
         let packed = read_or_map(file, &metadata)?;
         // Content from a pipe cannot be read again by its name.
         let path = metadata.is_file().then(|| path.to_owned());
@@ -121,11 +117,7 @@ impl InputSource {
         copy: &File,
         kept: Option<PathBuf>,
     ) -> Result<Self, ImportError> {
-        let name = address
-            .file_name()
-            .unwrap_or(address.as_os_str())
-            .to_string_lossy()
-            .into_owned();
+        let name = file_name(address);
         let (version, source) = (
             Some(version_of(&copy.metadata()?)),
             Self::from_file(name, copy)?,
@@ -392,6 +384,12 @@ impl InputSource {
     /// The bytes as they are stored.
     pub fn packed(&self) -> &[u8] {
         (*self.packed).as_ref()
+    }
+}
+
+impl AsRef<[u8]> for InputSource {
+    fn as_ref(&self) -> &[u8] {
+        self.packed()
     }
 }
 

@@ -4,10 +4,10 @@
 //! an op, which are interned as one set.
 
 use hashbrown::HashMap;
-use importer_common::names::is_null;
+use importer_common::names::{execution_attr, is_null};
 use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
 
-use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
+use super::json::{self, JsonResult, JsonString, JsonValue, byte, skip_blank, value};
 use super::names::{NameId, NameTable, OpNumbers};
 use super::number;
 use super::repeats::RestFacts;
@@ -43,25 +43,12 @@ const DEDUPLICATED: usize = 6;
 
 fn known(key: &[u8]) -> Option<OpArgument> {
     use ExecutionArg::{Attr, DeviceDur, DeviceStart};
+    if let Some(attr) = execution_attr(key) {
+        return Some(OpArgument::Execution(Attr(attr)));
+    }
     Some(match key {
         b"device_offset_ps" => OpArgument::Execution(DeviceStart),
         b"device_duration_ps" => OpArgument::Execution(DeviceDur),
-        b"run_id" => OpArgument::Execution(Attr(SliceAttr::RunId)),
-        b"group_id" => OpArgument::Execution(Attr(SliceAttr::GroupId)),
-        b"step_num" => OpArgument::Execution(Attr(SliceAttr::StepNum)),
-        b"_r" => OpArgument::Execution(Attr(SliceAttr::StepRoot)),
-        b"all_reduce_unique_id" => OpArgument::Execution(Attr(SliceAttr::CollectiveInstance)),
-        b"queue_id" => OpArgument::Execution(Attr(SliceAttr::QueueId)),
-        b"Time Scale Multiplier" => OpArgument::Execution(Attr(SliceAttr::TimeScaleBits)),
-        b"dma_stall_duration_ps" => OpArgument::Execution(Attr(SliceAttr::DmaStallPs)),
-        b"dropped_traces" => OpArgument::Execution(Attr(SliceAttr::DroppedTraces)),
-        b"device_ordinal" => OpArgument::Execution(Attr(SliceAttr::DeviceOrdinal)),
-        b"bytes_transferred" | b"size" => OpArgument::Execution(Attr(SliceAttr::TransferBytes)),
-        b"tc_offload_start_id" => OpArgument::Execution(Attr(SliceAttr::OffloadStart)),
-        b"offload_execution_index" => OpArgument::Execution(Attr(SliceAttr::OffloadExecution)),
-        b"performance_counter_id" => OpArgument::Execution(Attr(SliceAttr::CounterId)),
-        b"counter_value" => OpArgument::Execution(Attr(SliceAttr::CounterValueBits)),
-        b"offload_core_id" => OpArgument::Execution(Attr(SliceAttr::OffloadCore)),
         b"num_occurrences" => OpArgument::Execution(Attr(SliceAttr::Occurrences)),
         b"flops" => OpArgument::Number(FLOPS),
         b"model_flops" => OpArgument::Number(MODEL_FLOPS),
@@ -304,15 +291,8 @@ impl FactsReader<'_> {
         }
         let mut at = skip_blank(buf, start + 1)?;
         while byte(buf, at)? != b'}' {
-            if buf[at] != b'"' {
-                return Err(JsonStop::Bad);
-            }
-            let (key, end) = text(buf, at)?;
-            let colon = skip_blank(buf, end)?;
-            if buf[colon] != b':' {
-                return Err(JsonStop::Bad);
-            }
-            let (value, end) = value(buf, skip_blank(buf, colon + 1)?)?;
+            let (key, from) = json::key(buf, at)?;
+            let (value, end) = value(buf, from)?;
             match (known(key.raw), value) {
                 (Some(OpArgument::Execution(arg)), value) => {
                     facts.execution(arg, value);
@@ -333,12 +313,7 @@ impl FactsReader<'_> {
                 }
                 (Some(OpArgument::Text(_)) | None, _) => {}
             }
-            at = skip_blank(buf, end)?;
-            match buf[at] {
-                b',' => at = skip_blank(buf, at + 1)?,
-                b'}' => {}
-                _ => return Err(JsonStop::Bad),
-            }
+            at = json::next_item(buf, end)?;
         }
         facts.said.texts = facts.text_set(&constant.texts, builder);
         if let (Some(name), Some(from)) = (name, constant.from) {

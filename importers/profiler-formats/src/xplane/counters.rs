@@ -7,7 +7,8 @@ use hashbrown::HashMap;
 use importer_common::names;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 use trace_model::{
-    GroupId, IssueKind, LabelId, Picos, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+    GroupId, IssueKind, LabelId, Picos, SliceAttr, TimeRange, Timestamp, TraceBuilder, TrackId,
+    TrackKind,
 };
 
 use super::known::Known;
@@ -85,7 +86,7 @@ pub(super) fn add(
         builder.add_counter_sample(track, at, Some(dur), value);
         if let Some(unit) = tables
             .stat_name(unit)
-            .filter(|_| tables.known(unit) != Known::CounterValue)
+            .filter(|_| tables.known(unit) != Known::Attr(SliceAttr::CounterValueBits))
         {
             builder.set_counter_unit(track, unit);
         }
@@ -115,7 +116,9 @@ fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, Br
                     ref value => tables.float(value),
                 };
                 // The counter value takes precedence over other numeric stats.
-                if sample.value.is_none() || tables.known(id) == Known::CounterValue {
+                if sample.value.is_none()
+                    || tables.known(id) == Known::Attr(SliceAttr::CounterValueBits)
+                {
                     sample.value = number.map(|number| (number, id)).or(sample.value);
                 }
             }

@@ -5,7 +5,7 @@ use input::{InputSource, Progress};
 use sample_traces::write::ProtoMessage;
 use trace_model::{IssueKind, TraceModel, TrackKind};
 
-use super::writer::{PlaneWriter, WrittenStat, space};
+use super::tests::writer::{PlaneWriter, WrittenStat, space};
 
 fn model(bytes: Vec<u8>) -> TraceModel {
     import(

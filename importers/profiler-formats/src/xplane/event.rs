@@ -8,7 +8,7 @@ use std::ops::Range;
 use trace_model::wire::{BrokenMessage, WireCursor, tag};
 use trace_model::{SliceAttr, TrackKind};
 
-use super::known::Known;
+use super::known::{EventNumber, Known};
 use super::tables::{PlaneMetadata, StatValue, stat};
 
 /// An event. One instance is reused for all events of a line.
@@ -21,43 +21,9 @@ pub(super) struct XPlaneEvent {
     pub(super) attrs: Vec<(SliceAttr, i64)>,
     /// Sparse facts that are texts.
     pub(super) texts: Vec<(SliceAttr, StatValue)>,
-    numbers: [i64; Number::COUNT],
+    numbers: [i64; EventNumber::COUNT],
     /// Bit set of the entries of `numbers` that the event has.
     has: u32,
-}
-
-/// A number that an event can have.
-#[derive(Clone, Copy)]
-pub(super) enum Number {
-    Occurrences,
-    DeviceStart,
-    DeviceDuration,
-    ProducerType,
-    Producer,
-    ConsumerType,
-    Consumer,
-    Flow,
-    SelfDuration,
-    MinDuration,
-}
-
-impl Number {
-    const COUNT: usize = Self::MinDuration as usize + 1;
-
-    fn of(known: Known) -> Option<Self> {
-        Some(match known {
-            Known::DeviceOffset => Self::DeviceStart,
-            Known::DeviceDuration => Self::DeviceDuration,
-            Known::ProducerType => Self::ProducerType,
-            Known::ProducerId => Self::Producer,
-            Known::ConsumerType => Self::ConsumerType,
-            Known::ConsumerId => Self::Consumer,
-            Known::Flow => Self::Flow,
-            Known::SelfDuration => Self::SelfDuration,
-            Known::MinDuration => Self::MinDuration,
-            _ => return None,
-        })
-    }
 }
 
 impl XPlaneEvent {
@@ -101,10 +67,10 @@ impl XPlaneEvent {
                 // An event has one of the two; as protobuf has it, the last in the file counts.
                 OFFSET => {
                     self.offset_ps = cursor.varint()? as i64;
-                    self.unset(Number::Occurrences);
+                    self.unset(EventNumber::Occurrences);
                 }
                 DURATION => self.dur_ps = cursor.varint()? as i64,
-                OCCURRENCES => self.set(Number::Occurrences, cursor.varint()? as i64),
+                OCCURRENCES => self.set(EventNumber::Occurrences, cursor.varint()? as i64),
                 _ => cursor.skip_value(tag, at)?,
             }
         }
@@ -120,28 +86,27 @@ impl XPlaneEvent {
         tag: u64,
         number: u64,
     ) {
-        let known = tables.known(id);
-        match Number::of(known) {
-            Some(place) if StatValue::is_integer(tag) => self.set(place, number as i64),
-            _ if known == Known::Other => {}
-            _ => self.set_stat(tables, kind, known, StatValue::of_number(tag, number)),
+        match tables.known(id) {
+            Known::Number(place) if StatValue::is_integer(tag) => self.set(place, number as i64),
+            Known::Other => {}
+            known => self.set_stat(tables, kind, known, StatValue::of_number(tag, number)),
         }
     }
 
     /// The number, if the event has it.
     #[inline]
-    pub(super) fn get(&self, number: Number) -> Option<i64> {
+    pub(super) fn get(&self, number: EventNumber) -> Option<i64> {
         (self.has >> number as u32 & 1 == 1).then(|| self.numbers[number as usize])
     }
 
     #[inline]
-    fn set(&mut self, place: Number, number: i64) {
+    fn set(&mut self, place: EventNumber, number: i64) {
         self.numbers[place as usize] = number;
         self.has |= 1 << place as u32;
     }
 
     #[inline]
-    fn unset(&mut self, place: Number) {
+    fn unset(&mut self, place: EventNumber) {
         self.has &= !(1 << place as u32);
     }
 
@@ -160,12 +125,11 @@ impl XPlaneEvent {
                 }
                 return;
             }
-            Known::TimeScale | Known::Fragmentation | Known::CounterValue => {
-                let attr = match known {
-                    Known::TimeScale => SliceAttr::TimeScaleBits,
-                    Known::Fragmentation => SliceAttr::FragmentationBits,
-                    _ => SliceAttr::CounterValueBits,
-                };
+            Known::Attr(
+                attr @ (SliceAttr::TimeScaleBits
+                | SliceAttr::FragmentationBits
+                | SliceAttr::CounterValueBits),
+            ) => {
                 self.attrs.extend(
                     tables
                         .float(&value)
@@ -180,32 +144,14 @@ impl XPlaneEvent {
             Known::Flops => SliceAttr::Flops,
             Known::ModelFlops => SliceAttr::ModelFlops,
             Known::BytesAccessed => SliceAttr::Bytes,
-            Known::DmaStall => SliceAttr::DmaStallPs,
-            Known::OffloadCore => SliceAttr::OffloadCore,
-            Known::OffloadStart => SliceAttr::OffloadStart,
-            Known::OffloadExecution => SliceAttr::OffloadExecution,
-            Known::CounterId => SliceAttr::CounterId,
-            Known::GroupId => SliceAttr::GroupId,
-            Known::RunId => SliceAttr::RunId,
-            Known::QueueId => SliceAttr::QueueId,
-            Known::DeviceOrdinal => SliceAttr::DeviceOrdinal,
-            Known::StepNum => SliceAttr::StepNum,
-            Known::StepRoot => SliceAttr::StepRoot,
-            Known::CollectiveInstance => SliceAttr::CollectiveInstance,
-            Known::DroppedTraces => SliceAttr::DroppedTraces,
-            Known::TransferBytes => SliceAttr::TransferBytes,
-            Known::MemoryReserved => SliceAttr::MemoryReserved,
-            Known::MemoryAllocated => SliceAttr::MemoryAllocated,
-            Known::MemoryAvailable => SliceAttr::MemoryAvailable,
-            Known::RequestedBytes => SliceAttr::RequestedBytes,
-            Known::AllocationBytes => SliceAttr::AllocationBytes,
-            Known::Address => SliceAttr::Address,
-            _ => {
-                if let (Some(place), Some(number)) = (Number::of(known), tables.int(&value)) {
+            Known::Attr(attr) => attr,
+            Known::Number(place) => {
+                if let Some(number) = tables.int(&value) {
                     self.set(place, number);
                 }
                 return;
             }
+            _ => return,
         };
         let Some(number) = tables.int(&value) else {
             return;

@@ -1,17 +1,78 @@
 //! Names of the stats that the importer reads; all others stay arguments.
 
+use importer_common::names::execution_attr;
+use trace_model::SliceAttr;
+
+/// A number that an event can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventNumber {
+    Occurrences,
+    DeviceStart,
+    DeviceDuration,
+    ProducerType,
+    Producer,
+    ConsumerType,
+    Consumer,
+    Flow,
+    SelfDuration,
+    MinDuration,
+}
+
+impl EventNumber {
+    pub(super) const COUNT: usize = Self::MinDuration as usize + 1;
+
+    fn of(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"device_offset_ps" => Self::DeviceStart,
+            b"device_duration_ps" => Self::DeviceDuration,
+            b"_pt" => Self::ProducerType,
+            b"_p" => Self::Producer,
+            b"_ct" => Self::ConsumerType,
+            b"_c" => Self::Consumer,
+            b"flow" => Self::Flow,
+            b"self_duration_ps" => Self::SelfDuration,
+            b"min_duration_ps" => Self::MinDuration,
+            _ => return None,
+        })
+    }
+}
+
+/// What a stat of a memory event says.
+fn memory_attr(name: &[u8]) -> Option<SliceAttr> {
+    Some(match name {
+        b"index_on_host" => SliceAttr::DeviceOrdinal,
+        b"bytes_reserved" => SliceAttr::MemoryReserved,
+        b"bytes_allocated" => SliceAttr::MemoryAllocated,
+        b"bytes_available" => SliceAttr::MemoryAvailable,
+        b"fragmentation" => SliceAttr::FragmentationBits,
+        b"requested_bytes" => SliceAttr::RequestedBytes,
+        b"allocation_bytes" => SliceAttr::AllocationBytes,
+        b"addr" => SliceAttr::Address,
+        _ => return None,
+    })
+}
+
 macro_rules! known_stats {
     ($($name:ident = $($text:literal)|+;)+) => {
         /// A stat by its name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Known { Other, $($name,)+ }
+        pub(super) enum Known {
+            Other,
+            /// A number of one execution that is stored as it is.
+            Attr(SliceAttr),
+            /// A number of one event that the importer needs.
+            Number(EventNumber),
+            $($name,)+
+        }
 
         impl Known {
             /// The stat of this name, exactly spelled.
             pub(super) fn from_name(name: &[u8]) -> Self {
+                let attr = execution_attr(name).or_else(|| memory_attr(name)).map(Self::Attr);
+                let of_event = || attr.or_else(|| EventNumber::of(name).map(Self::Number));
                 match std::str::from_utf8(name) {
                     $(Ok($($text)|+) => Self::$name,)+
-                    _ => Self::Other,
+                    _ => of_event().unwrap_or(Self::Other),
                 }
             }
         }
@@ -19,8 +80,6 @@ macro_rules! known_stats {
 }
 
 known_stats! {
-    DeviceOffset = "device_offset_ps";
-    DeviceDuration = "device_duration_ps";
     Category = "hlo_category";
     ProgramId = "program_id";
     SymbolId = "symbol_id";
@@ -36,36 +95,6 @@ known_stats! {
     SourceStack = "source_stack";
     HloOp = "hlo_op";
     AllReduceId = "all_reduce_id";
-    CollectiveInstance = "all_reduce_unique_id";
-    DmaStall = "dma_stall_duration_ps";
-    TimeScale = "Time Scale Multiplier";
-    OffloadCore = "offload_core_id";
-    OffloadStart = "tc_offload_start_id";
-    OffloadExecution = "offload_execution_index";
-    CounterId = "performance_counter_id";
-    Flow = "flow";
-    GroupId = "group_id";
-    RunId = "run_id";
-    QueueId = "queue_id";
-    DeviceOrdinal = "device_ordinal" | "index_on_host";
-    StepNum = "step_num";
-    StepRoot = "_r";
-    SelfDuration = "self_duration_ps";
-    MinDuration = "min_duration_ps";
-    DroppedTraces = "dropped_traces";
-    ProducerType = "_pt";
-    ProducerId = "_p";
-    ConsumerType = "_ct";
-    ConsumerId = "_c";
-    TransferBytes = "bytes_transferred" | "size";
-    CounterValue = "counter_value";
-    MemoryReserved = "bytes_reserved";
-    MemoryAllocated = "bytes_allocated";
-    MemoryAvailable = "bytes_available";
-    Fragmentation = "fragmentation";
-    RequestedBytes = "requested_bytes";
-    AllocationBytes = "allocation_bytes";
-    Address = "addr";
     Allocator = "allocator_name";
     // One release of libtpu spells it in capitals.
     HloProto = "Hlo Proto";
@@ -90,8 +119,14 @@ mod tests {
 
     #[test]
     fn stat_names_match_exactly() {
-        assert_eq!(Known::from_name(b"device_offset_ps"), Known::DeviceOffset);
-        assert_eq!(Known::from_name(b"Time Scale Multiplier"), Known::TimeScale);
+        assert_eq!(
+            Known::from_name(b"device_offset_ps"),
+            Known::Number(EventNumber::DeviceStart)
+        );
+        assert_eq!(
+            Known::from_name(b"Time Scale Multiplier"),
+            Known::Attr(SliceAttr::TimeScaleBits)
+        );
         assert_eq!(Known::from_name(b"HLO Proto"), Known::HloProtoMisspelt);
         assert_eq!(Known::from_name(b"time scale multiplier"), Known::Other);
         assert_eq!(Known::from_name(b"\xff"), Known::Other);

@@ -15,9 +15,9 @@ use trace_model::{
     TimeRange, Timestamp, TrackKind,
 };
 
-use super::event::{Number, XPlaneEvent};
+use super::event::XPlaneEvent;
 use super::flows::{XFlow, context_point};
-use super::known::Known;
+use super::known::{EventNumber, Known};
 use super::tables::{PlaneMetadata, StatValue};
 
 /// Line timestamps above this are nanoseconds of the Unix epoch (otherwise the session would be three years long) and
@@ -245,7 +245,7 @@ fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(Slic
     attrs.push((SliceAttr::Instant, 1));
     if attrs.iter().all(|(attr, _)| *attr != SliceAttr::CounterId) {
         let id = tables
-            .metadata_int(metadata, Known::CounterId)
+            .metadata_int(metadata, Known::Attr(SliceAttr::CounterId))
             .unwrap_or(metadata as i64);
         attrs.push((SliceAttr::CounterId, id));
     }
@@ -269,9 +269,12 @@ impl DecodedLine {
             });
         }
         let dur = Picos::from_ps(event.dur_ps.max(0));
-        if let Some(occurrences) = event.get(Number::Occurrences) {
+        if let Some(occurrences) = event.get(EventNumber::Occurrences) {
             let time = |number| event.get(number).map(|ps| Picos::from_ps(ps.max(0)));
-            let (self_time, min) = (time(Number::SelfDuration), time(Number::MinDuration));
+            let (self_time, min) = (
+                time(EventNumber::SelfDuration),
+                time(EventNumber::MinDuration),
+            );
             self.aggregates.push(AggregateRow {
                 label,
                 occurrences: occurrences as u64,
@@ -292,8 +295,8 @@ impl DecodedLine {
             range.end = range.start;
         }
         let device = event
-            .get(Number::DeviceStart)
-            .zip(event.get(Number::DeviceDuration))
+            .get(EventNumber::DeviceStart)
+            .zip(event.get(EventNumber::DeviceDuration))
             .map(|(start, dur)| {
                 TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur.max(0)))
             });
@@ -327,7 +330,7 @@ impl DecodedLine {
 
     fn add_flows(&mut self, context: &LineContext<'_>, event: &XPlaneEvent, index: u32) {
         if let Some(flow) = event
-            .get(Number::Flow)
+            .get(EventNumber::Flow)
             .map(|bits| XFlow::from_bits(bits as u64))
         {
             if context.kind == TrackKind::AsyncOps {
@@ -337,8 +340,16 @@ impl DecodedLine {
             }
         }
         let ends = [
-            (Number::Producer, Number::ProducerType, FlowRole::Out),
-            (Number::Consumer, Number::ConsumerType, FlowRole::In),
+            (
+                EventNumber::Producer,
+                EventNumber::ProducerType,
+                FlowRole::Out,
+            ),
+            (
+                EventNumber::Consumer,
+                EventNumber::ConsumerType,
+                FlowRole::In,
+            ),
         ];
         for (id, context_type, role) in ends {
             if let Some(id) = event.get(id) {

@@ -137,7 +137,7 @@ mod tests {
     use input::{InputSource, Progress};
     use trace_model::{GroupKind, SliceAttr, TraceModel, TrackKind};
 
-    use super::super::writer::{PlaneWriter, WrittenStat, space};
+    use super::super::tests::writer::{PlaneWriter, WrittenStat, space};
 
     /// Two threads allocate memory of device 0 and of an allocator.
     fn model(device_plane: &'static str) -> TraceModel {

@@ -3,8 +3,8 @@
 use sample_traces::write::ProtoMessage;
 use trace_model::{ArgValue, IssueKind, SliceRef, TrackKind};
 
+use super::tests::writer::{PlaneWriter, WrittenStat};
 use super::tests::{core, model, slices};
-use super::writer::{PlaneWriter, WrittenStat};
 
 fn arg(slice: SliceRef<'_>, name: &str) -> Vec<ArgValue> {
     let args = slice.args().unwrap().into_iter();

@@ -1,5 +1,7 @@
 //! Parses lines of the log.
 
+use importer_common::simulated::{amount, cycle};
+
 use crate::chakra::graph::NodeKind;
 
 /// The start or end of a node.
@@ -92,12 +94,11 @@ fn node(rest: &str, begins: bool) -> Option<NodeEvent<'_>> {
     let (tick, rest) = rest.split_once(", node->id=")?;
     let (node, rest) = rest.split_once(", node->name=")?;
     let (name, kind) = rest.rsplit_once(", node->type=")?;
-    let tick: i64 = tick.parse().ok().filter(|tick| *tick >= 0)?;
     let kind = NodeKind::from_number(kind.parse().ok()?)?;
     Some(NodeEvent {
         begins,
         sys: sys.parse().ok()?,
-        tick,
+        tick: cycle(tick)?,
         node: node.parse().ok()?,
         name,
         kind,
@@ -111,12 +112,7 @@ fn roofline(rest: &str) -> Option<AstraSimRoofline> {
         let (_, value) = rest.split_once(&format!("{name}="))?;
         value.split([' ', ',']).next()
     };
-    let number = |name: &str| {
-        field(name)?
-            .parse::<f64>()
-            .ok()
-            .filter(|value| value.is_finite() && *value >= 0.0)
-    };
+    let number = |name: &str| amount(field(name)?);
     Some(AstraSimRoofline {
         flops_per_second: number("perf")?,
         intensity: intensity

@@ -25,7 +25,9 @@ mod network;
 mod nodes;
 mod write;
 
+use importer_common::simulated::{describe, log_earlier_runs};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use input::sniffing::contains;
 use input::{ImportError, InputSource, Progress, lines};
 use trace_model::{IssueKind, TraceBuilder};
 
@@ -52,7 +54,7 @@ impl Importer for AstraSim {
     }
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+        let has = |text: &[u8]| contains(head, text);
         if has(b",sys->id=") && has(b"node->name=") {
             DetectionConfidence::Certain
         } else if has(b"[system::topology::") || (has(b"[statistics]") && has(b"sys[")) {
@@ -97,18 +99,12 @@ impl Importer for AstraSim {
             }
         }
         read_part(source, &mut runs, progress, out)?;
-        if runs.earlier > 0 {
-            let earlier = runs.earlier;
-            out.log(IssueKind::Duplicate, || {
-                format!("{earlier} earlier runs in the same log; the last one is shown")
-            });
-        }
+        log_earlier_runs(runs.earlier, out);
         if runs.last.is_empty() {
-            return Err(untraced(&runs.last));
+            return Err(FORMAT.malformed(0, untraced(&runs.last)));
         }
-        let described = out.source_mut();
-        described.simulator = Some("ASTRA-sim".to_owned());
-        described.cannot_know = vec!["steps", "directions of memory accesses"];
+        let cannot_know = ["steps", "directions of memory accesses"];
+        describe("ASTRA-sim", &cannot_know, out);
         write::write(runs.last, source, progress, out)
     }
 }
@@ -144,10 +140,9 @@ fn read_part(
         }
         let text = String::from_utf8_lossy(bytes.get(begin..end).unwrap_or_default());
         if let Some(line) = line::parse(&text) {
-            runs.add(line, out).map_err(|what| ImportError::Malformed {
-                format: FORMAT.title,
-                offset: begin as u64,
-                what: format!("line {} of {name}: {what}", number + 1),
+            runs.add(line, out).map_err(|what| {
+                let what = format!("line {} of {name}: {what}", number + 1);
+                FORMAT.malformed(begin as u64, what)
             })?;
         }
         (begin, whole) = (end + 1, number as u64 + 1);
@@ -163,16 +158,12 @@ fn read_part(
     Ok(())
 }
 
-fn untraced(run: &AstraSimRun) -> ImportError {
-    let what = if run.is_finished() {
+/// Why a run without nodes cannot be shown.
+fn untraced(run: &AstraSimRun) -> &'static str {
+    if run.is_finished() {
         "the run ended, but none of its nodes was traced: set \"trace-enabled\": 1 in the system configuration"
     } else {
         "no node starts or ends in it"
-    };
-    ImportError::Malformed {
-        format: FORMAT.title,
-        offset: 0,
-        what: what.to_owned(),
     }
 }
 

@@ -12,14 +12,11 @@
 //! The configuration is searched in the same places as the graphs of a run. It is used only
 //! if it has the same number of NPUs as the run.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
+use importer_common::simulated::amount;
 use input::InputSource;
+use input::source::{file_name, small_text};
 use trace_model::{DeviceLinks, IssueKind, TraceBuilder};
 
-/// Maximum size of a configuration.
-const MAX_BYTES: u64 = 1 << 20;
 /// Maximum number of NPUs.
 const MAX_NPUS: u64 = 1 << 20;
 /// The simulator's "GB".
@@ -46,16 +43,11 @@ impl AstraSimNetwork {
     fn parse(file: &str, text: &str) -> Option<Result<Self, String>> {
         let values = |key: &str| values(text, key);
         let (kinds, npus) = (values("topology")?, values("npus_count")?);
-        let number = |text: &String| {
-            text.parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite() && *number >= 0.0)
-        };
         let numbers = |key: &str| {
             values(key)
                 .unwrap_or_default()
                 .iter()
-                .map(number)
+                .map(|text| amount(text))
                 .collect::<Option<Vec<f64>>>()
         };
         let count = |text: &String| {
@@ -174,22 +166,14 @@ pub(super) fn find(
     npus: usize,
     out: &mut TraceBuilder,
 ) -> Option<AstraSimNetwork> {
-    let log_in = source.place().and_then(Path::parent);
-    let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
     let mut found: Option<AstraSimNetwork> = None;
-    for path in folders
-        .flat_map(configurations_in)
-        .filter(|path| source.may_read(path))
-    {
-        let file = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let Some(parsed) = fs::read_to_string(&path)
-            .ok()
-            .and_then(|text| AstraSimNetwork::parse(&file, &text))
-        else {
+    let paths = source
+        .folders()
+        .flat_map(|folder| source.files_in(folder, &["yml", "yaml"], usize::MAX));
+    for path in paths {
+        let file = file_name(&path);
+        let text = small_text(&path);
+        let Some(parsed) = text.and_then(|text| AstraSimNetwork::parse(&file, &text)) else {
             continue;
         };
         let network = parsed.and_then(|network| match network.npus() {
@@ -211,26 +195,6 @@ pub(super) fn find(
         }
     }
     found
-}
-
-fn configurations_in(folder: &Path) -> Vec<PathBuf> {
-    let is_small =
-        |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= MAX_BYTES);
-    let is_yaml = |path: &PathBuf| {
-        path.extension()
-            .is_some_and(|ending| ending == "yml" || ending == "yaml")
-    };
-    let entries = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(Result::ok);
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(is_yaml)
-        .filter(is_small)
-        .collect();
-    paths.sort();
-    paths
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Converts a run, with its graphs if they are found, to devices.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
+use input::source::file_name;
 use input::{ImportError, InputSource, Progress};
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
@@ -117,23 +117,22 @@ fn graphs_beside(
     run: &AstraSimRun,
     out: &mut TraceBuilder,
 ) -> BTreeMap<u32, PathBuf> {
-    let log_in = source.place().and_then(Path::parent);
-    let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
-    let Some(paths) = folders
-        .map(|folder| graphs_in(folder, source))
+    let Some(paths) = source
+        .folders()
+        .map(|folder| source.files_in(folder, &["et"], usize::MAX))
         .find(|paths| !paths.is_empty())
     else {
         return BTreeMap::new();
     };
     let mut graphs = BTreeMap::new();
     for path in paths {
-        let rank = chakra::rank(&name_of(&path));
+        let rank = chakra::rank(&file_name(&path));
         if !run.npus.contains_key(&rank) {
             let ran = run.npus.len();
             let why = || {
                 format!(
                     "{}: {ran} NPUs ran, and none of them is rank {rank}",
-                    name_of(&path)
+                    file_name(&path)
                 )
             };
             out.log(IssueKind::SourceSkipped, why);
@@ -141,8 +140,8 @@ fn graphs_beside(
             let why = || {
                 format!(
                     "{} and {} are both rank {rank}: no graph was read",
-                    name_of(&other),
-                    name_of(&path)
+                    file_name(&other),
+                    file_name(&path)
                 )
             };
             out.log(IssueKind::SourceSkipped, why);
@@ -159,7 +158,7 @@ fn graph_of(
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<Option<ChakraGraph>, ImportError> {
-    let file = name_of(path);
+    let file = file_name(path);
     // The limits for unpacking gzip also hold for these files.
     let content = match InputSource::open(path).and_then(|source| source.content(progress)) {
         Ok(content) => content,
@@ -192,25 +191,6 @@ fn graph_of(
         (true, None) => {}
     }
     Ok(fits.then_some(graph))
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
-}
-
-fn graphs_in(folder: &Path, source: &InputSource) -> Vec<PathBuf> {
-    let is_graph = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "et");
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| is_graph(path) && path.is_file() && source.may_read(path))
-        .collect();
-    paths.sort();
-    paths
 }
 
 /// Whether every node of the run is in the graph, by id and name.

@@ -14,6 +14,7 @@ pub(crate) mod graph;
 pub(crate) mod npu;
 mod schedule;
 
+use importer_common::simulated::describe;
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::{ImportError, InputSource, Progress};
 use trace_model::{Caveat, IssueKind, TraceBuilder};
@@ -39,11 +40,7 @@ impl Importer for ChakraImporter {
     }
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        if graph::begins(head) {
-            DetectionConfidence::Certain
-        } else {
-            DetectionConfidence::No
-        }
+        DetectionConfidence::certain_if(graph::begins(head))
     }
 
     fn name_tells(&self) -> bool {
@@ -60,19 +57,13 @@ impl Importer for ChakraImporter {
     ) -> Result<(), ImportError> {
         let content = source.content(progress)?;
         let graph = graph::read((*content.bytes).as_ref());
-        let malformed = |offset: usize, what: String| ImportError::Malformed {
-            format: FORMAT.title,
-            offset: offset as u64,
-            what,
-        };
         if let (true, Some(broken)) = (graph.nodes.is_empty(), graph.broken) {
-            return Err(malformed(
-                broken.at,
-                format!("{}; no part of the graph can be read", broken.why),
-            ));
+            let what = format!("{}; no part of the graph can be read", broken.why);
+            return Err(FORMAT.malformed(broken.at as u64, what));
         }
         note_damage(&graph, content.damage, out);
-        let schedule = schedule::schedule(&graph.nodes).map_err(|what| malformed(0, what))?;
+        let schedule =
+            schedule::schedule(&graph.nodes).map_err(|what| FORMAT.malformed(0, what))?;
         if schedule.dangling > 0 {
             out.log(IssueKind::FlowWithoutEnd, || {
                 format!(
@@ -81,10 +72,14 @@ impl Importer for ChakraImporter {
                 )
             });
         }
+        let simulator = "the longest path through a Chakra graph";
+        describe(
+            simulator,
+            &["contention between NPUs", "steps", "peaks of the NPU"],
+            out,
+        );
         let described = out.source_mut();
-        described.simulator = Some("the longest path through a Chakra graph".to_owned());
         described.caveats = vec![Caveat::Predicted];
-        described.cannot_know = vec!["contention between NPUs", "steps", "peaks of the NPU"];
         if !schedule.has_lengths {
             described.caveats.push(Caveat::PlaceholderTimes);
             described

@@ -1,11 +1,11 @@
 //! Writes executed nodes as tracks of a device.
 
 use hashbrown::HashMap;
+use importer_common::simulated::{label_of_op, op_with_costs};
 use importer_common::waits::add_waits;
 use trace_model::{
-    Access, ArgValue, DeviceInfo, FlowEnd, GroupKind, IssueKind, LabelId, MemoryAccess,
-    MemorySpace, Op, SliceAttr, SliceKey, SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder,
-    TrackId, TrackKind,
+    ArgValue, DeviceInfo, FlowEnd, GroupKind, IssueKind, LabelId, Op, SliceAttr, SliceKey,
+    SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::graph::NodeKind;
@@ -267,19 +267,10 @@ fn op_of(node: &NodeExecution, participants: Option<usize>, out: &mut TraceBuild
         name,
         category,
         hlo_text,
-        flops: node.costs.map(|costs| costs.flops),
-        model_flops: node.costs.map(|costs| costs.flops),
-        bytes_accessed: node.costs.map(|costs| costs.bytes),
-        memory: node.costs.map(hbm).into_iter().collect(),
-        ..Op::default()
-    }
-}
-
-fn hbm(costs: NodeCosts) -> MemoryAccess {
-    MemoryAccess {
-        space: MemorySpace::Hbm,
-        access: Access::Unknown,
-        bytes: costs.bytes,
+        ..op_with_costs(
+            node.costs.map(|costs| costs.flops),
+            node.costs.map(|costs| costs.bytes),
+        )
     }
 }
 
@@ -315,13 +306,7 @@ fn wait_label(node: &NodeExecution, out: &mut TraceBuilder) -> LabelId {
         _ => format!("{}-done", pattern(node)),
     };
     let text = format!("wait {}", node.name);
-    let (name, category) = (out.intern(&text), out.intern(&category));
-    let op = out.op(Op {
-        name,
-        category: Some(category),
-        ..Op::default()
-    });
-    out.label(&text, Some(op))
+    label_of_op(&text, Some(&category), Op::default(), out)
 }
 
 /// Whether a node is a matrix product, judged by its name, because the graph does not contain this.

@@ -2,18 +2,14 @@
 //! configuration. The configuration is searched next to the log, and used only if its peak equals that of the log and
 //! its clock is consistent with the end of the log.
 
-use std::fs;
-use std::path::Path;
-
 use importer_common::cycles::CycleClock;
 use input::InputSource;
+use input::source::{file_name, small_text};
 use serde_json::Value;
 use trace_model::{IssueKind, TraceBuilder};
 
 use super::run::OnnximRun;
 
-/// Maximum size of a configuration.
-const MAX_BYTES: u64 = 1 << 20;
 /// Maximum number of files examined in a directory.
 const MAX_FILES: usize = 256;
 /// Tolerance: the log prints whole GFLOP/s, or seven digits.
@@ -107,25 +103,12 @@ pub(super) fn find(
     run: &OnnximRun,
     out: &mut TraceBuilder,
 ) -> Option<OnnximConfig> {
-    let entries = fs::read_dir(log.place()?.parent()?)
-        .ok()?
-        .take(MAX_FILES)
-        .filter_map(Result::ok);
-    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
-    let is_json = |path: &Path| {
-        path.extension()
-            .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
-    };
-    paths.retain(|path| is_json(path) && log.may_read(path));
-    paths.sort();
-    let parse = |path: &Path| {
-        let metadata = fs::metadata(path).ok()?;
-        let is_small = metadata.is_file() && metadata.len() <= MAX_BYTES;
-        let text = is_small.then(|| fs::read_to_string(path).ok()).flatten()?;
-        OnnximConfig::parse(&path.file_name()?.to_string_lossy(), &text)
-    };
+    let folder = log.folders().next()?;
+    let paths = log.files_in(folder, &["json"], MAX_FILES).into_iter();
+    let configs =
+        paths.filter_map(|path| OnnximConfig::parse(&file_name(&path), &small_text(&path)?));
     let (mut fitting, mut others) = (Vec::new(), Vec::new());
-    for config in paths.iter().filter_map(|path| parse(path)) {
+    for config in configs {
         match config.fits(run) {
             Ok(()) => fitting.push(config),
             Err(why) => others.push(format!("{}: {why}", config.file)),

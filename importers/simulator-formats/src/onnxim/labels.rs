@@ -2,7 +2,8 @@
 
 use hashbrown::HashMap;
 use importer_common::names::TakenNames;
-use trace_model::{Access, LabelId, MemoryAccess, MemorySpace, Op, StringId, TraceBuilder};
+use importer_common::simulated::{label_of_op, op_with_costs, product_text};
+use trace_model::{LabelId, Op, StringId, TraceBuilder};
 
 use super::line::MatmulDims;
 use super::run::OnnximMatmul;
@@ -33,34 +34,23 @@ impl OnnximLabels {
         let distinct = self
             .taken
             .distinct(out.str(name).to_owned(), "work", number);
-        let op = op(&distinct, product, out);
-        let op = out.op(op);
-        let label = out.label(&distinct, Some(op));
+        let label = label(&distinct, product, out);
         self.known.insert(work, label);
         label
     }
 }
 
-fn op(name: &str, product: Option<&OnnximMatmul>, out: &mut TraceBuilder) -> Op {
+fn label(name: &str, product: Option<&OnnximMatmul>, out: &mut TraceBuilder) -> LabelId {
     let (flops, bytes) = product.map_or((None, None), amounts);
     let hlo_text = product
         .zip(bytes)
         .and_then(|(product, bytes)| hlo(&product.sizes, bytes));
-    let memory = bytes.map(|bytes| MemoryAccess {
-        space: MemorySpace::Hbm,
-        access: Access::Unknown,
-        bytes,
-    });
-    Op {
-        name: out.intern(name),
-        category: (product.is_some() || is_matmul(name)).then(|| out.intern("dot")),
+    let op = Op {
         hlo_text: hlo_text.map(|text| out.intern(&text)),
-        flops,
-        model_flops: flops,
-        bytes_accessed: bytes,
-        memory: memory.into_iter().collect(),
-        ..Op::default()
-    }
+        ..op_with_costs(flops, bytes)
+    };
+    let category = (product.is_some() || is_matmul(name)).then_some("dot");
+    label_of_op(name, category, op, out)
 }
 
 /// Operations and bytes as printed; exact where the dimensions explain the digits: a product with or without an added
@@ -107,9 +97,5 @@ fn hlo(sizes: &MatmulDims, bytes: u64) -> Option<String> {
                 .into_iter()
                 .any(|ratio| (ratio - 1.0).abs() < TOLERANCE)
         });
-    let (kind, _) = kind?;
-    Some(format!(
-        "%dot = {kind}[{rows},{columns}]{{1,0}} dot({kind}[{rows},{inner}]{{1,0}} %lhs, \
-         {kind}[{inner},{columns}]{{1,0}} %rhs), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
-    ))
+    Some(product_text(kind?.0, [rows, inner, columns]))
 }

@@ -1,5 +1,7 @@
 //! Parses lines of the log.
 
+use importer_common::simulated::{amount, cycle};
+
 /// Dimensions of a matrix product: `[M,K] × [K,N]` in the usual notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct MatmulDims {
@@ -96,7 +98,7 @@ pub(super) fn parse(message: &str) -> Option<Result<OnnximLine<'_>, ()>> {
         ("[Core ", peak),
         ("DRAM Bandwidth ", |rest| {
             Some(OnnximLine::DramPeak {
-                gigabytes: number(rest.strip_suffix(" GB/s")?)?,
+                gigabytes: amount(rest.strip_suffix(" GB/s")?)?,
             })
         }),
         ("[GemmWs] Keys ", sizes),
@@ -120,7 +122,7 @@ pub(super) fn parse(message: &str) -> Option<Result<OnnximLine<'_>, ()>> {
         ("Core [", usage),
         ("DRAM: AVG BW Util ", |rest| {
             Some(OnnximLine::DramUsage {
-                percent: number(rest.strip_suffix('%')?)?,
+                percent: amount(rest.strip_suffix('%')?)?,
             })
         }),
     ];
@@ -148,17 +150,6 @@ fn matters(message: &str) -> bool {
     }
 }
 
-fn number(text: &str) -> Option<f64> {
-    text.trim()
-        .parse::<f64>()
-        .ok()
-        .filter(|number| number.is_finite() && *number >= 0.0)
-}
-
-fn cycle(text: &str) -> Option<i64> {
-    text.trim().parse::<i64>().ok().filter(|cycle| *cycle >= 0)
-}
-
 /// The text between two others.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
@@ -168,7 +159,7 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 /// `0] Systolic Array Throughput: 131072 GFLOPS, Spad size: …`
 fn peak(rest: &str) -> Option<OnnximLine<'_>> {
     let (core, rest) = rest.split_once(']')?;
-    let gflops = number(between(rest, "Systolic Array Throughput: ", " GFLOPS")?)?;
+    let gflops = amount(between(rest, "Systolic Array Throughput: ", " GFLOPS")?)?;
     Some(OnnximLine::Peak {
         core: core.parse().ok()?,
         gflops,
@@ -199,12 +190,12 @@ fn product(rest: &str) -> Option<OnnximLine<'_>> {
     if let Some(rest) = rest.strip_prefix("total ") {
         let (gflops, rest) = rest.split_once(" GFLOPs, ")?;
         return Some(OnnximLine::Work {
-            gflops: number(gflops)?,
-            gigabytes: number(rest.strip_suffix(" GB")?)?,
+            gflops: amount(gflops)?,
+            gigabytes: amount(rest.strip_suffix(" GB")?)?,
         });
     }
     Some(OnnximLine::LeastCompute {
-        ms: number(between(rest, "Compute time: ", " Memory")?)?,
+        ms: amount(between(rest, "Compute time: ", " Memory")?)?,
     })
 }
 
@@ -261,14 +252,14 @@ fn end(rest: &str) -> Option<OnnximLine<'_>> {
 fn usage(rest: &str) -> Option<OnnximLine<'_>> {
     let (core, rest) = rest.split_once(']')?;
     let array = between(rest, "Systolic Array Utilization(%) ", ",")?;
-    let vector = number(between(rest, "Vector Unit Utilization(%) ", ",")?)?;
+    let vector = amount(between(rest, "Vector Unit Utilization(%) ", ",")?)?;
     let (_, at) = rest.split_once("Total cycle: ")?;
     let (array, multipliers) = match array.split_once(" (") {
-        Some((array, rest)) => (array, Some(number(rest.strip_suffix("% PE util)")?)?)),
+        Some((array, rest)) => (array, Some(amount(rest.strip_suffix("% PE util)")?)?)),
         None => (array, None),
     };
     let usage = CoreUtilization {
-        array: number(array)?,
+        array: amount(array)?,
         multipliers,
         vector,
     };

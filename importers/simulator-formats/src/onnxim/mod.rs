@@ -38,8 +38,10 @@ mod line;
 mod run;
 mod timeline;
 
+use importer_common::simulated::{describe, log_earlier_runs, log_unended_run, read_log};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{ImportError, InputSource, Progress, lines};
+use input::sniffing::contains;
+use input::{ImportError, InputSource, Progress};
 use trace_model::{IssueKind, TraceBuilder};
 
 use run::{OnnximRun, OnnximRuns};
@@ -71,14 +73,11 @@ impl Importer for OnnxIm {
     }
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+        let has = |text: &[u8]| contains(head, text);
         let of_layers = (has(b"] Layer ") || has(b"\nLayer "))
             && (has(b" finish at ") || has(b" Get Tile at "));
-        if has(b"Systolic Array Throughput: ") || of_layers {
-            DetectionConfidence::Certain
-        } else {
-            DetectionConfidence::No
-        }
+        let is_log = has(b"Systolic Array Throughput: ") || of_layers;
+        DetectionConfidence::certain_if(is_log)
     }
 
     fn beside(&self, _name: &str) -> Vec<String> {
@@ -93,20 +92,12 @@ impl Importer for OnnxIm {
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let mut runs = OnnximRuns::default();
-        let seen = lines::read(source, progress, |line| {
-            runs.add(line, source.name(), out);
-            Ok(())
-        })?;
-        seen.log(source.name(), out);
+        read_log(source, progress, out, |message, out| runs.add(message, out))?;
         let OnnximRuns { last: run, earlier } = runs;
         if run.is_empty() {
-            return Err(nothing_ran(&run));
+            return Err(FORMAT.unusable(nothing_ran(&run)));
         }
-        if earlier > 0 {
-            out.log(IssueKind::Duplicate, || {
-                format!("{earlier} earlier runs in the same log; the last one is shown")
-            });
-        }
+        log_earlier_runs(earlier, out);
         if run.is_stuck() {
             let at = run.now;
             out.log(IssueKind::ProfilerError, || {
@@ -115,30 +106,23 @@ impl Importer for OnnxIm {
                 )
             });
         } else if run.ended.is_none() {
-            out.log(IssueKind::TruncatedFile, || {
-                "the log ends before the run".to_owned()
-            });
+            log_unended_run(out);
         }
-        let described = out.source_mut();
-        described.simulator = Some("ONNXim".to_owned());
-        described.cannot_know = CANNOT_KNOW.to_vec();
+        describe("ONNXim", &CANNOT_KNOW, out);
         let config = config::find(source, &run, out);
         timeline::write(&run, config.as_ref(), options.clock_mhz, out);
         Ok(())
     }
 }
 
-fn nothing_ran(run: &OnnximRun) -> ImportError {
-    let what = if run.is_stuck() {
+/// Why a run without layers cannot be shown.
+fn nothing_ran(run: &OnnximRun) -> &'static str {
+    if run.is_stuck() {
         "the run hangs: all cores are idle and no layer ever started (a deadlock)"
     } else if run.ended.is_some() {
         "the run ended, but the log names no layer: log with --log_level info or debug"
     } else {
         "no layer starts or ends in it: let the simulation run longer, and log with --log_level info or debug"
-    };
-    ImportError::Unusable {
-        format: FORMAT.title,
-        what: what.to_owned(),
     }
 }
 

@@ -3,13 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hashbrown::{HashMap, HashSet};
-use input::lines;
+use importer_common::simulated::{LineProblem, core_of, unreadable, went_back};
 use trace_model::{IssueKind, StringId, TraceBuilder};
 
 use super::line::{CoreUtilization, MatmulDims, OnnximLine};
-
-/// Maximum number of cores, each of which has its own tracks.
-const MAX_CORES: u32 = 4096;
 
 /// Maximum number of words of a model name.
 const MAX_WORDS: usize = 16;
@@ -188,38 +185,31 @@ pub(super) struct OnnximRuns {
 }
 
 impl OnnximRuns {
-    /// Handles a line of `file`.
-    pub(crate) fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
-        if matches!(line.level, "error" | "critical") {
-            out.log(IssueKind::ProfilerError, || {
-                format!("line {} of {file}: {}", line.number, line.message)
-            });
-        }
-        let Some(parsed) = super::line::parse(line.message) else {
-            return;
+    /// Handles a message of the log.
+    pub(crate) fn add(&mut self, message: &str, out: &mut TraceBuilder) -> OnnximUpdate {
+        let Some(parsed) = super::line::parse(message) else {
+            return Ok(());
         };
-        let wrong = match parsed {
-            Ok(OnnximLine::Begin) => {
+        match parsed.map_err(|()| unreadable())? {
+            OnnximLine::Begin => {
                 let before = std::mem::take(&mut self.last);
                 self.earlier += usize::from(!before.is_empty());
                 Ok(())
             }
-            Ok(parsed) => self.last.add(&parsed, out),
-            Err(()) => Err((IssueKind::MalformedEvent, "cannot be read".to_owned())),
-        };
-        if let Err((kind, what)) = wrong {
-            out.log(kind, || format!("line {} of {file}: {what}", line.number));
+            line => self.last.add(&line, out),
         }
     }
 }
 
-type OnnximUpdate = Result<(), (IssueKind, String)>;
+type OnnximUpdate = Result<(), LineProblem>;
 
 impl OnnximRun {
     fn add(&mut self, line: &OnnximLine<'_>, out: &mut TraceBuilder) -> OnnximUpdate {
         let lasts = std::mem::take(&mut self.ended_last);
         match *line {
-            OnnximLine::Peak { core, gflops } => self.core(core)?.gflops = Some(gflops),
+            OnnximLine::Peak { core, gflops } => {
+                core_of(&mut self.cores, core)?.gflops = Some(gflops);
+            }
             OnnximLine::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
             // Before the end of the run, the value refers to an interval.
             OnnximLine::DramUsage { percent } if self.ended.is_some() => {
@@ -276,7 +266,7 @@ impl OnnximRun {
                 self.pass(cycle)?;
                 let ended = self.ended.is_some();
                 let (core, sample) = (
-                    self.core(core)?,
+                    core_of(&mut self.cores, core)?,
                     OnnximSample {
                         until: cycle,
                         usage,
@@ -313,24 +303,10 @@ impl OnnximRun {
         }
     }
 
-    fn core(&mut self, core: u32) -> Result<&mut OnnximCore, (IssueKind, String)> {
-        if core >= MAX_CORES {
-            return Err((
-                IssueKind::MalformedEvent,
-                format!("there is no core {core}: a chip has at most {MAX_CORES}"),
-            ));
-        }
-        Ok(self.cores.entry(core).or_default())
-    }
-
     /// Advances the time; it never goes back.
     fn pass(&mut self, cycle: i64) -> OnnximUpdate {
         if cycle < self.now {
-            let what = format!(
-                "cycle {cycle} comes after cycle {}; the line was skipped",
-                self.now
-            );
-            return Err((IssueKind::BadTimestamp, what));
+            return Err(went_back(cycle, self.now));
         }
         self.now = cycle;
         Ok(())
@@ -367,7 +343,7 @@ impl OnnximRun {
         }
         let tile = self.tiles.len();
         let is_numbered = self.numbered.contains(&layer);
-        let core_of_tile = self.core(core)?;
+        let core_of_tile = core_of(&mut self.cores, core)?;
         core_of_tile.got.push_back(tile);
         core_of_tile
             .got_of

@@ -2,9 +2,10 @@
 
 use hashbrown::HashMap;
 use importer_common::cycles::CycleClock;
+use importer_common::simulated::{add_fact, track_at};
 use trace_model::{
-    ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec,
-    TraceBuilder, TrackId, TrackKind,
+    DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec, TraceBuilder,
+    TrackId, TrackKind,
 };
 
 use super::config::{self, OnnximConfig};
@@ -129,15 +130,11 @@ fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
 impl OnnximTimeline<'_> {
     fn track(&mut self, kind: TrackKind, name: &str) -> TrackId {
         self.next += 1;
-        let track = self.out.track(self.core, kind, self.next, name);
-        self.out.track_mut(track).sort = self.next;
-        track
+        track_at(self.next, self.core, kind, name, self.out)
     }
 
     fn fact(&mut self, name: &str, value: String) {
-        self.out
-            .set_group_fact(self.core, name, ArgValue::Text(value.clone()));
-        self.out.source_mut().facts.push((name.to_owned(), value));
+        add_fact(self.core, name, value, self.out);
     }
 
     fn describe(&mut self, run: &OnnximRun, config: Option<&OnnximConfig>) {
@@ -240,13 +237,11 @@ impl OnnximTimeline<'_> {
                     )
                 });
             }
-            let Some(range) = self
+            let span = (begin.max(free), end);
+            let slice = self
                 .clock
-                .range_of("a layer", begin.max(free), end, self.out)
-            else {
-                continue;
-            };
-            let slice = self.out.add_slice(track, SliceSpec::new(range, label));
+                .add_slice("a layer", span, (track, label), self.out);
+            let Some(slice) = slice else { continue };
             if layer.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
             }
@@ -307,9 +302,9 @@ impl OnnximTimeline<'_> {
     fn requests(&mut self, run: &OnnximRun) {
         let whole = self.track(TrackKind::Derived, "Simulation");
         let label = self.out.label("simulation", None);
-        if let Some(range) = self.clock.range_of("the simulation", 0, run.now, self.out) {
-            self.out.add_slice(whole, SliceSpec::new(range, label));
-        }
+        let placed = (whole, label);
+        self.clock
+            .add_slice("the simulation", (0, run.now), placed, self.out);
         let track = self.track(TrackKind::Modules, "Models");
         // Times in the log are on the simulator's clock.
         let cycles_of = |us: i64| (us as f64 * self.clock.mhz / self.faster) as i64;
@@ -326,9 +321,8 @@ impl OnnximTimeline<'_> {
             spans.push((0, run.now, self.out.label("ONNXim run", None)));
         }
         for (begin, end, label) in spans {
-            if let Some(range) = self.clock.range_of("a model", begin, end, self.out) {
-                self.out.add_slice(track, SliceSpec::new(range, label));
-            }
+            self.clock
+                .add_slice("a model", (begin, end), (track, label), self.out);
         }
     }
 
@@ -342,11 +336,11 @@ impl OnnximTimeline<'_> {
             });
             let name = self.out.str(tile.layer).to_owned();
             let label = self.out.label(&name, None);
-            let end = tile.end.unwrap_or(run.now);
-            let Some(range) = self.clock.range_of("a tile", tile.begin, end, self.out) else {
-                continue;
-            };
-            let slice = self.out.add_slice(track, SliceSpec::new(range, label));
+            let span = (tile.begin, tile.end.unwrap_or(run.now));
+            let slice = self
+                .clock
+                .add_slice("a tile", span, (track, label), self.out);
+            let Some(slice) = slice else { continue };
             if tile.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
                 unended += 1;

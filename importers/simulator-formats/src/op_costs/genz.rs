@@ -45,27 +45,13 @@ const PS_PER_MS: f64 = 1e9;
 const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one row of the file, column by column"
-)]
 fn read(
     source: &InputSource,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<OpCosts, ImportError> {
     let table = CsvTable::read(source, GENZ.format.title, progress, out)?;
-    let [
-        name,
-        kind,
-        dimension,
-        latency,
-        flops,
-        bytes,
-        compute,
-        memory,
-        communication,
-    ] = table.columns([
+    table.require(&[
         "Layer Name",
         "Op Type",
         "Dimension",
@@ -76,73 +62,14 @@ fn read(
         "Memory time (msec)",
         "Communication time (msec)",
     ])?;
-    let columns = [
-        name,
-        kind,
-        latency,
-        flops,
-        bytes,
-        compute,
-        memory,
-        communication,
-    ];
-    let mut blocks: Vec<CostBlock> = Vec::new();
-    let mut repeats = None;
-    let mut begins = true;
-    for row in table.rows() {
-        match row.text(kind) {
-            "Repeat" => {
-                repeats = row.count(dimension).ok().filter(|&passes| passes > 0);
-                if repeats.is_none() {
-                    out.log(IssueKind::MalformedEvent, || {
-                        row.wrong("no repetition count; one is assumed")
-                    });
-                }
-                begins = true;
-            }
-            "EndRepeat" => (repeats, begins) = (None, true),
-            _ => match cost(row, columns) {
-                Ok(cost) => {
-                    let passes = repeats.unwrap_or(1);
-                    if std::mem::take(&mut begins) {
-                        blocks.push(CostBlock {
-                            passes,
-                            costs: Vec::new(),
-                        });
-                    }
-                    blocks
-                        .last_mut()
-                        .into_iter()
-                        .for_each(|block| block.costs.push(cost.clone()));
-                }
-                Err(what) => out.log(IssueKind::MalformedEvent, || what),
-            },
-        }
-    }
+    let mut blocks = blocks(&table, out);
     if blocks.is_empty() {
         return Err(table.malformed(format!("{}: no operator row can be read", table.file())));
     }
-    let peak = |work: fn(&OpCost) -> Option<u64>, part: usize, choose: fn(f64, f64) -> f64| {
-        let costs = || blocks.iter().flat_map(|block| &block.costs);
-        let time = |cost: &OpCost| cost.parts_ps.get(part).copied().unwrap_or(0);
-        // The last digit of a short time is a large share of it.
-        let longest = costs()
-            .filter(|cost| work(cost).is_some())
-            .map(time)
-            .max()
-            .unwrap_or(0);
-        let rates = costs()
-            .filter(|cost| time(cost) >= longest / 100)
-            .filter_map(|cost| {
-                let seconds = time(cost) as f64 * 1e-12;
-                Some(work(cost)? as f64 / seconds).filter(|rate| rate.is_finite() && *rate > 0.0)
-            });
-        rates.reduce(choose)
-    };
     let info = DeviceInfo {
-        peak_flops: peak(|cost| cost.flops, 0, f64::max),
+        peak_flops: peak(&blocks, |cost| cost.flops, 0, f64::max),
         // Some of the data of a fused op stays on the chip, so its rate is too high.
-        peak_hbm_bytes: peak(|cost| cost.hbm_bytes, 1, f64::min),
+        peak_hbm_bytes: peak(&blocks, |cost| cost.hbm_bytes, 1, f64::min),
         ..DeviceInfo::default()
     };
     if let Some(peak) = info.peak_hbm_bytes {
@@ -174,17 +101,68 @@ fn read(
     ))
 }
 
-fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
-    let [
-        name,
-        kind,
-        latency,
-        flops,
-        bytes,
-        compute,
-        memory,
-        communication,
-    ] = columns;
+/// The rows in blocks that repeat.
+fn blocks(table: &CsvTable, out: &mut TraceBuilder) -> Vec<CostBlock> {
+    let mut blocks: Vec<CostBlock> = Vec::new();
+    let mut repeats = None;
+    let mut begins = true;
+    for row in table.rows() {
+        match row.text("Op Type") {
+            "Repeat" => {
+                repeats = row.count("Dimension").ok().filter(|&passes| passes > 0);
+                if repeats.is_none() {
+                    out.log(IssueKind::MalformedEvent, || {
+                        row.wrong("no repetition count; one is assumed")
+                    });
+                }
+                begins = true;
+            }
+            "EndRepeat" => (repeats, begins) = (None, true),
+            _ => match cost(row) {
+                Ok(cost) => {
+                    let passes = repeats.unwrap_or(1);
+                    if std::mem::take(&mut begins) {
+                        blocks.push(CostBlock {
+                            passes,
+                            costs: Vec::new(),
+                        });
+                    }
+                    if let Some(block) = blocks.last_mut() {
+                        block.costs.push(cost);
+                    }
+                }
+                Err(what) => out.log(IssueKind::MalformedEvent, || what),
+            },
+        }
+    }
+    blocks
+}
+
+/// A peak of the device: of the rates of all rows that are long enough, the one that is chosen.
+fn peak(
+    blocks: &[CostBlock],
+    work: fn(&OpCost) -> Option<u64>,
+    part: usize,
+    choose: fn(f64, f64) -> f64,
+) -> Option<f64> {
+    let costs = || blocks.iter().flat_map(|block| &block.costs);
+    let time = |cost: &OpCost| cost.parts_ps.get(part).copied().unwrap_or(0);
+    // The last digit of a short time is a large share of it.
+    let longest = costs()
+        .filter(|cost| work(cost).is_some())
+        .map(time)
+        .max()
+        .unwrap_or(0);
+    let rates = costs()
+        .filter(|cost| time(cost) >= longest / 100)
+        .filter_map(|cost| {
+            let seconds = time(cost) as f64 * 1e-12;
+            Some(work(cost)? as f64 / seconds).filter(|rate| rate.is_finite() && *rate > 0.0)
+        });
+    rates.reduce(choose)
+}
+
+fn cost(row: CsvRow<'_>) -> Result<OpCost, String> {
     let ps = |column| {
         let ms = row.number(column)?;
         let valid = (0.0..=MAX_MS).contains(&ms);
@@ -199,10 +177,14 @@ fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
             .then_some(amount.round() as u64)
             .ok_or_else(|| row.wrong("an impossible amount"))
     };
-    let time_ps = ps(latency)?;
-    let parts = [ps(compute)?, ps(memory)?, ps(communication)?];
-    let name = row.text(name);
-    let is_collective = row.text(kind) == "Sync";
+    let time_ps = ps("Latency (msec)")?;
+    let parts = [
+        ps("Compute time (msec)")?,
+        ps("Memory time (msec)")?,
+        ps("Communication time (msec)")?,
+    ];
+    let name = row.text("Layer Name");
+    let is_collective = row.text("Op Type") == "Sync";
     let known = |amount: u64| (!is_collective).then_some(amount);
     Ok(OpCost {
         name: name.to_owned(),
@@ -213,8 +195,8 @@ fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
         },
         time_ps,
         parts_ps: parts.map(|part| part.min(time_ps)).to_vec(),
-        flops: known(amount(flops, 1e6)?),
-        hbm_bytes: known(amount(bytes, MIB)?),
+        flops: known(amount("Num ops (MFLOP)", 1e6)?),
+        hbm_bytes: known(amount("Total Data (MB)", MIB)?),
         args: row.args(),
         ..OpCost::default()
     })

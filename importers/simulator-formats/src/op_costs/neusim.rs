@@ -15,6 +15,7 @@ use std::io::Read as _;
 
 use importer_common::TraceFormat;
 use importer_common::csv_table::{CsvRow, CsvTable};
+use importer_common::simulated::product_text;
 use input::{ImportError, InputSource, Progress};
 use serde_json::Value;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
@@ -109,58 +110,23 @@ fn read(
     Ok((programs, device(chip.as_ref(), out)))
 }
 
-/// Columns that every row needs.
-struct NeuSimColumns {
-    name: usize,
-    count: usize,
-    time: usize,
-    parts: [usize; 5],
-    code: usize,
-    kind: usize,
-    flops: usize,
-    bytes: usize,
-    inputs: usize,
-    /// Columns B, M, N, K; older tables do not have them.
-    einsum: Option<[usize; 4]>,
-    description: Option<usize>,
-}
-
-impl NeuSimColumns {
-    fn of(table: &CsvTable) -> Result<Self, ImportError> {
-        let [name, kind, count, time, flops, bytes, inputs, code] = table.columns([
-            "Name",
-            "OpType",
-            "Count",
-            "Execution time",
-            "FLOP Count",
-            "Bytes accessed",
-            "Input Tensor Shapes",
-            "Op Code",
-        ])?;
-        let einsum = table
-            .columns([
-                "einsum_B_size",
-                "einsum_M_size",
-                "einsum_N_size",
-                "einsum_K_size",
-            ])
-            .ok();
-        let (parts, description) = (table.columns(PART_COLUMNS)?, table.column("Description"));
-        Ok(Self {
-            name,
-            count,
-            time,
-            parts,
-            code,
-            kind,
-            flops,
-            bytes,
-            inputs,
-            einsum,
-            description,
-        })
-    }
-}
+/// Columns that every row needs; older tables do not have [`EINSUM`].
+const NEEDED: [&str; 8] = [
+    "Name",
+    "OpType",
+    "Count",
+    "Execution time",
+    "FLOP Count",
+    "Bytes accessed",
+    "Input Tensor Shapes",
+    "Op Code",
+];
+const EINSUM: [&str; 4] = [
+    "einsum_B_size",
+    "einsum_M_size",
+    "einsum_N_size",
+    "einsum_K_size",
+];
 
 fn program(
     name: &str,
@@ -169,10 +135,11 @@ fn program(
     out: &mut TraceBuilder,
 ) -> Result<CostedProgram, ImportError> {
     let table = CsvTable::read(source, NEUSIM.format.title, progress, out)?;
-    let columns = NeuSimColumns::of(&table)?;
+    table.require(&NEEDED)?;
+    table.require(&PART_COLUMNS)?;
     let mut blocks: Vec<CostBlock> = Vec::new();
     for row in table.rows() {
-        let (passes, cost) = match cost(row, &columns, out) {
+        let (passes, cost) = match cost(row, out) {
             Ok(found) => found,
             Err(what) => {
                 out.log(IssueKind::MalformedEvent, || what);
@@ -196,12 +163,8 @@ fn program(
     })
 }
 
-fn cost(
-    row: CsvRow<'_>,
-    columns: &NeuSimColumns,
-    out: &mut TraceBuilder,
-) -> Result<(u64, OpCost), String> {
-    let passes = row.count(columns.count)?;
+fn cost(row: CsvRow<'_>, out: &mut TraceBuilder) -> Result<(u64, OpCost), String> {
+    let passes = row.count("Count")?;
     if passes == 0 {
         return Err(row.wrong("\"Count\" is 0: the operator never runs"));
     }
@@ -210,9 +173,9 @@ fn cost(
         ns.checked_mul(1000)
             .ok_or_else(|| row.wrong(&format!("{ns} ns is longer than a timeline")))
     };
-    let time_ps = ps(columns.time)?;
+    let time_ps = ps("Execution time")?;
     let mut parts_ps = Vec::new();
-    for column in columns.parts {
+    for column in PART_COLUMNS {
         let part = ps(column)?;
         if part > time_ps {
             out.log(IssueKind::ImplausibleValue, || {
@@ -231,22 +194,17 @@ fn cost(
             None
         }
     };
-    let (flops, hbm_bytes) = (optional(columns.flops), optional(columns.bytes));
-    let code = row.text(columns.code);
+    let (flops, hbm_bytes) = (optional("FLOP Count"), optional("Bytes accessed"));
+    let code = row.text("Op Code");
     let cost = OpCost {
-        name: row.text(columns.name).to_owned(),
-        description: columns
-            .description
-            .map_or("", |column| row.text(column))
-            .to_owned(),
-        category: category(row.text(columns.kind), code, parts_ps[0] > 0),
+        name: row.text("Name").to_owned(),
+        description: row.text("Description").to_owned(),
+        category: category(row.text("OpType"), code, parts_ps[0] > 0),
         time_ps,
         parts_ps,
         flops,
         hbm_bytes,
-        hlo_text: columns
-            .einsum
-            .and_then(|columns_of| product(row, columns_of, columns.inputs, flops)),
+        hlo_text: product(row, flops),
         args: row.args(),
     };
     Ok((passes, cost))
@@ -269,13 +227,8 @@ fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
 }
 
 /// The product as HLO text, if the operator computes nothing else.
-fn product(
-    row: CsvRow<'_>,
-    columns: [usize; 4],
-    inputs: usize,
-    flops: Option<u64>,
-) -> Option<String> {
-    let [b, m, n, k] = columns.map(|column| row.count(column).ok().filter(|&size| size > 0));
+fn product(row: CsvRow<'_>, flops: Option<u64>) -> Option<String> {
+    let [b, m, n, k] = EINSUM.map(|column| row.count(column).ok().filter(|&size| size > 0));
     let (b, m, n, k) = (b?, m?, n?, k?);
     let operations = [2, b, m, n, k]
         .into_iter()
@@ -283,17 +236,14 @@ fn product(
     if Some(operations) != flops {
         return None;
     }
-    let dtype = match row.text(inputs).split(':').next()? {
+    let dtype = match row.text("Input Tensor Shapes").split(':').next()? {
         "DT_BFLOAT16" => "bf16",
         "DT_FLOAT" => "f32",
         "DT_INT8" => "s8",
         _ => return None,
     };
     Some(if b == 1 {
-        format!(
-            "%dot = {dtype}[{m},{n}]{{1,0}} dot({dtype}[{m},{k}]{{1,0}} %lhs, {dtype}[{k},{n}]{{1,0}} %rhs), \
-             lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
-        )
+        product_text(dtype, [m, k, n])
     } else {
         format!(
             "%dot = {dtype}[{b},{m},{n}]{{2,1,0}} dot({dtype}[{b},{m},{k}]{{2,1,0}} %lhs, \

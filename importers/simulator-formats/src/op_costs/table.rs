@@ -1,6 +1,8 @@
 //! The importer of cost tables, whoever writes them.
 
+use importer_common::simulated::describe;
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use input::sniffing::contains;
 use input::{ImportError, InputSource, Progress};
 use trace_model::{Caveat, TraceBuilder};
 
@@ -37,15 +39,8 @@ impl Importer for OpCostTable {
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let all = self
-            .columns
-            .iter()
-            .all(|name| memchr::memmem::find(line, name).is_some());
-        if all {
-            DetectionConfidence::Certain
-        } else {
-            DetectionConfidence::No
-        }
+        let has = |name: &&[u8]| contains(line, name);
+        DetectionConfidence::certain_if(self.columns.iter().all(has))
     }
 
     fn beside(&self, name: &str) -> Vec<String> {
@@ -60,10 +55,8 @@ impl Importer for OpCostTable {
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let (programs, device) = (self.read)(source, progress, out)?;
-        let described = out.source_mut();
-        described.simulator = Some(self.simulator.to_owned());
-        described.caveats = vec![Caveat::Predicted];
-        described.cannot_know = CANNOT_KNOW.to_vec();
+        describe(self.simulator, &CANNOT_KNOW, out);
+        out.source_mut().caveats = vec![Caveat::Predicted];
         write(programs, device, out);
         Ok(())
     }

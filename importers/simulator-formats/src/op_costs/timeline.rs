@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use importer_common::csv_table::KeptArgs;
 use importer_common::names::TakenNames;
+use importer_common::simulated::{add_fact, label_of_op, op_with_costs, track_at};
 use trace_model::{
-    Access, ArgValue, GroupKind, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, Picos,
-    ProgramId, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+    GroupKind, IssueKind, LabelId, Op, Picos, ProgramId, SliceSpec, TimeRange, Timestamp,
+    TraceBuilder, TrackId, TrackKind,
 };
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
@@ -40,15 +41,12 @@ pub(super) fn write(programs: Vec<CostedProgram>, device: CostedDevice, out: &mu
     let core = out.group(None, GroupKind::TensorCore { ordinal: 0 }, "chip 0 (model)");
     out.set_device(core, device.info);
     for (name, value) in device.facts {
-        out.set_group_fact(core, &name, ArgValue::Text(value.clone()));
-        out.source_mut().facts.push((name, value));
+        add_fact(core, &name, value, out);
     }
     let mut next = 0;
     let mut track = |kind, name: &str| {
         next += 1;
-        let track = out.track(core, kind, next, name);
-        out.track_mut(track).sort = next;
-        track
+        track_at(next, core, kind, name, out)
     };
     let (run, ops) = (
         track(TrackKind::Modules, "Programs"),
@@ -117,14 +115,7 @@ impl OpCostTimeline<'_> {
                 break;
             }
         }
-        let label = self.out.label(&program.name, None);
-        self.slice(
-            self.programs,
-            label,
-            begin,
-            self.now.saturating_sub(begin),
-            None,
-        );
+        self.since(self.programs, &program.name, begin);
     }
 
     /// Draws a block; `false` if it does not fit on the timeline.
@@ -193,31 +184,26 @@ impl OpCostTimeline<'_> {
             }
             self.now = self.now.saturating_add(op.cost.time_ps);
         }
-        let label = self.out.label(name, None);
-        self.slice(
-            self.passes,
-            label,
-            begin,
-            self.now.saturating_sub(begin),
-            None,
-        );
+        self.since(self.passes, name, begin);
     }
 
     /// Draws the sums of the passes that are not drawn one by one, inside a slice whose name states this.
     fn fold(&mut self, ops: &[PlacedBlock<'_>], passes: u64, program: ProgramId) {
         let name = format!("×{passes} (sums of {passes} passes, not their order)");
-        let category = Some(self.out.intern("while"));
         let op = Op {
-            name: self.out.intern(&name),
-            category,
             program: Some(program),
             ..Op::default()
         };
-        let op = self.out.op(op);
-        let label = self.out.label(&name, Some(op));
+        let label = label_of_op(&name, Some("while"), op, self.out);
         let whole = ops.iter().map(|op| op.cost.time_ps).sum::<Picos>().ps();
         self.slice(self.ops, label, self.now, whole, None);
         self.pass(ops, &name);
+    }
+
+    fn since(&mut self, track: TrackId, name: &str, begin: i64) {
+        let label = self.out.label(name, None);
+        let length = self.now.saturating_sub(begin);
+        self.slice(track, label, begin, length, None);
     }
 
     fn slice(&mut self, track: TrackId, label: LabelId, at: i64, dur: i64, args: Option<u64>) {
@@ -233,26 +219,14 @@ impl OpCostTimeline<'_> {
 
     fn op<'a>(&mut self, cost: &'a OpCost, program: ProgramId, suffix: &str) -> PlacedBlock<'a> {
         let name = format!("{}{suffix}", cost.name);
-        let hbm = cost.hbm_bytes.map(|bytes| MemoryAccess {
-            space: MemorySpace::Hbm,
-            access: Access::Unknown,
-            bytes,
-        });
         let op = Op {
-            name: self.out.intern(&name),
             program: Some(program),
-            category: Some(self.out.intern(cost.category)),
             hlo_text: cost.hlo_text.as_ref().map(|text| self.out.intern(text)),
-            flops: cost.flops,
-            model_flops: cost.flops,
-            bytes_accessed: cost.hbm_bytes,
-            memory: hbm.into_iter().collect(),
             framework_name: (!cost.description.is_empty())
                 .then(|| self.out.intern(&cost.description)),
-            ..Op::default()
+            ..op_with_costs(cost.flops, cost.hbm_bytes)
         };
-        let op = self.out.op(op);
-        let label = self.out.label(&name, Some(op));
+        let label = label_of_op(&name, Some(cost.category), op, self.out);
         let args = self.args.keep(vec![cost.args.clone()], Vec::new());
         PlacedBlock { label, cost, args }
     }

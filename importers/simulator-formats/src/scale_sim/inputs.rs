@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use importer_common::simulated::product_text;
 use input::InputSource;
+use input::source::{file_name, small_text};
 
 use super::layer::ScaleSimLayer;
 
-/// Maximum size of a configuration or topology, which usually has a few kilobytes.
-const MAX_BYTES: u64 = 1 << 20;
 /// Maximum number of files examined in a directory.
 const MAX_FILES: usize = 256;
 /// Names of folders next to a run that usually contain inputs.
@@ -86,17 +86,21 @@ pub(super) fn find(report: &InputSource, layers: &[ScaleSimLayer]) -> ScaleSimIn
         return ScaleSimInputs::default();
     };
     let run = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
-    let mut near = files_near(&run);
-    near.retain(|path| report.may_read(path));
+    let near = files_near(report, &run);
     let tables = near.iter().filter(|path| has_ending(path, "csv"));
     let mut topologies =
-        tables.filter_map(|path| ScaleSimTopology::parse(&name_of(path), &read(path)?));
+        tables.filter_map(|path| ScaleSimTopology::parse(&file_name(path), &small_text(path)?));
     let fitting = topologies.find_map(|topology| Some((array_size(&topology, layers)?, topology)));
     let (size, topology) = fitting.unzip();
 
     let configs = near.iter().filter(|path| has_ending(path, "cfg"));
     let configs: Vec<(&PathBuf, ScaleSimConfig)> = configs
-        .filter_map(|path| Some((path, ScaleSimConfig::parse(&name_of(path), &read(path)?)?)))
+        .filter_map(|path| {
+            Some((
+                path,
+                ScaleSimConfig::parse(&file_name(path), &small_text(path)?)?,
+            ))
+        })
         .filter(|(_, config)| {
             size.is_none_or(|size| size == config.height.saturating_mul(config.width))
         })
@@ -156,7 +160,7 @@ fn choose(run: &Path, configs: &[(&PathBuf, ScaleSimConfig)]) -> Option<ScaleSim
 }
 
 /// Files of the run, of its parent directory, and of the folders there.
-fn files_near(run: &Path) -> Vec<PathBuf> {
+fn files_near(report: &InputSource, run: &Path) -> Vec<PathBuf> {
     let above = run.parent();
     let folders = above
         .into_iter()
@@ -165,36 +169,14 @@ fn files_near(run: &Path) -> Vec<PathBuf> {
         .into_iter()
         .chain(above.map(Path::to_owned))
         .chain(folders);
-    let files = |directory: PathBuf| {
-        let entries = fs::read_dir(directory)
-            .into_iter()
-            .flatten()
-            .filter_map(Result::ok);
-        let mut files: Vec<PathBuf> = entries.take(MAX_FILES).map(|entry| entry.path()).collect();
-        files.retain(|path| has_ending(path, "csv") || has_ending(path, "cfg"));
-        files.sort();
-        files
-    };
-    directories.flat_map(files).collect()
+    directories
+        .flat_map(|directory| report.files_in(&directory, &["csv", "cfg"], MAX_FILES))
+        .collect()
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case(ending))
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
-}
-
-fn read(path: &Path) -> Option<String> {
-    let metadata = fs::metadata(path).ok()?;
-    (metadata.is_file() && metadata.len() <= MAX_BYTES)
-        .then(|| fs::read_to_string(path).ok())
-        .flatten()
 }
 
 /// The number of multipliers for which the work of the topology equals that in the reports,
@@ -324,10 +306,7 @@ fn matrix_product(record: &StringRecord, columns: &[usize]) -> Option<TopologyRo
     Some(TopologyRow {
         name: record.get(0)?.to_owned(),
         sizes: format!("[{m},{k}] × [{k},{n}]"),
-        hlo_text: format!(
-            "%dot = s8[{m},{n}]{{1,0}} dot(s8[{m},{k}]{{1,0}} %lhs, s8[{k},{n}]{{1,0}} %rhs), \
-             lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
-        ),
+        hlo_text: product_text("s8", [m, k, n].map(u64::from)),
         multiplications: f64::from(m) * f64::from(n) * f64::from(k),
         is_convolution: false,
     })

@@ -20,7 +20,7 @@ pub(super) fn read(
     access: Option<&CsvTable>,
     out: &mut TraceBuilder,
 ) -> Result<Vec<ScaleSimLayer>, ImportError> {
-    let columns = compute.columns([
+    compute.require(&[
         "LayerID",
         "Total Cycles",
         "Stall Cycles",
@@ -29,7 +29,7 @@ pub(super) fn read(
     ])?;
     let mut layers = Vec::new();
     for row in compute.rows() {
-        match layer(row, columns, out) {
+        match layer(row, out) {
             Ok(layer) => layers.push(layer),
             Err(what) => out.log(IssueKind::MalformedEvent, || what),
         }
@@ -71,15 +71,10 @@ pub(super) fn read(
     Ok(layers)
 }
 
-fn layer(
-    row: CsvRow<'_>,
-    columns: [usize; 5],
-    out: &mut TraceBuilder,
-) -> Result<ScaleSimLayer, String> {
-    let [id, cycles, stalls, overall, mapping] = columns;
-    let id = row.count(id)?;
-    let cycles = row.count(cycles)? as i64;
-    let stalls = row.count(stalls).map_or_else(
+fn layer(row: CsvRow<'_>, out: &mut TraceBuilder) -> Result<ScaleSimLayer, String> {
+    let id = row.count("LayerID")?;
+    let cycles = row.count("Total Cycles")? as i64;
+    let stalls = row.count("Stall Cycles").map_or_else(
         |what| {
             out.log(IssueKind::ImplausibleValue, || what);
             0
@@ -99,7 +94,7 @@ fn layer(
             None
         }
     };
-    let (overall, mapping) = (percent(overall), percent(mapping));
+    let (overall, mapping) = (percent("Overall Util %"), percent("Mapping Efficiency %"));
     let name = format!("layer {id}");
     Ok(ScaleSimLayer {
         id,
@@ -119,17 +114,18 @@ fn read_access(
     layers: &mut [ScaleSimLayer],
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
-    let [id_column] = table.columns(["LayerID"])?;
+    table.require(&["LayerID"])?;
     let mut columns = Vec::new();
     for stream in STREAMS {
         let verb = if stream.is_written { "Writes" } else { "Reads" };
         for memory in ["SRAM", "DRAM"] {
             let column = |what| format!("{memory} {} {what}", stream.report_name);
-            let names = [column("Start Cycle"), column("Stop Cycle"), column(verb)];
-            columns.push(table.columns([&names[0], &names[1], &names[2]])?);
+            let names = ["Start Cycle", "Stop Cycle", verb].map(column);
+            table.require(&names.each_ref().map(String::as_str))?;
+            columns.push(names);
         }
     }
-    let traffic = |row: CsvRow<'_>, [first, last, words]: [usize; 3]| {
+    let traffic = |row: CsvRow<'_>, [first, last, words]: &[String; 3]| {
         let traffic = ScaleSimTraffic {
             first: row.whole(first)?,
             last: row.whole(last)?,
@@ -143,9 +139,9 @@ fn read_access(
     let read = |row: CsvRow<'_>| -> Result<(u64, [ScaleSimAccess; 3]), String> {
         let mut access: [ScaleSimAccess; 3] = Default::default();
         for (access, columns) in access.iter_mut().zip(columns.chunks_exact(2)) {
-            (access.sram, access.dram) = (traffic(row, columns[0])?, traffic(row, columns[1])?);
+            (access.sram, access.dram) = (traffic(row, &columns[0])?, traffic(row, &columns[1])?);
         }
-        Ok((row.count(id_column)?, access))
+        Ok((row.count("LayerID")?, access))
     };
     for row in table.rows() {
         match read(row) {
@@ -153,7 +149,7 @@ fn read_access(
                 let layer = layers.binary_search_by_key(&id, |layer| layer.id).ok();
                 match layer.and_then(|at| layers.get_mut(at)) {
                     Some(layer) if layer.access.is_none() => {
-                        layer.rows.push(row.args().without(id_column));
+                        layer.rows.push(row.args().without("LayerID"));
                         layer.access = Some(access);
                     }
                     Some(_) => {

@@ -30,7 +30,9 @@ mod layers;
 mod timeline;
 
 use importer_common::csv_table::CsvTable;
+use importer_common::simulated::describe;
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use input::sniffing::contains;
 use input::{ImportError, InputSource, Progress};
 use trace_model::TraceBuilder;
 
@@ -64,14 +66,10 @@ impl Importer for ScaleSim {
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let has = |text: &[u8]| memchr::memmem::find(line, text).is_some();
+        let has = |text: &[u8]| contains(line, text);
         let is_report = line.starts_with(b"LayerID,")
             && (has(b"Total Cycles") || has(b"SRAM") || has(b"Storage"));
-        if is_report {
-            DetectionConfidence::Certain
-        } else {
-            DetectionConfidence::No
-        }
+        DetectionConfidence::certain_if(is_report)
     }
 
     /// DRAM traces, which can have gigabytes, are not among them.
@@ -87,7 +85,7 @@ impl Importer for ScaleSim {
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let mut compute = CsvTable::read(source, FORMAT.title, progress, out)?;
-        if compute.column("Total Cycles").is_none()
+        if !compute.has("Total Cycles")
             && let Some(beside) = source.beside(REPORT)
         {
             // The user named another report of the run.
@@ -102,17 +100,13 @@ impl Importer for ScaleSim {
         layers::name(&mut layers, inputs.topology.as_ref());
         dram_trace::count(source, &mut layers, progress, out)?;
         layers::leave_out_padded(&mut layers, out);
-        let is_v3 = compute.column(layers::WITH_PREFETCH).is_some();
-        let described = out.source_mut();
-        described.simulator = Some(
-            if is_v3 {
-                "SCALE-Sim v3"
-            } else {
-                "SCALE-Sim v2"
-            }
-            .to_owned(),
-        );
-        described.cannot_know = CANNOT_KNOW.to_vec();
+        let is_v3 = compute.has(layers::WITH_PREFETCH);
+        let simulator = if is_v3 {
+            "SCALE-Sim v3"
+        } else {
+            "SCALE-Sim v2"
+        };
+        describe(simulator, &CANNOT_KNOW, out);
         timeline::write(&layers, &inputs, options.clock_mhz, out);
         Ok(())
     }

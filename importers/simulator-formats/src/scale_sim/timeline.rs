@@ -3,19 +3,16 @@
 use std::sync::Arc;
 
 use importer_common::csv_table::KeptArgs;
+use importer_common::cycles::CycleClock;
+use importer_common::simulated::{add_fact, hbm, label_of_op, track_at};
 use trace_model::{
-    Access as Direction, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId,
-    MemoryAccess, MemorySpace, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder,
-    TrackId, TrackKind,
+    Access as Direction, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, MemoryAccess,
+    MemorySpace, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId,
+    TrackKind,
 };
 
 use super::inputs::ScaleSimInputs;
 use super::layer::{STREAMS, ScaleSimAccess, ScaleSimLayer};
-
-/// Without a clock, a cycle is shown as a nanosecond.
-const NO_CLOCK_MHZ: f64 = 1000.0;
-/// The latest time on the timeline.
-const MAX_PS: f64 = (i64::MAX / 2) as f64;
 
 /// Tracks of the array.
 struct ScaleSimTracks {
@@ -34,7 +31,7 @@ struct ScaleSimTracks {
 pub(super) struct ScaleSimTimeline<'a> {
     out: &'a mut TraceBuilder,
     tracks: ScaleSimTracks,
-    clock_mhz: f64,
+    clock: CycleClock,
     inputs: &'a ScaleSimInputs,
     /// Cycle at which the current layer starts to compute.
     zero: i64,
@@ -58,7 +55,7 @@ pub(super) fn write(
     let mut writer = ScaleSimTimeline {
         out,
         tracks,
-        clock_mhz: clock_mhz.unwrap_or(NO_CLOCK_MHZ),
+        clock: clock_mhz.map_or(CycleClock::NONE, |mhz| CycleClock { mhz }),
         inputs,
         zero: 0,
     };
@@ -68,7 +65,7 @@ pub(super) fn write(
     for layer in layers {
         writer.zero = begin.saturating_add(layer.prefetch());
         let end = writer.zero.saturating_add(layer.end());
-        if end as f64 * 1e6 / writer.clock_mhz > MAX_PS {
+        if writer.clock.at(end).is_none() {
             let id = layer.id;
             writer.out.log(IssueKind::BeyondTimeline, || {
                 format!("layer {id} and all later ones start beyond the timeline")
@@ -91,9 +88,7 @@ fn tracks(out: &mut TraceBuilder) -> ScaleSimTracks {
     let mut next = 0;
     let mut track = |kind, name: &str| {
         next += 1;
-        let track = out.track(core, kind, next, name);
-        out.track_mut(track).sort = next;
-        track
+        track_at(next, core, kind, name, out)
     };
     ScaleSimTracks {
         core,
@@ -116,10 +111,7 @@ fn tracks(out: &mut TraceBuilder) -> ScaleSimTracks {
 impl ScaleSimTimeline<'_> {
     /// The time of a cycle of the run.
     fn at(&self, cycle: i64) -> Timestamp {
-        let ps = (cycle as f64 * 1e6 / self.clock_mhz)
-            .round()
-            .clamp(-MAX_PS, MAX_PS);
-        Timestamp::from_ps(ps as i64)
+        self.clock.nearest(cycle)
     }
 
     /// The range between two cycles of the current layer; `last` is exclusive.
@@ -131,7 +123,7 @@ impl ScaleSimTimeline<'_> {
     }
 
     fn describe(&mut self, has_clock: bool) {
-        let per_second = self.clock_mhz * 1e6;
+        let per_second = self.clock.mhz * 1e6;
         let device = DeviceInfo {
             type_name: Some(match &self.inputs.config {
                 Some(config) => format!("systolic array {}×{}", config.height, config.width),
@@ -157,7 +149,7 @@ impl ScaleSimTimeline<'_> {
             multipliers,
         } = self.inputs;
         let clock = if has_clock {
-            format!("{} MHz", self.clock_mhz)
+            format!("{} MHz", self.clock.mhz)
         } else {
             "not known; a cycle is 1 ns here".into()
         };
@@ -184,9 +176,7 @@ impl ScaleSimTimeline<'_> {
             facts.push(("dataflow", config.dataflow.clone()));
         }
         for (name, value) in facts {
-            self.out
-                .set_group_fact(core, name, ArgValue::Text(value.clone()));
-            self.out.source_mut().facts.push((name.to_owned(), value));
+            add_fact(core, name, value, self.out);
         }
     }
 
@@ -275,8 +265,6 @@ impl ScaleSimTimeline<'_> {
             ]);
         }
         let op = Op {
-            name: self.out.intern(&layer.name),
-            category: Some(self.out.intern(category)),
             hlo_text,
             flops: flops.map(|flops| flops as u64),
             model_flops: flops.map(|flops| flops as u64),
@@ -287,8 +275,7 @@ impl ScaleSimTimeline<'_> {
             memory,
             ..Op::default()
         };
-        let op = self.out.op(op);
-        self.out.label(&layer.name, Some(op))
+        label_of_op(&layer.name, Some(category), op, self.out)
     }
 
     /// Adds the spans in flight in one direction, and the wait of the array for them.
@@ -318,24 +305,17 @@ impl ScaleSimTimeline<'_> {
             .map(|(access, _)| access.dram_words())
             .try_fold(0_u64, |sum, words| sum.checked_add(words?));
         let name = format!("{} DRAM {verb}", layer.name);
-        let memory = bytes.map(|bytes| MemoryAccess {
-            space: MemorySpace::Hbm,
-            access: direction,
-            bytes,
-        });
+        let memory = bytes.map(|bytes| hbm(direction, bytes));
         let done = Op {
-            name: self.out.intern(&name),
-            category: Some(self.out.intern("copy-done")),
             bytes_accessed: bytes,
             memory: memory.into_iter().collect(),
             ..Op::default()
         };
-        let done = self.out.op(done);
-        let label = self.out.label(&name, Some(done));
+        let label = label_of_op(&name, Some("copy-done"), done, self.out);
         // Added even if nothing waits, because the bytes belong to this op.
         self.out
             .add_slice(self.tracks.array, SliceSpec::new(wait, label));
-        let done = self.out.op_ref(done).name.index();
+        let done = self.out.label_ref(label).name.index();
         let track = if written {
             self.tracks.writes
         } else {
@@ -344,13 +324,10 @@ impl ScaleSimTimeline<'_> {
         for (access, stream) in streams().filter(|(access, _)| access.dram.words > 0) {
             let name = format!("{} {}", layer.name, stream.name.to_lowercase());
             let op = Op {
-                name: self.out.intern(&name),
-                category: Some(self.out.intern("copy-start")),
                 bytes_accessed: access.dram_words(),
                 ..Op::default()
             };
-            let op = self.out.op(op);
-            let label = self.out.label(&name, Some(op));
+            let label = label_of_op(&name, Some("copy-start"), op, self.out);
             let range = self.range(
                 access.dram.first.max(first),
                 access.dram.last.saturating_add(1),
@@ -370,7 +347,7 @@ impl ScaleSimTimeline<'_> {
     fn bandwidth(&mut self, access: &ScaleSimAccess, track: TrackId) {
         let sample = |writer: &mut Self, first: i64, cycles: i64, words: u64| {
             let range = writer.range(first, first.saturating_add(cycles));
-            let rate = words as f64 / cycles.max(1) as f64 * writer.clock_mhz * 1e6;
+            let rate = words as f64 / cycles.max(1) as f64 * writer.clock.mhz * 1e6;
             writer.out.add_counter_sample(
                 track,
                 range.start,

@@ -1,6 +1,8 @@
 //! Parses lines of the log. Two generations of the simulator write them differently: the
 //! newer one numbers instructions, the older one gives the end of computations at their issue.
 
+use importer_common::simulated::cycle;
+
 /// The unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum TogSimUnit {
@@ -99,10 +101,6 @@ pub(super) fn parse(message: &str) -> Option<Result<TogSimLine<'_>, ()>> {
         return instruction(at, rest).transpose();
     }
     None
-}
-
-fn cycle(text: &str) -> Option<i64> {
-    text.trim().parse::<i64>().ok().filter(|cycle| *cycle >= 0)
 }
 
 /// The word after `name`.

@@ -33,8 +33,10 @@ mod run;
 mod timeline;
 
 use importer_common::cycles::CycleClock;
+use importer_common::simulated::{describe, log_unended_run, read_log};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{ImportError, InputSource, Progress, lines};
+use input::sniffing::contains;
+use input::{ImportError, InputSource, Progress};
 use trace_model::{IssueKind, TraceBuilder};
 
 use run::TogSimRun;
@@ -67,13 +69,9 @@ impl Importer for TogSim {
     }
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+        let has = |text: &[u8]| contains(head, text);
         let is_log = has(b"][INST_ISSUED") || has(b"[TOGSim]") || has(b"[Config/Core] Core ");
-        if is_log {
-            DetectionConfidence::Certain
-        } else {
-            DetectionConfidence::No
-        }
+        DetectionConfidence::certain_if(is_log)
     }
 
     fn import(
@@ -84,26 +82,15 @@ impl Importer for TogSim {
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let mut run = TogSimRun::default();
-        let seen = lines::read(source, progress, |line| {
-            run.add(line, source.name(), out);
-            Ok(())
-        })?;
-        seen.log(source.name(), out);
+        read_log(source, progress, out, |message, out| run.add(message, out))?;
         if run.cores.values().all(|core| core.spans.is_empty()) {
             let what = "no instruction is issued in it: run the simulator with --log_level trace";
-            return Err(ImportError::Unusable {
-                format: FORMAT.title,
-                what: what.to_owned(),
-            });
+            return Err(FORMAT.unusable(what));
         }
         if run.ended.is_none() {
-            out.log(IssueKind::TruncatedFile, || {
-                "the log ends before the run".to_owned()
-            });
+            log_unended_run(out);
         }
-        let described = out.source_mut();
-        described.simulator = Some("PyTorchSim".to_owned());
-        described.cannot_know = CANNOT_KNOW.to_vec();
+        describe("PyTorchSim", &CANNOT_KNOW, out);
         let clock = options.clock_mhz.or(run.mhz).map(|mhz| CycleClock { mhz });
         let from = if options.clock_mhz.is_some() {
             "named"
@@ -114,7 +101,9 @@ impl Importer for TogSim {
             Some(CycleClock { mhz }) => format!("{mhz} MHz ({from})"),
             None => "not known; a cycle is 1 ns here".to_owned(),
         };
-        described.facts.push(("clock".to_owned(), clock_fact));
+        out.source_mut()
+            .facts
+            .push(("clock".to_owned(), clock_fact));
         if clock.is_none() {
             let why =
                 "a cycle is shown as a nanosecond: give the clock with --clock, 940MHz for TPU v3";

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hashbrown::HashMap;
-use input::lines;
+use importer_common::simulated::{LineProblem, core_of, unreadable, went_back};
 use trace_model::{IssueKind, StringId, TraceBuilder};
 
 use super::line::{TogSimInstruction, TogSimLine, TogSimUnit};
 
-/// Maximum number of cores and of arrays, more than any chip has; each gets tracks of its own.
-const MAX_UNITS: u32 = 4096;
+/// Maximum number of arrays, more than any core has; each gets tracks of its own.
+const MAX_ARRAYS: u32 = 4096;
 
 /// Maximum number of statistics of a core, more than the simulator prints.
 const MAX_STATISTICS: usize = 1 << 10;
@@ -65,23 +65,15 @@ pub(super) struct TogSimRun {
     pub now: i64,
 }
 
-type TogSimUpdate = Result<(), (IssueKind, String)>;
+type TogSimUpdate = Result<(), LineProblem>;
 
 impl TogSimRun {
-    /// Handles a line of `file`.
-    pub(crate) fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
-        if matches!(line.level, "error" | "critical") {
-            out.log(IssueKind::ProfilerError, || {
-                format!("line {} of {file}: {}", line.number, line.message)
-            });
-        }
-        let added = match super::line::parse(line.message) {
-            None => return,
+    /// Handles a message of the log.
+    pub(crate) fn add(&mut self, message: &str, out: &mut TraceBuilder) -> TogSimUpdate {
+        match super::line::parse(message) {
+            None => Ok(()),
             Some(Ok(parsed)) => self.add_parsed(parsed, out),
-            Some(Err(())) => Err((IssueKind::MalformedEvent, "cannot be read".to_owned())),
-        };
-        if let Err((kind, what)) = added {
-            out.log(kind, || format!("line {} of {file}: {what}", line.number));
+            Some(Err(())) => Err(unreadable()),
         }
     }
 
@@ -94,7 +86,7 @@ impl TogSimRun {
             }
             TogSimLine::Statistic { core, text } => {
                 let (name, value) = statistic(text);
-                let statistics = &mut self.core(core)?.statistics;
+                let statistics = &mut core_of(&mut self.cores, core)?.statistics;
                 if statistics.len() < MAX_STATISTICS || statistics.contains_key(name) {
                     statistics.insert(name.to_owned(), value);
                 }
@@ -145,20 +137,10 @@ impl TogSimRun {
         Ok(())
     }
 
-    fn core(&mut self, core: u32) -> Result<&mut TogSimCore, (IssueKind, String)> {
-        if core >= MAX_UNITS {
-            return Err((
-                IssueKind::MalformedEvent,
-                format!("there is no core {core}: a chip has at most {MAX_UNITS}"),
-            ));
-        }
-        Ok(self.cores.entry(core).or_default())
-    }
-
     /// Checks that time never goes back; cores run in lockstep.
     fn check(&mut self, instruction: &TogSimInstruction<'_>) -> TogSimUpdate {
         let TogSimInstruction { cycle, array, .. } = *instruction;
-        if array >= MAX_UNITS {
+        if array >= MAX_ARRAYS {
             return Err((
                 IssueKind::MalformedEvent,
                 format!("there is no array {array}"),
@@ -166,11 +148,7 @@ impl TogSimRun {
         }
         // A core finishes instructions before it increments the cycle in which it issues others.
         if cycle.saturating_add(1) < self.now {
-            let what = format!(
-                "cycle {cycle} comes after cycle {}; the line was skipped",
-                self.now
-            );
-            return Err((IssueKind::BadTimestamp, what));
+            return Err(went_back(cycle, self.now));
         }
         self.now = self.now.max(cycle);
         Ok(())
@@ -189,7 +167,7 @@ impl TogSimRun {
             id,
             ..
         } = *instruction;
-        let core = self.core(instruction.core)?;
+        let core = core_of(&mut self.cores, instruction.core)?;
         let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
         // A pipeline executes one instruction after the other. Of loads and stores it is only
         // known that they are in flight.
@@ -226,7 +204,7 @@ impl TogSimRun {
         let TogSimInstruction {
             cycle, unit, id, ..
         } = *instruction;
-        let core = self.core(instruction.core)?;
+        let core = core_of(&mut self.cores, instruction.core)?;
         let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
         let open = match id {
             // Data of an asynchronous load may arrive after the load was fully issued, so the last end counts.

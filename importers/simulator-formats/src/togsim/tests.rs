@@ -203,9 +203,8 @@ fn cancelled_import_writes_nothing() {
     let source = InputSource::from_bytes("run.log", text.into_bytes()).unwrap();
     let (mut builder, mut run, progress) =
         (TraceBuilder::new(), TogSimRun::default(), Progress::new());
-    lines::read(&source, &progress, |line| {
-        run.add(line, "run.log", &mut builder);
-        Ok(())
+    read_log(&source, &progress, &mut builder, |message, out| {
+        run.add(message, out)
     })
     .unwrap();
     progress.cancel();

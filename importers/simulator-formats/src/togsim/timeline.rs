@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use importer_common::cycles::CycleClock;
+use importer_common::simulated::{label_of_op, track_at};
 use importer_common::waits::add_waits;
 use input::{ImportError, Progress};
 use trace_model::{
@@ -111,10 +112,8 @@ struct TogSimTimeline<'a> {
 }
 
 impl TogSimTimeline<'_> {
-    fn track(&mut self, kind: TrackKind, sort: i64, name: &str) -> TrackId {
-        let track = self.out.track(self.group, kind, sort, name);
-        self.out.track_mut(track).sort = sort;
-        track
+    fn track(&mut self, kind: TrackKind, place: i64, name: &str) -> TrackId {
+        track_at(place, self.group, kind, name, self.out)
     }
 
     /// Adds operators as programs. If there are several schedulers, the log does not contain
@@ -122,16 +121,14 @@ impl TogSimTimeline<'_> {
     fn kernels(&mut self, run: &TogSimRun, labels: &[LabelId]) {
         let track = self.track(TrackKind::Modules, 1, "Kernels");
         for (kernel, label) in run.kernels.iter().zip(labels) {
-            let begin = kernel.start.unwrap_or(kernel.end);
-            if let Some(range) = self.clock.range_of("a kernel", begin, kernel.end, self.out) {
-                self.out.add_slice(track, SliceSpec::new(range, *label));
-            }
+            let span = (kernel.start.unwrap_or(kernel.end), kernel.end);
+            self.clock
+                .add_slice("a kernel", span, (track, *label), self.out);
         }
         if run.kernels.is_empty() {
             let label = self.out.label("PyTorchSim run", None);
-            if let Some(range) = self.clock.range_of("the run", 0, self.now, self.out) {
-                self.out.add_slice(track, SliceSpec::new(range, label));
-            }
+            self.clock
+                .add_slice("the run", (0, self.now), (track, label), self.out);
         }
     }
 
@@ -258,13 +255,7 @@ impl TogSimTimeline<'_> {
         if let Some(label) = self.labels.get(&text) {
             return *label;
         }
-        let category_id = Some(self.out.intern(category));
-        let op = self.out.op(Op {
-            name: text,
-            category: category_id,
-            ..Op::default()
-        });
-        let label = self.out.label(name, Some(op));
+        let label = label_of_op(name, Some(category), Op::default(), self.out);
         self.labels.insert(text, label);
         label
     }

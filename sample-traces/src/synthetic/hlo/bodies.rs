@@ -29,13 +29,7 @@ impl HloBuilder<'_> {
                     .parameter(&mut out, &format!("add.arg.{i}"), "bf16[]", i)
             })
             .collect();
-        let sum = WrittenInstruction {
-            name: "add.sum",
-            opcode: "add",
-            shape: "bf16[]",
-            operands,
-            ..Default::default()
-        };
+        let sum = WrittenInstruction::new("add.sum", "add", "bf16[]", operands);
         let root = self.writer.add(&mut out, &sum, |_| {});
         let id = self.writer.end(out, root, false);
         self.add = Some(id);
@@ -58,13 +52,7 @@ impl HloBuilder<'_> {
             ),
             _ => ("tanh", format!("tanh.{number}")),
         };
-        let instruction = WrittenInstruction {
-            name: &name,
-            opcode,
-            shape: &op.shape,
-            operands,
-            ..Default::default()
-        };
+        let instruction = WrittenInstruction::new(&name, opcode, &op.shape, operands);
         let is_product = op.inner == InnerOp::Product;
         let root = self.writer.add(&mut out, &instruction, |out| {
             if is_product {
@@ -102,13 +90,8 @@ impl HloBuilder<'_> {
             for (shape, name) in &op.operands {
                 if !known.contains_key(name) {
                     parts += 1;
-                    let part = WrittenInstruction {
-                        name,
-                        opcode: "get-tuple-element",
-                        shape,
-                        operands: vec![state],
-                        ..Default::default()
-                    };
+                    let part =
+                        WrittenInstruction::new(name, "get-tuple-element", shape, vec![state]);
                     known.insert(
                         name.clone(),
                         self.writer.add(&mut body, &part, |out| out.uint(13, parts)),
@@ -118,13 +101,7 @@ impl HloBuilder<'_> {
             results.push(self.op(&mut body, op, called, &mut known));
         }
         let name = format!("body.result.{number}");
-        let tuple = WrittenInstruction {
-            name: &name,
-            opcode: "tuple",
-            shape: &outer.shape,
-            operands: results,
-            ..Default::default()
-        };
+        let tuple = WrittenInstruction::new(&name, "tuple", &outer.shape, results);
         let root = self.writer.add(&mut body, &tuple, |_| {});
         let body = self.writer.end(body, root, false);
 
@@ -136,13 +113,7 @@ impl HloBuilder<'_> {
             0,
         );
         let name = format!("condition.compare.{number}");
-        let compare = WrittenInstruction {
-            name: &name,
-            opcode: "compare",
-            shape: "pred[]",
-            operands: vec![state],
-            ..Default::default()
-        };
+        let compare = WrittenInstruction::new(&name, "compare", "pred[]", vec![state]);
         let root = self.writer.add(&mut condition, &compare, |_| {});
         vec![body, self.writer.end(condition, root, false)]
     }

@@ -4,13 +4,24 @@ use super::shape;
 use crate::write::ProtoMessage;
 
 /// An instruction that has no id yet.
-#[derive(Default)]
 pub(super) struct WrittenInstruction<'a> {
     pub(super) name: &'a str,
     pub(super) opcode: &'a str,
     pub(super) shape: &'a str,
     pub(super) operands: Vec<u64>,
     pub(super) called: Vec<u64>,
+}
+
+impl<'a> WrittenInstruction<'a> {
+    pub(super) fn new(name: &'a str, opcode: &'a str, shape: &'a str, operands: Vec<u64>) -> Self {
+        Self {
+            name,
+            opcode,
+            shape,
+            operands,
+            called: Vec::new(),
+        }
+    }
 }
 
 /// Assigns ids to instructions and computations, and collects the computations.
@@ -68,12 +79,7 @@ impl HloWriter {
         shape: &str,
         number: u64,
     ) -> u64 {
-        let instruction = WrittenInstruction {
-            name,
-            opcode: "parameter",
-            shape,
-            ..WrittenInstruction::default()
-        };
+        let instruction = WrittenInstruction::new(name, "parameter", shape, Vec::new());
         self.add(computation, &instruction, |out| out.uint(9, number))
     }
 

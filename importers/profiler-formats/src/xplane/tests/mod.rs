@@ -1,6 +1,7 @@
 mod flows;
 mod metadata;
 mod prefixes;
+pub(super) mod writer;
 
 use importers::import;
 use input::{ImportError, InputSource, Progress};
@@ -12,7 +13,7 @@ use trace_model::{
     TrackKind,
 };
 
-use super::writer::{PlaneWriter, WrittenStat, space};
+use writer::{PlaneWriter, WrittenStat, space};
 
 pub(super) fn read(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
     import(

@@ -4,7 +4,7 @@ use sample_traces::write::ProtoMessage;
 
 /// A stat whose name has no id yet.
 #[derive(Clone)]
-pub(super) enum WrittenStat {
+pub(crate) enum WrittenStat {
     Int(i64),
     Uint(u64),
     Double(f64),
@@ -16,18 +16,18 @@ pub(super) enum WrittenStat {
 
 /// A plane; metadata ids are assigned when names first occur.
 #[derive(Default)]
-pub(super) struct PlaneWriter {
+pub(crate) struct PlaneWriter {
     name: &'static str,
     /// Added to all ids, to make them large.
-    pub(super) id_offset: u64,
+    pub(crate) id_offset: u64,
     events: Vec<(String, ProtoMessage)>,
     stats: Vec<&'static str>,
-    pub(super) lines: Vec<Vec<u8>>,
+    pub(crate) lines: Vec<Vec<u8>>,
     plane_stats: Vec<ProtoMessage>,
 }
 
 impl PlaneWriter {
-    pub(super) fn new(name: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         Self {
             name,
             ..Self::default()
@@ -46,7 +46,7 @@ impl PlaneWriter {
         self.id_offset + at as u64
     }
 
-    pub(super) fn stat(&mut self, name: &'static str, value: &WrittenStat) -> ProtoMessage {
+    pub(crate) fn stat(&mut self, name: &'static str, value: &WrittenStat) -> ProtoMessage {
         let id = self.stat_id(name);
         let mut stat = ProtoMessage::default();
         stat.present(1, id);
@@ -62,7 +62,7 @@ impl PlaneWriter {
     }
 
     /// Adds metadata of an event; returns its id.
-    pub(super) fn metadata(
+    pub(crate) fn metadata(
         &mut self,
         name: &str,
         display_name: &str,
@@ -82,7 +82,7 @@ impl PlaneWriter {
     }
 
     /// An event with this name and no further metadata.
-    pub(super) fn event(
+    pub(crate) fn event(
         &mut self,
         name: &str,
         offset: i64,
@@ -93,7 +93,7 @@ impl PlaneWriter {
         self.event_of(id, offset, dur, stats)
     }
 
-    pub(super) fn event_of(
+    pub(crate) fn event_of(
         &mut self,
         id: u64,
         offset: i64,
@@ -110,7 +110,7 @@ impl PlaneWriter {
         event
     }
 
-    pub(super) fn line(&mut self, id: i64, name: &str, timestamp_ns: i64, events: &[ProtoMessage]) {
+    pub(crate) fn line(&mut self, id: i64, name: &str, timestamp_ns: i64, events: &[ProtoMessage]) {
         let mut line = ProtoMessage::default();
         line.present(1, id as u64);
         line.bytes(2, name);
@@ -121,12 +121,12 @@ impl PlaneWriter {
         self.lines.push(line.into_bytes());
     }
 
-    pub(super) fn plane_stat(&mut self, name: &'static str, value: &WrittenStat) {
+    pub(crate) fn plane_stat(&mut self, name: &'static str, value: &WrittenStat) {
         let stat = self.stat(name, value);
         self.plane_stats.push(stat);
     }
 
-    pub(super) fn finish(&self) -> ProtoMessage {
+    pub(crate) fn finish(&self) -> ProtoMessage {
         let mut plane = ProtoMessage::default();
         plane.present(1, 7);
         plane.bytes(2, self.name);
@@ -156,7 +156,7 @@ impl PlaneWriter {
 }
 
 /// A file with these planes.
-pub(super) fn space(planes: &[&PlaneWriter]) -> Vec<u8> {
+pub(crate) fn space(planes: &[&PlaneWriter]) -> Vec<u8> {
     let mut space = ProtoMessage::default();
     for plane in planes {
         space.bytes(1, plane.finish());
