@@ -1,8 +1,8 @@
 //! The asynchronous transfer that an op starts or awaits, in one sentence.
 
+use analysis::hlo::array_texts;
 use analysis::reports::communication::overlap::{OverlapReport, Transfer};
 use analysis::{Unit, measured_range, number};
-use trace_model::hlo_text::array_texts;
 use trace_model::{SliceId, SliceRef, TraceModel, TrackKind};
 
 use crate::time_format::TimeFormat;

@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
+use hlo::{HloText, Shape};
 use input::storage::{EntryKind, FileTree};
 use input::{ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
-use trace_model::hlo_text::{HloText, Shape};
 use trace_model::{IssueKind, ProgramBytes, ProgramId, TraceBuilder};
 
 use file_name::DumpName;

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
 use hashbrown::HashMap;
-use trace_model::hlo_text::{BEGIN, ProgramPart, ProgramText};
+use hlo::{BEGIN, ProgramPart, ProgramText};
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
 /// What tells programs apart.

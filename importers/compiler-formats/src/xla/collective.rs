@@ -5,7 +5,7 @@
 //! rate`: among `n` devices the farthest one is `⌊n/2⌋` hops away, and both directions of the ring work at the same
 //! time ("How to Scale Your Model").
 
-use trace_model::hlo_text::ReplicaGroups;
+use hlo::ReplicaGroups;
 
 use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
 use super::machine::ChipModel;

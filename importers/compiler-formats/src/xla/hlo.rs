@@ -5,13 +5,13 @@ use std::cell::OnceCell;
 
 use hashbrown::HashMap;
 
+use hlo::{ProgramPart, ProgramText, split_attributes};
 use importer_common::names::BoundedNames;
-use trace_model::hlo_text::{ProgramPart, ProgramText, split_attributes};
 
 use super::config::json_number;
 use super::shape::ShapeSize;
 
-pub(super) use trace_model::hlo_text::HloText as Instruction;
+pub(super) use hlo::HloText as Instruction;
 
 /// The text of an instruction as profiles contain it: operands with their shapes, without the compiler's configuration,
 /// except the trip count of loops. Truncated with … beyond `most` bytes, because many ops can share an operand with a

@@ -1,6 +1,6 @@
 //! Sizes of shapes in HLO text: `(bf16[8,128]{1,0:T(8,128)S(1)}, u32[]{:S(2)})`.
 
-use trace_model::hlo_text::{ArrayText, array_texts, element_bits};
+use hlo::{ArrayText, array_texts, element_bits};
 
 /// One array of a shape.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use device_reports::memory::buffers::Buffers;
 use device_reports::memory::hbm::{Memory, bytes_text};
 use device_reports::ops::op_stats::OpRow;
-use trace_model::hlo_text::{HloText, array_texts};
+use hlo::{HloText, array_texts};
 
 use crate::hints::HintFacts;
 
@@ -67,7 +67,7 @@ fn loaded_bytes(facts: &HintFacts<'_>, row: &OpRow) -> Option<i64> {
     let is_load = arrays.iter().all(|array| array.memory_space() != HOST);
     let bytes = arrays
         .iter()
-        .map(trace_model::hlo_text::ArrayText::bytes)
+        .map(hlo::ArrayText::bytes)
         .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))?;
     i64::try_from(bytes)
         .ok()

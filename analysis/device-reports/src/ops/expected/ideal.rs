@@ -8,9 +8,9 @@ use hardware::chips::Chip;
 use hardware::ici::{LinkRate, Topology, expected_time};
 use hardware::limits::BoundBy;
 use hardware::peaks::Peaks;
+use hlo::{HloText, Shape};
 use serde::Serialize;
 use trace_model::TraceModel;
-use trace_model::hlo_text::{HloText, Shape};
 
 use crate::ops::op_stats::OpRow;
 

@@ -10,7 +10,7 @@
 use trace_model::{Op, TraceModel};
 
 use facts::category::{AsyncRole, OpClass};
-use trace_model::hlo_text::{HloText, Shape, array_texts};
+use hlo::{HloText, Shape, array_texts};
 
 /// The mark of HBM in shapes.
 const HBM: u64 = 0;

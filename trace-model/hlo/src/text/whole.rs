@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::syntax::{BEGIN, HloText, ProgramPart, ProgramText};
 use trace_model::ProgramBytes;
-use trace_model::hlo_text::{BEGIN, HloText, ProgramPart, ProgramText};
 
 use super::instruction;
 use crate::index::HloIndex;

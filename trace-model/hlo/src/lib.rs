@@ -33,6 +33,7 @@ mod module;
 mod product;
 mod proto;
 mod stack;
+mod syntax;
 mod text;
 mod window;
 mod wire;
@@ -48,10 +49,10 @@ pub use facts::{
 pub use instruction::{ComputationId, Instruction, InstructionId};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
-
-pub use trace_model::hlo_text::{
-    ArrayShape, AxisRef, Frame, IotaGroups, MeshGroups, ReplicaGroups, Shape, element_bits,
-    parse_pairs, parse_replica_groups,
+pub use syntax::{
+    ArrayShape, ArrayText, AxisRef, BEGIN, COMBINED, Frame, HloText, IotaGroups, MeshGroups,
+    Operand, ProgramPart, ProgramText, ReplicaGroups, Shape, array_texts, element_bits,
+    parse_pairs, parse_replica_groups, split_attributes,
 };
 
 /// Why the HLO of a program is not available.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::syntax::StackFrames;
 use trace_model::ProgramBytes;
-use trace_model::hlo_text::StackFrames;
 
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};

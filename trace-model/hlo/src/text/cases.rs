@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
+use crate::syntax::{COMBINED, HloText, ProgramPart, ProgramText, Shape};
 use trace_model::ProgramBytes;
-use trace_model::hlo_text::{COMBINED, HloText, ProgramPart, ProgramText, Shape};
 
 use crate::{HloError, HloModule, Instruction};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trace_model::hlo_text::Shape;
+use crate::syntax::Shape;
 
 use super::facts::Attributes;
 

@@ -6,8 +6,8 @@ mod shape;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::syntax::{Shape, StackFrames};
 use trace_model::ProgramBytes;
-use trace_model::hlo_text::{Shape, StackFrames};
 use trace_model::wire::WireValue;
 
 use super::HloError;

@@ -8,7 +8,7 @@ mod whole;
 
 use std::sync::Arc;
 
-use trace_model::hlo_text::{HloText, ReplicaGroups, Shape};
+use crate::syntax::{HloText, ReplicaGroups, Shape};
 
 use super::config;
 use super::facts::{
