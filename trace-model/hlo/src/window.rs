@@ -2,8 +2,8 @@
 
 use super::WindowDimension;
 
-/// Maximum number of window positions that are counted.
-const MAX_COUNTED: u64 = 1 << 16;
+/// Maximum length of the shorter of result and window, along which positions are counted one by one.
+const MAX_WALKED: u64 = 1 << 12;
 
 /// The role of a spatial dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,55 +66,106 @@ pub(super) fn spatial(window: WindowDimension, from: u64, to: u64) -> Option<Spa
     count(window, from, to)
 }
 
-/// Counts all positions.
+/// Counts the pairs of a position of the result and a place in the window that meet an element of the input. Of both,
+/// the shorter sequence is walked; what the members of the other one meet follows from arithmetic.
 fn count(window: WindowDimension, from: u64, to: u64) -> Option<SpatialWindow> {
-    if window.size.checked_mul(to)? > MAX_COUNTED {
+    let size = window.size;
+    if size.min(to) > MAX_WALKED {
         return None;
     }
-    let signed = |value: u64| i64::try_from(value).ok();
-    let (stride, dilation, base) = (
-        signed(window.stride)?,
-        signed(window.window_dilation)?,
-        signed(window.base_dilation.max(1))?,
-    );
-    let last = signed(from)?.checked_sub(1)?.checked_mul(base)?;
-    // Of each position of the result: places in the input and the kernel that it sees.
-    let mut met: Vec<(u64, u64)> = Vec::new();
-    let mut one_each = true;
-    for position in 0..to {
-        let begin = signed(position)?
-            .checked_mul(stride)?
-            .checked_sub(window.padding_low)?;
-        let before = met.len();
-        for place in 0..window.size {
-            let at = begin.checked_add(signed(place)?.checked_mul(dilation)?)?;
-            if (0..=last).contains(&at) && at % base == 0 {
-                met.push(((at / base) as u64, place));
-            }
-        }
-        one_each &= met.len() == before + 1;
-    }
-    let distinct = |mut places: Vec<u64>| {
-        places.sort_unstable();
-        places.dedup();
-        places.len() == met.len()
-    };
-    let every_kernel_place = distinct(met.iter().map(|&(_, place)| place).collect());
-    let every_input_place = distinct(met.iter().map(|&(at, _)| at).collect());
-    let role = if window.size == 1 {
-        SpatialRole::Rows
-    } else if one_each && every_kernel_place && every_input_place && from == to && window.size == to
-    {
-        SpatialRole::Batch
-    } else if one_each && every_kernel_place && from == 1 && window.size == to {
-        SpatialRole::Columns
+    // Whatever is larger is not real, and products of two such numbers never overflow.
+    let small = |number: u64| u32::try_from(number).ok().map(i128::from);
+    let (number_of_places, number_of_positions) = (small(size)?, small(to)?);
+    let (stride, dilation) = (small(window.stride)?, small(window.window_dilation)?);
+    let padding = i128::from(i32::try_from(window.padding_low).ok()?);
+    let base = small(window.base_dilation.max(1))?;
+    let end = small(from)? * base;
+    let walks_window = size <= to;
+    let (walked, walked_step, met) = if walks_window {
+        let positions = Progression::new(number_of_positions, stride, base);
+        (number_of_places, dilation, positions)
     } else {
-        SpatialRole::Window
+        let places = Progression::new(number_of_places, dilation, base);
+        (number_of_positions, stride, places)
     };
+    let mut multiplications = 0;
+    // Of each place in the window that meets one element: at which position of the result, and which element.
+    let mut only = Vec::new();
+    for at in 0..walked {
+        let first = at * walked_step - padding;
+        let (number, index) = met.multiples_below(end, first);
+        multiplications += number;
+        only.extend((number == 1).then_some((index, first + index * met.step)));
+    }
+    let is_one_each = walks_window && size == to && only.len() as u64 == size && {
+        let (positions, elements): (Vec<i128>, Vec<i128>) = only.into_iter().unzip();
+        is_distinct(positions) && (from == 1 || is_distinct(elements))
+    };
+    let role = match from {
+        _ if size == 1 => SpatialRole::Rows,
+        _ if is_one_each && from == to => SpatialRole::Batch,
+        1 if is_one_each => SpatialRole::Columns,
+        _ => SpatialRole::Window,
+    };
+    let multiplications = u64::try_from(multiplications).ok()?;
     Some(SpatialWindow {
         role,
-        multiplications: met.len() as u64,
+        multiplications,
     })
+}
+
+fn is_distinct(mut values: Vec<i128>) -> bool {
+    let all = values.len();
+    values.sort_unstable();
+    values.dedup();
+    values.len() == all
+}
+
+/// Places of a dilated input, from any first one on in equal steps; only multiples of its dilation hold an element.
+struct Progression {
+    number: i128,
+    step: i128,
+    base: i128,
+    /// The greatest common divisor of step and base, and the number that `step` is multiplied by to get it modulo
+    /// `base`.
+    common: i128,
+    factor: i128,
+}
+
+impl Progression {
+    fn new(number: i128, step: i128, base: i128) -> Self {
+        let (mut common, mut rest, mut factor, mut next) = (step, base, 1, 0);
+        while rest != 0 {
+            let times = common / rest;
+            (common, rest) = (rest, common - times * rest);
+            (factor, next) = (next, factor - times * next);
+        }
+        Self {
+            number,
+            step,
+            base,
+            common,
+            factor,
+        }
+    }
+
+    /// How many places hold an element below `end`, and the index of the first of them.
+    fn multiples_below(&self, end: i128, first: i128) -> (i128, i128) {
+        let is_inside = |place: i128| (0..end).contains(&place);
+        if self.step == 0 {
+            let all = is_inside(first) && first % self.base == 0;
+            return (if all { self.number } else { 0 }, 0);
+        }
+        if first % self.common != 0 {
+            return (0, 0);
+        }
+        let indices_up_to = |place: i128| (place - first + self.step - 1).max(0) / self.step;
+        let (begin, end) = (indices_up_to(0), indices_up_to(end).min(self.number));
+        let period = self.base / self.common;
+        let residue = -first / self.common * self.factor;
+        let index = begin + (residue - begin).rem_euclid(period);
+        ((end - index + period - 1).max(0) / period, index)
+    }
 }
 
 #[cfg(test)]
@@ -169,22 +220,53 @@ mod tests {
             ..WindowDimension::default()
         };
         assert_eq!(role(strided, 9, 4), (SpatialRole::Window, 12));
-        assert_eq!(
-            spatial(
-                WindowDimension {
-                    size: 1 << 40,
-                    ..window
-                },
-                8,
-                8
-            ),
-            None
-        );
+        let wide = WindowDimension {
+            size: 1 << 20,
+            ..window
+        };
+        assert_eq!(role(wide, 1 << 20, 4).1, 4 * (1 << 20) - 4);
+        assert_eq!(spatial(wide, 1 << 20, 1 << 20), None);
+        let empty = WindowDimension { size: 0, ..window };
+        assert_eq!(role(empty, 8, u64::from(u32::MAX)).1, 0);
         let extreme = WindowDimension {
             size: 2,
             stride: u64::MAX,
             ..window
         };
         assert_eq!(spatial(extreme, 8, 8), None);
+    }
+
+    /// All pairs, one by one.
+    fn counted(window: WindowDimension, from: u64, to: u64) -> u64 {
+        let [from, to, size, stride, dilation, base] = [
+            from,
+            to,
+            window.size,
+            window.stride,
+            window.window_dilation,
+            window.base_dilation,
+        ]
+        .map(|number| i64::try_from(number).unwrap());
+        let place = |(at, tap)| at * stride + tap * dilation - window.padding_low;
+        let pairs = (0..to).flat_map(|at| (0..size).map(move |tap| (at, tap)));
+        pairs
+            .map(place)
+            .filter(|place| (0..from * base).contains(place) && place % base == 0)
+            .count() as u64
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn arithmetic_equals_counting(
+            (size, stride, padding_low) in (0..9_u64, 0..7_u64, -6..7_i64),
+            (window_dilation, base_dilation) in (1..7_u64, 1..9_u64),
+            (from, to) in (0..12_u64, 0..12_u64),
+        ) {
+            let window = WindowDimension {
+                size, stride, padding_low, window_dilation, base_dilation, ..WindowDimension::default()
+            };
+            let arithmetic = count(window, from, to).unwrap().multiplications;
+            proptest::prop_assert_eq!(arithmetic, counted(window, from, to));
+        }
     }
 }

@@ -263,7 +263,7 @@ fn read(
     if let Some(damage) = content.damage {
         return Err(damaged(damage));
     }
-    let outline = ProgramOutline::read((*content.bytes).as_ref()).map_err(damaged)?;
+    let outline = ProgramOutline::read(&content.bytes).map_err(damaged)?;
     let (file, name, bytes) = (file_of(path), name.clone(), content.bytes);
     Ok(FileContent::Wanted(Box::new(DumpedProgram {
         file,

@@ -156,14 +156,14 @@ impl ProtoReader<'_> {
         })?;
         self.module.instructions.reserve_exact(count);
         self.numbers.reserve_exact(count);
-        let (mut entry_id, mut entry_name, mut schedule) = (None, String::new(), None);
+        let (mut entry_id, mut entry_name) = (None, String::new());
         bytes.walk(message, MODULE, |field, value| {
             match field {
                 1 => self.module.name = bytes.text(&value),
                 2 => entry_name = bytes.text(&value),
                 3 => self.read_computation(&value)?,
+                5 => self.module.id = Some(number(&value)),
                 6 => entry_id = Some(number(&value)),
-                7 => schedule = Some(value),
                 8 => self.read_aliases(&value)?,
                 15 => self.module.devices = Some(device_assignment(bytes, &value)?),
                 17 => self.module.frames = stack_frames(bytes, &value)?,
@@ -172,6 +172,7 @@ impl ProtoReader<'_> {
             }
             Ok(())
         })?;
+        self.module.frame_rings = self.module.frames.cut_rings();
         self.module.computations.shrink_to_fit();
         self.module.index =
             HloIndex::new(&self.module.instructions, std::mem::take(&mut self.numbers));
@@ -184,10 +185,7 @@ impl ProtoReader<'_> {
         self.module.entry = entry_id
             .and_then(|id| self.computations.get(&id).copied())
             .or_else(|| named().map(|index| ComputationId(index as u32)));
-        match schedule {
-            Some(schedule) => self.read_schedule(&schedule),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn read_computation(&mut self, message: &WireValue) -> Result<(), HloDamage> {
@@ -225,39 +223,6 @@ impl ProtoReader<'_> {
         self.numbers.push((compiler_id, id));
         module.instructions.push(instruction);
         id
-    }
-
-    fn read_schedule(&mut self, message: &WireValue) -> Result<(), HloDamage> {
-        const SCHEDULE: &str = "HloScheduleProto";
-        let bytes = self.bytes;
-        bytes.walk(range(message), SCHEDULE, |field, entry| {
-            if field != 1 {
-                return Ok(());
-            }
-            let (mut computation, mut ids) = (0, Vec::new());
-            bytes.walk(range(&entry), SCHEDULE, |field, value| match field {
-                1 => {
-                    computation = number(&value);
-                    Ok(())
-                }
-                2 => bytes.walk(range(&value), SCHEDULE, |field, value| match field {
-                    1 => bytes.numbers(&value, SCHEDULE, &mut ids),
-                    _ => Ok(()),
-                }),
-                _ => Ok(()),
-            })?;
-            let Some(&computation) = self.computations.get(&computation) else {
-                return Ok(());
-            };
-            let index = &self.module.index;
-            if let Some(computation) = self.module.computations.get_mut(computation.index()) {
-                computation.schedule.reserve_exact(ids.len());
-                computation
-                    .schedule
-                    .extend(ids.into_iter().filter_map(|id| index.numbered(id)));
-            }
-            Ok(())
-        })
     }
 
     fn read_aliases(&mut self, message: &WireValue) -> Result<(), HloDamage> {
@@ -343,7 +308,6 @@ fn stack_frames(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<StackF
         }
         Ok(())
     })?;
-    out.cut_rings();
     Ok(out)
 }
 

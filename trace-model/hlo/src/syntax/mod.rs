@@ -26,7 +26,8 @@ use scan::find_outside;
 pub(crate) use scan::{after_brackets, split_commas};
 pub use scan::{attribute, pairs, split_attributes, unescaped};
 pub use shape::{
-    ArrayShape, ArrayText, COMBINED, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits,
+    ArrayShape, ArrayText, COMBINED, HBM, MAX_DEPTH, Shape, VMEM, array_texts, dtype_number,
+    dtype_of_number, element_bits,
 };
 pub use stack::{Frame, StackFrames};
 

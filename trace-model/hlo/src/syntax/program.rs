@@ -14,10 +14,8 @@ pub struct ProgramText<'a> {
     pub name: &'a str,
     /// The first line.
     header: &'a str,
-    /// Stack frames of instructions; every stack is finite.
+    /// Stack frames of instructions, as written: a frame may call itself.
     pub frames: StackFrames,
-    /// Number of cycles among the stack frames that were cut.
-    pub frame_rings: u64,
     /// The computation in which the text ends.
     pub cut_in: Option<&'a str>,
 }
@@ -98,7 +96,6 @@ impl<'a> ProgramText<'a> {
                 .iter_mut()
                 .for_each(|[_, parent]| *parent = parent.saturating_sub(1));
         }
-        program.frame_rings = program.frames.cut_rings();
         Some(program)
     }
 
@@ -189,7 +186,6 @@ ENTRY %main (a: f32[8]) -> f32[8] {
             .map(|frame| (frame.file, frame.function, frame.line))
             .collect();
         assert_eq!(stack, [("tr\"ain.py", "f", 7), ("tr\"ain.py", "f", 3)]);
-        assert_eq!(program.frame_rings, 0);
         let begins = |name, is_entry| ProgramPart::Begin { name, is_entry };
         assert_eq!(
             [parts[0], parts[3], parts[4], parts[6]],

@@ -6,6 +6,8 @@ mod convolution;
 mod lines;
 mod whole;
 
+pub use whole::TextProgram;
+
 use std::sync::Arc;
 
 use crate::syntax::{HloText, ReplicaGroups, Shape};

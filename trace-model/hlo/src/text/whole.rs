@@ -11,6 +11,19 @@ use crate::instruction::{ComputationId, InstructionId};
 use crate::module::{Computation, DeviceAssignment, HloModule, HloOrigin};
 use crate::{HloError, Instruction};
 
+/// A program as text.
+#[derive(Debug, Default)]
+pub struct TextProgram<'a> {
+    /// The program.
+    pub module: HloModule,
+    /// The line of each of its instructions.
+    pub lines: Vec<HloText<'a>>,
+    /// What is outside the computations, except for the stack frames.
+    pub text: ProgramText<'a>,
+    /// Number and text of lines that should be instructions but are not.
+    pub broken: Vec<(usize, &'a str)>,
+}
+
 /// The current computation, and its instructions by name.
 struct OpenComputation<'a> {
     computation: Computation,
@@ -20,28 +33,23 @@ struct OpenComputation<'a> {
 
 #[derive(Default)]
 struct TextReader<'a> {
-    module: HloModule,
+    read: TextProgram<'a>,
     computations: HashMap<&'a str, ComputationId>,
     open: Option<OpenComputation<'a>>,
 }
 
-impl HloModule {
-    /// Whether a program is stored as text.
-    pub(crate) fn is_text(blob: &ProgramBytes) -> bool {
-        blob.bytes().starts_with(BEGIN.as_bytes())
-    }
-
-    /// Parses the text of a program. `program` is its name for the error. An operand that comes after its user and a
-    /// computation that comes after its caller are left out: programs are acyclic, and so is what is returned. If the
-    /// text ends too early, the part that is there is returned.
-    pub(crate) fn from_whole_text(blob: &ProgramBytes, program: &str) -> Result<Self, HloError> {
-        let text = String::from_utf8_lossy(blob.bytes());
+impl<'a> TextProgram<'a> {
+    /// Reads a text; `None` if it is not a program. An operand that comes after its user and a computation that comes
+    /// after its caller are left out: programs are acyclic, and so is what is returned. If the text ends too early,
+    /// the part that is there is returned.
+    pub fn read(text: &'a str) -> Option<Self> {
         let mut reader = TextReader::default();
-        let read = ProgramText::read(&text, |part| reader.part(part)).unwrap_or_default();
-        let mut module = reader.module;
+        let mut text = ProgramText::read(text, |part| reader.part(part))?;
+        let mut read = reader.read;
+        let module = &mut read.module;
         module.origin = HloOrigin::Proto;
-        read.name.clone_into(&mut module.name);
-        let count = |key| read.attribute(key).and_then(|count| count.parse().ok());
+        text.name.clone_into(&mut module.name);
+        let count = |key| text.attribute(key).and_then(|count| count.parse().ok());
         let (replicas, partitions) = (count("replica_count"), count("num_partitions"));
         if replicas.is_some() || partitions.is_some() {
             let (replicas, partitions) = (replicas.unwrap_or(1), partitions.unwrap_or(1));
@@ -51,24 +59,37 @@ impl HloModule {
                 devices: Vec::new(),
             });
         }
-        module.frames = read.frames;
+        module.frames = std::mem::take(&mut text.frames);
+        module.frame_rings = module.frames.cut_rings();
         module.index = HloIndex::new(&module.instructions, Vec::new());
-        module.cut = match (read.cut_in, module.entry) {
+        module.cut = match (text.cut_in, module.entry) {
             (Some(computation), _) => Some(format!("inside computation {computation}")),
             (None, None) => Some("before the ENTRY computation".to_owned()),
             (None, Some(_)) => None,
         };
-        if module.instructions.is_empty() {
-            let (why, message, len) = ("there is no instruction", "HLO text", text.len());
-            return Err(HloError::Damaged {
-                program: program.to_owned(),
-                why,
-                message,
-                at: len,
-                len,
-            });
-        }
-        Ok(module)
+        read.text = text;
+        Some(read)
+    }
+}
+
+impl HloModule {
+    /// Whether a program is stored as text.
+    pub(crate) fn is_text(blob: &ProgramBytes) -> bool {
+        blob.bytes().starts_with(BEGIN.as_bytes())
+    }
+
+    /// Parses the text of a program (see [`TextProgram::read`]). `program` is its name for the error.
+    pub(crate) fn from_whole_text(blob: &ProgramBytes, program: &str) -> Result<Self, HloError> {
+        let text = String::from_utf8_lossy(blob.bytes());
+        let module = TextProgram::read(&text).map(|read| read.module);
+        let module = module.filter(|module| !module.instructions.is_empty());
+        module.ok_or_else(|| HloError::Damaged {
+            program: program.to_owned(),
+            why: "there is no instruction",
+            message: "HLO text",
+            at: text.len(),
+            len: text.len(),
+        })
     }
 }
 
@@ -77,21 +98,21 @@ impl<'a> TextReader<'a> {
         match part {
             ProgramPart::Begin { name, is_entry } => self.begin(name, is_entry),
             ProgramPart::Instruction(hlo) => self.instruction(&hlo),
-            ProgramPart::Broken { .. } => {}
+            ProgramPart::Broken { line, text } => self.read.broken.push((line, text)),
             ProgramPart::End => self.close(),
         }
     }
 
     fn begin(&mut self, name: &'a str, is_entry: bool) {
-        let id = ComputationId(self.module.computations.len() as u32);
-        let first = self.module.instructions.len();
+        let id = ComputationId(self.read.module.computations.len() as u32);
+        let first = self.read.module.instructions.len();
         let computation = Computation {
             name: name.to_owned(),
             instructions: first..first,
             ..Computation::default()
         };
         self.computations.insert(name, id);
-        self.module.computations.push(Computation::default());
+        self.read.module.computations.push(Computation::default());
         self.open = Some(OpenComputation {
             computation,
             is_entry,
@@ -101,8 +122,8 @@ impl<'a> TextReader<'a> {
 
     fn instruction(&mut self, hlo: &HloText<'a>) {
         let Some(open) = &mut self.open else { return };
-        let parent = (self.module.computations.len() as u32).saturating_sub(1);
-        let id = InstructionId(self.module.instructions.len() as u32);
+        let parent = (self.read.module.computations.len() as u32).saturating_sub(1);
+        let id = InstructionId(self.read.module.instructions.len() as u32);
         let operands = hlo
             .operand_names()
             .filter_map(|name| open.local.get(name).copied())
@@ -113,7 +134,7 @@ impl<'a> TextReader<'a> {
             .filter(|id| id.index() < parent as usize)
             .collect();
         for callee in called.iter().filter(|_| hlo.opcode == "fusion") {
-            if let Some(callee) = self.module.computations.get_mut(callee.index()) {
+            if let Some(callee) = self.read.module.computations.get_mut(callee.index()) {
                 callee.is_fusion = true;
             }
         }
@@ -124,11 +145,11 @@ impl<'a> TextReader<'a> {
             ..instruction(hlo)
         };
         open.local.insert(hlo.name, id);
-        open.computation.schedule.push(id);
         if hlo.is_root {
             open.computation.root = Some(id);
         }
-        self.module.instructions.push(read);
+        self.read.module.instructions.push(read);
+        self.read.lines.push(*hlo);
     }
 
     fn close(&mut self) {
@@ -140,14 +161,17 @@ impl<'a> TextReader<'a> {
         else {
             return;
         };
-        computation.instructions.end = self.module.instructions.len();
+        let all = &mut computation.instructions;
+        all.end = self.read.module.instructions.len();
         // As in the compiler's own reader.
-        computation.root = computation.root.or(computation.schedule.last().copied());
-        let index = self.module.computations.len().saturating_sub(1);
+        let last = all.end.checked_sub(1).filter(|last| all.contains(last));
+        let last = last.map(|last| InstructionId(last as u32));
+        computation.root = computation.root.or(last);
+        let index = self.read.module.computations.len().saturating_sub(1);
         if is_entry {
-            self.module.entry = Some(ComputationId(index as u32));
+            self.read.module.entry = Some(ComputationId(index as u32));
         }
-        if let Some(slot) = self.module.computations.get_mut(index) {
+        if let Some(slot) = self.read.module.computations.get_mut(index) {
             *slot = computation;
         }
     }

@@ -10,10 +10,7 @@
 use trace_model::{Op, TraceModel};
 
 use facts::category::{AsyncRole, OpClass};
-use hlo::{HloText, Shape, array_texts};
-
-/// The mark of HBM in shapes.
-const HBM: u64 = 0;
+use hlo::{HBM, HloText, Shape, array_texts};
 
 /// Estimated HBM bytes of one execution.
 pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u64> {

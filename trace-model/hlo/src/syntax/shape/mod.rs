@@ -10,6 +10,11 @@ pub const MAX_DEPTH: usize = 32;
 /// The size in a tile that joins a dimension with the next one, `*` in text; the lowest `i64` of the protobuf.
 pub const COMBINED: u64 = 1 << 63;
 
+/// Memory space of the memory of a chip, which shapes do not mark.
+pub const HBM: u64 = 0;
+/// Memory space of vector memory, `S(1)`.
+pub const VMEM: u64 = 1;
+
 /// The shape of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape<'a> {
@@ -30,7 +35,7 @@ pub struct ArrayShape<'a> {
     pub minor_to_major: Vec<u64>,
     /// `T(8,128)(2,1)`: tiles, outermost first; a size of [`COMBINED`] joins dimensions.
     pub tiles: Vec<Vec<u64>>,
-    /// `S(n)`: 0 is HBM, 1 VMEM, 5 host memory.
+    /// `S(n)`: [`HBM`], [`VMEM`], 2 for sync flags, 5 for host memory, 6 for SMEM.
     pub memory_space: u64,
     /// `E(n)`, where elements are packed.
     pub packed_bits: Option<u64>,
@@ -98,6 +103,12 @@ pub fn dtype_of_number(number: u64) -> &'static str {
         .and_then(|number| DTYPES.get(number))
         .copied()
         .unwrap_or("unknown")
+}
+
+/// The number of a type in `xla.PrimitiveType`; a number without a type for other words.
+pub fn dtype_number(dtype: &str) -> u64 {
+    let place = DTYPES.iter().position(|&known| known == dtype);
+    place.unwrap_or(DTYPES.len()) as u64
 }
 
 impl<'a> Shape<'a> {
@@ -344,6 +355,19 @@ impl ArrayText<'_> {
         self.elements()?
             .checked_mul(bits)
             .map(|bits| bits.div_ceil(8))
+    }
+}
+
+/// Writes the shape as HLO text.
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Array(array) => array.fmt(f),
+            Self::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(Self::to_string).collect();
+                write!(f, "({})", parts.join(", "))
+            }
+        }
     }
 }
 
