@@ -52,11 +52,10 @@ pub use instruction::{ComputationId, Instruction, InstructionId};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
 pub use syntax::{
-    ArrayShape, ArrayText, AxisRef, BEGIN, COMBINED, Frame, HBM, HloText, IotaGroups, MeshGroups,
-    Operand, ProgramPart, ProgramText, ReplicaGroups, Shape, VMEM, array_texts, dtype_number,
-    element_bits, parse_pairs, parse_replica_groups, split_attributes,
+    ArrayShape, ArrayText, AxisRef, COMBINED, Frame, HBM, HloText, IotaGroups, MeshGroups, Operand,
+    ReplicaGroups, Shape, VMEM, array_texts, dtype_number, element_bits, split_attributes,
 };
-pub use text::TextProgram;
+pub use text::{BEGIN, TextProgram};
 
 /// Why the HLO of a program is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

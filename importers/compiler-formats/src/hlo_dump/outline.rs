@@ -47,7 +47,7 @@ impl ProgramOutline {
         let module = if content.starts_with(BEGIN.as_bytes()) {
             let text = String::from_utf8_lossy(content);
             let read = TextProgram::read(&text).ok_or("line 1: no HloModule")?;
-            if let Some(computation) = read.text.cut_in {
+            if let Some(computation) = read.cut_in {
                 return Err(format!(
                     "the text ends inside computation {computation}: dump it again"
                 ));

@@ -164,7 +164,6 @@ fn check(read: &TextProgram<'_>, text: &str) -> Result<(), ImportError> {
     if read.module.entry.is_none() {
         let lines = text.lines().count();
         let inside = read
-            .text
             .cut_in
             .map(|it| format!(", inside computation {it}"))
             .unwrap_or_default();
@@ -173,7 +172,7 @@ fn check(read: &TextProgram<'_>, text: &str) -> Result<(), ImportError> {
         );
         return Err(malformed(text.len(), what));
     }
-    if read.text.attribute("is_scheduled") != Some("true") {
+    if !read.is_scheduled() {
         return Err(unusable(format!(
             "line 1: {name} is not scheduled (no is_scheduled=true): {cure}"
         )));
@@ -289,7 +288,7 @@ fn log_damage(read: &TextProgram<'_>, out: &mut TraceBuilder) {
             format!("line {line}: not an instruction: {text:?}")
         });
     }
-    if let Some(computation) = read.text.cut_in {
+    if let Some(computation) = read.cut_in {
         out.log(IssueKind::TruncatedFile, || {
             format!("the file ends inside computation {computation}")
         });

@@ -64,12 +64,13 @@ impl<'a> ScheduledProgram<'a> {
         self.dones.get(&start).copied()
     }
 
-    /// The computation that an attribute of an instruction names.
+    /// The computation that an attribute of an instruction names or contains.
     pub(super) fn called(&self, id: InstructionId, key: &str) -> Option<ComputationId> {
-        let name = self.line(id).computation(key)?;
+        let line = self.line(id);
+        let (name, inline) = (line.computation(key)?, format!("{}.{key}", line.name));
         let mut called = self.instruction(id)?.called.iter().copied();
-        let has_name = |it: &Computation| it.name == name;
-        called.find(|&called| self.module.computation(called).is_some_and(has_name))
+        let is_meant = |it: &Computation| it.name == name || it.name == inline;
+        called.find(|&called| self.module.computation(called).is_some_and(is_meant))
     }
 
     /// The compiler's estimate for all instructions of a computation.

@@ -6,11 +6,11 @@ mod convolution;
 mod lines;
 mod whole;
 
-pub use whole::TextProgram;
+pub use whole::{BEGIN, TextProgram};
 
 use std::sync::Arc;
 
-use crate::syntax::{HloText, ReplicaGroups, Shape};
+use crate::syntax::{HloText, ReplicaGroups, Shape, is_inline};
 
 use super::config;
 use super::facts::{
@@ -59,9 +59,9 @@ impl HloModule {
     /// Adds empty computations for the names that the text calls, in the order of the serialized form.
     fn add_called(&mut self, hlo: &HloText<'_>) -> Vec<ComputationId> {
         let mut called = Vec::new();
-        for name in hlo.called() {
+        for (key, value) in hlo.called() {
             called.push(ComputationId(self.computations.len() as u32));
-            let name = name.to_owned();
+            let name = if is_inline(value) { key } else { value }.to_owned();
             let is_fusion = hlo.opcode == "fusion";
             self.computations.push(Computation {
                 name,
