@@ -52,8 +52,8 @@ pub use instruction::{ComputationId, Instruction, InstructionId};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
 pub use syntax::{
-    ArrayShape, ArrayText, AxisRef, COMBINED, Frame, HBM, HloText, IotaGroups, MeshGroups, Operand,
-    ReplicaGroups, Shape, VMEM, array_texts, dtype_number, element_bits, split_attributes,
+    ArrayShape, AxisRef, COMBINED, Frame, HBM, HloText, IotaGroups, MeshGroups, Operand,
+    ReplicaGroups, Shape, VMEM, dtype_number, element_bits, split_attributes,
 };
 pub use text::{BEGIN, TextProgram};
 

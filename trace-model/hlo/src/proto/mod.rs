@@ -184,7 +184,9 @@ impl ProtoReader<'_> {
         };
         self.module.entry = entry_id
             .and_then(|id| self.computations.get(&id).copied())
-            .or_else(|| named().map(|index| ComputationId(index as u32)));
+            .or_else(|| named().map(|index| ComputationId(index as u32)))
+            // An id of 0 is not written.
+            .or_else(|| self.computations.get(&0).copied());
         Ok(())
     }
 
@@ -194,7 +196,7 @@ impl ProtoReader<'_> {
         let first = self.module.instructions.len();
         let mut computation = Computation::default();
         let mut local = HashMap::new();
-        let (mut proto_id, mut root_id) = (0, None);
+        let (mut proto_id, mut root_id) = (0, 0);
         bytes.walk(range(message), COMPUTATION, |field, value| {
             match field {
                 1 => computation.name = bytes.text(&value),
@@ -203,7 +205,7 @@ impl ProtoReader<'_> {
                     local.insert(compiler_id, self.add(compiler_id, instruction));
                 }
                 5 => proto_id = number(&value),
-                6 => root_id = Some(number(&value)),
+                6 => root_id = number(&value),
                 7 => computation.is_fusion = number(&value) != 0,
                 8 => computation.thread = bytes.text(&value),
                 _ => {}
@@ -211,7 +213,7 @@ impl ProtoReader<'_> {
             Ok(())
         })?;
         computation.instructions = first..self.module.instructions.len();
-        computation.root = root_id.and_then(|id| local.get(&id).copied());
+        computation.root = local.get(&root_id).copied();
         self.module.computations.push(computation);
         self.computations.insert(proto_id, id);
         Ok(())

@@ -24,8 +24,7 @@ use scan::find_outside;
 pub(crate) use scan::{after_brackets, split_commas};
 pub use scan::{attribute, pairs, split_attributes, unescaped};
 pub use shape::{
-    ArrayShape, ArrayText, COMBINED, HBM, MAX_DEPTH, Shape, VMEM, array_texts, dtype_number,
-    dtype_of_number, element_bits,
+    ArrayShape, COMBINED, HBM, MAX_DEPTH, Shape, VMEM, dtype_number, dtype_of_number, element_bits,
 };
 pub use stack::{Frame, StackFrames};
 pub(crate) use statements::{Statement, Statements, computation_head};

@@ -1,9 +1,9 @@
 //! Builds a module from text: of one instruction from its line, or of a whole program.
 
-#[cfg(test)]
-mod cases;
 mod convolution;
 mod lines;
+#[cfg(test)]
+mod parser_tests;
 mod whole;
 
 pub use whole::{BEGIN, TextProgram};
