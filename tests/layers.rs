@@ -22,7 +22,11 @@ struct CrateFolders {
     order: &'static [&'static [&'static str]],
 }
 
-const CRATES: [CrateFolders; 7] = [
+const CRATES: [CrateFolders; 8] = [
+    CrateFolders {
+        sources: "trace-model/hlo/src",
+        order: &[&["proto", "text"], &["syntax"]],
+    },
     CrateFolders {
         sources: "analysis/advice/src",
         order: &[&["hints"], &["gates"], &["compare"], &["what_if"]],

@@ -44,7 +44,6 @@ mod counters;
 mod device;
 mod finish;
 mod flow;
-pub mod hlo_text;
 mod import_log;
 mod in_order;
 mod index;

@@ -1,8 +1,8 @@
 //! Times of ops in the steps of a summary.
 
 use facts::category::OpClasses;
+use hlo::HloText;
 use trace_model::TraceModel;
-use trace_model::hlo_text::HloText;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
 use super::times::{DividedSteps, OpSum};

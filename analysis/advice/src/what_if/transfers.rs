@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::Context;
 use facts::category::{CollectiveKind, OpClass};
 use facts::collective_traffic::CollectiveTraffic;
-use trace_model::hlo_text::{HloText, Shape};
+use hlo::{HloText, Shape};
 use trace_model::{LabelId, Picos, TraceModel, pausing};
 
 use super::schedule::{CoreSchedule, ReplaySchedule, TransferTime};

@@ -184,7 +184,7 @@ fn alike(program: &TimedProgram, instruction: &Instruction) -> String {
     let shape = |it: &Instruction| {
         it.shape
             .as_ref()
-            .map_or_else(String::new, |shape| super::line::shape(shape))
+            .map_or_else(String::new, ToString::to_string)
     };
     let operands: Vec<String> = program
         .module

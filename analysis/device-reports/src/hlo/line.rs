@@ -2,16 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hlo::{DotDimensions, FusionKind, HloModule, Instruction, Shape};
-
-/// A shape as HLO writes it.
-pub(super) fn shape(shape: &Shape<'_>) -> String {
-    if let Some(array) = shape.array() {
-        return array.to_string();
-    }
-    let parts: Vec<String> = shape.parts().iter().map(self::shape).collect();
-    format!("({})", parts.join(", "))
-}
+use hlo::{DotDimensions, FusionKind, HloModule, Instruction};
 
 /// `ROOT fusion.1 = f32[8]{0} fusion(a, b), kind=loop, calls=fused`, with what was read of its attributes.
 pub(super) fn text(module: &HloModule, instruction: &Instruction) -> String {
@@ -24,7 +15,7 @@ pub(super) fn text(module: &HloModule, instruction: &Instruction) -> String {
     }
     let _ = write!(out, "{} = ", instruction.name);
     if let Some(shape) = &instruction.shape {
-        let _ = write!(out, "{} ", self::shape(shape));
+        let _ = write!(out, "{shape} ");
     }
     let inside = match &*instruction.opcode {
         // The serialized form leaves out a number of 0.

@@ -142,7 +142,7 @@ impl TimedProgram {
         HloOp {
             name: Arc::clone(&instruction.name),
             opcode: Arc::clone(&instruction.opcode),
-            shape: instruction.shape.as_ref().map(|shape| line::shape(shape)),
+            shape: instruction.shape.as_ref().map(ToString::to_string),
             bytes: instruction.shape.as_ref().and_then(|shape| shape.bytes()),
             computation: computation
                 .map_or_else(String::new, |computation| computation.name.clone()),

@@ -1,7 +1,7 @@
 //! Classifies ops that communicate between devices.
 
 use hardware::ici::CollectiveKind;
-use trace_model::hlo_text::{HloText, Shape};
+use hlo::{HloText, Shape};
 
 use super::class::AsyncRole;
 

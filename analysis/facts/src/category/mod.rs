@@ -20,10 +20,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Context, Fact};
-use hlo::HloModule;
+use hlo::{HloModule, HloText};
 use math::parallel;
 use serde::Serializer;
-use trace_model::hlo_text::HloText;
 use trace_model::{Op, OpId, ProgramId, TraceModel};
 
 use super::programs::hlo_for_now;

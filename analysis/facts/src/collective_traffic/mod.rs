@@ -10,11 +10,10 @@ use engine::Context;
 use hardware::chips::Chip;
 use hardware::ici::{GroupLayout, Topology, layouts, placed};
 use hlo::{
-    CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups,
+    CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups, Shape,
 };
 use serde::Serialize;
 use trace_model::OpId;
-use trace_model::hlo_text::Shape;
 
 use crate::TraceFacts as _;
 use crate::category::{CollectiveKind, resized};

@@ -1,8 +1,8 @@
 //! The asynchronous transfer that an op starts or awaits, in one sentence.
 
+use analysis::hlo::Shape;
 use analysis::reports::communication::overlap::{OverlapReport, Transfer};
 use analysis::{Unit, measured_range, number};
-use trace_model::hlo_text::array_texts;
 use trace_model::{SliceId, SliceRef, TraceModel, TrackKind};
 
 use crate::time_format::TimeFormat;
@@ -90,15 +90,15 @@ pub fn transfer(
 
 /// Bytes of the result of a copy or slice.
 fn moved_bytes(model: &TraceModel, done: SliceRef<'_>) -> Option<u64> {
-    let shape = model.str(model.op(done.op()?).shape?);
-    let mut arrays = array_texts(shape).peekable();
-    arrays.peek()?;
-    arrays.try_fold(0_u64, |sum, array| sum.checked_add(array.bytes()?))
+    Shape::parse(model.str(model.op(done.op()?).shape?))?.bytes()
 }
 
 /// From which memory to which, where the shapes of both ends of a copy say so.
 fn link(model: &TraceModel, start: SliceRef<'_>, done: SliceRef<'_>) -> Option<String> {
-    let shape = |slice: SliceRef<'_>| Some(model.str(model.op(slice.op()?).shape?));
+    let space = |slice: SliceRef<'_>, number: usize| {
+        let shape = Shape::parse(model.str(model.op(slice.op()?).shape?))?;
+        Some(shape.arrays().get(number)?.memory_space)
+    };
     let name = |space: u64| {
         let known = SPACES.iter().find(|(number, _)| *number == space);
         known.map_or_else(
@@ -107,13 +107,11 @@ fn link(model: &TraceModel, start: SliceRef<'_>, done: SliceRef<'_>) -> Option<S
         )
     };
     let start_name = model.str(model.op(start.op()?).name);
-    let to = array_texts(shape(done)?).next()?.memory_space();
+    let to = space(done, 0)?;
     // The result of a copy-start is destination, source and context.
-    let from = array_texts(shape(start)?)
-        .nth(1)
-        .filter(|_| start_name.starts_with("copy-start"));
+    let from = space(start, 1).filter(|_| start_name.starts_with("copy-start"));
     Some(match from {
-        Some(from) => format!("from {} to {}", name(from.memory_space()), name(to)),
+        Some(from) => format!("from {} to {}", name(from), name(to)),
         None => format!("to {}", name(to)),
     })
 }

@@ -13,17 +13,14 @@
 //! every core that lacks one. If a core has a recorded async track, only the spans
 //! on the device clock are added, because the profiler does not record them.
 
-mod operands;
-
 use std::collections::VecDeque;
 
 use hashbrown::{HashMap, HashSet};
+use hlo::HloText;
 use trace_model::{
     FlowEnd, GroupId, GroupKind, IssueKind, LabelId, OpId, SliceAttr, SliceBatch, SliceKey,
     SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
-
-use operands::OpcodeAndOperands;
 
 /// Name of the track that profilers give to in-flight spans.
 pub(crate) const ASYNC_TRACK: &str = "Async XLA Ops";
@@ -267,7 +264,7 @@ fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<HalfRole> {
     let name = builder.str(name_id);
     let text = op
         .and_then(|op| op.hlo_text)
-        .and_then(|text| OpcodeAndOperands::parse(builder.str(text)));
+        .and_then(|text| HloText::parse(builder.str(text)));
     let category = op
         .and_then(|op| op.category)
         .map(|category| builder.str(category));
@@ -293,13 +290,13 @@ fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<HalfRole> {
     let family = family.to_owned();
     let in_order = !text
         .iter()
-        .flat_map(OpcodeAndOperands::operands)
+        .flat_map(HloText::operand_names)
         .any(|operand| operand.contains("-start"));
     let mut starts = Vec::new();
     if half == AsyncHalf::Done {
         starts.extend(
             text.iter()
-                .flat_map(OpcodeAndOperands::operands)
+                .flat_map(HloText::operand_names)
                 .map(str::to_owned),
         );
         starts.push(name.replacen("-done", "-start", 1));

@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
+use hlo::{HloText, Shape};
 use input::storage::{EntryKind, FileTree};
 use input::{ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
-use trace_model::hlo_text::{HloText, Shape};
 use trace_model::{IssueKind, ProgramBytes, ProgramId, TraceBuilder};
 
 use file_name::DumpName;
@@ -263,7 +263,7 @@ fn read(
     if let Some(damage) = content.damage {
         return Err(damaged(damage));
     }
-    let outline = ProgramOutline::read((*content.bytes).as_ref()).map_err(damaged)?;
+    let outline = ProgramOutline::read(&content.bytes).map_err(damaged)?;
     let (file, name, bytes) = (file_of(path), name.clone(), content.bytes);
     Ok(FileContent::Wanted(Box::new(DumpedProgram {
         file,

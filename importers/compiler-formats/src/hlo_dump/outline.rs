@@ -1,11 +1,12 @@
 //! Name, id and instructions of a program, from its protobuf (`xla.HloProto`) or its text.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::ops::Range;
 
 use hashbrown::HashMap;
-use trace_model::hlo_text::{BEGIN, ProgramPart, ProgramText};
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
+use hlo::{BEGIN, HloError, HloModule, Instruction, TextProgram};
+use input::SharedBytes;
+use trace_model::ProgramBytes;
+use trace_model::wire::{WireCursor, WireValue, tag};
 
 /// What tells programs apart.
 pub(super) struct ProgramOutline {
@@ -40,12 +41,38 @@ pub(super) fn module_name(head: &[u8]) -> Option<String> {
 
 impl ProgramOutline {
     /// Reads a program. The error says what is wrong.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
-        if bytes.starts_with(BEGIN.as_bytes()) {
-            return of_text(&String::from_utf8_lossy(bytes));
-        }
-        of_proto(bytes).map_err(|BrokenMessage { at, why }| {
-            format!("{why} at byte {at}: copy or dump it again")
+    pub(super) fn read(bytes: &SharedBytes) -> Result<Self, String> {
+        let content = (**bytes).as_ref();
+        let mut digest = DefaultHasher::new();
+        let module = if content.starts_with(BEGIN.as_bytes()) {
+            let text = String::from_utf8_lossy(content);
+            let read = TextProgram::read(&text).ok_or("line 1: no HloModule")?;
+            if let Some(computation) = read.cut_in {
+                return Err(format!(
+                    "the text ends inside computation {computation}: dump it again"
+                ));
+            }
+            for line in &read.lines {
+                (line.name, line.opcode, line.operands, line.attributes).hash(&mut digest);
+            }
+            read.module
+        } else {
+            let blob = ProgramBytes::new(SharedBytes::clone(bytes), 0..content.len());
+            hash_computations(content, &mut digest);
+            HloModule::from_proto(blob, "").map_err(|error| match error {
+                HloError::Damaged { why, at, .. } => {
+                    format!("{why} at byte {at}: copy or dump it again")
+                }
+                other => other.to_string(),
+            })?
+        };
+        let dims = |it: &Instruction| Some(it.shape.as_ref()?.array()?.dims.clone());
+        let results = module.instructions.iter();
+        Ok(Self {
+            id: module.id,
+            results: results.map(|it| (it.name.to_string(), dims(it))).collect(),
+            name: module.name,
+            digest: digest.finish(),
         })
     }
 
@@ -55,116 +82,19 @@ impl ProgramOutline {
     }
 }
 
-fn of_text(text: &str) -> Result<ProgramOutline, String> {
-    let mut results = HashMap::new();
-    let mut digest = DefaultHasher::new();
-    let read = ProgramText::read(text, |part| {
-        if let ProgramPart::Instruction(instruction) = part {
-            let dims = instruction
-                .result()
-                .and_then(|shape| Some(shape.array()?.dims.clone()));
-            results.insert(instruction.name.to_owned(), dims);
-            (
-                instruction.name,
-                instruction.opcode,
-                instruction.operands,
-                instruction.attributes,
-            )
-                .hash(&mut digest);
-        }
-    });
-    let read = read.ok_or_else(|| "line 1: no HloModule".to_owned())?;
-    if let Some(computation) = read.cut_in {
-        return Err(format!(
-            "the text ends inside computation {computation}: dump it again"
-        ));
-    }
-    let digest = digest.finish();
-    Ok(ProgramOutline {
-        name: read.name.to_owned(),
-        id: None,
-        results,
-        digest,
-    })
-}
-
-fn of_proto(bytes: &[u8]) -> Result<ProgramOutline, BrokenMessage> {
-    let mut outline = ProgramOutline {
-        name: String::new(),
-        id: None,
-        results: HashMap::new(),
-        digest: 0,
+/// Adds the computations of a serialized program to its digest, as they are written.
+fn hash_computations(bytes: &[u8], digest: &mut DefaultHasher) {
+    let fields = |range, wanted| {
+        let mut cursor = WireCursor::new(bytes, range);
+        let fields = std::iter::from_fn(move || cursor.next().ok()?);
+        fields.filter_map(move |(number, value)| match value {
+            WireValue::Bytes(range) if number == wanted => Some(range),
+            _ => None,
+        })
     };
-    let mut digest = DefaultHasher::new();
-    let mut file = WireCursor::new(bytes, 0..bytes.len());
-    while let Some(field) = file.next()? {
-        let (1, WireValue::Bytes(module)) = field else {
-            continue;
-        };
-        let mut module = WireCursor::new(bytes, module);
-        while let Some(field) = module.next()? {
-            match field {
-                (1, WireValue::Bytes(name)) => outline.name = text(bytes, name),
-                (5, WireValue::Varint(id)) => outline.id = Some(id),
-                (3, WireValue::Bytes(computation)) => {
-                    bytes
-                        .get(computation.clone())
-                        .unwrap_or_default()
-                        .hash(&mut digest);
-                    add_instructions(bytes, computation, &mut outline)?;
-                }
-                _ => {}
-            }
-        }
+    // HloProto.hlo_module, and in it HloModuleProto.computations.
+    let computations = fields(0..bytes.len(), 1).flat_map(|module| fields(module, 3));
+    for computation in computations {
+        bytes.get(computation).unwrap_or_default().hash(digest);
     }
-    outline.digest = digest.finish();
-    Ok(outline)
-}
-
-fn text(bytes: &[u8], range: Range<usize>) -> String {
-    String::from_utf8_lossy(bytes.get(range).unwrap_or_default()).into_owned()
-}
-
-fn add_instructions(
-    bytes: &[u8],
-    computation: Range<usize>,
-    outline: &mut ProgramOutline,
-) -> Result<(), BrokenMessage> {
-    let mut computation = WireCursor::new(bytes, computation);
-    while let Some(field) = computation.next()? {
-        let (2, WireValue::Bytes(instruction)) = field else {
-            continue;
-        };
-        let (mut name, mut dims) = (String::new(), None);
-        let mut instruction = WireCursor::new(bytes, instruction);
-        while let Some(field) = instruction.next()? {
-            match field {
-                (1, WireValue::Bytes(range)) => name = text(bytes, range),
-                (3, WireValue::Bytes(shape)) => dims = dimensions(bytes, shape)?,
-                _ => {}
-            }
-        }
-        outline.results.insert(name, dims);
-    }
-    Ok(())
-}
-
-/// Sizes of an array; `None` for a tuple. They may be packed or not.
-fn dimensions(bytes: &[u8], shape: Range<usize>) -> Result<Option<Vec<u64>>, BrokenMessage> {
-    let mut dims = Vec::new();
-    let mut shape = WireCursor::new(bytes, shape);
-    while let Some(field) = shape.next()? {
-        match field {
-            (3, WireValue::Varint(size)) => dims.push(size),
-            (3, WireValue::Bytes(sizes)) => {
-                let mut packed = WireCursor::new(bytes, sizes.clone());
-                while packed.position() < sizes.end {
-                    dims.push(packed.varint()?);
-                }
-            }
-            (4, _) => return Ok(None),
-            _ => {}
-        }
-    }
-    Ok(Some(dims))
 }

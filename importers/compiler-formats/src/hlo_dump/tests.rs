@@ -15,6 +15,7 @@ fn proto(name: &str, id: u64, instructions: &[(&str, u64)]) -> Vec<u8> {
             for (name, size) in instructions {
                 computation.message(2, |instruction| {
                     instruction.text(1, name);
+                    instruction.text(2, "negate");
                     instruction.message(3, |shape| {
                         shape.present(2, 11);
                         shape.packed(3, [*size]);

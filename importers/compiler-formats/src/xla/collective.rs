@@ -5,10 +5,10 @@
 //! rate`: among `n` devices the farthest one is `⌊n/2⌋` hops away, and both directions of the ring work at the same
 //! time ("How to Scale Your Model").
 
-use trace_model::hlo_text::ReplicaGroups;
+use hlo::{FusionKind, Instruction, InstructionId, ReplicaGroups};
 
-use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
 use super::machine::ChipModel;
+use super::program::ScheduledProgram;
 
 /// The communication pattern of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,41 +53,37 @@ pub(super) struct CollectiveTransfer {
 }
 
 /// The collective that an instruction is or wraps, and its role.
-pub(super) fn transfer<'p, 'a>(
-    program: &'p ScheduledProgram<'a>,
-    computation: &'p ScheduledComputation<'a>,
-    instruction: &'p Instruction<'a>,
+pub(super) fn transfer(
+    program: &ScheduledProgram<'_>,
+    id: InstructionId,
     chip: &ChipModel,
 ) -> Option<CollectiveTransfer> {
-    let (computation, instruction, kind) = collective(program, computation, instruction)?;
-    Some(of_kind(kind, program, computation, instruction, chip))
+    let (instruction, kind) = collective(program, id)?;
+    Some(of_kind(kind, program, instruction, chip))
 }
 
 /// The collective that an instruction is or wraps, and its pattern.
-pub(super) fn collective<'p, 'a>(
-    program: &'p ScheduledProgram<'a>,
-    computation: &'p ScheduledComputation<'a>,
-    instruction: &'p Instruction<'a>,
-) -> Option<(
-    &'p ScheduledComputation<'a>,
-    &'p Instruction<'a>,
-    CollectivePattern,
-)> {
-    if let Some(kind) = CollectivePattern::of_opcode(instruction.opcode) {
-        return Some((computation, instruction, kind));
+pub(super) fn collective<'a>(
+    program: &ScheduledProgram<'a>,
+    id: InstructionId,
+) -> Option<(&'a Instruction, CollectivePattern)> {
+    let instruction = program.instruction(id)?;
+    if let Some(kind) = CollectivePattern::of_opcode(&instruction.opcode) {
+        return Some((instruction, kind));
     }
-    let is_wrapper = instruction.opcode == "async-start"
-        || instruction.opcode == "fusion" && instruction.attribute("kind") == Some("kCustom");
-    let name = instruction.computation("calls").filter(|_| is_wrapper)?;
-    let body = program.computation(program.find(name)?)?;
-    let (inner, kind) = body
-        .instructions
+    let is_wrapper = &*instruction.opcode == "async-start"
+        || instruction.attributes().fusion_kind == Some(FusionKind::Custom);
+    let body = instruction.called.first().copied();
+    let body = body.filter(|_| is_wrapper)?;
+    let (inner, kind) = program
+        .module
+        .instructions_of(body)
         .iter()
-        .find_map(|inner| Some((inner, CollectivePattern::of_opcode(inner.opcode)?)))?;
+        .find_map(|inner| Some((inner, CollectivePattern::of_opcode(&inner.opcode)?)))?;
     // XLA writes a reduce-scatter as a fusion of an all-reduce and a slice of its result.
+    let name = &program.module.computation(body)?.name;
     let scatters = kind == CollectivePattern::AllReduce && name.starts_with("all-reduce-scatter");
     Some((
-        body,
         inner,
         if scatters {
             CollectivePattern::ReduceScatter
@@ -100,27 +96,27 @@ pub(super) fn collective<'p, 'a>(
 fn of_kind(
     kind: CollectivePattern,
     program: &ScheduledProgram<'_>,
-    computation: &ScheduledComputation<'_>,
-    instruction: &Instruction<'_>,
+    instruction: &Instruction,
     chip: &ChipModel,
 ) -> CollectiveTransfer {
-    let operands = instruction
-        .operand_names()
-        .filter_map(|name| computation.size(name));
-    let input = operands.fold(0_u64, |sum, size| sum.saturating_add(size.bytes)) as f64;
+    let operands = program.module.operands(instruction).map(Instruction::bytes);
+    let attributes = instruction.attributes().collective.as_deref();
+    let input = operands.fold(0, u64::saturating_add) as f64;
     if kind == CollectivePattern::Permute {
-        let (links, hops) = direction(
-            instruction
-                .attribute("source_target_pairs")
-                .unwrap_or_default(),
-        );
+        let pairs = attributes.map(|it| it.pairs.as_slice());
+        let (links, hops) = direction(pairs.unwrap_or_default());
         return CollectiveTransfer {
             links,
             bytes: input as u64,
             seconds: hops as f64 * chip.hop_s + input / chip.link,
         };
     }
-    let n = participants(instruction).unwrap_or_else(|| program.devices());
+    // No size means that all take part, or that the text is not understood.
+    let groups = attributes.and_then(|it| it.groups.as_ref());
+    let n = groups
+        .and_then(ReplicaGroups::size)
+        .filter(|&n| n > 0)
+        .unwrap_or_else(|| program.devices());
     if n < 2 {
         return CollectiveTransfer {
             links: RingLinks::Both,
@@ -154,33 +150,18 @@ fn of_kind(
     }
 }
 
-/// Number of participating devices; `None` if all take part, or if the text is not understood.
-fn participants(instruction: &Instruction<'_>) -> Option<u64> {
-    ReplicaGroups::parse(instruction.attribute("replica_groups")?)?
-        .size()
-        .filter(|&n| n > 0)
-}
-
 /// The direction in which most pairs communicate, and the number of hops.
-fn direction(pairs: &str) -> (RingLinks, u64) {
-    let numbers: Vec<u64> = pairs
-        .split(['{', '}', ','])
-        .filter_map(|number| number.trim().parse().ok())
-        .collect();
-    let n = numbers
-        .iter()
-        .max()
-        .map_or(1, |&last| last.saturating_add(1));
-    let steps = numbers
-        .chunks_exact(2)
-        .filter(|pair| pair[0] != pair[1])
-        .map(|pair| {
-            if pair[1] > pair[0] {
-                pair[1] - pair[0]
-            } else {
-                n - (pair[0] - pair[1])
-            }
-        });
+fn direction(pairs: &[(u64, u64)]) -> (RingLinks, u64) {
+    let devices = pairs.iter().flat_map(|&(from, to)| [from, to]);
+    let n = devices.max().map_or(1, |last| last.saturating_add(1));
+    let moving = pairs.iter().filter(|(from, to)| from != to);
+    let steps = moving.map(|&(from, to)| {
+        if to > from {
+            to - from
+        } else {
+            n - (from - to)
+        }
+    });
     let mut steps: Vec<u64> = steps.collect();
     steps.sort_unstable();
     let Some(&step) = steps.get(steps.len() / 2) else {
@@ -195,6 +176,8 @@ fn direction(pairs: &str) -> (RingLinks, u64) {
 
 #[cfg(test)]
 mod tests {
+    use hlo::TextProgram;
+
     use super::*;
     use crate::xla::machine::chip_in_path;
 
@@ -203,10 +186,10 @@ mod tests {
             "HloModule m, num_partitions=8\n\nENTRY %main (a: f32[1]) -> f32[1] {{\n  %a = bf16[1048576] parameter(0)\n  \
              ROOT %r = bf16[1] {line}\n}}\n"
         );
-        let program = ScheduledProgram::parse(&text).unwrap();
-        let main = program.computation(program.entry.unwrap()).unwrap();
+        let read = TextProgram::read(&text).unwrap();
+        let program = ScheduledProgram::new(&read.module, &read.lines, text.len());
         let chip = chip_in_path(std::path::Path::new("/v5p/hlo")).unwrap();
-        transfer(&program, main, main.root().unwrap(), chip).unwrap()
+        transfer(&program, read.module.last().unwrap(), chip).unwrap()
     }
 
     #[test]
@@ -259,17 +242,14 @@ mod tests {
 
     #[test]
     fn permute_uses_one_direction() {
-        assert_eq!(direction("{{0,1},{1,2},{2,3},{3,0}}"), (RingLinks::Next, 1));
-        assert_eq!(
-            direction("{{0,3},{1,0},{2,1},{3,2}}"),
-            (RingLinks::Previous, 1)
-        );
-        assert_eq!(direction("{{0,2},{1,3},{2,0},{3,1}}"), (RingLinks::Next, 2));
-        assert_eq!(direction("{{0,0}}"), (RingLinks::Next, 0));
-        assert_eq!(
-            direction("{{0,18446744073709551615}}"),
-            (RingLinks::Previous, 0)
-        );
-        assert_eq!(direction(""), (RingLinks::Next, 0));
+        let ring = [(0, 1), (1, 2), (2, 3), (3, 0)];
+        assert_eq!(direction(&ring), (RingLinks::Next, 1));
+        let back = [(0, 3), (1, 0), (2, 1), (3, 2)];
+        assert_eq!(direction(&back), (RingLinks::Previous, 1));
+        let opposite = [(0, 2), (1, 3), (2, 0), (3, 1)];
+        assert_eq!(direction(&opposite), (RingLinks::Next, 2));
+        assert_eq!(direction(&[(0, 0)]), (RingLinks::Next, 0));
+        assert_eq!(direction(&[(0, u64::MAX)]), (RingLinks::Previous, 0));
+        assert_eq!(direction(&[]), (RingLinks::Next, 0));
     }
 }

@@ -9,10 +9,10 @@ use trace_model::{
 };
 
 use super::collective::RingLinks;
-use super::hlo::ScheduledProgram;
 use super::labels::ScheduleLabels;
 use super::machine::MachineModel;
 use super::occupancy;
+use super::program::ScheduledProgram;
 use super::simulate::{SimulatedEvent, SimulatedProgram, SimulatedResource};
 
 /// Name of the device, which stands for all devices that run the program.
@@ -70,8 +70,8 @@ pub(super) fn emit(
 ) {
     let group = device(out, Some(&machine.chip.id));
     let end = run.entry.last().map_or(0, |&(_, end)| end);
-    module(out, group, program.name, end);
-    let id = out.program(program.name, None);
+    module(out, group, &program.module.name, end);
+    let id = out.program(&program.module.name, None);
     let mut labels = ScheduleLabels::new(program, id);
     let facts = ArgRows(run.events.iter().map(args).collect());
     let facts = out.add_arg_source(Arc::new(facts));
@@ -142,10 +142,7 @@ fn counters(
     program: &ScheduledProgram<'_>,
     run: &SimulatedProgram,
 ) {
-    let Some(entry) = program.entry.and_then(|entry| program.computation(entry)) else {
-        return;
-    };
-    let curves = occupancy::curves(entry, &run.entry);
+    let curves = occupancy::curves(program, &run.entry);
     for ((name, number), curve) in [("VMEM in use", 7), ("HBM in use", 8)]
         .into_iter()
         .zip(curves)

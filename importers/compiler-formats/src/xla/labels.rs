@@ -1,19 +1,18 @@
 //! Labels and ops for the instructions of a program.
 
 use hashbrown::HashMap;
+use hlo::{CostAnalysis, Instruction, InstructionId};
 use importer_common::names::BoundedNames;
 use trace_model::{IssueKind, LabelId, Op, ProgramId, TraceBuilder};
 
-use super::cost::CostAnalysis;
-use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram, profile_text};
-use super::simulate::InstructionIndex;
+use super::program::ScheduledProgram;
 
 /// Labels created so far, one per instruction.
 pub(super) struct ScheduleLabels<'p, 'a> {
     program: &'p ScheduledProgram<'a>,
     id: ProgramId,
-    costs: CostAnalysis<'p, 'a>,
-    known: HashMap<InstructionIndex, LabelId>,
+    costs: CostAnalysis<'a>,
+    known: HashMap<InstructionId, LabelId>,
     /// Remaining bytes for strings.
     room: usize,
     /// Number of strings that did not fit.
@@ -37,7 +36,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         Self {
             program,
             id,
-            costs: CostAnalysis::new(program),
+            costs: CostAnalysis::new(program.module),
             known: HashMap::new(),
             room,
             cut: 0,
@@ -45,20 +44,14 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
     }
 
     /// The label of an instruction; `None` if the index is invalid.
-    pub(crate) fn of(
-        &mut self,
-        out: &mut TraceBuilder,
-        place: InstructionIndex,
-    ) -> Option<LabelId> {
+    pub(crate) fn of(&mut self, out: &mut TraceBuilder, place: InstructionId) -> Option<LabelId> {
         if let Some(&known) = self.known.get(&place) {
             return Some(known);
         }
-        let program = self.program;
-        let computation = program.computation(place.0)?;
-        let instruction = computation.instructions.get(place.1)?;
-        let op = self.op(out, computation, instruction);
+        let instruction = self.program.instruction(place)?;
+        let op = self.op(out, place, instruction);
         let op = out.op(op);
-        let label = out.label(instruction.name, Some(op));
+        let label = out.label(&instruction.name, Some(op));
         self.known.insert(place, label);
         Some(label)
     }
@@ -66,9 +59,9 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
     /// Logs truncated texts, approximated costs, and cyclic stacks.
     pub(crate) fn log(&self, out: &mut TraceBuilder) {
         let log = out.log_mut();
-        let rings = self.program.frame_rings();
-        log.add_many(IssueKind::FrameRing, rings, || {
-            format!("stack frames of {}", self.program.name)
+        let module = self.program.module;
+        log.add_many(IssueKind::FrameRing, module.frame_rings, || {
+            format!("stack frames of {}", module.name)
         });
         log.add_many(IssueKind::TextCut, self.cut, || {
             "op texts or source locations were truncated".to_owned()
@@ -83,35 +76,30 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         self.room.clamp(MIN_TEXT, MAX_TEXT)
     }
 
-    fn op(
-        &mut self,
-        out: &mut TraceBuilder,
-        computation: &ScheduledComputation<'a>,
-        instruction: &Instruction<'a>,
-    ) -> Op {
-        let stack = self.program.stack(instruction);
+    fn op(&mut self, out: &mut TraceBuilder, id: InstructionId, instruction: &Instruction) -> Op {
         let mut lines = BoundedNames::new(self.most());
-        for (at, (file, line)) in stack.iter().enumerate() {
-            lines.push_all(&[if at > 0 { "\n" } else { "" }, file, ":", &line.to_string()]);
+        for (at, frame) in self.program.module.stack(instruction).iter().enumerate() {
+            let separator = if at > 0 { "\n" } else { "" };
+            lines.push_all(&[separator, frame.file, ":", &frame.line.to_string()]);
         }
         self.cut += u64::from(lines.is_full());
         let lines = lines.finish();
         self.room = self.room.saturating_sub(lines.len());
-        let text = profile_text(instruction, computation, self.most());
+        let text = self.program.profile_text(id, self.most());
         self.cut += u64::from(text.is_full());
         let text = text.finish();
         self.room = self.room.saturating_sub(text.len());
         // The work of these ops is in the computations that they call.
         let is_opaque = matches!(
-            instruction.opcode,
+            &*instruction.opcode,
             "while" | "call" | "conditional" | "custom-call"
         );
         // The awaited op did the work.
         let is_done = instruction.opcode.ends_with("-done");
         let counts = !is_opaque && !is_done;
-        let flops = self.costs.flops(computation, instruction);
+        let flops = self.costs.flops(instruction);
         let memory = if counts {
-            self.costs.bytes(computation, instruction)
+            self.costs.bytes(instruction)
         } else {
             Vec::new()
         };
@@ -119,20 +107,22 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
             .iter()
             .fold(0_u64, |sum, access| sum.saturating_add(access.bytes));
         // The compiler uses this category for its own fusions of products; for other fusions it follows from the text.
-        let is_product = instruction.opcode == "fusion" && flops.products > 0;
+        let is_product =
+            &*instruction.opcode == "fusion" && flops.is_some_and(|flops| flops.products > 0);
+        let flops = flops.filter(|_| counts).map(|flops| flops.all);
         Op {
-            name: out.intern(instruction.name),
+            name: out.intern(&instruction.name),
             program: Some(self.id),
             category: is_product.then(|| out.intern("convolution fusion")),
             hlo_text: Some(out.intern(&text)),
-            flops: counts.then_some(flops.all),
-            model_flops: counts.then_some(flops.all),
+            flops,
+            model_flops: flops,
             bytes_accessed: counts.then_some(bytes),
             memory,
-            shape: Some(out.intern(instruction.shape)),
-            framework_name: instruction
-                .metadata("op_name")
-                .map(|name| out.intern(&name)),
+            shape: Some(out.intern(self.program.line(id).shape)),
+            framework_name: Some(&*instruction.op_name)
+                .filter(|name| !name.is_empty())
+                .map(|name| out.intern(name)),
             source: lines.lines().next().map(|line| out.intern(line)),
             source_stack: (!lines.is_empty()).then(|| out.intern(&lines)),
             ..Op::default()

@@ -4,63 +4,57 @@
 //! element of the loop's tuple with a constant, and the body increases that element by a constant, starting from a
 //! constant.
 
-use super::config::json_number;
-use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
+use hlo::InstructionId;
+
+use super::program::ScheduledProgram;
 
 /// Values are followed through at most this many copies.
 const MAX_STEPS: usize = 16;
 
-/// Trip count of `instruction`, a `while` of `computation`; `None` if it depends on data.
-pub(super) fn trip_count(
-    program: &ScheduledProgram<'_>,
-    computation: &ScheduledComputation<'_>,
-    instruction: &Instruction<'_>,
-) -> Option<u64> {
-    let config = instruction.attribute("backend_config").unwrap_or_default();
-    let known = config
-        .find("\"known_trip_count\"")
-        .and_then(|from| json_number(config.get(from..)?, "n"));
-    known.or_else(|| counted(program, computation, instruction))
+/// Trip count of a `while`; `None` if it depends on data.
+pub(super) fn trip_count(program: &ScheduledProgram<'_>, id: InstructionId) -> Option<u64> {
+    let known = program.instruction(id)?.attributes().trip_count;
+    known.or_else(|| counted(program, id))
 }
 
-fn counted(
-    program: &ScheduledProgram<'_>,
-    computation: &ScheduledComputation<'_>,
-    instruction: &Instruction<'_>,
-) -> Option<u64> {
-    let called = |key| program.computation(program.find(instruction.computation(key)?)?);
-    let (condition, body) = (called("condition")?, called("body")?);
-    let compare = condition.root().filter(|root| root.opcode == "compare")?;
-    let (left, right) = operands(condition, compare)?;
-    let (counter, limit, flipped) = match element(left) {
+fn counted(program: &ScheduledProgram<'_>, id: InstructionId) -> Option<u64> {
+    let module = program.module;
+    let (body, condition) = module.loop_body(program.instruction(id)?)?;
+    let root = |computation, opcode| {
+        let root = module.computation(computation)?.root?;
+        (program.line(root).opcode == opcode).then_some(root)
+    };
+    let compare = root(condition, "compare")?;
+    let (left, right) = operands(program, compare)?;
+    let (counter, limit, flipped) = match element(program, left) {
         Some(counter) => (counter, right, false),
-        None => (element(right)?, left, true),
+        None => (element(program, right)?, left, true),
     };
     // The value of an element before the loop, and after each iteration.
-    let start = source(computation, instruction.operand_names().next()?)
-        .filter(|it| it.opcode == "tuple")?;
-    let before = |index| source(computation, start.operand_names().nth(index)?);
-    let end = body.root().filter(|root| root.opcode == "tuple")?;
-    let after = |index| source(body, end.operand_names().nth(index)?);
+    let start = source(program, program.operand(id, 0)?)
+        .filter(|&start| program.line(start).opcode == "tuple")?;
+    let before = |index| source(program, program.operand(start, index)?);
+    let end = root(body, "tuple")?;
+    let after = |index| source(program, program.operand(end, index)?);
+    let value = |id| program.line(id).constant();
     let constant = |index: usize| {
-        let stays = element(after(index)?) == Some(index);
-        before(index).filter(|_| stays)?.constant()
+        let stays = element(program, after(index)?) == Some(index);
+        value(before(index).filter(|_| stays)?)
     };
-    let limit = limit.constant().or_else(|| constant(element(limit)?))?;
-    let first = before(counter)?.constant()?;
-    let add = after(counter).filter(|next| next.opcode == "add")?;
-    let (a, b) = operands(body, add)?;
-    let step = if element(a) == Some(counter) {
+    let limit = value(limit).or_else(|| constant(element(program, limit)?))?;
+    let first = value(before(counter)?)?;
+    let add = after(counter).filter(|&next| program.line(next).opcode == "add")?;
+    let (a, b) = operands(program, add)?;
+    let step = if element(program, a) == Some(counter) {
         b
     } else {
-        Some(a).filter(|_| element(b) == Some(counter))?
+        Some(a).filter(|_| element(program, b) == Some(counter))?
     };
-    let step = step
-        .constant()
-        .or_else(|| constant(element(step)?))
+    let step = value(step)
+        .or_else(|| constant(element(program, step)?))
         .filter(|&step| step > 0)?;
     let distance = limit.checked_sub(first)?;
-    let turns = match (compare.attribute("direction")?, flipped) {
+    let turns = match (program.line(compare).attribute("direction")?, flipped) {
         ("LT", false) | ("GT", true) => distance.checked_add(step - 1)? / step,
         ("LE", false) | ("GE", true) => distance.checked_add(step)? / step,
         ("NE", _) if distance % step == 0 => distance / step,
@@ -69,46 +63,39 @@ fn counted(
     Some(u64::try_from(turns).unwrap_or(0))
 }
 
-fn operands<'p, 'a>(
-    computation: &'p ScheduledComputation<'a>,
-    instruction: &Instruction<'a>,
-) -> Option<(&'p Instruction<'a>, &'p Instruction<'a>)> {
-    let mut operands = instruction
-        .operand_names()
-        .map(|name| source(computation, name));
-    Some((operands.next()??, operands.next()??))
+fn operands(
+    program: &ScheduledProgram<'_>,
+    id: InstructionId,
+) -> Option<(InstructionId, InstructionId)> {
+    let value = |number| source(program, program.operand(id, number)?);
+    Some((value(0)?, value(1)?))
 }
 
 /// The instruction that produces a value, looking through copies.
-fn source<'p, 'a>(
-    computation: &'p ScheduledComputation<'a>,
-    name: &str,
-) -> Option<&'p Instruction<'a>> {
-    let mut found = computation.find(name)?;
+fn source(program: &ScheduledProgram<'_>, mut id: InstructionId) -> Option<InstructionId> {
     for _ in 0..MAX_STEPS {
         if !matches!(
-            found.opcode,
+            program.line(id).opcode,
             "copy" | "bitcast" | "copy-start" | "copy-done" | "opt-barrier"
         ) {
-            return Some(found);
+            return Some(id);
         }
-        found = computation.find(found.operand_names().next()?)?;
+        id = program.operand(id, 0)?;
     }
     None
 }
 
 /// The index of the tuple element that an instruction reads.
-fn element(instruction: &Instruction<'_>) -> Option<usize> {
-    let takes = instruction.opcode == "get-tuple-element";
-    instruction
-        .attribute("index")
-        .filter(|_| takes)?
-        .parse()
-        .ok()
+fn element(program: &ScheduledProgram<'_>, id: InstructionId) -> Option<usize> {
+    let line = program.line(id);
+    let takes = line.opcode == "get-tuple-element";
+    line.attribute("index").filter(|_| takes)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use hlo::TextProgram;
+
     use super::*;
 
     /// A `lax.scan` over twelve layers, as libtpu writes it.
@@ -144,9 +131,9 @@ ENTRY %main (x: f32[8]) -> f32[8] {
 ";
 
     fn count(text: &str) -> Option<u64> {
-        let program = ScheduledProgram::parse(text).unwrap();
-        let main = program.computation(program.entry.unwrap()).unwrap();
-        trip_count(&program, main, main.root().unwrap())
+        let read = TextProgram::read(text).unwrap();
+        let program = ScheduledProgram::new(&read.module, &read.lines, text.len());
+        trip_count(&program, read.module.last().unwrap())
     }
 
     #[test]

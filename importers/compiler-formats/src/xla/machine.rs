@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use toml::{Table, Value};
 
-use super::hlo::ScheduledProgram;
+use super::program::ScheduledProgram;
 
 /// One chip generation: parameters for modelling copies and collectives.
 #[derive(Debug, PartialEq)]
@@ -95,12 +95,12 @@ impl MachineModel {
         let told = told
             .map(|(mhz, from)| (mhz * 1e6, from))
             .filter(|(hz, _)| hz.is_finite() && *hz > 0.0);
-        let chip = named.or_else(|| told.and_then(|(hz, _)| chip_by_clock(hz, is_split(program))));
+        let chip = named.or_else(|| told.and_then(|(hz, _)| chip_by_clock(hz, program.is_split())));
         let Some(chip) = chip else {
             return Err(format!(
                 "the chip that {} was compiled for is unknown: put {} in the name of the file or its directory, or \
                  place the *.schedule.txt of the same dump next to it",
-                program.name,
+                program.module.name,
                 CHIPS
                     .iter()
                     .map(|chip| chip.id.as_str())
@@ -149,17 +149,10 @@ fn chip_by_clock(hz: f64, is_split: bool) -> Option<&'static ChipModel> {
     fits.next().filter(|_| fits.next().is_none())
 }
 
-/// Whether the compiler split work between two cores.
-fn is_split(program: &ScheduledProgram<'_>) -> bool {
-    let mut all = program
-        .computations
-        .iter()
-        .flat_map(|computation| &computation.instructions);
-    all.any(|instruction| instruction.attributes.contains("\"megacore_split_dim\""))
-}
-
 #[cfg(test)]
 mod tests {
+    use hlo::TextProgram;
+
     use super::*;
 
     #[test]
@@ -211,7 +204,8 @@ mod tests {
 
     #[test]
     fn user_clock_takes_precedence() {
-        let program = ScheduledProgram::parse("HloModule jit_f, is_scheduled=true\n").unwrap();
+        let read = TextProgram::read("HloModule jit_f, is_scheduled=true\n").unwrap();
+        let program = ScheduledProgram::new(&read.module, &read.lines, 0);
         let path = Path::new("/v5e/hlo.txt");
         let clock = |given, schedule| {
             let machine = MachineModel::find(&program, Some(path), given, schedule).unwrap();

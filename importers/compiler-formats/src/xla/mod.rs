@@ -5,8 +5,10 @@
 //! 0.10 with libtpu 0.0.51, for v5e, v5p and v6e.
 //!
 //! ```text
-//! text ─ hlo ─▶ Program ─ simulate ─▶ Run ─ emit ─▶ TraceBuilder
-//!                  │ cost, labels      ▲ machine, collective
+//! text ─ hlo ─▶ ScheduledProgram ─ simulate ─▶ SimulatedProgram ─ emit ─▶ TraceBuilder
+//!                        │                ▲                         ▲
+//!                        └─ labels ───────┼─────────────────────────┘
+//!                                         machine, collective
 //! ```
 //!
 //! The text has the order of instructions and, for most of them, the compiler's estimate
@@ -16,16 +18,13 @@
 
 mod collective;
 mod config;
-mod cost;
 mod emit;
-mod hlo;
 mod labels;
 mod loops;
 mod machine;
 mod occupancy;
-
+mod program;
 mod schedule;
-mod shape;
 mod simulate;
 mod step;
 #[cfg(test)]
@@ -34,11 +33,12 @@ mod tests;
 use std::io::Read;
 use std::sync::Arc;
 
+use hlo::TextProgram;
 use trace_model::{Caveat, IssueKind, ProgramBytes, TraceBuilder};
 
-use hlo::ScheduledProgram;
 use machine::MachineModel;
 pub(crate) use machine::chip_named;
+use program::ScheduledProgram;
 pub use schedule::LatencyHidingSchedule;
 
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
@@ -96,12 +96,15 @@ impl Importer for ScheduledHlo {
     ) -> Result<(), ImportError> {
         let content = source.content(progress)?;
         let (text, blob) = text_of(content, out);
-        let program = ScheduledProgram::parse(&text)
+        let read = TextProgram::read(&text)
             .ok_or_else(|| malformed(0, "line 1: no HloModule".to_owned()))?;
+        let program = ScheduledProgram::new(&read.module, &read.lines, text.len());
         progress.check()?;
-        match check(&program, &text) {
-            Err(why) if options.programs_only && program.has_instructions() => {
-                describe_text(&program, &why, out);
+        match check(&read, &text) {
+            Err(why) if options.programs_only && !read.lines.is_empty() => {
+                out.source_mut().cannot_know = vec!["times: the program was not played"];
+                log_damage(&read, out);
+                out.log(IssueKind::NotPlayed, || why.to_string());
             }
             checked => {
                 checked?;
@@ -112,10 +115,11 @@ impl Importer for ScheduledHlo {
                 let run = simulate::play(&program, &machine, progress)?;
                 progress.check()?;
                 describe(&program, &machine, out);
+                log_damage(&read, out);
                 emit::emit(out, &program, &machine, &run);
             }
         }
-        let id = out.program(program.name, None);
+        let id = out.program(&read.module.name, None);
         let len = text.len();
         out.set_program_hlo(id, ProgramBytes::new(blob, 0..len));
         Ok(())
@@ -154,13 +158,13 @@ fn unusable(what: String) -> ImportError {
 }
 
 /// Rejects text that is not a TPU schedule.
-fn check(program: &ScheduledProgram<'_>, text: &str) -> Result<(), ImportError> {
+fn check(read: &TextProgram<'_>, text: &str) -> Result<(), ImportError> {
     let cure = "use compiled.as_text(), or the dump *after_codegen.txt";
-    let name = program.name;
-    if program.entry.is_none() {
+    let name = &read.module.name;
+    if read.module.entry.is_none() {
         let lines = text.lines().count();
-        let inside = program
-            .cut_in()
+        let inside = read
+            .cut_in
             .map(|it| format!(", inside computation {it}"))
             .unwrap_or_default();
         let what = format!(
@@ -168,7 +172,7 @@ fn check(program: &ScheduledProgram<'_>, text: &str) -> Result<(), ImportError> 
         );
         return Err(malformed(text.len(), what));
     }
-    if !program.is_scheduled() {
+    if !read.is_scheduled() {
         return Err(unusable(format!(
             "line 1: {name} is not scheduled (no is_scheduled=true): {cure}"
         )));
@@ -201,7 +205,7 @@ fn schedule_mhz(
         .match_indices('.')
         .rev()
         .map(|(at, _)| &name[..at])
-        .chain([program.name]);
+        .chain([program.module.name.as_str()]);
     let beside = stems
         .filter(|stem| !stem.contains(['/', '\\']))
         .find_map(|stem| source.beside(&format!("{stem}.schedule.txt")));
@@ -274,25 +278,17 @@ fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut Tr
     source
         .facts
         .extend(facts.map(|(name, value)| (name.to_owned(), value)));
-    log_damage(program, out);
-}
-
-/// Records why a program has no timeline.
-fn describe_text(program: &ScheduledProgram<'_>, why: &ImportError, out: &mut TraceBuilder) {
-    out.source_mut().cannot_know = vec!["times: the program was not played"];
-    log_damage(program, out);
-    out.log(IssueKind::NotPlayed, || why.to_string());
 }
 
 /// Records what could not be read.
-fn log_damage(program: &ScheduledProgram<'_>, out: &mut TraceBuilder) {
-    for (line, text) in &program.broken {
+fn log_damage(read: &TextProgram<'_>, out: &mut TraceBuilder) {
+    for (line, text) in &read.broken {
         let text: String = text.chars().take(80).collect();
         out.log(IssueKind::MalformedEvent, || {
             format!("line {line}: not an instruction: {text:?}")
         });
     }
-    if let Some(computation) = program.cut_in() {
+    if let Some(computation) = read.cut_in {
         out.log(IssueKind::TruncatedFile, || {
             format!("the file ends inside computation {computation}")
         });

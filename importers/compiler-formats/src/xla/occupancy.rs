@@ -5,23 +5,24 @@
 //! instructions. Bytes do not include the padding of tiles. A result that reuses the memory of an operand counts in
 //! addition to the operand while the instruction runs.
 
+use hlo::{ArrayShape, HBM, Instruction, InstructionId, VMEM};
+
 use super::config::json_number;
-use super::hlo::{Instruction, ScheduledComputation};
-use super::shape::{self, HBM, VMEM};
+use super::program::ScheduledProgram;
 
 /// Bytes in use over time: each entry is a time, and the bytes in use from then on.
 pub(super) type OccupancyCurve = Vec<(i64, u64)>;
 
-/// The curves of VMEM and HBM for the times of each instruction.
-pub(super) fn curves(
-    computation: &ScheduledComputation<'_>,
-    times: &[(i64, i64)],
-) -> [OccupancyCurve; 2] {
+/// The curves of VMEM and HBM for the times of each instruction of the entry computation.
+pub(super) fn curves(program: &ScheduledProgram<'_>, times: &[(i64, i64)]) -> [OccupancyCurve; 2] {
+    let Some(entry) = program.module.entry else {
+        return Default::default();
+    };
     let end = times.last().map_or(0, |&(_, end)| end);
-    let lives = lives(computation, times, end);
+    let instructions: Vec<(InstructionId, &Instruction)> = program.module.iter_of(entry).collect();
+    let lives = lives(program, &instructions, times, end);
     let mut changes: [Vec<(i64, i128)>; 2] = Default::default();
-    for ((instruction, &(begin, done)), &last) in
-        computation.instructions.iter().zip(times).zip(&lives)
+    for ((&(id, instruction), &(begin, done)), &last) in instructions.iter().zip(times).zip(&lives)
     {
         for (space, changes) in [VMEM, HBM].into_iter().zip(&mut changes) {
             let mut add = |from: i64, to: i64, bytes: u64| {
@@ -29,14 +30,14 @@ pub(super) fn curves(
                     changes.extend([(from, i128::from(bytes)), (to, -i128::from(bytes))]);
                 }
             };
-            let from = if instruction.opcode == "parameter" {
+            let from = if &*instruction.opcode == "parameter" {
                 0
             } else {
                 begin
             };
-            add(from, last, allocated(computation, instruction, space));
+            add(from, last, allocated(program, id, instruction, space));
             if space == VMEM {
-                add(begin, done, set_aside(instruction));
+                add(begin, done, set_aside(program.config(id)));
             }
         }
     }
@@ -44,37 +45,39 @@ pub(super) fn curves(
 }
 
 /// The last use of each value.
-fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64) -> Vec<i64> {
+fn lives(
+    program: &ScheduledProgram<'_>,
+    instructions: &[(InstructionId, &Instruction)],
+    times: &[(i64, i64)],
+    end: i64,
+) -> Vec<i64> {
     let mut lives: Vec<i64> = times.iter().map(|&(_, end)| end).collect();
-    lives.resize(computation.instructions.len(), end);
+    lives.resize(instructions.len(), end);
     let ends = lives.clone();
-    for (at, instruction) in computation.instructions.iter().enumerate().rev() {
-        if instruction.is_root || instruction.opcode == "parameter" {
+    let first = instructions.first().map_or(0, |(id, _)| id.index());
+    let position = |id: InstructionId| id.index().wrapping_sub(first);
+    let done = |id| program.done(id).map(position);
+    for (at, &(id, instruction)) in instructions.iter().enumerate().rev() {
+        if program.line(id).is_root || &*instruction.opcode == "parameter" {
             lives[at] = end;
         }
         let until = if is_same_memory(instruction) {
             lives[at]
-        } else if let Some((done, _)) = computation.done(instruction.name) {
+        } else if let Some(done) = done(id) {
             // The operand is read for as long as the transfer is in flight.
             ends.get(done).copied().unwrap_or(end)
         } else {
             ends[at]
         };
-        for operand in instruction
-            .operand_names()
-            .filter_map(|name| computation.position(name))
-        {
-            if let Some(life) = lives.get_mut(operand).filter(|_| operand < at) {
+        for &operand in &instruction.operands {
+            if let Some(life) = lives.get_mut(position(operand)) {
                 *life = until.max(*life);
             }
         }
     }
     // The memory that a start op allocates holds the value of its done op.
-    for (at, instruction) in computation.instructions.iter().enumerate() {
-        if let Some(life) = computation
-            .done(instruction.name)
-            .and_then(|(done, _)| lives.get(done).copied())
-        {
+    for (at, &(id, _)) in instructions.iter().enumerate() {
+        if let Some(life) = done(id).and_then(|done| lives.get(done).copied()) {
             lives[at] = life.max(lives[at]);
         }
     }
@@ -82,44 +85,47 @@ fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64)
 }
 
 /// Whether the result is just an operand under another name.
-fn is_same_memory(instruction: &Instruction<'_>) -> bool {
-    match instruction.opcode {
+fn is_same_memory(instruction: &Instruction) -> bool {
+    match &*instruction.opcode {
         "bitcast" | "tuple" | "get-tuple-element" | "opt-barrier" | "add-dependency" | "while" => {
             true
         }
-        "custom-call" => instruction
-            .attribute("custom_call_target")
-            .is_some_and(|target| target.contains("Bitcast")),
+        "custom-call" => is_bitcast_call(instruction),
         opcode => opcode.ends_with("-done") || opcode.ends_with("-update"),
     }
 }
 
-/// Bytes of a memory that an instruction needs for its result.
-fn allocated(
-    computation: &ScheduledComputation<'_>,
-    instruction: &Instruction<'_>,
-    space: u32,
-) -> u64 {
-    if is_same_memory(instruction) || instruction.opcode == "constant" {
-        return 0;
-    }
-    let done = computation
-        .done(instruction.name)
-        .map(|(_, done)| done.shape);
-    let arrays = shape::arrays(done.unwrap_or(instruction.shape));
-    let here = arrays.iter().filter(|array| array.space == space);
-    here.fold(0, |sum, array| sum.saturating_add(array.bytes()))
+/// Whether a custom call gives its operand another type.
+pub(super) fn is_bitcast_call(instruction: &Instruction) -> bool {
+    let target = instruction.attributes().custom_call_target.as_deref();
+    target.is_some_and(|target| target.contains("Bitcast"))
 }
 
-/// VMEM scratch memory of an instruction.
-fn set_aside(instruction: &Instruction<'_>) -> u64 {
-    let config = instruction.attribute("backend_config").unwrap_or_default();
+/// Bytes of a memory that an instruction needs for its result.
+fn allocated(
+    program: &ScheduledProgram<'_>,
+    id: InstructionId,
+    instruction: &Instruction,
+    space: u64,
+) -> u64 {
+    if is_same_memory(instruction) || &*instruction.opcode == "constant" {
+        return 0;
+    }
+    let done = program.done(id).and_then(|done| program.instruction(done));
+    let arrays = done.unwrap_or(instruction).arrays().into_iter();
+    arrays
+        .filter(|array| array.memory_space == space)
+        .filter_map(ArrayShape::bytes)
+        .fold(0, u64::saturating_add)
+}
+
+/// VMEM scratch memory of an instruction with this configuration.
+fn set_aside(config: &str) -> u64 {
     let list = config
         .split_once("\"used_scoped_memory_configs\":[")
         .and_then(|(_, rest)| rest.split(']').next());
     let entries = list.unwrap_or_default().split('}');
-    let in_vmem =
-        entries.filter(|entry| json_number(entry, "memory_space") == Some(u64::from(VMEM)));
+    let in_vmem = entries.filter(|entry| json_number(entry, "memory_space") == Some(VMEM));
     in_vmem
         .filter_map(|entry| json_number(entry, "size"))
         .fold(0, u64::saturating_add)
@@ -146,8 +152,9 @@ fn curve(mut changes: Vec<(i64, i128)>, end: i64) -> OccupancyCurve {
 
 #[cfg(test)]
 mod tests {
+    use hlo::TextProgram;
+
     use super::*;
-    use crate::xla::hlo::ScheduledProgram;
 
     #[test]
     fn values_live_from_definition_to_last_use() {
@@ -158,10 +165,10 @@ mod tests {
             %v = f32[10]{0:S(1)} bitcast(%cd)\n  \
             %f = f32[20]{0:S(1)} fusion(%v), backend_config={\"used_scoped_memory_configs\":[{\"memory_space\":\"1\",\"offset\":\"0\",\"size\":\"7\"}]}\n  \
             %g = f32[10]{0} fusion(%f)\n  ROOT %h = f32[10]{0} fusion(%g)\n}\n";
-        let program = ScheduledProgram::parse(text).unwrap();
-        let main = program.computation(program.entry.unwrap()).unwrap();
+        let read = TextProgram::read(text).unwrap();
+        let program = ScheduledProgram::new(&read.module, &read.lines, text.len());
         let times = [(0, 0), (0, 0), (0, 5), (5, 5), (5, 10), (10, 20), (20, 30)];
-        let [vmem, hbm] = curves(main, &times);
+        let [vmem, hbm] = curves(&program, &times);
         assert_eq!(vmem, [(0, 40), (5, 40 + 80 + 7), (10, 80), (20, 0)]);
         assert_eq!(hbm, [(0, 40), (10, 80), (20, 120)]);
     }

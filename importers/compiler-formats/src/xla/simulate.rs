@@ -9,16 +9,14 @@
 //! ```
 
 use hashbrown::HashMap;
+use hlo::{ComputationId, Instruction, InstructionId};
 use input::{ImportError, Progress};
 use trace_model::{ImportLog, IssueKind};
 
 use super::collective::{CollectiveTransfer, RingLinks};
-use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
 use super::machine::MachineModel;
+use super::program::ScheduledProgram;
 use super::step::InstructionEffect;
-
-/// An instruction: index of its computation, and its position there.
-pub(super) type InstructionIndex = (usize, usize);
 
 /// The resource that an event occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +33,9 @@ pub(super) struct SimulatedEvent {
     /// Picoseconds.
     pub start: i64,
     pub end: i64,
-    pub at: InstructionIndex,
+    pub at: InstructionId,
     /// The instruction that awaits it.
-    pub done: Option<InstructionIndex>,
+    pub done: Option<InstructionId>,
     /// Bytes transferred.
     pub bytes: Option<u64>,
     /// The compiler's estimate; `None` for modelled times and for waits.
@@ -74,12 +72,12 @@ struct ScheduleSimulator<'p, 'a> {
     hbm_free: i64,
     next_free: i64,
     previous_free: i64,
-    /// Event of each transfer in flight, by the name of its start.
-    flights: HashMap<&'a str, usize>,
+    /// Event of each transfer in flight, by its start.
+    flights: HashMap<InstructionId, usize>,
     /// Effects of instructions, computed on their first execution.
-    known: HashMap<InstructionIndex, InstructionEffect<'a>>,
+    known: HashMap<InstructionId, InstructionEffect>,
     /// Duration of the last execution of each computation.
-    durations: HashMap<usize, i64>,
+    durations: HashMap<ComputationId, i64>,
     steps: u64,
     run: SimulatedProgram,
 }
@@ -104,46 +102,42 @@ pub(super) fn play(
         steps: 0,
         run: SimulatedProgram::default(),
     };
-    if let Some(entry) = program.entry {
+    if let Some(entry) = program.module.entry {
         player.computation(entry, 0)?;
     }
     Ok(player.run)
 }
 
-impl<'a> ScheduleSimulator<'_, 'a> {
-    fn computation(&mut self, index: usize, depth: usize) -> Result<(), ImportError> {
+impl ScheduleSimulator<'_, '_> {
+    fn computation(&mut self, id: ComputationId, depth: usize) -> Result<(), ImportError> {
         let program = self.program;
-        let Some(computation) = program.computation(index) else {
-            return Ok(());
-        };
         let begin = self.now;
-        for (place, instruction) in computation.instructions.iter().enumerate() {
+        for (at, instruction) in program.module.iter_of(id) {
             if self.steps.is_multiple_of(1024) {
                 self.progress.check()?;
             }
             let before = self.now;
             self.steps += 1;
-            self.instruction(computation, instruction, (index, place), depth)?;
+            self.instruction(instruction, at, depth)?;
             if depth == 0 {
                 self.run.entry.push((before, self.now));
             }
         }
-        self.durations.insert(index, self.now - begin);
+        self.durations.insert(id, self.now - begin);
         Ok(())
     }
 
     fn instruction(
         &mut self,
-        computation: &ScheduledComputation<'a>,
-        instruction: &Instruction<'a>,
-        at: InstructionIndex,
+        instruction: &Instruction,
+        at: InstructionId,
         depth: usize,
     ) -> Result<(), ImportError> {
         let (program, chip) = (self.program, self.machine.chip);
         let step = self
             .known
             .entry(at)
-            .or_insert_with(|| InstructionEffect::of(program, computation, instruction, chip));
+            .or_insert_with(|| InstructionEffect::of(program, at, instruction, chip));
         match step.clone() {
             InstructionEffect::Nothing => {}
             InstructionEffect::While { trips, body } => {
@@ -161,9 +155,8 @@ impl<'a> ScheduleSimulator<'_, 'a> {
             }
             InstructionEffect::Done(start) => self.wait(instruction, start, at),
             InstructionEffect::Update(start) => {
-                let flight = start.and_then(|start| self.flights.get(start).copied());
-                self.flights
-                    .extend(flight.map(|flight| (instruction.name, flight)));
+                let flight = start.and_then(|start| self.flights.get(&start).copied());
+                self.flights.extend(flight.map(|flight| (at, flight)));
             }
             InstructionEffect::Compute(cycles) => {
                 let end = self.after(cycles as f64 / self.machine.clock_hz, self.now);
@@ -181,8 +174,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
                     bytes: Some(transfer.bytes),
                     ..event(lane, begin, end, at)
                 });
-                self.flights
-                    .insert(instruction.name, self.run.events.len() - 1);
+                self.flights.insert(at, self.run.events.len() - 1);
             }
             InstructionEffect::Communicate(transfer) => {
                 // The core is blocked while it waits for the link.
@@ -201,8 +193,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
                     bytes: Some(bytes),
                     ..event(SimulatedResource::Hbm, begin, end, at)
                 });
-                self.flights
-                    .insert(instruction.name, self.run.events.len() - 1);
+                self.flights.insert(at, self.run.events.len() - 1);
             }
             InstructionEffect::Unknown(why) => {
                 self.issue(IssueKind::CostMissing, instruction, || why.to_owned());
@@ -224,15 +215,12 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         (begin, end)
     }
 
-    fn wait(
-        &mut self,
-        instruction: &Instruction<'a>,
-        start: Option<&'a str>,
-        at: InstructionIndex,
-    ) {
-        let Some(flight) = start.and_then(|start| self.flights.remove(start)) else {
-            if !matches!(instruction.opcode, "send-done" | "recv-done") {
-                let what = || format!("{} awaits {}", instruction.name, start.unwrap_or("nothing"));
+    fn wait(&mut self, instruction: &Instruction, start: Option<InstructionId>, at: InstructionId) {
+        let Some(flight) = start.and_then(|start| self.flights.remove(&start)) else {
+            if !matches!(&*instruction.opcode, "send-done" | "recv-done") {
+                let start = start.and_then(|start| self.program.instruction(start));
+                let start = start.map_or("nothing", |start| &*start.name);
+                let what = || format!("{} awaits {start}", instruction.name);
                 self.run.issues.add(IssueKind::AsyncWithoutStart, what);
             }
             return;
@@ -254,9 +242,9 @@ impl<'a> ScheduleSimulator<'_, 'a> {
     /// A loop: iterations are simulated one by one while there is room.
     fn repeat(
         &mut self,
-        instruction: &Instruction<'a>,
-        (known, body): (Option<u64>, Option<usize>),
-        at: InstructionIndex,
+        instruction: &Instruction,
+        (known, body): (Option<u64>, Option<ComputationId>),
+        at: InstructionId,
         depth: usize,
     ) -> Result<(), ImportError> {
         if known.is_none() {
@@ -292,8 +280,8 @@ impl<'a> ScheduleSimulator<'_, 'a> {
     /// Runs a called computation.
     fn branch(
         &mut self,
-        instruction: &Instruction<'a>,
-        callee: Option<usize>,
+        instruction: &Instruction,
+        callee: Option<ComputationId>,
         depth: usize,
     ) -> Result<(), ImportError> {
         let Some(callee) = callee else {
@@ -316,7 +304,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
     }
 
     /// Skips the `left` remaining executions and assumes that each takes as long as the last one.
-    fn fold(&mut self, instruction: &Instruction<'a>, callee: usize, left: u64, of: u64) {
+    fn fold(&mut self, instruction: &Instruction, callee: ComputationId, left: u64, of: u64) {
         let Some(&last) = self.durations.get(&callee) else {
             let why = || format!("{left} of {of} executions, whose duration is unknown");
             return self.issue(IssueKind::NotPlayed, instruction, why);
@@ -359,19 +347,14 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         self.run.events.push(event);
     }
 
-    fn issue(
-        &mut self,
-        kind: IssueKind,
-        instruction: &Instruction<'_>,
-        why: impl FnOnce() -> String,
-    ) {
+    fn issue(&mut self, kind: IssueKind, instruction: &Instruction, why: impl FnOnce() -> String) {
         self.run.issues.add(kind, || {
             format!("{} ({}): {}", instruction.name, instruction.opcode, why())
         });
     }
 }
 
-fn event(lane: SimulatedResource, start: i64, end: i64, at: InstructionIndex) -> SimulatedEvent {
+fn event(lane: SimulatedResource, start: i64, end: i64, at: InstructionId) -> SimulatedEvent {
     SimulatedEvent {
         lane,
         start,

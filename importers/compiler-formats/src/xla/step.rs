@@ -1,30 +1,32 @@
 //! The effect of an instruction, computed once, because loops execute it repeatedly.
 
+use hlo::{ArrayShape, ComputationId, Instruction, InstructionId};
+
 use super::collective::{CollectiveTransfer, transfer};
 use super::config::json_number;
-use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
 use super::loops::trip_count;
 use super::machine::ChipModel;
-use super::shape;
+use super::occupancy::is_bitcast_call;
+use super::program::ScheduledProgram;
 
-/// The effect of an instruction; computations are given by their index.
+/// The effect of an instruction.
 #[derive(Clone, Debug)]
-pub(super) enum InstructionEffect<'a> {
+pub(super) enum InstructionEffect {
     /// Takes no time.
     Nothing,
     /// Runs its body, as often as known.
     While {
         trips: Option<u64>,
-        body: Option<usize>,
+        body: Option<ComputationId>,
     },
     /// Runs another computation.
-    Call(Option<usize>),
+    Call(Option<ComputationId>),
     /// Runs the branch with the most estimated cycles.
-    Choose(Option<usize>),
+    Choose(Option<ComputationId>),
     /// Waits for the transfer of a start.
-    Done(Option<&'a str>),
+    Done(Option<InstructionId>),
     /// Renames a start.
-    Update(Option<&'a str>),
+    Update(Option<InstructionId>),
     /// Occupies the core for the estimated number of cycles.
     Compute(u64),
     /// Starts a transfer to other chips.
@@ -37,47 +39,45 @@ pub(super) enum InstructionEffect<'a> {
     Unknown(&'static str),
 }
 
-impl<'a> InstructionEffect<'a> {
-    /// The effect of `instruction` of `computation`.
+impl InstructionEffect {
+    /// The effect of an instruction.
     pub(crate) fn of(
-        program: &ScheduledProgram<'a>,
-        computation: &ScheduledComputation<'a>,
-        instruction: &Instruction<'a>,
+        program: &ScheduledProgram<'_>,
+        id: InstructionId,
+        instruction: &Instruction,
         chip: &ChipModel,
     ) -> Self {
-        let opcode = instruction.opcode;
-        let called = |key| program.find(instruction.computation(key)?);
+        let opcode = &*instruction.opcode;
         match opcode {
             "while" => {
                 return Self::While {
-                    trips: trip_count(program, computation, instruction),
-                    body: called("body"),
+                    trips: trip_count(program, id),
+                    body: program.called(id, "body"),
                 };
             }
-            "call" => return Self::Call(called("to_apply")),
+            "call" => return Self::Call(program.called(id, "to_apply")),
             "conditional" => return Self::Choose(longest_branch(program, instruction)),
             _ => {}
         }
         if opcode.ends_with("-done") {
-            return Self::Done(instruction.operand_names().next());
+            return Self::Done(instruction.operands.first().copied());
         }
         if opcode.ends_with("-update") {
-            return Self::Update(instruction.operand_names().next());
+            return Self::Update(instruction.operands.first().copied());
         }
         let is_start = opcode.ends_with("-start");
-        let config = instruction.attribute("backend_config").unwrap_or_default();
-        let cycles =
-            json_number(config, "estimated_cycles").filter(|&cycles| cycles > 0 && !is_start);
+        let cycles = json_number(program.config(id), "estimated_cycles")
+            .filter(|&cycles| cycles > 0 && !is_start);
         if let Some(cycles) = cycles {
             Self::Compute(cycles)
-        } else if let Some(transfer) = transfer(program, computation, instruction, chip) {
+        } else if let Some(transfer) = transfer(program, id, chip) {
             if is_start {
                 Self::Send(transfer)
             } else {
                 Self::Communicate(transfer)
             }
         } else if is_start {
-            copy(computation, instruction)
+            copy(program, id, instruction)
         } else if is_work(instruction) {
             Self::Unknown("no estimated_cycles")
         } else {
@@ -87,47 +87,37 @@ impl<'a> InstructionEffect<'a> {
 }
 
 /// A copy between HBM and VMEM.
-fn copy<'a>(
-    computation: &ScheduledComputation<'a>,
-    instruction: &Instruction<'a>,
-) -> InstructionEffect<'a> {
-    let parts = shape::arrays(instruction.shape);
-    if parts.iter().any(|part| !matches!(part.space, 0..=4 | 6)) {
+fn copy(
+    program: &ScheduledProgram<'_>,
+    id: InstructionId,
+    instruction: &Instruction,
+) -> InstructionEffect {
+    let parts = instruction.arrays();
+    if parts
+        .iter()
+        .any(|part| !matches!(part.memory_space, 0..=4 | 6))
+    {
         return InstructionEffect::Unknown("transfers to the host are not modelled");
     }
     // The copied value is the result of the done op.
-    let done = computation.done(instruction.name);
-    let first = || parts.first().map_or(0, shape::ScheduleArray::bytes);
-    InstructionEffect::Copy(done.map_or_else(first, |(_, done)| shape::bytes(done.shape)))
+    let done = program.done(id).and_then(|done| program.instruction(done));
+    let first = || parts.first().and_then(|part| part.bytes()).unwrap_or(0);
+    InstructionEffect::Copy(done.map_or_else(first, Instruction::bytes))
 }
 
-fn longest_branch<'a>(
-    program: &ScheduledProgram<'a>,
-    instruction: &Instruction<'a>,
-) -> Option<usize> {
-    let listed = instruction
-        .attribute("branch_computations")
-        .unwrap_or_default()
-        .trim_matches(['{', '}']);
-    let listed = listed
-        .split(',')
-        .map(|name| name.trim().trim_start_matches('%'));
-    let two = ["true_computation", "false_computation"]
-        .into_iter()
-        .filter_map(|key| instruction.computation(key));
-    let branches = listed.chain(two).filter_map(|name| program.find(name));
-    branches.max_by_key(|&branch| {
-        program
-            .computation(branch)
-            .map_or(0, ScheduledComputation::estimated_cycles)
-    })
+fn longest_branch(
+    program: &ScheduledProgram<'_>,
+    instruction: &Instruction,
+) -> Option<ComputationId> {
+    let branches = instruction.called.iter().copied();
+    branches.max_by_key(|&branch| program.estimated_cycles(branch))
 }
 
 /// Whether an instruction without an estimate takes time. Results with one element belong to the scalar unit, and some
 /// instructions only rename values.
-fn is_work(instruction: &Instruction<'_>) -> bool {
+fn is_work(instruction: &Instruction) -> bool {
     let names_only = matches!(
-        instruction.opcode,
+        &*instruction.opcode,
         "parameter"
             | "constant"
             | "bitcast"
@@ -141,9 +131,6 @@ fn is_work(instruction: &Instruction<'_>) -> bool {
             | "add-dependency"
             | "domain"
     );
-    let is_bitcast = instruction
-        .attribute("custom_call_target")
-        .is_some_and(|target| target.contains("Bitcast"));
-    let large = |array: &shape::ScheduleArray<'_>| array.elements() > 1;
-    !names_only && !is_bitcast && shape::arrays(instruction.shape).iter().any(large)
+    let is_large = |array: &&ArrayShape<'_>| array.elements().is_none_or(|all| all > 1);
+    !names_only && !is_bitcast_call(instruction) && instruction.arrays().iter().any(is_large)
 }

@@ -359,7 +359,8 @@ fn nested_folded_loop_keeps_its_time() {
 #[test]
 fn import_can_be_cancelled() {
     let endless = LOOP.replace("\"3\"", "\"1000000000\"");
-    let program = ScheduledProgram::parse(&endless).unwrap();
+    let read = TextProgram::read(&endless).unwrap();
+    let program = ScheduledProgram::new(&read.module, &read.lines, endless.len());
     let machine =
         MachineModel::find(&program, Some(std::path::Path::new("v5e/a")), None, None).unwrap();
     let progress = Progress::new();

@@ -7,8 +7,8 @@ use device_reports::communication::dcn::{Dcn, DcnReport};
 use device_reports::ops::op_stats::OpRow;
 use engine::{AnalysisError, Percent, Provenance, Threshold};
 use facts::category::CollectiveKind;
+use hlo::HloText;
 use math::unit::Unit;
-use trace_model::hlo_text::HloText;
 use trace_model::{OpId, Picos};
 
 use crate::hints::{

@@ -3,7 +3,7 @@
 use device_reports::memory::buffers::Buffers;
 use device_reports::memory::hbm::{Memory, bytes_text};
 use device_reports::ops::op_stats::OpRow;
-use trace_model::hlo_text::{HloText, array_texts};
+use hlo::HloText;
 
 use crate::hints::HintFacts;
 
@@ -63,13 +63,9 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> String {
 fn loaded_bytes(facts: &HintFacts<'_>, row: &OpRow) -> Option<i64> {
     let model = facts.cx.model;
     let hlo = HloText::parse(model.str(model.op(row.op?).hlo_text?))?;
-    let arrays: Vec<_> = array_texts(hlo.shape).collect();
-    let is_load = arrays.iter().all(|array| array.memory_space() != HOST);
-    let bytes = arrays
-        .iter()
-        .map(trace_model::hlo_text::ArrayText::bytes)
-        .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))?;
-    i64::try_from(bytes)
+    let result = hlo.result()?;
+    let is_load = result.arrays().iter().all(|it| it.memory_space != HOST);
+    i64::try_from(result.bytes()?)
         .ok()
         .filter(|&bytes| is_load && bytes > 0)
 }

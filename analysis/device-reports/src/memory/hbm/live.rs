@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use hlo::Shape;
 use serde::Serialize;
 use trace_model::TraceModel;
-use trace_model::hlo_text::Shape;
 
 use super::events::MemoryEvent;
 use super::replay::SizeSums;

@@ -8,9 +8,9 @@ use hardware::chips::Chip;
 use hardware::ici::{LinkRate, Topology, expected_time};
 use hardware::limits::BoundBy;
 use hardware::peaks::Peaks;
+use hlo::{HBM, HloText, Shape};
 use serde::Serialize;
 use trace_model::TraceModel;
-use trace_model::hlo_text::{HloText, Shape};
 
 use crate::ops::op_stats::OpRow;
 
@@ -116,8 +116,7 @@ pub(super) struct PeakRates<'a> {
 /// The name of the term for links between chips, if it is missing.
 const ICI: &str = "ICI";
 
-/// Marks in shapes of arrays in HBM and in host memory.
-const HBM: u64 = 0;
+/// Mark in shapes of arrays in host memory.
 const HOST: u64 = 5;
 
 impl<'a> PeakRates<'a> {

@@ -31,8 +31,8 @@ use std::sync::Arc;
 
 use engine::{Analysis, AnalysisError, Context};
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
+use hlo::HloText;
 use math::stats::percent;
-use trace_model::hlo_text::HloText;
 use trace_model::{Picos, without_number};
 
 use crate::ops::op_stats::{OpRow, Ops, OpsReport};

@@ -3,7 +3,7 @@
 use hardware::limits::{BoundBy, possible};
 use hardware::padding::{self, Dimension, Padding};
 use hardware::peaks::Peaks;
-use hlo::{HloOrigin, InstructionRef, MatrixProduct, NoProduct};
+use hlo::{HBM, HloOrigin, InstructionRef, MatrixProduct, NoProduct};
 use serde::Serialize;
 use std::sync::Arc;
 use trace_model::OpId;
@@ -323,7 +323,6 @@ fn operand_bytes(products: &[MatrixProduct]) -> Option<u64> {
 
 /// Bytes of the operands that lie in HBM, of which a fusion may read only a part; `None` without their shapes.
 fn bytes_in_hbm(instruction: &InstructionRef) -> Option<u64> {
-    const HBM: u64 = 0;
     let mut sum = None;
     for operand in instruction.operands() {
         for array in operand

@@ -10,10 +10,7 @@
 use trace_model::{Op, TraceModel};
 
 use facts::category::{AsyncRole, OpClass};
-use trace_model::hlo_text::{HloText, Shape, array_texts};
-
-/// The mark of HBM in shapes.
-const HBM: u64 = 0;
+use hlo::{HBM, HloText, Shape};
 
 /// Estimated HBM bytes of one execution.
 pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u64> {
@@ -25,17 +22,22 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
         return None;
     }
     let hlo = HloText::parse(model.str(op.hlo_text?))?;
-    if recorded.is_none() && reads_parts(hlo.opcode) {
+    // Of a truncated text, what is missing does not mean that there is nothing.
+    if hlo.is_cut || recorded.is_none() && reads_parts(hlo.opcode) {
         return None;
     }
-    let operands = || hlo.operand_texts().map(in_hbm).sum::<Option<u64>>();
+    let result = hlo.result()?;
+    let operands = || {
+        let shapes = hlo.operand_list().into_iter().map(|operand| operand.shape);
+        let bytes = shapes.map(|shape| in_hbm(&shape?));
+        bytes.sum::<Option<u64>>()
+    };
     let sum = match class.role {
-        None => operands()?.saturating_add(in_hbm(hlo.shape)?),
+        None => operands()?.saturating_add(in_hbm(&result)?),
         // The result is `(source, destination, context)` or the other way round, both of the
         // moved size unless it is a slice: then the smaller of the two.
         Some(AsyncRole::Start) => {
-            let moved = hlo
-                .result()?
+            let moved = result
                 .parts()
                 .iter()
                 .take(2)
@@ -44,22 +46,17 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
             operands()?.min(moved.into_iter().min()?)
         }
         Some(AsyncRole::Update) => 0,
-        Some(AsyncRole::Done) => in_hbm(hlo.shape)?,
+        Some(AsyncRole::Done) => in_hbm(&result)?,
     };
     Some(recorded.map_or(sum, |recorded| sum.min(recorded)))
 }
 
-/// Bytes of the arrays in HBM, of a shape or of an operand with its shape.
-fn in_hbm(text: &str) -> Option<u64> {
-    // The text can be truncated: missing arrays then do not mean that there are none.
-    let count = |bracket: char| text.matches(bracket).count();
-    if !text.contains(['[', '(']) || count('(') != count(')') || count('{') != count('}') {
-        return None;
-    }
-    let arrays = array_texts(text).filter(|array| array.memory_space() == HBM);
+/// Bytes of the arrays in HBM; `None` if a type is unknown.
+fn in_hbm(shape: &Shape<'_>) -> Option<u64> {
+    let arrays = shape.arrays().into_iter();
     arrays
-        .map(|array| array.bytes())
-        .try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
+        .filter(|array| array.memory_space == HBM)
+        .try_fold(0u64, |sum, array| Some(sum.saturating_add(array.bytes()?)))
 }
 
 /// Ops that touch only part of their operands. A fusion may contain any of them.

@@ -8,7 +8,7 @@
 //! widen its operands before it multiplies, so its operations count at the bf16 rate, which can give more than 100 %.
 
 use hardware::peaks::Peaks;
-use trace_model::hlo_text::HloText;
+use hlo::HloText;
 
 /// Kinds of elements that chips multiply faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn narrow(text: &str) -> Option<NarrowType> {
     let [left, right] = operands.as_slice() else {
         return None;
     };
-    let kind = |operand: &trace_model::hlo_text::Operand<'_>| {
+    let kind = |operand: &hlo::Operand<'_>| {
         let shape = operand.shape.as_ref()?;
         match shape.arrays().as_slice() {
             [array] => match array.dtype {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Context;
 use facts::host_class::{HostClass, classify};
-use trace_model::hlo_text::Shape;
+use hlo::Shape;
 use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
 use super::event_grouping::EventGroup;

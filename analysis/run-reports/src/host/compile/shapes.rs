@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 
 use engine::Context;
 use facts::TraceFacts as _;
-use hlo::{HloModule, Instruction};
+use hlo::{HloModule, HloText, Instruction, Shape};
 use serde::Serialize;
-use trace_model::hlo_text::{HloText, Shape};
 use trace_model::{OpId, ProgramId};
 
 use super::program_similarity::ProgramOps;

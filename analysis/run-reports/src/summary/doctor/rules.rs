@@ -8,7 +8,7 @@ use engine::{Context, Percent, counted};
 use facts::TraceFacts as _;
 use facts::steps::{StepSource, has_annotations};
 use hardware::peaks::{PeakSource, Peaks};
-use trace_model::hlo_text::HloText;
+use hlo::HloText;
 use trace_model::{Group, GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops};

@@ -8,8 +8,9 @@
 //! generator estimates later. Gaps between instructions are waits for the next `-done`. Ignored: literals, shardings,
 //! and statistics of instructions.
 
+mod encode;
+mod lines;
 mod proto;
-mod render;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod tests;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use hlo::{ComputationId, HloModule, HloText, InstructionId};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::{ImportError, InputSource, Progress};
 use trace_model::{
@@ -26,12 +28,11 @@ use trace_model::{
 
 use super::collective::collective;
 use super::emit;
-use super::hlo::ScheduledProgram;
 use super::labels::ScheduleLabels;
-use super::simulate::InstructionIndex;
+use super::program::ScheduledProgram;
 use super::text_of;
+use lines::LineTexts;
 use proto::{TextProtoDamage, TextProtoMessage};
-use render::InstructionNames;
 use rows::{FORMAT, ParsedSchedule, ScheduleCut, ScheduleRow, malformed};
 
 /// Reads schedules of the latency-hiding scheduler.
@@ -43,9 +44,6 @@ const CANNOT_KNOW: [&str; 3] = [
     "actual durations of ops (the scheduler's costs only define their order)",
     "host activity",
 ];
-
-/// Limit of the HLO text as a multiple of the text-format protobuf.
-const MAX_GROWTH: usize = 4;
 
 impl Importer for LatencyHidingSchedule {
     fn format(&self) -> &'static TraceFormat {
@@ -71,9 +69,9 @@ impl Importer for LatencyHidingSchedule {
         progress.check()?;
         let parsed = TextProtoMessage::parse(&text)
             .map_err(|TextProtoDamage { offset, line, what }| malformed(offset, line, &what))?;
-        let (root, module) = (&parsed.root, parsed.root.message("hlo_module"));
+        let (root, message) = (&parsed.root, parsed.root.message("hlo_module"));
         let schedules: Vec<&TextProtoMessage<'_>> = root.all("computation_schedules").collect();
-        let Some(module) = module.filter(|_| !schedules.is_empty()) else {
+        let Some(message) = message.filter(|_| !schedules.is_empty()) else {
             let lines = text.lines().count();
             return Err(malformed(
                 text.len(),
@@ -86,60 +84,49 @@ impl Importer for LatencyHidingSchedule {
                 format!("the file ends inside {}", parsed.cut_in.join(" / "))
             });
         }
-        let names = InstructionNames::of(module);
-        let most = text
-            .len()
-            .saturating_mul(MAX_GROWTH)
-            .saturating_add(1 << 20);
-        let Some(hlo) = render::text(module, &names, most) else {
-            let what = "repeated names make the module's text many times larger than the file";
-            return Err(ImportError::TooLarge {
-                what: what.to_owned(),
-            });
-        };
-        let cut_names = names.cut();
-        out.log_mut().add_many(IssueKind::TextCut, cut_names, || {
-            "names or lists of names of the module were truncated".to_owned()
-        });
-        let Some(program) = ScheduledProgram::parse(&hlo) else {
-            return Err(malformed(0, 1, "the module has no name"));
-        };
+        let encoded = encode::program(root);
+        let len = encoded.len();
+        let blob = ProgramBytes::new(Arc::new(encoded), 0..len);
+        let module = HloModule::from_proto(blob.clone(), &message.text("name"))
+            .map_err(|error| malformed(message.offset, message.line, &error.to_string()))?;
         progress.check()?;
+        let texts = LineTexts::all(&module, message);
+        let lines = texts.iter().zip(&module.instructions);
+        let lines: Vec<HloText<'_>> = lines.map(|(it, of)| it.line(of)).collect();
+        let program = ScheduledProgram::new(&module, &lines, text.len());
+        let numbers = message.all("computations").zip(module.computation_ids());
+        let ids: HashMap<u64, ComputationId> = numbers
+            .map(|(computation, id)| (computation.number("id").unwrap_or(0), id))
+            .collect();
         let cut = ScheduleCut::of(&parsed.cut_in);
         let last = schedules.len() - 1;
         let schedules: Vec<ParsedSchedule> = schedules
             .into_iter()
             .enumerate()
-            .map(|(at, it)| ParsedSchedule::read(it, &names, options, cut.filter(|_| at == last)))
+            .map(|(at, it)| {
+                let id = it.number("computation_id").unwrap_or(0);
+                let cut = cut.filter(|_| at == last);
+                ParsedSchedule::read(it, &module, ids.get(&id).copied(), options, cut)
+            })
             .collect::<Result<_, _>>()?;
-        let main = main_of(&program, &schedules);
+        // Without it the file only has schedules of other computations.
+        let main = module.entry;
+        let main = schedules
+            .iter()
+            .position(|it| main.is_some() && it.computation == main);
         if main.is_none() && parsed.cut_in.is_empty() {
-            let entry = program
-                .entry
-                .and_then(|entry| program.computation(entry))
-                .map_or("the entry", |it| it.name);
+            let entry = module.entry.and_then(|entry| module.computation(entry));
+            let entry = entry.map_or("the entry", |it| &it.name);
             out.log(IssueKind::TruncatedFile, || {
                 format!("no schedule of {entry}, the entry computation")
             });
         }
         describe(&program, &schedules, main, out);
-        convert(&program, &names, &schedules, main, out);
-        let id = out.program(program.name, None);
-        let len = hlo.len();
-        out.set_program_hlo(id, ProgramBytes::new(Arc::new(hlo.clone()), 0..len));
+        convert(&program, &schedules, main, out);
+        let id = out.program(&module.name, None);
+        out.set_program_hlo(id, blob);
         Ok(())
     }
-}
-
-/// The schedule of the entry computation; `None` if the file only has schedules of other computations.
-fn main_of(program: &ScheduledProgram<'_>, schedules: &[ParsedSchedule]) -> Option<usize> {
-    let entry = program
-        .entry
-        .and_then(|entry| program.computation(entry))
-        .map(|entry| entry.name);
-    schedules
-        .iter()
-        .position(|it| Some(&*it.computation) == entry)
 }
 
 fn describe(
@@ -170,12 +157,11 @@ fn describe(
 
 fn convert(
     program: &ScheduledProgram<'_>,
-    names: &InstructionNames,
     schedules: &[ParsedSchedule],
     main: Option<usize>,
     out: &mut TraceBuilder,
 ) {
-    let id = out.program(program.name, None);
+    let id = out.program(&program.module.name, None);
     let mut labels = ScheduleLabels::new(program, id);
     let facts = |schedule: &ParsedSchedule| {
         let cycles = |row: &ScheduleRow| {
@@ -191,7 +177,7 @@ fn convert(
         let group = if is_main {
             // No chip is set, because its peaks would be compared with costs that are not times.
             let group = emit::device(out, None);
-            let module = emit::module(out, group, program.name, schedule.end());
+            let module = emit::module(out, group, &program.module.name, schedule.end());
             if schedule.is_cut {
                 out.set_attr(module, SliceAttr::Unterminated, 1);
             }
@@ -202,13 +188,12 @@ fn convert(
             out.group(
                 Some(host),
                 GroupKind::Custom,
-                &format!("{} (once, by itself)", schedule.computation),
+                &format!("{} (once, by itself)", schedule.name),
             )
         };
         let facts = out.add_arg_source(facts(schedule));
         let mut writer = ScheduleWriter {
             program,
-            names,
             group,
             is_main,
             facts,
@@ -223,24 +208,14 @@ fn convert(
 /// Adds one schedule to the model.
 struct ScheduleWriter<'p, 'a> {
     program: &'p ScheduledProgram<'a>,
-    names: &'p InstructionNames,
     group: GroupId,
     is_main: bool,
     facts: ArgSourceId,
-    /// Start time and row of each start without a done so far, by name.
-    flights: HashMap<&'a str, (i64, usize)>,
+    /// Start time and row of each start without a done so far.
+    flights: HashMap<InstructionId, (i64, usize)>,
 }
 
 impl<'a> ScheduleWriter<'_, 'a> {
-    fn place(&self, row: &ScheduleRow) -> Option<InstructionIndex> {
-        let (computation, instruction) = self.names.instructions.get(&row.id)?;
-        let index = self.program.find(computation)?;
-        Some((
-            index,
-            self.program.computation(index)?.position(instruction)?,
-        ))
-    }
-
     fn track(&self, out: &mut TraceBuilder, kind: TrackKind, id: i64, name: &str) -> TrackId {
         let kind = if self.is_main { kind } else { TrackKind::Other };
         let track = emit::track(out, self.group, kind, id, name);
@@ -254,8 +229,11 @@ impl<'a> ScheduleWriter<'_, 'a> {
         labels: &mut ScheduleLabels<'_, 'a>,
         out: &mut TraceBuilder,
     ) {
-        let places: Vec<Option<InstructionIndex>> =
-            schedule.rows.iter().map(|row| self.place(row)).collect();
+        let module = self.program.module;
+        let rows = schedule.rows.iter();
+        let places: Vec<Option<InstructionId>> = rows
+            .map(|row| module.instruction_by_compiler_id(row.id))
+            .collect();
         let awaited = next_dones(self.program, &places);
         let ops = self.track(out, TrackKind::Ops, 2, "XLA Ops");
         // A slice of one cycle stands for an instruction without cost.
@@ -281,7 +259,7 @@ impl<'a> ScheduleWriter<'_, 'a> {
                     SliceSpec::new(emit::range(busy_until, row.start), wait),
                 );
             } else if row.start < busy_until - 1 {
-                let name = &schedule.computation;
+                let name = &schedule.name;
                 out.log(IssueKind::ScheduleOverlaps, || {
                     format!("{name}: at {} ps, before {busy_until} ps", row.start)
                 });
@@ -301,11 +279,12 @@ impl<'a> ScheduleWriter<'_, 'a> {
                 self.fly(schedule, at, place, labels, out);
             }
         }
-        let mut open: Vec<_> = self.flights.drain().map(|(name, _)| name).collect();
+        let open = self.flights.drain();
+        let mut open: Vec<&str> = open.map(|(id, _)| self.program.line(id).name).collect();
         open.sort_unstable();
         for name in open {
             out.log(IssueKind::AsyncUnterminated, || {
-                format!("{name} of {}", schedule.computation)
+                format!("{name} of {}", schedule.name)
             });
         }
     }
@@ -315,42 +294,35 @@ impl<'a> ScheduleWriter<'_, 'a> {
         &mut self,
         schedule: &ParsedSchedule,
         at: usize,
-        place: InstructionIndex,
+        place: InstructionId,
         labels: &mut ScheduleLabels<'_, 'a>,
         out: &mut TraceBuilder,
     ) {
         let program = self.program;
-        let Some(computation) = program.computation(place.0) else {
-            return;
-        };
-        let (Some(instruction), Some(row)) =
-            (computation.instructions.get(place.1), schedule.rows.get(at))
+        let (Some(instruction), Some(row)) = (program.instruction(place), schedule.rows.get(at))
         else {
             return;
         };
         if instruction.opcode.ends_with("-start") {
-            self.flights.insert(instruction.name, (row.start, at));
+            self.flights.insert(place, (row.start, at));
         }
         if !instruction.opcode.ends_with("-done") {
             return;
         }
-        let name = instruction.operand_names().next();
-        let begun =
-            name.and_then(|name| Some((self.flights.remove(name)?, computation.position(name)?)));
+        let start = program.operand(place, 0);
+        let begun = start.and_then(|start| Some((self.flights.remove(&start)?, start)));
         let Some(((begin, start_row), start)) = begun else {
-            return out.log(IssueKind::AsyncWithoutStart, || instruction.name.to_owned());
+            return out.log(IssueKind::AsyncWithoutStart, || {
+                instruction.name.to_string()
+            });
         };
-        let communicates = computation
-            .instructions
-            .get(start)
-            .is_some_and(|start| collective(program, computation, start).is_some());
+        let communicates = collective(program, start).is_some();
         let track = if communicates {
             self.track(out, TrackKind::AsyncOps, 4, "ICI")
         } else {
             self.track(out, TrackKind::AsyncOps, 3, "HBM DMA")
         };
-        let (Some(label), Some(done)) = (labels.of(out, (place.0, start)), labels.of(out, place))
-        else {
+        let (Some(label), Some(done)) = (labels.of(out, start), labels.of(out, place)) else {
             return;
         };
         let spec = SliceSpec::new(emit::range(begin, row.end), label);
@@ -369,16 +341,11 @@ impl<'a> ScheduleWriter<'_, 'a> {
 /// For each row, the next instruction that awaits something.
 fn next_dones(
     program: &ScheduledProgram<'_>,
-    places: &[Option<InstructionIndex>],
-) -> Vec<Option<InstructionIndex>> {
-    let is_done = |&(computation, at): &InstructionIndex| {
-        let instruction = program
-            .computation(computation)
-            .and_then(|it| it.instructions.get(at));
-        instruction.is_some_and(|it| it.opcode.ends_with("-done"))
-    };
+    places: &[Option<InstructionId>],
+) -> Vec<Option<InstructionId>> {
+    let is_done = |&id: &InstructionId| program.line(id).opcode.ends_with("-done");
     let mut next = None;
-    let mut out: Vec<Option<InstructionIndex>> = places
+    let mut out: Vec<Option<InstructionId>> = places
         .iter()
         .rev()
         .map(|place| {

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 /// One message: its fields in file order.
 #[derive(Debug, Default)]
 pub(super) struct TextProtoMessage<'a> {
-    fields: Vec<(&'a str, TextProtoValue<'a>)>,
+    pub fields: Vec<(&'a str, TextProtoValue<'a>)>,
     /// Line and byte of its start.
     pub line: usize,
     pub offset: usize,
 }
 
 #[derive(Debug)]
-enum TextProtoValue<'a> {
+pub(super) enum TextProtoValue<'a> {
     /// A number, a word, or a quoted text.
     Scalar(&'a str),
     Message(TextProtoMessage<'a>),

@@ -1,12 +1,10 @@
 //! The rows of a printed schedule.
 
-use std::rc::Rc;
-
+use hlo::{ComputationId, HloModule};
 use importer_common::{ImportOptions, TraceFormat};
 use input::ImportError;
 
 use super::proto::TextProtoMessage;
-use super::render::InstructionNames;
 
 pub(super) static FORMAT: TraceFormat = TraceFormat {
     id: "xla-schedule",
@@ -60,7 +58,9 @@ pub(super) struct ScheduleRow {
 
 /// The schedule of one computation.
 pub(super) struct ParsedSchedule {
-    pub(super) computation: Rc<str>,
+    pub(super) computation: Option<ComputationId>,
+    /// Name of the computation.
+    pub(super) name: String,
     /// Whether the file ends inside it.
     pub(super) is_cut: bool,
     pub(super) mhz: f64,
@@ -72,16 +72,14 @@ pub(super) struct ParsedSchedule {
 impl ParsedSchedule {
     pub(super) fn read(
         message: &TextProtoMessage<'_>,
-        names: &InstructionNames,
+        module: &HloModule,
+        computation: Option<ComputationId>,
         options: &ImportOptions,
         cut: Option<ScheduleCut>,
     ) -> Result<Self, ImportError> {
-        let computation = names
-            .computations
-            .get(&message.number("computation_id").unwrap_or(0));
-        let computation = computation
-            .cloned()
-            .unwrap_or_else(|| "(unknown computation)".into());
+        let name = computation
+            .and_then(|id| module.computation(id))
+            .map_or("(unknown computation)", |it| &it.name);
         let recorded = message.number::<f64>("cycles_per_microsecond");
         let clock = options
             .clock_mhz
@@ -89,7 +87,7 @@ impl ParsedSchedule {
             .filter(|mhz| mhz.is_finite() && *mhz > 0.0);
         let Some(mhz) = clock else {
             let what = format!(
-                "line {}: the schedule of {computation} has no clock (cycles_per_microsecond); give it with --clock 1.75GHz",
+                "line {}: the schedule of {name} has no clock (cycles_per_microsecond); give it with --clock 1.75GHz",
                 message.line
             );
             return Err(ImportError::Unusable {
@@ -126,6 +124,7 @@ impl ParsedSchedule {
         let statistics = message.message("scheduler_statistics");
         Ok(Self {
             computation,
+            name: name.to_owned(),
             is_cut: cut.is_some(),
             mhz,
             rows,

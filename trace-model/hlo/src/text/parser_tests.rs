@@ -8,10 +8,10 @@
 
 use std::sync::Arc;
 
+use crate::syntax::{COMBINED, HloText, Shape};
 use trace_model::ProgramBytes;
-use trace_model::hlo_text::{COMBINED, HloText, ProgramPart, ProgramText, Shape};
 
-use crate::{HloError, HloModule, Instruction};
+use crate::{HloError, HloModule, Instruction, TextProgram};
 
 fn read(text: &str) -> Result<HloModule, HloError> {
     HloModule::from_whole_text(
@@ -37,13 +37,8 @@ fn called<'a>(module: &'a HloModule, name: &str) -> Vec<&'a str> {
 }
 
 fn broken(text: &str) -> Vec<usize> {
-    let mut lines = Vec::new();
-    ProgramText::read(text, |part| {
-        if let ProgramPart::Broken { line, .. } = part {
-            lines.push(line);
-        }
-    });
-    lines
+    let read = TextProgram::read(text).unwrap();
+    read.broken.into_iter().map(|(line, _)| line).collect()
 }
 
 /// `Map`, `Reduce` and all others of the short form: heads without a signature, names without `%`, indented as a whole.
@@ -429,7 +424,7 @@ fn unread_parts_are_counted() {
         (vec![4, 5], 1)
     );
     assert!(read("HloModule thi$ str1ng makes# N0 sen$e @all!*&^%$").is_err());
-    assert!(ProgramText::read("", |_| {}).is_none());
+    assert!(TextProgram::read("").is_none());
 }
 
 /// `Dot`, `nested_fusion` and `fused_while` of the graph viewer's cases: what is inside fusions and loops.

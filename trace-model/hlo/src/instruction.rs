@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trace_model::hlo_text::Shape;
+use crate::syntax::{ArrayShape, Shape};
 
 use super::facts::Attributes;
 
@@ -73,6 +73,20 @@ impl Instruction {
             stack_frame: 0,
             attributes: None,
         }
+    }
+
+    /// The arrays of the result, in order; none if its shape is unknown.
+    pub fn arrays(&self) -> Vec<&ArrayShape<'static>> {
+        let shape = self.shape.as_deref();
+        shape.map(Shape::arrays).unwrap_or_default()
+    }
+
+    /// Bytes of the result without padding; arrays of unknown types count as empty.
+    pub fn bytes(&self) -> u64 {
+        let arrays = self.arrays().into_iter();
+        arrays
+            .filter_map(ArrayShape::bytes)
+            .fold(0, u64::saturating_add)
     }
 
     /// Attributes that only some instructions have.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use trace_model::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups, Shape};
+use crate::syntax::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups, Shape};
 use trace_model::wire::WireValue;
 
 use super::super::config;

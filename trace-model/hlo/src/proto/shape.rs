@@ -1,6 +1,6 @@
 //! Reads `xla.ShapeProto`.
 
-use trace_model::hlo_text::{ArrayShape, MAX_DEPTH, Shape, dtype_of_number};
+use crate::syntax::{ArrayShape, MAX_DEPTH, Shape, dtype_of_number};
 use trace_model::wire::WireValue;
 
 use super::super::wire::{HloDamage, ProgramMessage, number, range};

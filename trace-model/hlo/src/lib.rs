@@ -1,12 +1,12 @@
-//! Compiled programs, as the compiler wrote them down.
+//! Compiled programs, as the compiler wrote them down, for importers and analyses.
 //!
-//! A capture can hold the whole program (`xla.HloProto`, parsed on first use),
-//! or only one line of text for each op that ran. Both become the same thing:
-//! an [`HloModule`] with [`Instruction`]s. A line of text makes a module of one
-//! instruction, its operands, and computations without content.
+//! A program is recorded whole, as `xla.HloProto` (`proto`) or as text (`text`), or only as one line of text for each op
+//! that ran. All of these become the same thing: an [`HloModule`] with [`Instruction`]s. A line of text makes a module
+//! of one instruction, its operands, and computations without content. Text is taken apart in `syntax`, from which come
+//! [`HloText`], [`Shape`] and [`ReplicaGroups`], too.
 //!
-//! Analyses ask `TraceFacts::hlo` for the program and `TraceFacts::instruction` for what is known of an op from either
-//! source:
+//! What an instruction does is counted here only: matrix products by [`HloModule::products`], all operations and bytes
+//! by [`CostAnalysis`].
 //!
 //! ```
 //! use hlo::HloModule;
@@ -26,6 +26,7 @@
 mod access;
 mod buffers;
 mod config;
+mod cost;
 mod facts;
 mod index;
 mod instruction;
@@ -33,6 +34,7 @@ mod module;
 mod product;
 mod proto;
 mod stack;
+mod syntax;
 mod text;
 mod window;
 mod wire;
@@ -41,6 +43,7 @@ pub use access::InstructionRef;
 pub use buffers::{
     Allocation, BufferAssignment, BufferSlot, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer,
 };
+pub use cost::{CostAnalysis, InstructionFlops};
 pub use facts::{
     Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, GroupMode,
     PrecisionConfig, ProductPrecision, WindowDimension,
@@ -48,11 +51,11 @@ pub use facts::{
 pub use instruction::{ComputationId, Instruction, InstructionId};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
-
-pub use trace_model::hlo_text::{
-    ArrayShape, AxisRef, Frame, IotaGroups, MeshGroups, ReplicaGroups, Shape, element_bits,
-    parse_pairs, parse_replica_groups,
+pub use syntax::{
+    ArrayShape, AxisRef, COMBINED, Frame, HBM, HloText, IotaGroups, MeshGroups, Operand,
+    ReplicaGroups, Shape, VMEM, dtype_number, element_bits, split_attributes,
 };
+pub use text::{BEGIN, TextProgram};
 
 /// Why the HLO of a program is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

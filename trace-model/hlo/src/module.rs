@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::syntax::StackFrames;
 use trace_model::ProgramBytes;
-use trace_model::hlo_text::StackFrames;
 
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};
@@ -23,6 +23,8 @@ pub enum HloOrigin {
 pub struct HloModule {
     /// Name without the id.
     pub name: String,
+    /// The number of the module in its process, if serialized; a program id only on some platforms.
+    pub id: Option<u64>,
     /// The source of the module.
     pub origin: HloOrigin,
     /// All computations.
@@ -40,6 +42,8 @@ pub struct HloModule {
     /// Parameters whose memory results may reuse: number and position in its tuple.
     pub donors: Vec<(u64, Vec<u64>)>,
     pub(super) frames: StackFrames,
+    /// Number of cycles among the stack frames, which were cut.
+    pub frame_rings: u64,
     pub(super) index: HloIndex,
     /// Position of the memory plan in the serialized program.
     pub(super) buffers: Option<Range<usize>>,
@@ -60,8 +64,6 @@ pub struct Computation {
     pub is_fusion: bool,
     /// Thread that runs it; empty for the main one.
     pub thread: String,
-    /// Order of execution, if recorded.
-    pub schedule: Vec<InstructionId>,
 }
 
 /// The devices that a program runs on.
@@ -133,6 +135,11 @@ impl HloModule {
         self.computations.get(id.index())
     }
 
+    /// The ids of all computations, in order.
+    pub fn computation_ids(&self) -> impl Iterator<Item = ComputationId> {
+        (0..self.computations.len() as u32).map(ComputationId)
+    }
+
     /// Instructions of a computation, operands before their users.
     pub fn instructions_of(&self, computation: ComputationId) -> &[Instruction] {
         let range = self
@@ -141,6 +148,18 @@ impl HloModule {
         range
             .and_then(|range| self.instructions.get(range))
             .unwrap_or_default()
+    }
+
+    /// Instructions of a computation with their ids, operands before their users.
+    pub fn iter_of(
+        &self,
+        computation: ComputationId,
+    ) -> impl DoubleEndedIterator<Item = (InstructionId, &Instruction)> + ExactSizeIterator {
+        let first = self
+            .computation(computation)
+            .map_or(0, |computation| computation.instructions.start);
+        let all = self.instructions_of(computation).iter().enumerate();
+        all.map(move |(at, instruction)| (InstructionId((first + at) as u32), instruction))
     }
 
     /// The root instruction of a computation.

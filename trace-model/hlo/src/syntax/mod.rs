@@ -11,7 +11,6 @@
 mod grid;
 mod groups;
 mod mesh;
-mod program;
 mod scan;
 mod shape;
 mod stack;
@@ -21,14 +20,14 @@ use std::borrow::Cow;
 
 pub use groups::{IotaGroups, ReplicaGroups, parse_pairs, parse_replica_groups};
 pub use mesh::{AxisRef, MeshGroups};
-pub use program::{BEGIN, ProgramPart, ProgramText};
 use scan::find_outside;
 pub(crate) use scan::{after_brackets, split_commas};
 pub use scan::{attribute, pairs, split_attributes, unescaped};
 pub use shape::{
-    ArrayShape, ArrayText, COMBINED, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits,
+    ArrayShape, COMBINED, HBM, MAX_DEPTH, Shape, VMEM, dtype_number, dtype_of_number, element_bits,
 };
 pub use stack::{Frame, StackFrames};
+pub(crate) use statements::{Statement, Statements, computation_head};
 
 /// The parts of an instruction, as slices of its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,20 +156,20 @@ impl<'a> HloText<'a> {
         self.attribute("channel_id")?.parse().ok()
     }
 
-    /// The computation that a fusion, call or asynchronous op runs, without `%`.
-    pub fn calls(&self) -> Option<&'a str> {
-        self.computation("calls")
-    }
-
-    /// The computations that it runs or applies, without `%`, in the order of the compiler's protobuf.
-    pub fn called(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    /// The computations that it runs or applies, in the order of the compiler's protobuf, each with the attribute that
+    /// states it: a name without `%`, or the whole computation (see [`is_inline`]).
+    pub(crate) fn called(&self) -> impl Iterator<Item = (&'static str, &'a str)> + use<'a> {
         let attributes = self.attributes;
-        let named = CALLING
-            .into_iter()
-            .filter_map(move |key| attribute(attributes, key));
-        named
-            .flat_map(|names| split_commas(names.trim_start_matches('{').trim_end_matches('}')))
-            .map(|name| name.trim_start_matches('%'))
+        CALLING.into_iter().flat_map(move |key| {
+            let value = attribute(attributes, key).unwrap_or_default();
+            let list = value.strip_prefix('{').filter(|_| !is_inline(value));
+            let (list, one) = match list {
+                Some(list) => (list.strip_suffix('}').unwrap_or(list), None),
+                None => ("", Some(value).filter(|value| !value.is_empty())),
+            };
+            let called = split_commas(list).chain(one);
+            called.map(move |called| (key, called.trim_start_matches('%')))
+        })
     }
 
     /// The computation that an attribute names (`body`, `to_apply`), without `%`.
@@ -182,6 +181,12 @@ impl<'a> HloText<'a> {
     pub fn custom_call_target(&self) -> Option<&'a str> {
         Some(self.attribute("custom_call_target")?.trim_matches('"'))
     }
+}
+
+/// Whether an attribute holds a whole computation in braces, and not names or a list.
+pub(crate) fn is_inline(value: &str) -> bool {
+    let inside = value.strip_prefix('{').map(str::trim_start);
+    inside.is_some_and(|inside| !inside.starts_with('{') && inside.contains(" = "))
 }
 
 /// Attributes that name one computation, or several in braces.
@@ -238,6 +243,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::TextProgram;
 
     const ALL_GATHER: &str = "%all-gather.3 = s32[2,1,8]{2,1,0:T(1,128)S(1)} all-gather(s32[1,1,8]{2,1,0:T(1,128)S(1)} \
          %bitcast.11), channel_id=2, replica_groups=[1,2]<=[2], dimensions={0}, use_global_device_ids=true";
@@ -323,9 +329,7 @@ mod tests {
                 }
                 let _ = (pairs(text).count(), unescaped(text), ReplicaGroups::parse(text).map(|it| it.size()));
                 let module = format!("HloModule m\n\nStackFrames\n1 {text}\n\nENTRY %e () -> () {{\n  {text}\n");
-                let mut parts = 0;
-                assert!(ProgramText::read(&module, |_| parts += 1).is_some());
-                assert!(parts >= 2);
+                prop_assert_eq!(TextProgram::read(&module).unwrap().module.computations.len(), 1);
                 let _ = (Shape::parse(text), parse_replica_groups(text), parse_pairs(text));
             }
         }

@@ -10,6 +10,11 @@ pub const MAX_DEPTH: usize = 32;
 /// The size in a tile that joins a dimension with the next one, `*` in text; the lowest `i64` of the protobuf.
 pub const COMBINED: u64 = 1 << 63;
 
+/// Memory space of the memory of a chip, which shapes do not mark.
+pub const HBM: u64 = 0;
+/// Memory space of vector memory, `S(1)`.
+pub const VMEM: u64 = 1;
+
 /// The shape of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape<'a> {
@@ -30,7 +35,7 @@ pub struct ArrayShape<'a> {
     pub minor_to_major: Vec<u64>,
     /// `T(8,128)(2,1)`: tiles, outermost first; a size of [`COMBINED`] joins dimensions.
     pub tiles: Vec<Vec<u64>>,
-    /// `S(n)`: 0 is HBM, 1 VMEM, 5 host memory.
+    /// `S(n)`: [`HBM`], [`VMEM`], 2 for sync flags, 5 for host memory, 6 for SMEM.
     pub memory_space: u64,
     /// `E(n)`, where elements are packed.
     pub packed_bits: Option<u64>,
@@ -98,6 +103,12 @@ pub fn dtype_of_number(number: u64) -> &'static str {
         .and_then(|number| DTYPES.get(number))
         .copied()
         .unwrap_or("unknown")
+}
+
+/// The number of a type in `xla.PrimitiveType`; a number without a type for other words.
+pub fn dtype_number(dtype: &str) -> u64 {
+    let place = DTYPES.iter().position(|&known| known == dtype);
+    place.unwrap_or(DTYPES.len()) as u64
 }
 
 impl<'a> Shape<'a> {
@@ -262,88 +273,16 @@ impl<'a> ArrayShape<'a> {
     }
 }
 
-/// One array in the text of a shape or operand, not yet parsed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ArrayText<'a> {
-    /// `bf16`, `pred` …
-    pub dtype: &'a str,
-    /// The text between the square brackets; `None` if the text ends inside them.
-    pub dims: Option<&'a str>,
-    layout: &'a str,
-}
-
-/// The arrays in the text of a shape or operand: the same as [`Shape::arrays`], but without parsing all of the shape,
-/// for callers that need this for every op of a program.
-pub fn array_texts(text: &str) -> impl Iterator<Item = ArrayText<'_>> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (before, inside) = rest.split_once('[')?;
-        let dtype = before
-            .rsplit([' ', '(', ',', '/'])
-            .next()
-            .unwrap_or_default();
-        let Some((dims, after)) = inside.split_once(']') else {
-            rest = "";
-            return Some(ArrayText {
-                dtype,
-                ..ArrayText::default()
-            });
-        };
-        let (layout, after) = match after.strip_prefix('{') {
-            Some(layout) => layout.split_once('}').unwrap_or((layout, "")),
-            None => ("", after),
-        };
-        rest = after;
-        Some(ArrayText {
-            dtype,
-            dims: Some(dims),
-            layout,
-        })
-    })
-}
-
-impl ArrayText<'_> {
-    fn mark(&self, letter: &str) -> Option<u64> {
-        self.layout
-            .split_once(letter)?
-            .1
-            .split([')', ','])
-            .next()?
-            .trim()
-            .parse()
-            .ok()
-    }
-
-    /// Memory space, as in [`ArrayShape`].
-    pub fn memory_space(&self) -> u64 {
-        self.mark("S(").unwrap_or(0)
-    }
-
-    /// Its sizes, with the bounds of dynamic ones; `None` if one is not a number.
-    pub fn sizes(&self) -> Option<impl Iterator<Item = Option<u64>>> {
-        let dims = self.dims?;
-        let parts = dims
-            .split(',')
-            .map(str::trim)
-            .filter(move |_| !dims.trim().is_empty());
-        Some(parts.map(|part| part.trim_start_matches("<=").parse().ok()))
-    }
-
-    /// Number of elements; `None` if it overflows, or the text is not a shape.
-    pub fn elements(&self) -> Option<u64> {
-        self.sizes()?
-            .try_fold(1_u64, |product, size| product.checked_mul(size?))
-    }
-
-    /// Bytes without padding; `None` if the type is unknown or the text is not a shape.
-    pub fn bytes(&self) -> Option<u64> {
-        if matches!(self.dtype, "token" | "opaque") {
-            return self.dims.map(|_| 0);
+/// Writes the shape as HLO text.
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Array(array) => array.fmt(f),
+            Self::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(Self::to_string).collect();
+                write!(f, "({})", parts.join(", "))
+            }
         }
-        let bits = self.mark("E(").or_else(|| element_bits(self.dtype))?;
-        self.elements()?
-            .checked_mul(bits)
-            .map(|bits| bits.div_ceil(8))
     }
 }
 

@@ -7,7 +7,7 @@ use super::{blank, instruction};
 use crate::index::HloIndex;
 use crate::instruction::{ComputationId, Instruction, InstructionId};
 use crate::module::{Computation, HloModule, HloOrigin};
-use trace_model::hlo_text::{HloText, Operand, Shape};
+use crate::syntax::{HloText, Operand, Shape};
 
 /// Instructions of which a line, or only the name and shape as an operand, is known.
 #[derive(Default)]

@@ -1,14 +1,16 @@
 //! Builds a module from text: of one instruction from its line, or of a whole program.
 
-#[cfg(test)]
-mod cases;
 mod convolution;
 mod lines;
+#[cfg(test)]
+mod parser_tests;
 mod whole;
+
+pub use whole::{BEGIN, TextProgram};
 
 use std::sync::Arc;
 
-use trace_model::hlo_text::{HloText, ReplicaGroups, Shape};
+use crate::syntax::{HloText, ReplicaGroups, Shape, is_inline};
 
 use super::config;
 use super::facts::{
@@ -57,9 +59,9 @@ impl HloModule {
     /// Adds empty computations for the names that the text calls, in the order of the serialized form.
     fn add_called(&mut self, hlo: &HloText<'_>) -> Vec<ComputationId> {
         let mut called = Vec::new();
-        for name in hlo.called() {
+        for (key, value) in hlo.called() {
             called.push(ComputationId(self.computations.len() as u32));
-            let name = name.to_owned();
+            let name = if is_inline(value) { key } else { value }.to_owned();
             let is_fusion = hlo.opcode == "fusion";
             self.computations.push(Computation {
                 name,

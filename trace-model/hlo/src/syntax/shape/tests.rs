@@ -73,47 +73,6 @@ fn sub_byte_types_are_packed() {
     );
 }
 
-/// Compares the lazy reader of arrays with the full parser of shapes.
-#[test]
-fn lazy_sizes_equal_parsed_ones() {
-    let sizes = |text: &str| -> Vec<(Option<u64>, u64)> {
-        array_texts(text)
-            .map(|array| (array.bytes(), array.memory_space()))
-            .collect()
-    };
-    let texts = [
-        "bf16[8,128]{1,0:T(8,128)(2,1)S(1)}",
-        "s4[16,128]{1,0:T(64,128)(8,1)E(4)}",
-        "(f32[2]{0}, (s8[3]{0:S(5)}, u32[]{:S(2)}), token[])",
-        "f32[<=8, 2]{1,0}",
-        "mystery[3]",
-        "f32[18446744073709551615,4]",
-        "(f32[2]{0}, /*index=5*/s8[3]{0})",
-        "()",
-    ];
-    for text in texts {
-        let shape = Shape::parse(text).unwrap();
-        let arrays = shape.arrays().into_iter();
-        let whole: Vec<_> = arrays
-            .map(|array| (array.bytes(), array.memory_space))
-            .collect();
-        assert_eq!(sizes(text), whole, "{text}");
-    }
-    assert_eq!(sizes("/*index=5*/f32[2]{0} %a"), [(Some(8), 0)]);
-    let unknown = |text: &str| sizes(text).into_iter().all(|(bytes, _)| bytes.is_none());
-    assert!(
-        [
-            "f32[8,1",
-            "[3]",
-            "a.b[3]",
-            "f32[x]",
-            "f32[18446744073709551616]"
-        ]
-        .into_iter()
-        .all(unknown)
-    );
-}
-
 #[test]
 fn hostile_sizes_do_not_overflow() {
     assert_eq!(

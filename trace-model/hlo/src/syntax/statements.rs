@@ -3,7 +3,7 @@
 
 /// A statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Statement<'a> {
+pub(crate) struct Statement<'a> {
     /// The number of its first line, from 1.
     pub line: usize,
     /// Its text, trimmed; never empty.
@@ -13,7 +13,7 @@ pub(super) struct Statement<'a> {
 }
 
 /// Splits a text.
-pub(super) struct Statements<'a> {
+pub(crate) struct Statements<'a> {
     rest: &'a str,
     line: usize,
     /// No comment ends after this point.
@@ -21,7 +21,7 @@ pub(super) struct Statements<'a> {
 }
 
 impl<'a> Statements<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(crate) fn of(text: &'a str) -> Self {
         Self {
             rest: text,
             line: 1,
@@ -81,14 +81,14 @@ fn is_open(line: &str) -> bool {
     let line = line.trim_end();
     match line.as_bytes().last() {
         Some(b'{') => computation_head(line).is_none(),
-        Some(b',' | b'(' | b'[') => true,
+        Some(b',' | b'(' | b'[' | b'=') => true,
         _ => false,
     }
 }
 
 /// Name of the computation whose head a line is, without `%`, and whether it is the entry computation:
 /// `ENTRY %main (a: f32[8]) -> f32[8] {` or `main {`. Rows of tables begin with a number.
-pub(super) fn computation_head(line: &str) -> Option<(&str, bool)> {
+pub(crate) fn computation_head(line: &str) -> Option<(&str, bool)> {
     let head = line.strip_suffix('{')?;
     let entry = head.strip_prefix("ENTRY ");
     let head = super::without_comment(entry.unwrap_or(head).trim_start()).trim_start_matches('%');
@@ -115,12 +115,18 @@ fn begins_instruction(line: &str) -> bool {
 }
 
 /// Where the statement at the start of `text` ends: after the first line that closes all brackets and quotes and does
-/// not end in a comma. `None` if another instruction begins, or the text ends, before that: then it is damaged.
+/// not end in a comma or equals sign. `None` if another instruction begins, or the text ends, before that: then it is
+/// damaged. A computation that is written where it is called, between lines with its braces, has instructions inside.
 fn end_of(text: &str) -> Option<usize> {
     let (mut at, mut depth, mut is_quoted) = (0, 0_usize, false);
+    // The depth inside each open computation.
+    let mut bodies: Vec<usize> = Vec::new();
     for line in text.split_inclusive('\n') {
-        if at > 0 && !is_quoted && begins_instruction(line) {
+        if at > 0 && !is_quoted && begins_instruction(line) && bodies.last() != Some(&depth) {
             return None;
+        }
+        if at > 0 && !is_quoted && line.trim() == "{" {
+            bodies.push(depth + 1);
         }
         let mut bytes = line.bytes();
         while let Some(byte) = bytes.next() {
@@ -134,8 +140,9 @@ fn end_of(text: &str) -> Option<usize> {
                 _ => {}
             }
         }
+        bodies.retain(|&body| body <= depth);
         at += line.len();
-        if depth == 0 && !is_quoted && !line.trim_end().ends_with(',') {
+        if depth == 0 && !is_quoted && !line.trim_end().ends_with([',', '=']) {
             return Some(at);
         }
     }

@@ -1,7 +1,7 @@
 //! Reads `window={size=8 stride=7 lhs_dilate=8}, dim_labels=0bf_0io->0bf`.
 
+use crate::syntax::HloText;
 use crate::{Convolution, WindowDimension};
-use trace_model::hlo_text::HloText;
 
 /// The dimension numbers and window of a convolution; `None` without any.
 pub(super) fn parse(hlo: &HloText<'_>) -> Option<Convolution> {

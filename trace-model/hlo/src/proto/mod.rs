@@ -6,8 +6,8 @@ mod shape;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::syntax::{Shape, StackFrames};
 use trace_model::ProgramBytes;
-use trace_model::hlo_text::{Shape, StackFrames};
 use trace_model::wire::WireValue;
 
 use super::HloError;
@@ -156,14 +156,14 @@ impl ProtoReader<'_> {
         })?;
         self.module.instructions.reserve_exact(count);
         self.numbers.reserve_exact(count);
-        let (mut entry_id, mut entry_name, mut schedule) = (None, String::new(), None);
+        let (mut entry_id, mut entry_name) = (None, String::new());
         bytes.walk(message, MODULE, |field, value| {
             match field {
                 1 => self.module.name = bytes.text(&value),
                 2 => entry_name = bytes.text(&value),
                 3 => self.read_computation(&value)?,
+                5 => self.module.id = Some(number(&value)),
                 6 => entry_id = Some(number(&value)),
-                7 => schedule = Some(value),
                 8 => self.read_aliases(&value)?,
                 15 => self.module.devices = Some(device_assignment(bytes, &value)?),
                 17 => self.module.frames = stack_frames(bytes, &value)?,
@@ -172,6 +172,7 @@ impl ProtoReader<'_> {
             }
             Ok(())
         })?;
+        self.module.frame_rings = self.module.frames.cut_rings();
         self.module.computations.shrink_to_fit();
         self.module.index =
             HloIndex::new(&self.module.instructions, std::mem::take(&mut self.numbers));
@@ -183,11 +184,10 @@ impl ProtoReader<'_> {
         };
         self.module.entry = entry_id
             .and_then(|id| self.computations.get(&id).copied())
-            .or_else(|| named().map(|index| ComputationId(index as u32)));
-        match schedule {
-            Some(schedule) => self.read_schedule(&schedule),
-            None => Ok(()),
-        }
+            .or_else(|| named().map(|index| ComputationId(index as u32)))
+            // An id of 0 is not written.
+            .or_else(|| self.computations.get(&0).copied());
+        Ok(())
     }
 
     fn read_computation(&mut self, message: &WireValue) -> Result<(), HloDamage> {
@@ -196,7 +196,7 @@ impl ProtoReader<'_> {
         let first = self.module.instructions.len();
         let mut computation = Computation::default();
         let mut local = HashMap::new();
-        let (mut proto_id, mut root_id) = (0, None);
+        let (mut proto_id, mut root_id) = (0, 0);
         bytes.walk(range(message), COMPUTATION, |field, value| {
             match field {
                 1 => computation.name = bytes.text(&value),
@@ -205,7 +205,7 @@ impl ProtoReader<'_> {
                     local.insert(compiler_id, self.add(compiler_id, instruction));
                 }
                 5 => proto_id = number(&value),
-                6 => root_id = Some(number(&value)),
+                6 => root_id = number(&value),
                 7 => computation.is_fusion = number(&value) != 0,
                 8 => computation.thread = bytes.text(&value),
                 _ => {}
@@ -213,7 +213,7 @@ impl ProtoReader<'_> {
             Ok(())
         })?;
         computation.instructions = first..self.module.instructions.len();
-        computation.root = root_id.and_then(|id| local.get(&id).copied());
+        computation.root = local.get(&root_id).copied();
         self.module.computations.push(computation);
         self.computations.insert(proto_id, id);
         Ok(())
@@ -225,39 +225,6 @@ impl ProtoReader<'_> {
         self.numbers.push((compiler_id, id));
         module.instructions.push(instruction);
         id
-    }
-
-    fn read_schedule(&mut self, message: &WireValue) -> Result<(), HloDamage> {
-        const SCHEDULE: &str = "HloScheduleProto";
-        let bytes = self.bytes;
-        bytes.walk(range(message), SCHEDULE, |field, entry| {
-            if field != 1 {
-                return Ok(());
-            }
-            let (mut computation, mut ids) = (0, Vec::new());
-            bytes.walk(range(&entry), SCHEDULE, |field, value| match field {
-                1 => {
-                    computation = number(&value);
-                    Ok(())
-                }
-                2 => bytes.walk(range(&value), SCHEDULE, |field, value| match field {
-                    1 => bytes.numbers(&value, SCHEDULE, &mut ids),
-                    _ => Ok(()),
-                }),
-                _ => Ok(()),
-            })?;
-            let Some(&computation) = self.computations.get(&computation) else {
-                return Ok(());
-            };
-            let index = &self.module.index;
-            if let Some(computation) = self.module.computations.get_mut(computation.index()) {
-                computation.schedule.reserve_exact(ids.len());
-                computation
-                    .schedule
-                    .extend(ids.into_iter().filter_map(|id| index.numbered(id)));
-            }
-            Ok(())
-        })
     }
 
     fn read_aliases(&mut self, message: &WireValue) -> Result<(), HloDamage> {
@@ -343,7 +310,6 @@ fn stack_frames(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<StackF
         }
         Ok(())
     })?;
-    out.cut_rings();
     Ok(out)
 }
 

@@ -1,5 +1,7 @@
 //! Which devices take part in a collective: `{{0,1},{2,3}}` or `[4,2]<=[2,4]T(1,0)`.
 
+use std::fmt;
+
 use super::grid::{MAX_DEVICES, product, transposed};
 use super::mesh::MeshGroups;
 
@@ -65,6 +67,23 @@ impl ReplicaGroups {
             Self::Iota(iota) => iota.is_sound().then_some(iota.size),
             Self::Mesh(mesh) => mesh.size(),
         }
+    }
+}
+
+/// Writes the groups as HLO text, those of a mesh as a list.
+impl fmt::Display for ReplicaGroups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids = |ids: &[u64]| ids.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        if let Self::Iota(iota) = self {
+            write!(f, "[{},{}]<=[{}]", iota.count, iota.size, ids(&iota.dims))?;
+            return match iota.permutation.as_slice() {
+                [] | [_] => Ok(()),
+                order => write!(f, "T({})", ids(order)),
+            };
+        }
+        let groups = self.expand().unwrap_or_default();
+        let groups: Vec<String> = groups.iter().map(|it| format!("{{{}}}", ids(it))).collect();
+        write!(f, "{{{}}}", groups.join(","))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Source locations of instructions: the stack in the user's program.
 
+use super::{pairs, unescaped};
+
 /// Maximum depth of a stack.
 const MAX_FRAMES: usize = 256;
 
@@ -55,6 +57,45 @@ impl StackFrames {
         let parent = |&number: &u64| numbered(&self.frames, number).map(|&[_, parent]| parent);
         let numbers = std::iter::successors(Some(number), parent).take(MAX_FRAMES);
         numbers.filter_map(|number| self.frame(number))
+    }
+
+    /// Adds a row like `3 "file.py"` or `3 {file_name_id=1 line=7}` to the table with this heading.
+    /// Rows are in the order of their numbers.
+    pub(crate) fn add_row(&mut self, table: &str, line: &str) {
+        let Some((_, value)) = line.split_once(' ') else {
+            return;
+        };
+        let text = || {
+            let text = value.trim();
+            let text = text.strip_prefix('"').unwrap_or(text);
+            unescaped(text.strip_suffix('"').unwrap_or(text)).into_owned()
+        };
+        let number = |key| {
+            pairs(value)
+                .find(|&(name, _)| name == key)
+                .and_then(|(_, number)| number.parse().ok())
+        };
+        let [file, function, line] =
+            ["file_name_id", "function_name_id", "line"].map(|key| number(key).unwrap_or_default());
+        match table {
+            "FileNames" => self.files.push(text()),
+            "FunctionNames" => self.functions.push(text()),
+            "FileLocations" => self.locations.push([file, function, line]),
+            "StackFrames" => {
+                let [location, parent] = ["file_location_id", "parent_frame_id"]
+                    .map(|key| number(key).unwrap_or_default());
+                self.frames.push([location, parent]);
+            }
+            _ => {}
+        }
+    }
+
+    /// HLO text numbers callers from 2, so that the outermost frame seems to call itself.
+    pub(crate) fn count_callers_from_zero(&mut self) {
+        if self.frames.first().is_some_and(|&[_, parent]| parent == 1) {
+            let parents = self.frames.iter_mut().map(|[_, parent]| parent);
+            parents.for_each(|parent| *parent = parent.saturating_sub(1));
+        }
     }
 
     /// Cuts cycles: every stack ends before a frame would repeat. Returns the number of cycles. Takes time linear in
