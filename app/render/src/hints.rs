@@ -33,15 +33,6 @@ pub fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
     (shown, more)
 }
 
-/// The denominator of savings: a step, or the window without steps.
-fn unit(report: &HintsReport) -> &'static str {
-    if report.of == "whole window" {
-        "the window"
-    } else {
-        "a step"
-    }
-}
-
 /// The saving of a hint; `time` formats times.
 pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) -> String {
     if hint.severity == HintSeverity::Health {
@@ -50,11 +41,20 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
     let written = |ps: i64| time(Picos::from_ps(ps));
     match (hint.saving_ps, hint.saving_percent) {
         (Some(ps), Some(percent)) => {
+            let (percent, whole) = (
+                Percent(percent),
+                time(Picos::from_ps(report.step_ps as i64)),
+            );
+            let (a_step, of) = match (report.of.as_str(), report.is_above_median) {
+                ("whole window", _) => ("", "the window,"),
+                (_, true) => (" a step", "the mean step,"),
+                (_, false) => (" a step", ""),
+            };
+            let of = format!("{of} {whole}");
             format!(
-                "saves at most {} of {} ({:.1})",
+                "saves at most {}{a_step} ({percent:.1} of {})",
                 written(ps),
-                unit(report),
-                Percent(percent)
+                of.trim()
             )
         }
         (Some(ps), None) => format!("saves at most {}", written(ps)),

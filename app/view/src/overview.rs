@@ -234,16 +234,10 @@ impl Overview {
             let mut known = self
                 .figures()
                 .filter(|figure| figure.id == id && figure.value.is_some());
-            // One figure of each kind: of steps, where that is known.
+            // One figure of each kind: `mfu_steady_percent` rather than `mfu_window_percent`.
             let kind = |id: &str| id.split('_').next().map(str::to_owned);
-            let is_new = chosen
-                .iter()
-                .all(|own| kind(own.id) != kind(id) || !id.ends_with("window_percent"));
-            chosen.extend(
-                known
-                    .next()
-                    .filter(|_| is_new && chosen.iter().all(|own| own.id != id)),
-            );
+            let is_new = chosen.iter().all(|own| kind(own.id) != kind(id));
+            chosen.extend(known.next().filter(|_| is_new));
         }
         chosen.truncate(FIGURES);
         chosen

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use device_reports::communication::overlap::Overlap;
-use device_reports::ops::op_stats::{Ops, OpsReport};
+use device_reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use device_reports::steps::balance::Balance;
 use engine::{Percent, Scope};
 use facts::category::OpGroup;
+use facts::steps::StepsReport;
 use facts::sum_over::SumOver;
 use facts::time_use::TimeUse;
+use hardware::limits::BoundBy;
 use run_reports::host::compile::Compile;
 use run_reports::host::gaps::{Gaps, IdleCause};
 use serde::Serialize;
@@ -18,8 +20,12 @@ use super::HintFacts;
 
 /// A cause is named for the whole if it makes up more than this part of it.
 const MOST: f64 = 0.5;
+/// A limit is named for all ops if it is that of this part of their time.
+const NEARLY_ALL: f64 = 0.9;
 /// Steps differ if their mean is this much longer than their median: then shares are of the mean step.
 const VARIES: f64 = 1.05;
+/// What loses less than this part of a step does not limit it.
+const LIMITS: f64 = 0.1;
 /// What lies outside the loop is worth a line from this share of the capture.
 const WORTH_A_LINE: f64 = 0.05;
 
@@ -150,9 +156,11 @@ impl<'a> Loop<'a> {
         })
     }
 
-    /// The part that loses most among those for which `is_answered`; the longest if there is none.
+    /// The part that loses most among those for which `is_answered`; the longest if none of them loses much.
     pub(super) fn limit(&self, is_answered: impl Fn(TimeUse) -> bool) -> Option<LoopLimit> {
-        let answered = self.parts.iter().find(|part| is_answered(part.id));
+        let least = LIMITS * self.ops.total_time_ps as f64;
+        let mut lossy = self.parts.iter().filter(|part| part.lost_ps >= least);
+        let answered = lossy.find(|part| is_answered(part.id));
         let longest = || self.parts.iter().max_by(|a, b| a.ps.total_cmp(&b.ps));
         let part = answered.or_else(longest)?;
         let each = |ps: f64| self.over.each(ps);
@@ -194,13 +202,10 @@ impl<'a> Loop<'a> {
 
     /// What shares are of.
     fn denominator(&self) -> &'static str {
-        let Some(time) = self.facts.steps().and_then(|steps| steps.time) else {
-            return "device time";
-        };
-        if time.mean > VARIES * time.median {
-            "the mean step"
-        } else {
-            "each step"
+        match self.facts.steps() {
+            None => "device time",
+            Some(steps) if vary(&steps) => "the mean step",
+            Some(_) => "each step",
         }
     }
 
@@ -255,10 +260,15 @@ impl<'a> Loop<'a> {
 
     /// How close work comes to the limits of the chip.
     fn remark(&self, part: &LoopPart) -> String {
-        match efficiency(&self.ops, part.id) {
-            Some(part) => format!(" at {:.1} of their roofline", Percent(100.0 * part)),
-            None => String::new(),
-        }
+        let Some((efficiency, bound_by)) = efficiency(&self.ops, part.id) else {
+            return String::new();
+        };
+        let of = match bound_by {
+            Some(BoundBy::Compute) => "peak FLOP/s",
+            Some(BoundBy::Hbm) => "peak HBM bandwidth",
+            _ => "their roofline",
+        };
+        format!(" at {:.1} of {of}", Percent(100.0 * efficiency))
     }
 
     fn waits_for_host(&self) -> bool {
@@ -299,11 +309,18 @@ impl<'a> Loop<'a> {
     }
 }
 
+/// Whether the mean step is much longer than the median one, so that a time `a step` says which is meant.
+pub(super) fn vary(steps: &StepsReport) -> bool {
+    steps
+        .time
+        .is_some_and(|time| time.mean > VARIES * time.median)
+}
+
 impl LoopPart {
     fn new(ops: &OpsReport, group: OpGroup, ps: f64) -> Self {
         let id = TimeUse::from(group);
         let lost_ps = match efficiency(ops, id) {
-            Some(part) => ps * (1.0 - part),
+            Some((part, _)) => ps * (1.0 - part),
             None if id.is_work() => 0.0,
             None => ps,
         };
@@ -311,21 +328,26 @@ impl LoopPart {
     }
 }
 
-/// The least time that the limits of the chip allow ÷ the time taken, where it is known for most of the ops.
-fn efficiency(ops: &OpsReport, id: TimeUse) -> Option<f64> {
-    let rows = || {
-        ops.rows
-            .iter()
-            .filter(|row| TimeUse::from(row.group) == id && id.is_work())
+/// The least time that the limits of the chip allow ÷ the time taken, where it is known for most of the ops, and the limit
+/// if it is the same for nearly all of that time.
+fn efficiency(ops: &OpsReport, id: TimeUse) -> Option<(f64, Option<BoundBy>)> {
+    let is_part = |row: &&OpRow| TimeUse::from(row.group) == id && id.is_work();
+    let known = |row: &&OpRow| row.rates.ideal_time_ps.is_some() && row.rates.beyond_peak.is_none();
+    let rows: Vec<&OpRow> = ops.rows.iter().filter(is_part).collect();
+    let time_of = |wanted: &dyn Fn(&&OpRow) -> bool| {
+        let rows = rows.iter().copied().filter(wanted);
+        rows.map(|row| row.total_time_ps).sum::<Picos>().ps() as f64
     };
-    let known = rows().filter_map(|row| {
-        let ideal = row
-            .rates
-            .ideal_time_ps
-            .filter(|_| row.rates.beyond_peak.is_none())?;
-        Some((ideal, row.total_time_ps as f64))
-    });
-    let (ideal, time) = known.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    let all = rows().map(|row| row.total_time_ps).sum::<Picos>().ps() as f64;
-    (time > MOST * all && time > 0.0).then(|| (ideal / time).min(1.0))
+    let time = time_of(&known);
+    let known_rows = || rows.iter().copied().filter(known);
+    let ideal: f64 = known_rows().filter_map(|row| row.rates.ideal_time_ps).sum();
+    let limit = known_rows()
+        .max_by_key(|row| row.total_time_ps)?
+        .rates
+        .bound_by;
+    let of_limit = time_of(&|row| known(row) && row.rates.bound_by == limit);
+    (time > MOST * time_of(&|_| true)).then(|| {
+        let limit = limit.filter(|_| of_limit >= NEARLY_ALL * time);
+        ((ideal / time).min(1.0), limit)
+    })
 }

@@ -214,6 +214,8 @@ pub struct HintsReport {
     pub of: String,
     /// Its length.
     pub step_ps: f64,
+    /// Whether it is much longer than the median step.
+    pub is_above_median: bool,
     /// What times of ops are sums over.
     pub sums_over: SumOver,
     /// All hints together, played again at once: never the sum of their savings.

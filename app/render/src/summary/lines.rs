@@ -83,13 +83,26 @@ pub fn figures(badge: Option<&str>, figures: &[&KeyFigure], layout: &TextLayout)
         } else {
             ""
         };
-        let remark = format!("{}{of}{} [{from}]", goal(figure), figure.of);
+        let remark = format!("{}{of}{} [{from}]", goal(figure), short(&figure.of));
         text.push_str(&layout.beside(&head, title + column + 4, &remark));
     }
     text
 }
 
-/// `target > 80 %: missed; `
+/// A denominator in few words; `--only utilization` says where peaks come from.
+fn short(of: &str) -> String {
+    let of = of.replace(" (recorded in the capture)", "");
+    let of = of.replacen("first op to last (", "the window (", 1);
+    match of.split_once(" (published ") {
+        Some((of, rest)) => format!(
+            "{of} (assumed){}",
+            rest.split_once(')').map_or("", |rest| rest.1)
+        ),
+        None => of,
+    }
+}
+
+/// `target > 80 %, missed; `
 fn goal(figure: &KeyFigure) -> String {
     let Some(target) = &figure.target else {
         return String::new();

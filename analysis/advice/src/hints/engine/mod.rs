@@ -11,7 +11,7 @@ use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
 
 use super::finding::{Finding, PossibleSaving};
-use super::limit::Loop;
+use super::limit::{Loop, vary};
 use super::report::{
     CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed,
 };
@@ -41,6 +41,7 @@ pub(super) fn run(
         hints: Vec::new(),
         of: step.of.clone(),
         step_ps: step.ps,
+        is_above_median: facts.steps().is_some_and(|steps| vary(&steps)),
         sums_over: SumOver::of(facts.cx, facts.ops().map_or(0, |ops| ops.cores.len())),
         combined_saving_ps: None,
         combined_saving_percent: None,
