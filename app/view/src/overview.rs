@@ -191,11 +191,9 @@ impl Overview {
         let limit = hints.as_ref().and_then(|hints| hints.limit.as_ref());
         Self {
             ran: ran(reports, model),
-            limit: limit.map(|limit| sentence(&limit.statement)).or_else(|| {
-                Some(sentence(&capitalised(
-                    &verdict.as_ref()?.findings.first()?.statement,
-                )))
-            }),
+            limit: limit
+                .map(|limit| sentence(&limit.statement))
+                .or_else(|| verdict.as_ref().map(without_devices)),
             outside: limit.and_then(|limit| Some(outside(limit.outside.as_ref()?))),
             verdict,
             times: times.into_iter().flatten().flatten().collect(),
@@ -370,6 +368,14 @@ fn ran(reports: &impl ReportSource, model: &TraceModel) -> Vec<String> {
         .chain(steps.flatten())
         .chain([captured])
         .collect()
+}
+
+/// What took most, where no device recorded ops.
+fn without_devices(verdict: &VerdictReport) -> String {
+    let first = verdict.findings.first();
+    sentence(&capitalised(
+        first.map_or(&verdict.statement, |finding| &finding.statement),
+    ))
 }
 
 /// `Outside the loop, once: 20.52 s of 98.15 s captured (compiling 3.796 s, devices idle 13.30 s).`

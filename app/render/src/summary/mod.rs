@@ -61,23 +61,30 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
         room.take(lines::limit(&overview, layout)),
     ];
     let cautions = room.take(lines::cautions(&overview, layout));
-    let figures = overview.figures_that_matter();
-    let figures =
-        has_times.then(|| room.take(lines::figures(model.badge().as_deref(), &figures, layout)));
     let limit = overview
         .hints
         .as_ref()
         .and_then(|hints| hints.limit.as_ref());
     let bar = limit.map(|limit| room.take(bar::of_step(limit, layout)));
+    let short = |detail| {
+        let report = overview.hints.as_ref();
+        report.map_or_else(String::new, |report| {
+            hints::short(report, HINTS_SHOWN, detail, layout)
+        })
+    };
+    let chosen = overview.figures_that_matter();
+    let figures = |number| lines::figures(model.badge().as_deref(), &chosen[..number], layout);
+    let lines_of = |text: &str| text.lines().count() + 1;
+    let left = room.0.saturating_sub(lines_of(&short(0)));
+    let mut numbers = (0..=chosen.len()).rev().filter(|_| has_times);
+    let number = numbers.find(|&number| lines_of(&figures(number)) <= left);
+    let figures = number.map(|number| room.take(figures(number)));
     // The first hint is told in full where there is room for all of it.
-    let hints = overview.hints.as_ref().map(|report| {
-        let detail = (0..=hints::MOST_DETAIL).rev();
-        let mut texts = detail.map(|detail| hints::short(report, HINTS_SHOWN, detail, layout));
-        let fits = |text: &String| text.lines().count() < room.0;
-        texts
-            .find(fits)
-            .unwrap_or_else(|| hints::short(report, HINTS_SHOWN, 0, layout))
-    });
+    let mut details = (0..=hints::MOST_DETAIL).rev().map(short);
+    let hints = details
+        .find(|text| lines_of(text) <= room.0)
+        .unwrap_or_default();
+    let hints = Some(if hints.is_empty() { short(0) } else { hints });
     parts.extend(hints.map(|text| room.take(text)));
     parts.extend(bar);
     parts.extend(figures);
