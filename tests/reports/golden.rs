@@ -26,7 +26,7 @@ fn root() -> PathBuf {
 }
 
 /// Sample traces, smallest name first. A folder is one run of several hosts.
-fn samples() -> Vec<PathBuf> {
+pub fn samples() -> Vec<PathBuf> {
     let paths = fs::read_dir(root().join("assets/samples"))
         .unwrap()
         .map(|entry| entry.unwrap().path());

@@ -1,6 +1,7 @@
 //! Reports about the samples, and about malformed files.
 
 mod compact;
+mod first_screen;
 mod golden;
 mod hostile;
 #[path = "../json_schema.rs"]

@@ -62,6 +62,26 @@ impl TimeUse {
         }
     }
 
+    /// Display name, in lower case.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::MatMul => "matrix products",
+            Self::Collective => "exposed communication",
+            Self::AsyncWait => "waiting for copies",
+            Self::DataMovement => "copies and layout changes",
+            Self::Vector => "element-wise",
+            Self::CustomKernel => "custom kernels",
+            Self::HostIo => "host transfers",
+            Self::Control => "loop overhead",
+            Self::SparseCore => "SparseCore",
+            Self::Other => "other ops",
+            Self::Idle => "idle",
+            Self::Compile => "idle while compiling",
+            Self::Input => "waiting for input",
+            Self::SlowSteps => "slow steps",
+        }
+    }
+
     /// Whether it is computation or data movement, which is the purpose of a program. The others are waiting and
     /// overhead.
     pub fn is_work(self) -> bool {

@@ -5,10 +5,8 @@ use std::fmt::Write as _;
 use analysis::hints::{Confidence, Hint, HintSeverity, HintsReport, SavingBy};
 use analysis::{Percent, counted, printable};
 use trace_model::Picos;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::TextLayout;
-use crate::table::shortened;
 use view::words::sentence;
 
 /// Columns before the lines of a card.
@@ -37,15 +35,6 @@ pub fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
     (shown, more)
 }
 
-/// The denominator of savings: a step, or the window without steps.
-fn unit(report: &HintsReport) -> &'static str {
-    if report.of == "whole window" {
-        "the window"
-    } else {
-        "a step"
-    }
-}
-
 /// The saving of a hint; `time` formats times.
 pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) -> String {
     if hint.severity == HintSeverity::Health {
@@ -54,11 +43,20 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
     let written = |ps: i64| time(Picos::from_ps(ps));
     match (hint.saving_ps, hint.saving_percent) {
         (Some(ps), Some(percent)) => {
+            let (percent, whole) = (
+                Percent(percent),
+                time(Picos::from_ps(report.step_ps as i64)),
+            );
+            let (a_step, of) = match (report.of.as_str(), report.is_above_median) {
+                ("whole window", _) => ("", "the window,"),
+                (_, true) => (" a step", "the mean step,"),
+                (_, false) => (" a step", ""),
+            };
+            let of = format!("{of} {whole}");
             format!(
-                "saves at most {} of {} ({:.1})",
+                "saves at most {}{a_step} ({percent:.1} of {})",
                 written(ps),
-                unit(report),
-                Percent(percent)
+                of.trim()
             )
         }
         (Some(ps), None) => format!("saves at most {}", written(ps)),
@@ -78,48 +76,41 @@ pub fn doubt(hint: &Hint) -> Option<&'static str> {
     }
 }
 
-/// The first cards in two lines each, the very first with its evidence and remedy; nothing without hints.
-pub fn short(report: &HintsReport, cards: usize, layout: &TextLayout) -> String {
+/// The most detail of [`short`]: the evidence of the first hint and its remedy.
+pub const MOST_DETAIL: usize = 2;
+
+/// The first hints: cause, saving, and the first of them with as much `detail` as asked; nothing without hints.
+pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLayout) -> String {
     let (shown, more) = first(report, cards);
     if shown.is_empty() {
         return String::new();
     }
     let more = if more > 0 {
-        format!(", {more} more: --only hints")
+        format!("{more} more and the reasons: --only hints")
     } else {
-        String::new()
+        "reasons: --only hints".to_owned()
     };
-    let note = format!("savings cannot be added up; explanation: systole explain ID{more}");
     let mut text = format!(
         "{}  {}\n",
         layout.style.bold(TITLE),
-        layout.style.dim(&note)
+        layout.style.dim(&more)
     );
-    if TITLE.len() + 2 + note.width() > layout.width {
-        text = format!("{}\n", layout.style.bold(TITLE));
-        lines(&mut text, "", &note, layout);
-    }
-    let mut before: Vec<&str> = Vec::new();
     for (place, &hint) in shown.iter().enumerate() {
-        let shared: Vec<&str> = hint
-            .overlaps_with
-            .iter()
-            .copied()
-            .filter(|id| before.contains(id))
-            .collect();
-        head(&mut text, hint, report, Some(&shared), layout);
-        if place == 0 {
-            let room = layout.width.saturating_sub(INDENT);
-            lines(
-                &mut text,
-                "",
-                &shortened(&sentence(&hint.statement), room),
-                layout,
-            );
-            lines(&mut text, "", &hint.action, layout);
+        let mut facts = vec![worth(hint, report, |time| time.to_string())];
+        facts.extend(doubt(hint).map(str::to_owned));
+        let head = format!(
+            "{} {}",
+            place + 1,
+            layout.style.bold(&format!("{:<4}", hint.id))
+        );
+        let body = format!("{}: {}", hint.title, facts.join(", "));
+        text.push_str(&layout.beside(&head, INDENT + 1, &body));
+        if place == 0 && detail > 1 {
+            lines(&mut text, " ", &sentence(&hint.statement), layout);
         }
-        also(&mut text, hint, false, layout);
-        before.push(hint.id);
+        if place == 0 && detail > 0 {
+            lines(&mut text, " ", &hint.action, layout);
+        }
     }
     text
 }

@@ -11,7 +11,12 @@ use session::number;
 use unicode_width::UnicodeWidthStr as _;
 
 pub fn document(document: &Document, layout: &TextLayout) -> String {
-    let mut text = header(document, layout);
+    let is_summary = document.view == DocumentView::Summary;
+    let mut text = if is_summary {
+        String::new()
+    } else {
+        header(document, layout)
+    };
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
         text.push_str(&gates::lines(
             &gated.report,

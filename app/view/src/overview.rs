@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use analysis::facts::steps::StepsReport;
 use analysis::facts::sum_over::SumOver;
-use analysis::hints::{Hints, HintsReport};
+use analysis::facts::time_use::TimeUse;
+use analysis::hints::{Hints, HintsReport, OutsideLoop};
 use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::ops::op_stats::{CoreOps, Ops, OpsReport};
 use analysis::reports::steps::balance::{Balance, DeviceLoad};
@@ -15,7 +16,10 @@ use analysis::reports::summary::targets::{Target, Targets, TargetsReport};
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::{Analysis, Metric, OpGroup, Percent, Provenance, Unit, counted};
-use trace_model::Severity;
+use session::devices_in_words;
+use trace_model::{Picos, Severity, TraceModel};
+
+use crate::words::{capitalised, sentence};
 
 /// Utilization, in this order, in words that fit a terminal.
 const UTILIZATION: [(&str, &str); 7] = [
@@ -40,8 +44,52 @@ const JUDGED: (&str, &str) = ("mxu_util_on_mxu_ops_percent", "mxu");
 /// Suffix of titles that name the window of a device.
 const OF_WINDOW: &str = ", first op to last";
 
+/// Figures that matter for what limits a run: of those that are known, the first ones are shown.
+const FIGURES: usize = 4;
+const OF_WAITING: [&str; 4] = [
+    "input",
+    "device_idle_percent",
+    "compile",
+    "mfu_steady_percent",
+];
+const OF_MEMORY: [&str; 4] = [
+    "hbm",
+    "hbm_util_steady_percent",
+    "device_idle_percent",
+    "mfu_steady_percent",
+];
+const OF_COMMUNICATION: [&str; 4] = [
+    "exposed_communication",
+    "ici",
+    "mfu_steady_percent",
+    "device_idle_percent",
+];
+const OF_COMPUTE: [&str; 4] = [
+    "mxu_util_on_mxu_ops_percent",
+    "hbm",
+    "hbm_util_steady_percent",
+    "mfu_steady_percent",
+];
+/// In place of those that are not known.
+const OTHERWISE: [&str; 8] = [
+    "mfu_steady_percent",
+    "mfu_window_percent",
+    "hbm_util_steady_percent",
+    "hbm_util_window_percent",
+    "mxu_hw_percent",
+    "device_idle_percent",
+    "compile",
+    "input",
+];
+
 /// The first screen. Parts without a report are empty.
 pub struct Overview {
+    /// What ran: devices, steps, length of the capture.
+    pub ran: Vec<String>,
+    /// What limits it, in one sentence of at most 20 words.
+    pub limit: Option<String>,
+    /// What happens once, outside the loop.
+    pub outside: Option<String>,
     /// The sentence to read first.
     pub verdict: Option<VerdictReport>,
     /// Median step and exposed communication.
@@ -62,6 +110,8 @@ pub struct Overview {
 
 /// A headline number.
 pub struct KeyFigure {
+    /// Stable name of the metric or target.
+    pub id: &'static str,
     pub title: &'static str,
     /// The number; `None` where it is not known.
     pub value: Option<f64>,
@@ -115,7 +165,7 @@ pub trait ReportSource {
 
 impl Overview {
     /// From the reports that are ready. `is_whole`: they cover the whole trace.
-    pub fn of(reports: &impl ReportSource, is_whole: bool) -> Self {
+    pub fn of(reports: &impl ReportSource, model: &TraceModel, is_whole: bool) -> Self {
         let targets = reports.with::<Targets, _>(Clone::clone);
         let judged = targets.as_ref().map_or(&[][..], |report| &report.targets);
         let (utilization, more) = reports
@@ -136,8 +186,16 @@ impl Overview {
         let findings = reports
             .with::<Doctor, _>(|report| report.findings.clone())
             .unwrap_or_default();
+        let verdict = reports.with::<Verdict, _>(Clone::clone);
+        let hints = reports.with::<Hints, _>(Clone::clone);
+        let limit = hints.as_ref().and_then(|hints| hints.limit.as_ref());
         Self {
-            verdict: reports.with::<Verdict, _>(Clone::clone),
+            ran: ran(reports, model),
+            limit: limit
+                .map(|limit| sentence(&limit.statement))
+                .or_else(|| verdict.as_ref().map(without_devices)),
+            outside: limit.and_then(|limit| Some(outside(limit.outside.as_ref()?))),
+            verdict,
             times: times.into_iter().flatten().flatten().collect(),
             other_targets: judged
                 .iter()
@@ -150,12 +208,37 @@ impl Overview {
             device_time: reports
                 .with::<Ops, _>(|report| DeviceTime::of(report, &balance))
                 .flatten(),
-            hints: reports.with::<Hints, _>(Clone::clone),
+            hints,
             health: findings
                 .into_iter()
                 .filter(|finding| finding.severity > Severity::Info)
                 .collect(),
         }
+    }
+
+    /// The figures that matter for what limits the run; only known ones.
+    pub fn figures_that_matter(&self) -> Vec<&KeyFigure> {
+        let limit = self.hints.as_ref().and_then(|hints| hints.limit.as_ref());
+        let first = match limit.map(|limit| limit.id) {
+            Some(TimeUse::Collective) => OF_COMMUNICATION,
+            Some(TimeUse::Idle | TimeUse::Compile | TimeUse::Input | TimeUse::SlowSteps) | None => {
+                OF_WAITING
+            }
+            Some(TimeUse::AsyncWait | TimeUse::HostIo | TimeUse::DataMovement) => OF_MEMORY,
+            Some(_) => OF_COMPUTE,
+        };
+        let mut chosen: Vec<&KeyFigure> = Vec::new();
+        for id in first.into_iter().chain(OTHERWISE) {
+            let mut known = self
+                .figures()
+                .filter(|figure| figure.id == id && figure.value.is_some());
+            // One figure of each kind: `mfu_steady_percent` rather than `mfu_window_percent`.
+            let kind = |id: &str| id.split('_').next().map(str::to_owned);
+            let is_new = chosen.iter().all(|own| kind(own.id) != kind(id));
+            chosen.extend(known.next().filter(|_| is_new));
+        }
+        chosen.truncate(FIGURES);
+        chosen
     }
 
     pub fn figures(&self) -> impl Iterator<Item = &KeyFigure> {
@@ -183,6 +266,7 @@ impl KeyFigure {
             .find(|target| (metric.id, target.id) == JUDGED)
             .cloned();
         Self {
+            id: metric.id,
             title,
             value,
             low: None,
@@ -209,6 +293,7 @@ impl KeyFigure {
         } = target.clone();
         let unit = Unit::Percent;
         Self {
+            id: target.id,
             title,
             value,
             low,
@@ -221,10 +306,11 @@ impl KeyFigure {
         }
     }
 
-    fn time(title: &'static str, ps: f64, of: String) -> Self {
+    fn time([id, title]: [&'static str; 2], ps: f64, of: String) -> Self {
         let (unit, provenance) = (Unit::Picoseconds, Provenance::Measured);
         let (low, is_lower_bound) = (None, false);
         Self {
+            id,
             title,
             value: Some(ps),
             low,
@@ -248,6 +334,68 @@ impl KeyFigure {
             None => value,
         })
     }
+}
+
+/// `4 of 8 × TPU v6 Lite`, `99 steps of 784.3 ms`, `98.15 s captured`.
+fn ran(reports: &impl ReportSource, model: &TraceModel) -> Vec<String> {
+    let all = reports
+        .with::<Doctor, _>(|report| report.devices_of_program)
+        .flatten();
+    let devices = devices_in_words(model).map(|devices| match all {
+        Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
+        None => devices,
+    });
+    let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
+    let steps = reports.with::<Steps, _>(|report| {
+        let time = report.time.filter(|_| report.has_steps())?;
+        let steps = counted(time.count, "step");
+        Some(if time.count == 1 {
+            format!("{steps} of {}", length(time.median))
+        } else if length(time.min) == length(time.max) {
+            format!("{steps} of {} each", length(time.median))
+        } else {
+            format!(
+                "{steps}, median {} ({} to {})",
+                length(time.median),
+                length(time.min),
+                length(time.max)
+            )
+        })
+    });
+    let captured = format!("{} captured", model.extent().dur());
+    devices
+        .into_iter()
+        .chain(steps.flatten())
+        .chain([captured])
+        .collect()
+}
+
+/// What took most, where no device recorded ops.
+fn without_devices(verdict: &VerdictReport) -> String {
+    let first = verdict.findings.first();
+    sentence(&capitalised(
+        first.map_or(&verdict.statement, |finding| &finding.statement),
+    ))
+}
+
+/// `Outside the loop, once: 20.52 s of 98.15 s captured (compiling 3.796 s, devices idle 13.30 s).`
+fn outside(outside: &OutsideLoop) -> String {
+    let length = |ps: i64| Picos::from_ps(ps).to_string();
+    let compiling = outside
+        .compile_ps
+        .map(|ps| format!("compiling {}", length(ps)));
+    let idle = (outside.idle_ps > 0).then(|| format!("devices idle {}", length(outside.idle_ps)));
+    let parts: Vec<String> = compiling.into_iter().chain(idle).collect();
+    let parts = if parts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", parts.join(", "))
+    };
+    format!(
+        "Outside the loop, once: {} of {} captured{parts}.",
+        length(outside.time_ps),
+        length(outside.of_ps)
+    )
 }
 
 /// Utilization, and metrics for screens with more room. `is_whole`: the reports cover the whole trace; otherwise the
@@ -293,7 +441,7 @@ fn utilization(
 fn step(report: &StepsReport) -> Option<KeyFigure> {
     let time = report.time.as_ref().filter(|_| report.has_steps())?;
     Some(KeyFigure::time(
-        "Step, median",
+        ["step", "Step, median"],
         time.median,
         counted(time.count, "step"),
     ))
@@ -309,7 +457,7 @@ fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
     ]);
     let of = over.title(["in a step on a device", "on a device"]);
     Some(KeyFigure::time(
-        title,
+        ["exposed_communication", title],
         exposed.ps() as f64,
         format!("{all} of communication {of}, mean over {}", over.text()),
     ))

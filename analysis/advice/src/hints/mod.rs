@@ -5,13 +5,13 @@
 //! transfer that something else would bring to light is not sold as a gain, and all hints together are played at once
 //! rather than added up.
 //!
-//! Hints are ordered by saving × confidence, behind those about what [`run_reports::summary::verdict`] starts with.
+//! Hints are ordered by saving × confidence, behind those about what limits the loop ([`LoopLimit`]); what is to be known
+//! of the capture itself comes last.
 //! A hint that explains another one's finding ([`Finding::explains`]: few rows are why a matmul is bound by HBM) comes
 //! before it. Savings below half a percent of a step are not mentioned, unless the verdict names what they are about.
 //! Whatever the verdict names has a hint, or stands in [`HintsReport::unanswered`] with the reason. Rules that save the
-//! very same time are one hint with several remedies. Before all of them comes what
-//! [`run_reports::summary::doctor`] says of
-//! the capture itself, as far as it changes what numbers mean.
+//! very same time are one hint with several remedies. After all of them comes what [`run_reports::summary::doctor`] says
+//! of the capture itself, as far as it changes what numbers mean.
 //!
 //! Savings are per step and what follows it, a mean over the counted steps: what a run saves is their sum.
 //!
@@ -27,6 +27,7 @@ mod async_collectives;
 mod engine;
 mod facts;
 mod finding;
+mod limit;
 mod page;
 mod report;
 mod rule;
@@ -38,6 +39,7 @@ use finding::short_name;
 
 pub use facts::{HintFacts, OpSelection, StepTime};
 pub use finding::{Finding, FindingPlace, HintEvidence, PossibleSaving};
+pub use limit::{LoopLimit, OutsideLoop, TimePart};
 pub use page::{Page, SECTIONS};
 pub use report::{
     CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed, Unanswered,

@@ -8,7 +8,7 @@ use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{OpId, Picos};
 
-use super::{Confidence, FindingPlace, HintEvidence};
+use super::{Confidence, FindingPlace, HintEvidence, LoopLimit};
 use crate::what_if::Scenario;
 
 /// How much a hint matters, by what it could save; what is saved once, by its share of the capture.
@@ -17,7 +17,7 @@ use crate::what_if::Scenario;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum HintSeverity {
-    /// About the capture, not the program: it comes first and has no saving.
+    /// About the capture, not the program: it comes last and has no saving.
     Health,
     /// Below 2 % of the step, or not known in time.
     Low,
@@ -217,12 +217,17 @@ pub struct Suppressed {
 /// Everything that the rules said.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HintsReport {
-    /// What to know about the capture, then what to do, most worthwhile first.
+    /// What limits the loop, in one sentence; missing without ops of devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LoopLimit>,
+    /// What to do, first about what limits the loop, then most worthwhile first; last what to know about the capture.
     pub hints: Vec<Hint>,
     /// What savings are per: `mean of 9 steps`, `whole window`.
     pub of: String,
     /// Its length.
     pub step_ps: f64,
+    /// Whether it is much longer than the median step.
+    pub is_above_median: bool,
     /// What times of ops are sums over.
     pub sums_over: SumOver,
     /// All hints together, played again at once: never the sum of their savings.

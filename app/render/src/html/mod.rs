@@ -38,7 +38,11 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         [only] => only.clone(),
         [first, ..] => format!("{first} and {} more", names.len() - 1),
     };
-    let overview = Overview::of(document, document.scope == Scope::WholeTrace);
+    let overview = Overview::of(
+        document,
+        document.session.model(),
+        document.scope == Scope::WholeTrace,
+    );
     let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);
     let body = html! {
         header {

@@ -1,7 +1,7 @@
 //! The screen of `systole analyze`. The only renderer that knows particular analyses; full tables are available with
 //! `--only`.
 
-mod bars;
+mod bar;
 mod lines;
 mod ops;
 
@@ -11,7 +11,7 @@ use analysis::reports::host::compile::Compile;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::utilization::Utilization;
-use analysis::reports::summary::verdict::{Verdict, VerdictReport};
+use analysis::reports::summary::verdict::Verdict;
 use analysis::{ANALYSES, Analysis as _, Scope};
 
 use trace_model::Caveat;
@@ -31,10 +31,15 @@ const REPORTS: [&str; 7] = [
 ];
 /// Number of hints on the screen; the others are available with `--only`.
 const HINTS_SHOWN: usize = 3;
+/// Lines of the screen where there are at least [`WIDE`] columns.
+const LINES: usize = 30;
+/// Lines where there are fewer columns.
+const NARROW_LINES: usize = 36;
+const WIDE: usize = 100;
 const FOOTER: &str =
-    "All numbers: --format json. All tables: --only ID --top 0. Data quality: systole doctor.";
+    "All tables: --only ID. All numbers: --format json. Data quality: systole doctor.";
 
-/// The screen, without the header.
+/// The screen, of at most [`LINES`] lines.
 pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let session = &document.session;
     let shown: Vec<_> = ANALYSES
@@ -42,43 +47,62 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
         .filter(|entry| REPORTS.contains(&entry.id))
         .collect();
     session.context(document.scope).reports_of(&shown);
-    let overview = Overview::of(document, document.scope == Scope::WholeTrace);
-    let mut parts = Vec::new();
-    parts.extend(
-        overview
-            .verdict
-            .as_ref()
-            .map(|report| verdict(report, layout)),
-    );
-    parts.extend(
-        overview
-            .hints
-            .as_ref()
-            .map(|report| hints::short(report, HINTS_SHOWN, layout)),
-    );
-    if !session.model().has_caveat(Caveat::PlaceholderTimes) {
-        parts.push(lines::headlines(document, &overview, layout));
-        parts.extend(
-            overview
-                .device_time
-                .as_ref()
-                .map(|time| bars::breakdown(document, time, layout)),
-        );
-        parts.push(ops::top(document, layout));
-    }
-    parts.push(lines::health(document, &overview, layout));
+    let model = session.model();
+    let overview = Overview::of(document, model, document.scope == Scope::WholeTrace);
+    let has_times = !model.has_caveat(Caveat::PlaceholderTimes);
+    let mut room = Room(if layout.width >= WIDE {
+        LINES
+    } else {
+        NARROW_LINES
+    });
+    let footer = room.take(layout.lines(0, FOOTER, |line| layout.style.dim(line)));
+    let mut parts = vec![
+        room.take(lines::header(document, &overview, layout)),
+        room.take(lines::limit(&overview, layout)),
+    ];
+    let cautions = room.take(lines::cautions(&overview, layout));
+    let limit = overview
+        .hints
+        .as_ref()
+        .and_then(|hints| hints.limit.as_ref());
+    let bar = limit.map(|limit| room.take(bar::of_step(limit, layout)));
+    let short = |detail| {
+        let report = overview.hints.as_ref();
+        report.map_or_else(String::new, |report| {
+            hints::short(report, HINTS_SHOWN, detail, layout)
+        })
+    };
+    let chosen = overview.figures_that_matter();
+    let figures = |number| lines::figures(model.badge().as_deref(), &chosen[..number], layout);
+    let lines_of = |text: &str| text.lines().count() + 1;
+    let left = room.0.saturating_sub(lines_of(&short(0)));
+    let mut numbers = (0..=chosen.len()).rev().filter(|_| has_times);
+    let number = numbers.find(|&number| lines_of(&figures(number)) <= left);
+    let figures = number.map(|number| room.take(figures(number)));
+    // The first hint is told in full where there is room for all of it.
+    let mut details = (0..=hints::MOST_DETAIL).rev().map(short);
+    let hints = details
+        .find(|text| lines_of(text) <= room.0)
+        .unwrap_or_default();
+    let hints = Some(if hints.is_empty() { short(0) } else { hints });
+    parts.extend(hints.map(|text| room.take(text)));
+    parts.extend(bar);
+    parts.extend(figures);
+    parts.extend(has_times.then(|| ops::top(document, room.0, layout)));
+    parts.push(cautions);
+    parts.push(footer);
     parts.retain(|part| !part.is_empty());
-    parts.push(layout.lines(0, FOOTER, |line| layout.style.dim(line)));
     parts.join("\n")
 }
 
-fn verdict(report: &VerdictReport, layout: &TextLayout) -> String {
-    let mut of: Vec<&str> = Vec::new();
-    for finding in &report.findings {
-        if !of.contains(&finding.of.as_str()) && of.len() < 2 {
-            of.push(&finding.of);
-        }
+/// Lines that are left.
+struct Room(usize);
+
+impl Room {
+    /// Takes the lines of a part, and of the blank line before it.
+    fn take(&mut self, part: String) -> String {
+        let lines = part.lines().count();
+        self.0 = self.0.saturating_sub(lines + usize::from(lines > 0));
+        part
     }
-    let statement = layout.lines(0, &report.statement, |line| layout.style.bold(line));
-    statement + &layout.lines(0, &of.join("; "), |line| layout.style.dim(line))
 }

@@ -11,18 +11,25 @@ use crate::{Document, TextLayout};
 use session::number;
 use view::panels::op_families::{OpFamily, families};
 
+/// Rows of the table at most.
 const ROWS: usize = 8;
+/// Lines of the table besides its rows, and the blank one before it.
+const OTHER_LINES: usize = 4;
 
-/// The top of the op table, with the columns that help to decide what to do.
-pub fn top(document: &Document, layout: &TextLayout) -> String {
+/// The top of the op table, with the columns that help to decide what to do; empty without `room` for a row.
+pub fn top(document: &Document, room: usize, layout: &TextLayout) -> String {
+    let room = room.saturating_sub(OTHER_LINES).min(ROWS);
+    if room == 0 {
+        return String::new();
+    }
     let Ok(report) = document.session.report::<Ops>(document.scope) else {
         return String::new();
     };
     let (families, over) = (families(&report.rows), report.sums_over);
     let top = if layout.top == 0 {
-        ROWS
+        room
     } else {
-        layout.top.min(ROWS)
+        layout.top.min(room)
     };
     let (shown, rest) = families.split_at(families.len().min(top));
     let note = (!rest.is_empty()).then(|| {

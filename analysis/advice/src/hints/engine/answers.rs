@@ -61,6 +61,29 @@ fn is_answered<'f>(
     time > 0 && time as f64 >= MOST * named.time_ps as f64
 }
 
+/// Whether a hint about more than the capture is about this use of time.
+pub(super) fn is_use_answered(
+    verdict: &verdict::VerdictReport,
+    id: TimeUse,
+    priced: &[PricedFinding],
+    rows: &RowByOp<'_>,
+) -> bool {
+    let mut hints = priced.iter().filter(|hint| !hint.rule.is_health());
+    hints.any(|hint| is_about(verdict, id, &hint.finding, rows))
+}
+
+/// Whether `finding` is about this use of time: it says so, or most of its ops or of its time are its.
+pub(super) fn is_about(
+    verdict: &verdict::VerdictReport,
+    id: TimeUse,
+    finding: &Finding,
+    rows: &RowByOp<'_>,
+) -> bool {
+    let mut named = verdict.findings.iter().filter(|named| named.id == id);
+    finding.about.contains(&id)
+        || named.any(|named| is_answered(named, std::iter::once(finding), rows))
+}
+
 /// Keeps hints that save too little, or speak only if nothing better is known, if the verdict names what they are about
 /// and no other hint answers; the others stay in `small`.
 pub(super) fn keep_answers(
@@ -116,22 +139,21 @@ pub(super) fn unanswered(
     .collect()
 }
 
-/// The larger saving first, by how sure the rule is; health before all, then what the verdict starts with.
-/// A hint that explains another one's finding comes before it, and what only corrects numbers comes last.
-pub(super) fn rank(priced: &mut [PricedFinding], leading: Option<TimeUse>) {
+/// What `leads` first, then the larger saving, by how sure the rule is. A hint that explains another one's finding comes
+/// before it; what only corrects numbers comes last, and after it what is to be known of the capture.
+pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> bool) {
     let score = |hint: &PricedFinding| {
         hint.saving.map_or(0.0, |saving: Picos| {
             saving.ps() as f64 * hint.rule.confidence.weight()
         })
     };
-    let leads =
-        |hint: &PricedFinding| leading.is_some_and(|leading| hint.finding.about.contains(&leading));
+    let leads = |hint: &PricedFinding| leads(&hint.finding);
     let corrects = |hint: &PricedFinding| matches!(hint.finding.saving, PossibleSaving::Nothing);
     priced.sort_by(|a, b| {
-        let health = b
+        let health = a
             .rule
             .is_health()
-            .cmp(&a.rule.is_health())
+            .cmp(&b.rule.is_health())
             .then_with(|| corrects(a).cmp(&corrects(b)));
         let first = health.then_with(|| leads(b).cmp(&leads(a)));
         let saving = first

@@ -11,6 +11,7 @@ use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
 
 use super::finding::{Finding, PossibleSaving};
+use super::limit::{Loop, vary};
 use super::report::{
     CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed,
 };
@@ -36,9 +37,11 @@ pub(super) fn run(
     }
     let step = facts.step()?;
     let mut report = HintsReport {
+        limit: None,
         hints: Vec::new(),
         of: step.of.clone(),
         step_ps: step.ps,
+        is_above_median: facts.steps().is_some_and(|steps| vary(&steps)),
         sums_over: SumOver::of(facts.cx, facts.ops().map_or(0, |ops| ops.cores.len())),
         combined_saving_ps: None,
         combined_saving_percent: None,
@@ -97,7 +100,17 @@ pub(super) fn run(
     answers::keep_answers(&verdict, &mut priced, &mut small, &rows);
     report.quiet.extend(small.iter().map(|hint| hint.rule.id));
     report.quiet.sort_unstable();
-    answers::rank(&mut priced, verdict.leading());
+    let is_answered = |id| answers::is_use_answered(&verdict, id, &priced, &rows);
+    report.limit = Loop::of(facts).and_then(|all| all.limit(is_answered));
+    let of_loop = report.limit.as_ref().map(|limit| limit.id);
+    let leading = if report.sums_over.steps.is_some() {
+        of_loop.or(verdict.leading())
+    } else {
+        verdict.leading().or(of_loop)
+    };
+    answers::rank(&mut priced, |finding| {
+        leading.is_some_and(|id| answers::is_about(&verdict, id, finding, &rows))
+    });
     report.unanswered = answers::unanswered(&verdict, &priced, &unwanted, &rows);
     let overlaps = same::overlaps(&priced);
     combine(facts, &priced, &overlaps, &mut report)?;

@@ -41,7 +41,7 @@ impl GapsReport {
     }
 
     /// The cause of more than half of the idle time.
-    fn most_common(&self) -> Option<IdleCause> {
+    pub fn most_common(&self) -> Option<IdleCause> {
         let idle = self.idle_ps();
         IdleCause::ALL
             .into_iter()

@@ -42,6 +42,7 @@ impl Analysis for Doctor {
             facts_left_out: facts.left_out,
             facts: facts.stated,
             devices: cx.tensor_cores().len(),
+            devices_of_program: rules::devices_of_part(cx),
             tracks: model.tracks().len(),
             slices: memory.slices,
             bytes_per_slice: memory.bytes_per_slice(),
@@ -68,6 +69,9 @@ pub struct DoctorReport {
     pub facts_left_out: usize,
     /// Number of `TensorCore`s.
     pub devices: usize,
+    /// Devices that the program runs on, if not all of them were captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices_of_program: Option<u64>,
     /// Number of tracks.
     pub tracks: usize,
     /// Number of slices.

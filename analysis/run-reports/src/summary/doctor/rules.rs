@@ -235,40 +235,40 @@ fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// Collectives name more devices than the capture contains.
-fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
+/// Devices that the program runs on, of those that its collectives name, and the collective that names most.
+fn program_devices<'a>(cx: &Context<'a>) -> Option<(usize, &'a str)> {
     let model = cx.model;
-    let captured = model.tensor_cores().len();
     // A simulator shows any number of devices: one represents all that do the same.
-    if captured == 0
-        || model
-            .sources()
-            .iter()
-            .all(|source| source.simulator.is_some())
+    if model
+        .sources()
+        .iter()
+        .all(|source| source.simulator.is_some())
     {
         return None;
     }
     let classes = cx.classes();
-    let mut largest: Option<(usize, &str)> = None;
-    for id in model
-        .labels()
-        .iter()
-        .filter_map(|label| label.op)
-        .filter(|&op| classes.class(op).is_collective())
-    {
-        let op = model.op(id);
-        let Some(text) = op.hlo_text.map(|text| model.str(text)) else {
-            continue;
-        };
-        let groups = HloText::parse(text)
-            .and_then(|hlo| hlo.replica_groups())
-            .unwrap_or_default();
-        let devices = groups.iter().map(Vec::len).sum::<usize>();
-        if largest.is_none_or(|(most, _)| devices > most) {
-            largest = Some((devices, model.str(op.name)));
-        }
-    }
-    let (devices, op) = largest.filter(|&(devices, _)| devices > captured)?;
+    let devices = |op: &trace_model::Op| {
+        let hlo = HloText::parse(model.str(op.hlo_text?))?;
+        Some(hlo.replica_groups()?.iter().map(Vec::len).sum::<usize>())
+    };
+    let ids = model.labels().iter().filter_map(|label| label.op);
+    ids.filter(|&op| classes.class(op).is_collective())
+        .filter_map(|id| Some((devices(model.op(id))?, model.str(model.op(id).name))))
+        .reduce(|most, next| if next.0 > most.0 { next } else { most })
+}
+
+/// Devices that the program runs on, if not all of them were captured.
+pub(super) fn devices_of_part(cx: &Context<'_>) -> Option<u64> {
+    let captured = cx.model.tensor_cores().len();
+    let (devices, _) = program_devices(cx)?;
+    (captured > 0 && devices > captured).then_some(devices as u64)
+}
+
+/// Collectives name more devices than the capture contains.
+fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let captured = cx.model.tensor_cores().len();
+    let devices = devices_of_part(cx)?;
+    let (_, op) = program_devices(cx)?;
     Some(CaptureFinding {
         id: "Q08",
         name: "partial-hosts",

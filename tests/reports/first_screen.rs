@@ -1,0 +1,116 @@
+//! The first screen of every sample and of every capture of the corpus: it fits, and says what it says in full.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use analysis::hints::Hints;
+use analysis::{Options, Scope};
+use importers::{ImportOptions, Progress};
+use render::{AnsiStyle, Document, DocumentView, TextLayout};
+use session::Session;
+
+use crate::golden::samples;
+
+/// Files above this size take too long to read without optimization.
+const MOST_BYTES: u64 = 2_000_000;
+/// Widths of terminals, and the lines that the screen may take.
+const LAYOUTS: [(usize, usize); 4] = [(140, 30), (100, 30), (80, 36), (60, 60)];
+/// Words of the sentence to read first.
+const MOST_WORDS: usize = 20;
+
+/// All files below `folder`, but not what another program says of them.
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with("xprof") {
+            files_below(&path, found);
+        } else if entry
+            .metadata()
+            .is_ok_and(|file| file.is_file() && file.len() <= MOST_BYTES)
+        {
+            found.push(path);
+        }
+    }
+}
+
+fn captures() -> Vec<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
+    assert!(corpus.is_dir() || !is_required, "there is no corpus");
+    let mut found = samples();
+    for folder in ["tpu", "planted", "regressions", "damaged", "simulators"] {
+        files_below(&corpus.join(folder), &mut found);
+    }
+    found
+}
+
+/// What is wrong with the screens of a session.
+fn faults(session: &Session) -> Vec<String> {
+    let document = Document::new(session, Scope::WholeTrace, &[], DocumentView::Summary);
+    let mut faults = Vec::new();
+    for (width, most) in LAYOUTS {
+        let layout = TextLayout {
+            width,
+            top: 10,
+            entries: 0,
+            style: AnsiStyle::PLAIN,
+        };
+        let screen = render::text::document(&document, &layout);
+        let lines: Vec<&str> = screen.lines().collect();
+        if lines.len() > most {
+            faults.push(format!(
+                "{} lines of {width} columns:\n{screen}",
+                lines.len()
+            ));
+        }
+        // Names in the first line and in the table of ops may be shortened, sentences not.
+        let of_table = lines
+            .iter()
+            .position(|line| line.starts_with("Top ops"))
+            .unwrap_or(lines.len());
+        let cut = lines[..of_table]
+            .iter()
+            .skip(1)
+            .find(|line| line.contains('…'));
+        faults.extend(cut.map(|line| format!("a sentence is cut at {width} columns: {line}")));
+    }
+    if let Some(limit) = session
+        .report::<Hints>(Scope::WholeTrace)
+        .ok()
+        .and_then(|hints| hints.limit.clone())
+    {
+        let words = limit.statement.split_whitespace().count();
+        if words > MOST_WORDS {
+            faults.push(format!("{words} words: {}", limit.statement));
+        }
+        let sum: f64 = limit.parts.iter().map(|part| part.time_ps).sum();
+        if (sum - limit.of_ps).abs() > 1e-6 * limit.of_ps {
+            faults.push(format!(
+                "parts of a step add up to {sum} of {}",
+                limit.of_ps
+            ));
+        }
+    }
+    faults
+}
+
+#[test]
+fn first_screens_fit_and_cut_no_sentence() {
+    let captures = captures();
+    let of_capture = |path: &PathBuf| {
+        let (import, options) = (ImportOptions::default(), Options::default());
+        // Refused files are the subject of other tests.
+        let session = Session::open(path, &import, options, &Progress::new()).ok()?;
+        let faults = faults(&session);
+        (!faults.is_empty()).then(|| format!("{}:\n{}", path.display(), faults.join("\n")))
+    };
+    let (first, second) = captures.split_at(captures.len() / 2);
+    let faults: Vec<String> = thread::scope(|scope| {
+        let other = scope.spawn(|| second.iter().filter_map(of_capture).collect::<Vec<_>>());
+        let mut faults: Vec<String> = first.iter().filter_map(of_capture).collect();
+        faults.extend(other.join().expect("no panic"));
+        faults
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
