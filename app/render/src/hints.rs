@@ -76,8 +76,8 @@ pub fn doubt(hint: &Hint) -> Option<&'static str> {
     }
 }
 
-/// The most detail of [`short`]: the evidence of the first hint and its remedy.
-pub const MOST_DETAIL: usize = 2;
+/// The most detail of [`short`]: evidence, advice and code of the first hint, advice and code of the others.
+pub const MOST_DETAIL: usize = 5;
 
 /// The first hints: cause, saving, and the first of them with as much `detail` as asked; nothing without hints.
 pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLayout) -> String {
@@ -105,11 +105,16 @@ pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLay
         );
         let body = format!("{}: {}", hint.title, facts.join(", "));
         text.push_str(&layout.beside(&head, INDENT + 1, &body));
-        if place == 0 && detail > 1 {
+        // From this much detail on: of the first hint, of the others.
+        let shows = |[first, other]: [usize; 2]| detail >= if place == 0 { first } else { other };
+        if shows([3, MOST_DETAIL + 1]) {
             lines(&mut text, " ", &sentence(&hint.statement), layout);
         }
-        if place == 0 && detail > 0 {
-            lines(&mut text, " ", &hint.action, layout);
+        if shows([1, 5]) {
+            lines(&mut text, " ", &hint.brief, layout);
+        }
+        if shows([2, 4]) {
+            code(&mut text, hint.code.as_deref());
         }
     }
     text
@@ -228,12 +233,16 @@ fn lines(text: &mut String, label: &str, body: &str, layout: &TextLayout) {
     text.push_str(&layout.beside(&head, INDENT + label.len(), body));
 }
 
-/// What was seen and what to do. Code stands on lines of its own, as it is to be copied: whatever the width, no line is
-/// broken.
-fn remedy(text: &mut String, [seen, action]: [&str; 2], code: Option<&str>, layout: &TextLayout) {
+/// What was seen and what to do.
+fn remedy(text: &mut String, [seen, action]: [&str; 2], copied: Option<&str>, layout: &TextLayout) {
     lines(text, "seen  ", &sentence(seen), layout);
     lines(text, "do    ", action, layout);
-    for line in code.into_iter().flat_map(str::lines) {
+    code(text, copied);
+}
+
+/// Code stands on lines of its own, as it is to be copied: whatever the width, no line is broken.
+fn code(text: &mut String, copied: Option<&str>) {
+    for line in copied.into_iter().flat_map(str::lines) {
         let _ = writeln!(text, "{:1$}{2}", "", INDENT + 2, printable(line));
     }
 }

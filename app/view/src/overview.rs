@@ -16,8 +16,8 @@ use analysis::reports::summary::targets::{Target, Targets, TargetsReport};
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::{Analysis, Metric, OpGroup, Percent, Provenance, Unit, counted};
-use session::devices_in_words;
-use trace_model::{Picos, Severity, TraceModel};
+use session::{Session, devices_in_words};
+use trace_model::{Picos, Severity};
 
 use crate::words::{capitalised, sentence};
 
@@ -165,7 +165,7 @@ pub trait ReportSource {
 
 impl Overview {
     /// From the reports that are ready. `is_whole`: they cover the whole trace.
-    pub fn of(reports: &impl ReportSource, model: &TraceModel, is_whole: bool) -> Self {
+    pub fn of(reports: &impl ReportSource, session: &Session, is_whole: bool) -> Self {
         let targets = reports.with::<Targets, _>(Clone::clone);
         let judged = targets.as_ref().map_or(&[][..], |report| &report.targets);
         let (utilization, more) = reports
@@ -190,7 +190,7 @@ impl Overview {
         let hints = reports.with::<Hints, _>(Clone::clone);
         let limit = hints.as_ref().and_then(|hints| hints.limit.as_ref());
         Self {
-            ran: ran(reports, model),
+            ran: ran(reports, session),
             limit: limit
                 .map(|limit| sentence(&limit.statement))
                 .or_else(|| verdict.as_ref().map(without_devices)),
@@ -337,11 +337,12 @@ impl KeyFigure {
 }
 
 /// `4 of 8 × TPU v6 Lite`, `99 steps of 784.3 ms`, `98.15 s captured`.
-fn ran(reports: &impl ReportSource, model: &TraceModel) -> Vec<String> {
+fn ran(reports: &impl ReportSource, session: &Session) -> Vec<String> {
+    let model = session.model();
     let all = reports
         .with::<Doctor, _>(|report| report.devices_of_program)
         .flatten();
-    let devices = devices_in_words(model).map(|devices| match all {
+    let devices = devices_in_words(model, session.options()).map(|devices| match all {
         Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
         None => devices,
     });

@@ -105,9 +105,8 @@ impl ReportJobs {
 
     /// The first screen, as far as its reports are ready.
     pub fn overview(&self) -> &Overview {
-        self.overview.get_or_init(|| {
-            Overview::of(self, self.session.model(), self.scope == Scope::WholeTrace)
-        })
+        self.overview
+            .get_or_init(|| Overview::of(self, &self.session, self.scope == Scope::WholeTrace))
     }
 
     pub fn by_id(&self, id: &str) -> ReportState<'_, ShownReport> {

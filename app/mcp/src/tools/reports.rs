@@ -63,7 +63,7 @@ impl McpTool for VerdictTool {
     fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         let (session, scope) = input.open(call)?;
         let document = answers::document(&session, scope, &[] as &[&str])?;
-        let overview = Overview::of(&document, session.model(), scope == Scope::WholeTrace);
+        let overview = Overview::of(&document, &session, scope == Scope::WholeTrace);
         let figures = overview
             .times
             .into_iter()

@@ -40,7 +40,7 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
     };
     let overview = Overview::of(
         document,
-        document.session.model(),
+        &document.session,
         document.scope == Scope::WholeTrace,
     );
     let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);

@@ -48,7 +48,7 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
         .collect();
     session.context(document.scope).reports_of(&shown);
     let model = session.model();
-    let overview = Overview::of(document, model, document.scope == Scope::WholeTrace);
+    let overview = Overview::of(document, session, document.scope == Scope::WholeTrace);
     let has_times = !model.has_caveat(Caveat::PlaceholderTimes);
     let mut room = Room(if layout.width >= WIDE {
         LINES

@@ -1,6 +1,6 @@
 //! Rows about ops: a name, and numbers in columns at the right.
 
-use analysis::{OpGroup, Unit};
+use analysis::{CellType as _, OpGroup, Unit};
 use egui::{Align2, CursorIcon, FontId, Rect, Response, Role, Sense, Ui, pos2, vec2};
 
 use super::number::{number, shown};
@@ -30,7 +30,7 @@ pub struct OpNumbers {
 impl OpNumbers {
     /// The texts of the columns.
     pub fn texts(&self) -> [String; 4] {
-        let percent = |value: Option<f64>| shown(&value.into(), Unit::Percent);
+        let percent = |value: Option<f64>| shown(&value.cell(), Unit::Percent);
         [
             percent(self.of_limit_percent),
             percent(self.of_op_time_percent),

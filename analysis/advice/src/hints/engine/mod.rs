@@ -314,6 +314,13 @@ fn changes_of(priced: &PricedFinding, step_ps: f64) -> Vec<Scenario> {
     changes
 }
 
+/// What a rule advises for just this capture, if that is one sentence of at most two lines.
+fn brief_of(advice: &str) -> Option<String> {
+    const MOST: usize = 190;
+    let is_brief = !advice.is_empty() && advice.len() <= MOST && !advice.contains(". ");
+    is_brief.then(|| advice.to_owned())
+}
+
 fn hint_of(
     facts: &HintFacts<'_>,
     priced: PricedFinding,
@@ -365,7 +372,7 @@ fn hint_of(
         once_ps: once.map(Picos::ps),
         saving_by: by,
         changes,
-        brief: page.brief(),
+        brief: brief_of(&finding.advice).unwrap_or_else(|| page.brief()),
         code: finding
             .code
             .or_else(|| page.code(facts.framework).map(str::to_owned)),
