@@ -70,7 +70,7 @@ impl McpTool for VerdictTool {
             .chain(overview.utilization)
             .chain(overview.other_targets);
         let metric = |figure: KeyFigure| Metric {
-            id: "",
+            id: figure.id,
             title: figure.title,
             value: figure.value,
             is_lower_bound: figure.is_lower_bound,
@@ -79,8 +79,13 @@ impl McpTool for VerdictTool {
             provenance: figure.provenance,
             note: figure.note,
         };
-        let statement = match (&overview.verdict, session.report_by_id("verdict", scope)) {
-            (Some(verdict), _) => verdict.statement.clone(),
+        let statement = match (&overview.limit, session.report_by_id("verdict", scope)) {
+            (Some(limit), _) => [Some(limit), overview.outside.as_ref()]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(" "),
             (None, Err(why)) => format!("no verdict: {why}"),
             (None, Ok(_)) => "no verdict".to_owned(),
         };

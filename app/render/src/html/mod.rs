@@ -46,18 +46,19 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);
     let body = html! {
         header {
-            p.dim { (name) " · " (number::counted(model.slice_count() as u64, "slice")) " · " (facts(&gated.run)) }
+            p.dim { (name) " · " (number::counted(model.slice_count() as u64, "slice")) " · " (overview.ran.join(" · ")) }
             @if gated.are_set { (failures(&gated.report)) }
             (marked("", model.badge()))
-            @if let Some(verdict) = &overview.verdict { h1 { (capitalised(&verdict.statement)) } }
+            @if let Some(limit) = &overview.limit { h1 { (limit) } }
+            @if let Some(outside) = &overview.outside { p.dim { (outside) } }
         }
         @if gated.are_set { (gates_section(&gated.report)) }
         (beside_baseline(gated))
         @if are_lengths_known {
+            (section("What to do", &hints(&overview)))
             (section("Chip utilization", &figures(model.badge().as_deref(), &overview)))
             (section("Step time breakdown", &pictures::breakdown(&gated.run)))
             (section("Steps", &pictures::steps(&gated.run)))
-            (section("What to do", &hints(&overview)))
             (section("Top ops of a step", &top_ops(&gated.run)))
         }
         (section("Timeline", &pictures::timeline(document)))
@@ -65,24 +66,6 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         (section("Data quality", &health(&overview)))
     };
     whole(&name, "analyze", &body)
-}
-
-fn facts(run: &Summary) -> String {
-    let device = run
-        .facts
-        .device_type
-        .clone()
-        .unwrap_or_else(|| "device".to_owned());
-    let steps = run.steps.counted;
-    let steps = if steps == 1 {
-        "1 steady step".to_owned()
-    } else {
-        format!("{steps} steady steps")
-    };
-    match run.facts.devices {
-        0 => steps,
-        devices => format!("{devices} × {device} · {steps}"),
-    }
 }
 
 fn beside_baseline(gated: &GatedDocument) -> Markup {

@@ -1,4 +1,4 @@
-//! The verdict and the key figures.
+//! What limits the run, and the key figures.
 
 use analysis::Unit;
 use analysis::reports::summary::targets::{Target, TargetColor};
@@ -14,25 +14,21 @@ use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided;
 use crate::times;
-use session::devices_in_words;
 use session::number::counted;
 use view::overview::KeyFigure;
 
-/// The verdict with the scope it covers.
-pub fn verdict_ui(ui: &mut Ui, context: PanelContext<'_>) {
+/// What limits the run in one sentence, what ran, and what happens once.
+pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let theme = theme::current(ui);
-    if let Some(report) = &context.reports.overview().verdict {
+    let overview = context.reports.overview();
+    if let Some(limit) = &overview.limit {
         let frame = Frame::new()
             .fill(theme.raised)
             .corner_radius(5.0)
             .inner_margin(Margin::symmetric(12, 9));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.label(
-                RichText::new(&report.statement)
-                    .size(14.5)
-                    .color(theme.text_strong),
-            );
+            ui.label(RichText::new(limit).size(14.5).color(theme.text_strong));
         });
         let bar = shown
             .response
@@ -41,11 +37,12 @@ pub fn verdict_ui(ui: &mut Ui, context: PanelContext<'_>) {
         ui.painter().rect_filled(bar, 1.5, theme.accent);
         ui.add_space(4.0);
     }
-    let model = &context.trace.model;
-    let mut facts = vec![times::time(model.extent().dur())];
-    facts.push(counted(model.slice_count() as u64, "slice"));
-    facts.extend(devices_in_words(model, context.trace.session.options()));
-    ui.label(remark(facts.join("  ·  ")));
+    let slices = counted(context.trace.model.slice_count() as u64, "slice");
+    let ran = overview.ran.iter().cloned().chain([slices]);
+    ui.label(remark(ran.collect::<Vec<_>>().join("  ·  ")));
+    if let Some(outside) = &overview.outside {
+        ui.label(remark(outside));
+    }
 }
 
 /// The key figures as cards; the tooltip shows the denominator.
@@ -55,10 +52,16 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
         "Key figures",
         "hover over a figure to see its denominator; the mark is the target",
     );
-    cards_ui(
-        ui,
-        &context.reports.overview().figures().collect::<Vec<_>>(),
-    );
+    let overview = context.reports.overview();
+    let first = overview.figures_that_matter();
+    cards_ui(ui, &first);
+    let others = overview
+        .figures()
+        .filter(|figure| first.iter().all(|own| !std::ptr::eq(*own, *figure)));
+    let others: Vec<&KeyFigure> = others.collect();
+    if !others.is_empty() {
+        ui.collapsing("More figures", |ui| cards_ui(ui, &others));
+    }
     match context.reports.get::<Utilization>() {
         Ok(Some(_)) => {}
         Ok(None) => computing_ui(ui),

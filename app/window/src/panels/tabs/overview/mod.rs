@@ -1,4 +1,4 @@
-//! The overview: verdict, data quality, utilization, first hints, steps, device time, most expensive ops.
+//! The overview: what limits the run, first hints, figures that matter, data quality, steps, device time, most expensive ops.
 
 mod breakdown;
 mod environment;
@@ -52,11 +52,11 @@ impl TabPanel for OverviewState {
              }| {
                 let context = *context;
                 ui.add_space(6.0);
-                headline::verdict_ui(ui, context);
-                environment::health_ui(ui, context, view);
-                headline::figures_ui(ui, context);
-                chip_ui(ui, context, out);
+                headline::limit_ui(ui, context);
                 environment::hints_ui(ui, context, view);
+                headline::figures_ui(ui, context);
+                environment::health_ui(ui, context, view);
+                chip_ui(ui, context, out);
                 steps::steps_ui(ui, context, &mut self.steps, view);
                 breakdown::breakdown_ui(ui, context);
                 top_ops::top_ops_ui(ui, context, &mut self.ops, view);
