@@ -136,6 +136,7 @@ cells! {
     String: text => Text(text.clone());
     str: text => Text(text.to_owned());
     Arc<str>: text => Text(text.to_string());
+    Vec<String>: texts => Text(texts.join(", "));
     i64: value => Int(*value);
     u32: value => Int((*value).into());
     u64: count => Int(i64::try_from(*count).unwrap_or(i64::MAX));
@@ -143,6 +144,20 @@ cells! {
     f64: value => Float(*value);
     Picos: time => Int(time.ps());
     Percent: percent => Float(percent.0);
+}
+
+/// Shows enums in tables by their `title()`.
+#[macro_export]
+macro_rules! shown_by_title {
+    ($($of:ty),*) => {
+        $(impl $crate::CellType for $of {
+            const KIND: $crate::CellKind = $crate::CellKind::Text;
+
+            fn cell(&self) -> $crate::Cell {
+                $crate::Cell::text(self.title())
+            }
+        })*
+    };
 }
 
 /// A table of a report, ready to be printed, exported or shown.
