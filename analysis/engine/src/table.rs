@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hardware::limits::BoundBy;
+use hardware::padding::Dimension;
 use math::unit::Unit;
 use serde::Serialize;
 
@@ -144,6 +146,22 @@ cells! {
     Picos: time => Int(time.ps());
     Percent: percent => Float(percent.0);
 }
+
+/// Enums whose cells are their titles: `engine::titled_cells!(OpGroup);`.
+#[macro_export]
+macro_rules! titled_cells {
+    ($($of:ty),*) => {
+        $(impl $crate::CellType for $of {
+            const KIND: $crate::CellKind = $crate::CellKind::Text;
+
+            fn cell(&self) -> $crate::Cell {
+                $crate::Cell::text(self.title())
+            }
+        })*
+    };
+}
+
+titled_cells!(BoundBy, Dimension);
 
 /// A table of a report, ready to be printed, exported or shown.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -199,7 +199,7 @@ impl Tabular for CodeReport {
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
-                |row| self.sums_over.each_ps(row.self_time_ps),
+                |row| self.sums_over.each_ps(Picos::from_ps(row.self_time_ps)),
             )
             .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
                 row.self_of_total_percent

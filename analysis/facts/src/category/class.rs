@@ -45,6 +45,8 @@ pub enum OpGroup {
     Idle,
 }
 
+engine::titled_cells!(OpGroup);
+
 impl OpGroup {
     /// Every group, in the order of a legend.
     pub const ALL: [Self; 11] = [

@@ -218,7 +218,7 @@ impl OverlapReport {
             devices: 1,
             ..self.sums_over
         };
-        let each = |ps: i64| Picos::from_ps(steps.each_ps(ps));
+        let each = |ps: i64| steps.each_ps(Picos::from_ps(ps));
         Some((
             each(self.summary.comm_mean_ps?),
             each(self.summary.exposed_mean_ps?),

@@ -2,6 +2,7 @@
 
 use engine::{Table, Tabular};
 use math::unit::Unit;
+use trace_model::Picos;
 
 use super::report::OverlapReport;
 
@@ -85,7 +86,7 @@ impl OverlapReport {
             "exposed_each_ps",
             self.sums_over.title(EXPOSED),
             Unit::Picoseconds,
-            |kind| self.sums_over.each_ps(kind.exposed_ps),
+            |kind| self.sums_over.each_ps(Picos::from_ps(kind.exposed_ps)),
         )
         .measured("time_ps", "In flight (sum)", Unit::Picoseconds, |kind| {
             kind.time_ps
@@ -122,7 +123,7 @@ impl OverlapReport {
             "exposed_each_ps",
             self.sums_over.title(EXPOSED),
             Unit::Picoseconds,
-            |transfer| self.sums_over.each_ps(transfer.exposed_ps),
+            |transfer| self.sums_over.each_ps(Picos::from_ps(transfer.exposed_ps)),
         )
         .measured(
             "time_ps",

@@ -3,6 +3,7 @@
 use engine::{Percent, Provenance, Table, Tabular};
 use math::stats::percent;
 use math::unit::Unit;
+use trace_model::Picos;
 
 use super::{Kernel, KernelsReport, TRACING};
 
@@ -72,7 +73,7 @@ impl KernelsReport {
                 "time_each_ps",
                 self.sums_over.title(["Time a step", "Time a device"]),
                 Unit::Picoseconds,
-                |kernel| self.sums_over.each_ps(kernel.time_ps),
+                |kernel| self.sums_over.each_ps(Picos::from_ps(kernel.time_ps)),
             )
             .measured(
                 "of_op_time_percent",

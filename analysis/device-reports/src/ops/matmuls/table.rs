@@ -3,6 +3,7 @@
 use engine::{Cell, Percent, Provenance, Table, Tabular};
 use hardware::padding::Dimension;
 use math::unit::Unit;
+use trace_model::Picos;
 
 use super::{MatmulRow, MatmulsReport, SizesFrom};
 
@@ -42,7 +43,7 @@ impl MatmulsReport {
                 "self_time_each_ps",
                 over.self_time_title(),
                 Unit::Picoseconds,
-                move |row| over.each_ps(row.self_time_ps),
+                move |row| over.each_ps(Picos::from_ps(row.self_time_ps)),
             )
             .measured(
                 "self_of_op_time_percent",
@@ -111,7 +112,7 @@ impl MatmulsReport {
                 "self_time_each_ps",
                 over.self_time_title(),
                 Unit::Picoseconds,
-                move |row| over.each_ps(row.self_time_ps),
+                move |row| over.each_ps(Picos::from_ps(row.self_time_ps)),
             )
             .measured(
                 "self_of_op_time_percent",

@@ -2,6 +2,7 @@
 
 use engine::{Cell, CellType as _, Column, Provenance, Table, Tabular, counted};
 use math::unit::Unit;
+use trace_model::Picos;
 
 use super::report::{GroupRow, OpsReport};
 use super::{BoundBy, OpCosts};
@@ -26,7 +27,7 @@ impl OpsReport {
             .measured("ops", "Ops", Unit::Count, |row| Some(row?.ops))
             .measured("occurrences", "Executions", Unit::Count, |row| Some(row?.occurrences))
             .derived("self_time_each_ps", over.self_time_title(), Unit::Picoseconds, move |row| {
-                over.each_ps(self_time(row))
+                over.each_ps(Picos::from_ps(self_time(row)))
             })
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row?.self_of_op_time_percent)
             .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
@@ -69,7 +70,7 @@ impl OpsReport {
                 "self_time_each_ps",
                 over.self_time_title(),
                 Unit::Picoseconds,
-                |row| over.each_ps(row.self_time_ps),
+                |row| over.each_ps(Picos::from_ps(row.self_time_ps)),
             )
             .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
                 row.self_of_total_percent
@@ -153,7 +154,7 @@ impl OpsReport {
             .build();
         let idle_cell = |column: &Column| match column.id {
             "name" | "category" => Cell::text("IDLE"),
-            "self_time_each_ps" => Cell::Int(over.each_ps(self.idle_ps)),
+            "self_time_each_ps" => over.each_ps(Picos::from_ps(self.idle_ps)).cell(),
             "self_time_ps" | "total_time_ps" => Cell::Int(self.idle_ps),
             "self_of_total_percent" => self.idle_percent().cell(),
             "occurrences" => Cell::Int(0),
