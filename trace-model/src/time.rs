@@ -55,6 +55,7 @@ pub struct Timestamp(i64);
     schemars::JsonSchema,
 )]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Picos(i64);
 
 /// `start..end`, half-open: a range that ends where another starts does not

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use trace_model::Picos;
 
 /// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is `12.3 %`. The precision is the
 /// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`).
@@ -21,6 +22,11 @@ const LARGEST: f64 = 1e18;
 const ROUNDING: f64 = 1e-9;
 
 impl Percent {
+    /// `part` of `whole`; `None` of nothing.
+    pub fn of(part: Picos, whole: Picos) -> Option<Self> {
+        math::stats::percent(part.ps(), whole.ps()).map(Self)
+    }
+
     /// Number of decimals to print, at least `least`: more if rounding would print 0 or 100 for another value; `None`
     /// if no reasonable number of decimals suffices.
     pub(crate) fn decimals(self, least: usize) -> Option<usize> {

@@ -279,6 +279,44 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
         self
     }
 
+    /// How well all columns so far are known, whatever they declare: no better than what they are computed from.
+    pub fn known_as(mut self, provenance: Provenance) -> Self {
+        for column in &mut self.columns {
+            column.head.provenance = provenance;
+        }
+        self
+    }
+
+    /// Adds the columns of these ids that a part of the rows declares, in this order: for rows joined of several.
+    ///
+    /// # Panics
+    /// If it does not declare one.
+    pub fn declared_by<P: Columns, const N: usize>(
+        mut self,
+        part: impl Fn(R) -> &'a P + Copy + 'a,
+        ids: [&str; N],
+    ) -> Self {
+        let mut all = DeclaredColumns::<P>::of_rows();
+        for id in ids {
+            let place = all.iter().position(|column| column.head.id == id);
+            let place = place.unwrap_or_else(|| panic!("rows do not declare {id}"));
+            self.add(all.swap_remove(place), part);
+        }
+        self
+    }
+
+    fn add<P: Columns>(&mut self, declared: DeclaredColumn<P>, part: impl Fn(R) -> &'a P + 'a) {
+        let mut head = declared.head;
+        if declared.is_of_peak {
+            head.provenance = self.peak;
+        }
+        let cell = declared.cell;
+        self.columns.push(TypedColumn {
+            head,
+            cell: Box::new(move |row| cell(part(row))),
+        });
+    }
+
     /// Adds a note for the reader.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
@@ -314,35 +352,17 @@ impl<'a, R: Columns> TableBuilder<'a, &'a R> {
     ///
     /// # Panics
     /// If the rows do not declare one.
-    pub fn declared<const N: usize>(mut self, ids: [&str; N]) -> Self {
-        let mut all = DeclaredColumns::<R>::of_rows();
-        for id in ids {
-            let place = all.iter().position(|column| column.head.id == id);
-            let place = place.unwrap_or_else(|| panic!("rows do not declare {id}"));
-            self.add(all.swap_remove(place));
-        }
-        self
+    pub fn declared<const N: usize>(self, ids: [&str; N]) -> Self {
+        self.declared_by(|row| row, ids)
     }
 
     /// Adds the columns that the rows declare and the table does not have yet, in the order of the fields.
     pub fn remaining(mut self) -> Self {
         for column in DeclaredColumns::<R>::of_rows() {
             if self.columns.iter().all(|own| own.head.id != column.head.id) {
-                self.add(column);
+                self.add(column, |row| row);
             }
         }
         self
-    }
-
-    fn add(&mut self, declared: DeclaredColumn<R>) {
-        let mut head = declared.head;
-        if declared.is_of_peak {
-            head.provenance = self.peak;
-        }
-        let cell = declared.cell;
-        self.columns.push(TypedColumn {
-            head,
-            cell: Box::new(move |row| cell(row)),
-        });
     }
 }
