@@ -287,6 +287,16 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
         self
     }
 
+    /// Says that the columns of these ids are inferred, if they are.
+    pub fn inferred_if<const N: usize>(mut self, is_inferred: bool, ids: [&str; N]) -> Self {
+        for column in &mut self.columns {
+            if is_inferred && ids.contains(&column.head.id) {
+                column.head.provenance = Provenance::Inferred;
+            }
+        }
+        self
+    }
+
     /// Adds the columns of these ids that a part of the rows declares, in this order: for rows joined of several.
     ///
     /// # Panics

@@ -27,6 +27,8 @@ pub enum TimeLimit {
     HostWrite,
 }
 
+engine::titled_cells!(TimeLimit);
+
 impl TimeLimit {
     /// Every limit, those of the device first.
     pub const ALL: [Self; 9] = [

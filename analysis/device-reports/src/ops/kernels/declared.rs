@@ -29,6 +29,8 @@ pub enum DeclaredCosts {
     TooFew,
 }
 
+engine::titled_cells!(DeclaredCosts);
+
 impl DeclaredCosts {
     /// Display name.
     pub(crate) fn title(self) -> &'static str {
