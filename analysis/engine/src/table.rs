@@ -138,6 +138,7 @@ cells! {
     String: text => Text(text.clone());
     str: text => Text(text.to_owned());
     Arc<str>: text => Text(text.to_string());
+    Vec<String>: texts => Text(texts.join(", "));
     i64: value => Int(*value);
     u32: value => Int((*value).into());
     u64: count => Int(i64::try_from(*count).unwrap_or(i64::MAX));
@@ -147,9 +148,9 @@ cells! {
     Percent: percent => Float(percent.0);
 }
 
-/// Enums whose cells are their titles: `engine::titled_cells!(OpGroup);`.
+/// Shows enums in tables by their `title()`.
 #[macro_export]
-macro_rules! titled_cells {
+macro_rules! shown_by_title {
     ($($of:ty),*) => {
         $(impl $crate::CellType for $of {
             const KIND: $crate::CellKind = $crate::CellKind::Text;
@@ -161,7 +162,7 @@ macro_rules! titled_cells {
     };
 }
 
-titled_cells!(BoundBy, Dimension);
+shown_by_title!(BoundBy, Dimension);
 
 /// A table of a report, ready to be printed, exported or shown.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

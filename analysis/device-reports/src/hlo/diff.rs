@@ -26,7 +26,7 @@ pub enum Difference {
     OnlySecond,
 }
 
-engine::titled_cells!(Difference);
+engine::shown_by_title!(Difference);
 
 impl Difference {
     /// Display name.

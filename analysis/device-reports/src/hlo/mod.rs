@@ -43,7 +43,7 @@ pub enum ProgramOrigin {
     OpTexts,
 }
 
-engine::titled_cells!(ProgramOrigin);
+engine::shown_by_title!(ProgramOrigin);
 
 impl ProgramOrigin {
     /// Display name.

@@ -45,7 +45,7 @@ pub enum NodeRelation {
     Inside,
 }
 
-engine::titled_cells!(NodeRelation);
+engine::shown_by_title!(NodeRelation);
 
 impl NodeRelation {
     /// Display name.

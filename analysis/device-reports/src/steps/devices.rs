@@ -17,7 +17,6 @@ use facts::core_time::CoreTime;
 use facts::window::{counts, has_ops, ran_nothing, slices_of_window};
 use math::intervals::IntervalSet;
 use math::stats::median;
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceRef, SliceSpans, TimeRange, TraceModel, TrackKind};
 
@@ -51,55 +50,72 @@ pub struct DevicesReport {
 }
 
 /// The time of one core by category.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CoreReport {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// Which device.
     pub group: GroupId,
     /// Length of the window: the denominator of all shares.
+    #[column("Window")]
     pub window_ps: i64,
     /// Time with an op on the core: the sum of all groups but idle. `None` if the capture has no ops.
+    #[column("Ops")]
+    #[column("Ops", id = "op_percent", with = |core| core.percent(core.op_time_ps))]
     pub op_time_ps: Option<i64>,
     /// Time without one.
+    #[column("Idle", id = "idle_percent", with = |core| core.percent(core.idle_ps))]
     pub idle_ps: Option<i64>,
     /// Self time by group of ops; with idle it adds up to the window.
+    #[column("Copy wait", id = "copy_wait_percent", with = |core| core.percent(core.copy_wait_ps()))]
     pub groups: Vec<GroupTime>,
     /// Union of program executions, on the timeline; `None` if not recorded.
     pub program_ps: Option<i64>,
     /// Program executions that start in the window.
+    #[column("Programs")]
     pub programs: u64,
     /// Time between programs.
+    #[column(nested)]
     pub gaps: Option<IdleGaps>,
     /// Waiting for the other cores to start a program (`barrier-cores`).
     pub barrier_ps: Option<i64>,
 }
 
 /// Self time of a group of ops.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct GroupTime {
     /// Which group.
+    #[column("Kind")]
     pub group: OpGroup,
     /// How long.
+    #[column("Self time")]
     pub time_ps: i64,
     /// Of the window.
+    #[column("Of window")]
     pub percent: f64,
 }
 
 /// Gaps between consecutive programs of a core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct IdleGaps {
     /// How many.
     pub count: usize,
     /// All of them.
     pub total_ps: i64,
     /// The middle one.
+    #[column("Median gap", id = "gap_median_ps")]
     pub median_ps: i64,
     /// The longest.
+    #[column("Largest gap", id = "gap_largest_ps")]
     pub largest_ps: i64,
     /// Start of the longest gap.
     pub largest_start_ps: i64,
     /// The program before the longest.
+    #[column("between", id = "gap_largest_where", with = |gaps| format!("{} → {}", gaps.largest_after, gaps.largest_before))]
     pub largest_after: String,
     /// The program after the longest.
     pub largest_before: String,
@@ -113,6 +129,17 @@ impl CoreReport {
             .filter(|entry| entry.group == group)
             .map(|entry| entry.time_ps)
             .sum::<Picos>()
+    }
+
+    /// Time waiting for copies; `None` without ops.
+    fn copy_wait_ps(&self) -> Option<i64> {
+        self.op_time_ps?;
+        Some(self.time(OpGroup::AsyncWait).ps())
+    }
+
+    /// A time as a share of the window.
+    fn percent(&self, time_ps: Option<i64>) -> Option<f64> {
+        Some(100.0 * time_ps? as f64 / self.window_ps.max(1) as f64)
     }
 }
 
@@ -236,25 +263,16 @@ fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
 
 impl Tabular for DevicesReport {
     fn tables(&self) -> Vec<Table> {
-        let percent = |core: &CoreReport, ps: Option<i64>| {
-            Some(100.0 * ps? as f64 / core.window_ps.max(1) as f64)
-        };
         let devices = Table::of("devices", "Devices", &self.cores)
-            .measured("core", "Device", Unit::None, |core| &core.core)
-            .measured("window_ps", "Window", Unit::Picoseconds, |core| core.window_ps)
-            .measured("op_time_ps", "Ops", Unit::Picoseconds, |core| core.op_time_ps)
-            .measured("op_percent", "Ops", Unit::Percent, |core| percent(core, core.op_time_ps))
-            .measured("idle_percent", "Idle", Unit::Percent, |core| percent(core, core.idle_ps))
-            .measured("copy_wait_percent", "Copy wait", Unit::Percent, |core| {
-                percent(core, core.op_time_ps.map(|_| core.time(OpGroup::AsyncWait).ps()))
-            })
-            .measured("programs", "Programs", Unit::Count, |core| core.programs)
-            .measured("gap_median_ps", "Median gap", Unit::Picoseconds, |core| Some(core.gaps.as_ref()?.median_ps))
-            .measured("gap_largest_ps", "Largest gap", Unit::Picoseconds, |core| Some(core.gaps.as_ref()?.largest_ps))
-            .measured("gap_largest_where", "between", Unit::None, |core| {
-                let gaps = core.gaps.as_ref()?;
-                Some(format!("{} → {}", gaps.largest_after, gaps.largest_before))
-            })
+            .declared([
+                "core",
+                "window_ps",
+                "op_time_ps",
+                "op_percent",
+                "idle_percent",
+                "copy_wait_percent",
+            ])
+            .remaining()
             .note("Percentages are of the window: from its first op or step to the end of the last (of a device that is away for long, of the others of its host), \
                  or the part of it that is looked at. Gaps are between programs.")
             .build();
@@ -263,16 +281,8 @@ impl Tabular for DevicesReport {
             .iter()
             .flat_map(|core| core.groups.iter().map(move |entry| (core, entry)));
         let groups = Table::of("device_time", "Device time by kind of op", rows)
-            .measured("core", "Device", Unit::None, |(core, _)| &core.core)
-            .measured("group", "Kind", Unit::None, |(_, entry)| {
-                entry.group.title()
-            })
-            .measured("time_ps", "Self time", Unit::Picoseconds, |(_, entry)| {
-                entry.time_ps
-            })
-            .measured("percent", "Of window", Unit::Percent, |(_, entry)| {
-                entry.percent
-            })
+            .declared_by(|(core, _)| core, ["core"])
+            .declared_by(|(_, entry)| entry, ["group", "time_ps", "percent"])
             .note("The kinds of one device add up to its window.")
             .build();
         vec![devices, groups]

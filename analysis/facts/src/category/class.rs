@@ -45,8 +45,6 @@ pub enum OpGroup {
     Idle,
 }
 
-engine::titled_cells!(OpGroup);
-
 impl OpGroup {
     /// Every group, in the order of a legend.
     pub const ALL: [Self; 11] = [
@@ -85,6 +83,8 @@ impl OpGroup {
         }
     }
 }
+
+engine::shown_by_title!(OpGroup);
 
 /// Role of an instruction in an asynchronous op.
 #[derive(

@@ -19,11 +19,14 @@ pub struct ShiftBound {
 }
 
 /// The shifts that some pairs allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct ShiftInterval {
     /// No program starts before the host launched it.
+    #[column("At least")]
     pub at_least_ps: i64,
     /// No program ends after the host noticed its end; `None` if the host noticed none.
+    #[column("At most")]
     pub at_most_ps: Option<i64>,
 }
 

@@ -17,26 +17,35 @@ use super::bounds::LEAST_FOR_THIRDS;
 use crate::category::{AsyncRole, OpClass, OpClasses};
 
 /// The clock of a host, compared with that of the first host.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(inferred)]
 pub struct HostOffset {
     /// The host.
+    #[column("Host")]
     pub host: String,
     /// The same.
     #[serde(skip)]
     pub source: SourceId,
     /// The host that it is compared with.
+    #[column("Against")]
     pub against: String,
     /// Executions of collectives that both took part in.
+    #[column("Collectives")]
     pub collectives: usize,
     /// Median of how much later they end on this host, on its clock.
+    #[column("Ahead by")]
     pub offset_ps: i64,
     /// Length of the interval that contains the middle 80 % of them.
+    #[column("within")]
     pub spread_ps: i64,
     /// Median of the first third; `None` for fewer than six.
+    #[column("First third")]
     pub first_third_ps: Option<i64>,
     /// The same for the last third.
+    #[column("Last third")]
     pub last_third_ps: Option<i64>,
     /// How much faster this host's clock runs, if the thirds differ by more than the spread of each.
+    #[column("Drift (ppm)")]
     pub drift_ppm: Option<f64>,
 }
 

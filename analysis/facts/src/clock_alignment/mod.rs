@@ -104,36 +104,53 @@ impl ClockBase {
     }
 }
 
+engine::shown_by_title!(ClockSync, ClockBase, PairedBy);
+
 /// The shift that one device needs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct ClockShift {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// The device.
     #[serde(skip)]
     pub group: GroupId,
     /// Executions that were paired with their launch.
+    #[column("Launches")]
     pub pairs: usize,
     /// Executions whose end the host noticed.
+    #[column("Ends")]
     pub ends: usize,
     /// How executions were paired.
+    #[column("Paired by")]
     pub paired_by: PairedBy,
     /// The time base that the shift applies to.
+    #[column("Of", inferred)]
     pub base: ClockBase,
     /// The host events that bound the shift (`DoEnqueueProgram`, `CompleteCallbacks`).
+    #[column("By")]
     pub evidence: Vec<String>,
     /// The shifts that all pairs allow.
     #[serde(flatten)]
+    #[column(nested)]
     pub bounds: ShiftInterval,
     /// The correction: none if possible, else the smallest. If the clocks drift, at the middle of the pairs.
+    #[column("Shift", inferred)]
     pub shift_ps: i64,
     /// The conclusion from the bounds.
+    #[column("Clocks", inferred)]
     pub sync: ClockSync,
     /// The shifts that the first third of the pairs allows; `None` with fewer than six.
+    #[column("First third at least", id = "first_at_least_ps", with = |shift| Some(shift.first_third?.at_least_ps))]
+    #[column("at most", id = "first_at_most_ps", with = |shift| shift.first_third?.at_most_ps)]
     pub first_third: Option<ShiftInterval>,
     /// The same of the last third.
+    #[column("Last third at least", id = "last_at_least_ps", with = |shift| Some(shift.last_third?.at_least_ps))]
+    #[column("at most", id = "last_at_most_ps", with = |shift| shift.last_third?.at_most_ps)]
     pub last_third: Option<ShiftInterval>,
     /// The shift as a function of time, where no constant fits but a line does.
+    #[column("Drift (ppm)", inferred, id = "drift_ppm", with = |shift| Some(shift.drift?.drift_ppm))]
     pub drift: Option<ShiftLine>,
 }
 

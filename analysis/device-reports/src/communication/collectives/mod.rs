@@ -111,33 +111,51 @@ impl CollectivesReport {
 }
 
 /// All collectives of one pattern.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct KindRow {
     /// `all-reduce`, …, `all` for the sum.
+    #[column("Kind", with = Self::title)]
     pub kind: String,
     /// Whether it is fused with other work.
     pub is_fused: bool,
     /// Distinct ops.
+    #[column("Ops")]
     pub ops: usize,
     /// Executions over all devices.
+    #[column("Times")]
     pub occurrences: u64,
+    /// Exposed time of one device in one step, ps.
+    #[column("Exposed a step", derived, with = |kind| rounded(kind.exposed_per_step_ps))]
+    pub exposed_per_step_ps: Option<f64>,
     /// Bytes that devices had to send, summed over all executions; `None` if any is unknown.
+    #[column("Sent (sum)", compiler)]
     pub sent_bytes: Option<f64>,
     /// Sum of the times in flight or of the ops.
+    #[column("In flight (sum)")]
     pub time_ps: i64,
     /// The part of it while the core computed.
+    #[column("Hidden")]
     pub hidden_ps: i64,
     /// The rest.
+    #[column("Exposed")]
+    #[column("of in flight", derived, id = "exposed_of_time_percent", with = |kind| percent(kind.exposed_ps, kind.time_ps))]
     pub exposed_ps: i64,
     /// `sent ÷ time`, bytes/s.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
+    #[column("Bus bandwidth", derived)]
     pub bus_bandwidth: Option<f64>,
     /// Share of link speed, over all ops that have one, weighted by time.
+    #[column(nested)]
     pub share: Option<CollectiveShare>,
     /// Bytes that one device sends in one step.
+    #[column("Sent a step", compiler, id = "sent_per_step_bytes")]
     pub sent_bytes_per_step: Option<f64>,
-    /// Exposed time of one device in one step, ps.
-    pub exposed_per_step_ps: Option<f64>,
+}
+
+/// A mean in whole picoseconds.
+fn rounded(mean_ps: Option<f64>) -> Option<Picos> {
+    mean_ps.map(|ps| Picos::from_ps(ps.round() as i64))
 }
 
 fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
@@ -166,6 +184,11 @@ fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
 }
 
 impl KindRow {
+    fn title(&self) -> String {
+        let fused = if self.is_fused { " (fused)" } else { "" };
+        format!("{}{fused}", self.kind)
+    }
+
     fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], over: SumOver) -> Self {
         let time = |of: fn(&CollectiveRow) -> i64| {
             rows.iter()

@@ -2,23 +2,30 @@
 
 use std::sync::Arc;
 
+use engine::Cell;
 use facts::collective_traffic::CollectiveTraffic;
 use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
+use math::stats::percent;
 use serde::Serialize;
 
-use super::LinkUse;
+use super::{LinkUse, rounded};
 use crate::communication::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CollectiveRow {
     /// `all-reduce`, …
+    #[column("Kind")]
     pub kind: String,
     /// Instruction that issues it.
+    #[column("Op")]
     pub op: String,
     /// Program that contains it.
+    #[column("Program")]
     pub program: Option<String>,
     /// Line of source that it comes from.
+    #[column("Source")]
     pub source: Option<String>,
     /// Whether it has a start and a done op.
     pub is_async: bool,
@@ -27,51 +34,72 @@ pub struct CollectiveRow {
     /// Devices that executed it.
     pub devices: usize,
     /// Executions over all devices.
+    #[column("Times")]
     pub occurrences: u64,
     /// The same with the parts of those that a border of the scope cuts.
     #[serde(skip)]
     pub executions: f64,
     /// Message size, participants, and bytes that each must send in one execution.
     #[serde(flatten)]
+    #[column(nested)]
     pub message: Arc<CollectiveTraffic>,
     /// Mean time in flight or of the op, ps.
     pub mean_time_ps: Option<f64>,
     /// Mean time of the transfer itself, without waiting for other devices if that time is known, ps.
+    #[column("Transfer", with = |row| rounded(row.transfer_ps))]
     pub transfer_ps: Option<f64>,
     /// Message ÷ mean time, bytes/s.
     #[serde(rename = "algorithm_bandwidth_bytes_per_second")]
+    #[column("Alg. bandwidth", derived)]
     pub algorithm_bandwidth: Option<f64>,
     /// Sent ÷ mean time, bytes/s: comparable to link speed.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
+    #[column("Bus bandwidth", derived)]
     pub bus_bandwidth: Option<f64>,
     /// How long the transfer should take.
+    #[column("At best", peak, id = "expected_least_ps", with = |row| rounded(row.expected.map(|time| time.least_seconds * 1e12)))]
+    #[column("Usual", peak, id = "expected_usual_ps", with = |row| rounded(row.expected.map(|time| time.usual_seconds * 1e12)))]
     pub expected: Option<ExpectedTime>,
     /// How close the transfer comes to the published speed of the links that it can use.
+    #[column(nested)]
     pub share: Option<CollectiveShare>,
     /// Sum of the times in flight or of the op.
+    #[column("In flight")]
     pub time_ps: i64,
     /// The part of it while the core computed.
+    #[column("Hidden")]
     pub hidden_ps: i64,
     /// The rest.
+    #[column("Exposed")]
+    #[column("of in flight", derived, id = "exposed_of_time_percent", with = |row| percent(row.exposed_ps, row.time_ps))]
     pub exposed_ps: i64,
     /// Time in which a core waited in it.
+    #[column("Blocking")]
     pub blocking_ps: i64,
     /// In flight while the core neither computed nor was in a collective.
+    #[column("In flight while idle")]
     pub idle_ps: i64,
     /// The compute that hid it, most time first.
+    #[column("Hidden most by", with = |row| Some(&row.hidden_most_by()?.op))]
+    #[column("for", id = "hidden_by_ps", with = |row| Some(row.hidden_most_by()?.time_ps))]
     pub hidden_by: Option<Vec<HiddenBy>>,
     /// How long devices waited for each other.
+    #[column(nested)]
     pub skew: Option<Arc<Skew>>,
     /// Notes on this collective.
+    #[column("Remarks", inferred, with = Self::remarks_text)]
     pub remarks: Vec<Remark>,
 }
 
 /// A share of the published link speed, as a range over the unknown layout.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(peak)]
 pub struct CollectiveShare {
     /// On the layout with the most links.
+    #[column("Of links", id = "links_low_percent")]
     pub low_percent: f64,
     /// On the layout with the fewest links that is not ruled out.
+    #[column("Up to", id = "links_high_percent")]
     pub high_percent: f64,
 }
 
@@ -182,6 +210,16 @@ impl CollectiveRow {
         let faster = out.compare(links, transfer);
         out.remark(links, transfer, faster);
         out
+    }
+
+    /// The compute that hid it for the longest time.
+    fn hidden_most_by(&self) -> Option<&HiddenBy> {
+        self.hidden_by.as_ref()?.first()
+    }
+
+    fn remarks_text(&self) -> Cell {
+        let remarks: Vec<_> = self.remarks.iter().map(|remark| remark.text()).collect();
+        Cell::non_empty(&remarks.join("; "))
     }
 
     /// Whether it may have arrived long before its done op: cores hardly waited for it, so its speed is a lower bound.

@@ -49,39 +49,52 @@ pub struct OverlapSummary {
 }
 
 /// One core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CoreOverlap {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// The device.
     pub group: GroupId,
     /// Length of the window.
     pub window_ps: i64,
-    /// `|C|`.
-    pub compute_ps: i64,
     /// Executions of collectives.
+    #[column("Collectives")]
     pub collectives: u64,
+    /// `|C|`.
+    #[column("Compute")]
+    pub compute_ps: i64,
     /// `|S ∪ F|`.
+    #[column("Communication")]
     pub comm_total_ps: i64,
     /// `|F ∩ C|`; `None` if spans in flight are not known.
+    #[column("Hidden")]
     pub overlapped_ps: Option<i64>,
     /// `comm_total − overlapped`.
+    #[column("Exposed")]
     pub exposed_ps: i64,
     /// `|S ∪ D|`.
+    #[column("Blocking")]
     pub exposed_blocking_ps: i64,
     /// The part of `exposed` in flight while the core neither computes nor waits in a collective.
     pub in_flight_while_idle_ps: i64,
     /// `overlapped ÷ comm_total`.
     pub overlap_ratio_percent: Option<f64>,
     /// `exposed ÷ window`.
+    #[column("Exposed, of window")]
     pub exposed_share_percent: Option<f64>,
     /// The part of `S` that is fused with other work and may overlap internally.
+    #[column("Fused")]
     pub fused_ps: i64,
     /// Union of spans in flight of copies and other transfers that are no collectives.
+    #[column("Copies in flight")]
     pub copy_in_flight_ps: i64,
     /// The part of it that runs while the core computes.
+    #[column("Copies hidden")]
     pub copy_hidden_ps: i64,
     /// Time in which the core waits for one of them (self time of `copy-done` and similar ops).
+    #[column("Copy wait")]
     pub copy_wait_ps: i64,
     /// Sum over synchronous collectives of how much longer they took than on the core that arrived last; `None` if
     /// executions cannot be matched over cores.
@@ -92,18 +105,22 @@ pub struct CoreOverlap {
 }
 
 /// One collective, or one asynchronous transfer, of one program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 // Four independent facts about an op; no two of them form a state.
 #[allow(clippy::struct_excessive_bools)]
 pub struct Transfer {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
+    #[column("Kind")]
     pub kind: String,
     /// Instruction that issues it.
+    #[column("Op")]
     pub op: String,
     /// The op of the trace that issues it.
     #[serde(skip)]
     pub issued_by: Option<OpId>,
     /// Program that contains it.
+    #[column("Program")]
     pub program: Option<String>,
     /// Line of source that it comes from.
     pub source: Option<String>,
@@ -116,19 +133,25 @@ pub struct Transfer {
     /// Cores that executed it.
     pub cores: usize,
     /// Executions over all cores.
+    #[column("Times")]
     pub occurrences: u64,
     /// The same with the parts of those that a border of the scope cuts.
     #[serde(skip)]
     pub executions: f64,
     /// Sum of the times in flight (asynchronous) or of the op, over all cores.
+    #[column("In flight (sum)")]
     pub time_ps: i64,
     /// The part of it while the core computed.
+    #[column("Hidden")]
     pub hidden_ps: i64,
     /// The rest.
+    #[column("Exposed")]
     pub exposed_ps: i64,
     /// Time in which its core waited for it: the op itself, or its start and done op.
+    #[column("Blocking")]
     pub blocking_ps: i64,
     /// The part of it in flight while its core neither computed nor was in a collective.
+    #[column("In flight while idle")]
     pub idle_ps: i64,
     /// Executions without compute between start and done: issued too late, or there was no independent work.
     pub adjacent: u64,
@@ -154,17 +177,21 @@ pub struct HiddenBy {
 }
 
 /// How long cores waited for each other in one collective.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(inferred)]
 pub struct Skew {
     /// Executions that were matched over cores.
     pub instances: u64,
     /// Mean over them of the shortest time on any core: the transfer itself.
     pub transfer_ps: i64,
     /// Sum over executions of how much longer it took than on the fastest core, for the core that waited most.
+    #[column("Waiting", id = "skew_wait_ps")]
     pub wait_ps: i64,
     /// The core that waited most; `None` if none waited.
+    #[column("Waits most")]
     pub waits_most: Option<String>,
     /// The core for which the others waited.
+    #[column("Last to come")]
     pub waited_for: Option<String>,
 }
 
@@ -191,23 +218,31 @@ impl Skew {
 }
 
 /// All transfers of one pattern.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct KindTotal {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
+    #[column("Kind")]
     pub kind: String,
     /// Whether it is communication between devices.
     pub is_collective: bool,
     /// Distinct ops.
+    #[column("Ops")]
     pub ops: usize,
     /// Executions over all cores.
+    #[column("Times")]
     pub occurrences: u64,
     /// Sum of the times in flight (asynchronous) or of the ops.
+    #[column("In flight (sum)")]
     pub time_ps: i64,
     /// The part of it while the core computed.
+    #[column("Hidden")]
     pub hidden_ps: i64,
     /// The rest.
+    #[column("Exposed")]
     pub exposed_ps: i64,
     /// Time in which a core waited.
+    #[column("Blocking")]
     pub blocking_ps: i64,
 }
 

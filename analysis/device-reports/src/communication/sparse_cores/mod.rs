@@ -51,45 +51,63 @@ pub struct SparseCoresReport {
 }
 
 /// One `SparseCore`.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct SparseCore {
     /// Its name.
+    #[column("SparseCore")]
     pub core: String,
-    /// The device that it belongs to.
-    pub device: String,
-    /// Window of the device, or of the `SparseCore` if that is longer: the denominator.
-    pub window_ps: i64,
     /// Time with an op running; `None` if the capture has no ops.
+    #[column("Busy")]
     pub busy_ps: Option<i64>,
     /// The same as a share of the window.
+    #[column("of window")]
     pub busy_percent: Option<f64>,
     /// Number of programs that ran.
+    #[column("Programs")]
     pub programs: u64,
     /// Time of these programs, on the timeline.
+    #[column("Program time")]
     pub program_ps: i64,
     /// Number of recorded steps.
+    #[column("Steps")]
     pub steps: u64,
     /// Mean length of a step.
+    #[column("Mean step")]
     pub step_mean_ps: Option<f64>,
+    /// Window of the device, or of the `SparseCore` if that is longer: the denominator.
+    #[column("Window")]
+    pub window_ps: i64,
+    /// The device that it belongs to.
+    #[column("Device")]
+    pub device: String,
 }
 
 /// One op on all `SparseCores`.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct SparseOp {
     /// Instruction, or the name of slices without one.
+    #[column("Op")]
     pub op: String,
-    /// Program, with its id.
-    pub program: Option<String>,
-    /// HLO category.
-    pub category: Option<String>,
-    /// Executions.
-    pub occurrences: u64,
-    /// Time of all executions.
-    pub time_ps: i64,
     /// The same without ops inside (self time).
+    #[column("Self time")]
     pub self_ps: i64,
     /// Share of the self time of all ops on `SparseCores`.
+    #[column("of op time")]
     pub self_percent: Option<f64>,
+    /// Executions.
+    #[column("Runs")]
+    pub occurrences: u64,
+    /// Time of all executions.
+    #[column("Total time")]
+    pub time_ps: i64,
+    /// HLO category.
+    #[column("Category")]
+    pub category: Option<String>,
+    /// Program, with its id.
+    #[column("Program")]
+    pub program: Option<String>,
 }
 
 impl Analysis for SparseCores {

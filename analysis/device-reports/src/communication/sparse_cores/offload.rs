@@ -15,26 +15,36 @@ use trace_model::{
 };
 
 /// Work handed over by one start op.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct Offload {
     /// The start op.
+    #[column("Handed over by")]
     pub op: String,
-    /// Its program, with the id.
-    pub program: Option<String>,
-    /// Programs that executed the work on `SparseCores`.
-    pub runs: Vec<String>,
-    /// Number of executions whose work was found, and whose start op begins in the scope.
-    pub occurrences: u64,
-    /// Time in which `SparseCores` worked.
-    pub sparse_ps: i64,
-    /// The part of it while the `TensorCore` computed.
-    pub hidden_ps: i64,
-    /// The same as a share of the work.
-    pub hidden_percent: Option<f64>,
-    /// Time from the start op to the end of the done op.
-    pub in_flight_ps: i64,
     /// Self time of done ops, in which the `TensorCore` waited. `None` if no done op was found.
+    #[column("Waited")]
     pub waited_ps: Option<i64>,
+    /// Time in which `SparseCores` worked.
+    #[column("SparseCore work")]
+    pub sparse_ps: i64,
+    /// The same as a share of the work.
+    #[column("hidden")]
+    pub hidden_percent: Option<f64>,
+    /// The part of it while the `TensorCore` computed.
+    #[column("Hidden")]
+    pub hidden_ps: i64,
+    /// Time from the start op to the end of the done op.
+    #[column("In flight")]
+    pub in_flight_ps: i64,
+    /// Number of executions whose work was found, and whose start op begins in the scope.
+    #[column("Runs")]
+    pub occurrences: u64,
+    /// Programs that executed the work on `SparseCores`.
+    #[column("SparseCore program")]
+    pub runs: Vec<String>,
+    /// Its program, with the id.
+    #[column("Program")]
+    pub program: Option<String>,
 }
 
 /// Sums over the executions of one start op.

@@ -170,9 +170,11 @@ pub struct SetAside {
 }
 
 /// The plan of one program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct ProgramPlan {
     /// Name and id.
+    #[column("Program")]
     pub program: String,
     /// The program.
     #[serde(skip)]

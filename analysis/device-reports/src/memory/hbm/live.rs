@@ -10,21 +10,29 @@ use super::events::MemoryEvent;
 use super::replay::SizeSums;
 
 /// Allocations of one size.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct SizeClass {
     /// Bytes of each.
+    #[column("Size")]
     pub bytes: i64,
     /// Number in the window.
+    #[column("Allocated")]
     pub count: u64,
     /// Total bytes.
+    #[column("Bytes in all", derived)]
     pub total_bytes: i64,
     /// Number of them that were released in the window.
+    #[column("Released")]
     pub released: u64,
     /// Mean lifetime of the released ones.
+    #[column("Mean lifetime", derived)]
     pub mean_lifetime_ps: Option<i64>,
     /// The op of the first of them, if recorded.
+    #[column("Op of the first")]
     pub op: Option<String>,
     /// The shape of the first of them, if recorded.
+    #[column("Shape of the first")]
     pub shape: Option<String>,
 }
 
@@ -37,25 +45,36 @@ const SIZES: usize = 24;
 pub(super) const OLDER: &str = "older buffers";
 
 /// Equal buffers, or a part of memory that is not a buffer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct LiveBuffer {
     /// `buffer`, or another use of memory.
+    #[column("What", derived)]
     pub what: String,
     /// The op that made the first of them, if recorded.
+    #[column("Op of the first")]
     pub op: Option<String>,
     /// Shape with layout, if recorded.
+    #[column("Shape")]
     pub shape: Option<String>,
     /// Kind of buffer, if recorded (`temp`, `output`).
+    #[column("Region")]
     pub region: Option<String>,
     /// Number of equal buffers.
+    #[column("Count")]
     pub count: u64,
     /// Total bytes.
+    #[column("Bytes")]
     pub bytes: i64,
     /// Requested bytes, if recorded.
+    #[column("Asked for")]
     pub requested_bytes: Option<i64>,
     /// Bytes of their elements without padding, if the shape is known.
+    #[column("Padding", derived, id = "padding_bytes", with = Self::padding_bytes)]
+    #[column("Padding", derived, id = "padding_percent", with = Self::padding_percent)]
     pub element_bytes: Option<i64>,
     /// When the first of them was allocated, on the timeline.
+    #[column("Since")]
     pub since_ps: Option<i64>,
 }
 

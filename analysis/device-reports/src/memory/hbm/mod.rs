@@ -126,34 +126,46 @@ impl MemoryReport {
 }
 
 /// One memory over time.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct MemoryTimeline {
     /// The device (`/device:TPU:0`), or the name of the allocator.
+    #[column("Memory")]
     pub memory: String,
     /// Whether it is the memory of a device and not a pool of the host, as far as the capture shows.
     #[serde(skip)]
     pub is_device: bool,
     /// Capacity in bytes: in use plus free at the peak, as the allocator records them.
+    #[column("Capacity")]
     pub capacity_bytes: Option<i64>,
     /// Most bytes in use within the window, stack and heap together.
+    #[column("Peak")]
     pub peak_bytes: i64,
     /// The peak as a share of the capacity.
+    #[column("Of capacity")]
     pub peak_percent: Option<f64>,
     /// When the peak was first reached, on the timeline.
+    #[column("At")]
     pub peak_at_ps: i64,
     /// The step in which the peak was reached.
+    #[column("Step", derived, unit = None)]
     pub peak_step: Option<u32>,
     /// The part of the peak set aside for programs.
+    #[column("Programs")]
     pub peak_reserved_bytes: i64,
     /// The part of the peak in buffers.
+    #[column("Buffers")]
     pub peak_heap_bytes: i64,
     /// Bytes free at the peak.
+    #[column("Free")]
     pub peak_free_bytes: Option<i64>,
     /// Share of the free bytes outside the largest free block.
     pub peak_fragmentation_percent: Option<f64>,
     /// The largest free block at the peak: the largest buffer that would still have fitted.
+    #[column("In a block", derived)]
     pub peak_largest_free_bytes: Option<i64>,
     /// The highest fragmentation in the window.
+    #[column("Fragmentation")]
     pub max_fragmentation_percent: Option<f64>,
     /// When it was first reached, on the timeline.
     pub max_fragmentation_at_ps: Option<i64>,
@@ -161,23 +173,31 @@ pub struct MemoryTimeline {
     /// buffers only, so it can be lower than the peak of the window.
     pub lifetime_peak_bytes: Option<i64>,
     /// Mean use over the window, from the first event on.
+    #[column("Mean in use", derived)]
     pub mean_bytes: Option<f64>,
     /// Bytes in buffers after the last event of the window minus those after the first: continuous growth eventually
     /// fills the memory.
+    #[column("Growth", derived)]
     pub growth_bytes: i64,
     /// Allocations in the window.
+    #[column("Allocated")]
     pub allocations: u64,
     /// Releases in the window.
+    #[column("Released")]
     pub releases: u64,
     /// Bytes of all allocations in the window.
+    #[column("Bytes")]
     pub allocated_bytes: i64,
     /// Requested bytes of these.
     pub requested_bytes: i64,
     /// Bytes that they received beyond the requested ones.
+    #[column("Rounding", derived)]
     pub rounding_bytes: i64,
     /// Allocations per step, over the complete steps of the capture.
+    #[column("A step", derived, unit = Count)]
     pub allocations_per_step: Option<f64>,
     /// Bytes allocated per step, over the complete steps of the capture.
+    #[column("Bytes a step", derived, unit = Bytes)]
     pub allocated_bytes_per_step: Option<f64>,
     /// Releases of buffers from before the capture.
     pub unknown_releases: u64,
@@ -190,6 +210,7 @@ pub struct MemoryTimeline {
     /// Number of these buffers.
     pub kept_count: u64,
     /// Bytes of these buffers.
+    #[column("Not released", derived)]
     pub kept_bytes: i64,
     /// Allocations by size, the sizes with the most bytes in total first.
     pub sizes: Vec<SizeClass>,

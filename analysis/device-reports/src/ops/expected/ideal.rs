@@ -27,7 +27,7 @@ pub enum TimeLimit {
     HostWrite,
 }
 
-engine::titled_cells!(TimeLimit);
+engine::shown_by_title!(TimeLimit);
 
 impl TimeLimit {
     /// Every limit, those of the device first.

@@ -47,7 +47,7 @@ pub enum CounterUnit {
     Bytes,
 }
 
-engine::titled_cells!(CounterUnit);
+engine::shown_by_title!(CounterUnit);
 
 impl CounterUnit {
     /// Display name.

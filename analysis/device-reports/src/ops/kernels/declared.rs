@@ -29,7 +29,7 @@ pub enum DeclaredCosts {
     TooFew,
 }
 
-engine::titled_cells!(DeclaredCosts);
+engine::shown_by_title!(DeclaredCosts);
 
 impl DeclaredCosts {
     /// Display name.

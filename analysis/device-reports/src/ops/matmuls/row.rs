@@ -28,7 +28,7 @@ pub enum SizesFrom {
     Shapes,
 }
 
-engine::titled_cells!(SizesFrom);
+engine::shown_by_title!(SizesFrom);
 
 impl SizesFrom {
     /// Display name.

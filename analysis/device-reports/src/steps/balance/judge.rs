@@ -11,28 +11,38 @@ use super::absent::clause;
 use super::load::{DeviceLoad, HostLoad, StepBalance};
 
 /// A comparison of devices or hosts by one quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct BalancedQuantity {
     /// Stable name.
     pub id: &'static str,
     /// Display name.
+    #[column("What", id = "what")]
     pub title: &'static str,
-    /// Number of devices or hosts with a known value.
-    pub count: usize,
+    /// The denominator: a step, or the window.
+    #[column("Per")]
+    pub of: &'static str,
     /// Least.
+    #[column("Least")]
     pub min_ps: f64,
     /// The middle one.
+    #[column("Median")]
     pub median_ps: f64,
     /// Most.
+    #[column("Most")]
     pub max_ps: f64,
-    /// Who has most.
-    pub most: String,
     /// `(max − median) ÷ median`.
+    #[column("Over median", derived)]
     pub imbalance_percent: Option<f64>,
+    /// Who has most.
+    #[column("Who")]
+    pub most: String,
     /// Modified z-score of the maximum; `None` with fewer than three values.
+    #[column("Modified z", derived)]
     pub z: Option<f64>,
-    /// The denominator: a step, or the window.
-    pub of: &'static str,
+    /// Number of devices or hosts with a known value.
+    #[column("Compared")]
+    pub count: usize,
 }
 
 /// Whether the same device is always slowest.

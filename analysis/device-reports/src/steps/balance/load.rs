@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::Context;
+use engine::{Cell, Context};
 use facts::category::OpClass;
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, TraceModel};
@@ -14,92 +14,146 @@ use crate::steps::step_parts::{CoreParts, DividedStep, StepPart, StepParts, Time
 
 /// The load of one device, unless noted otherwise per step: means over steady steps, or the whole window without steps.
 /// `None` for devices without recorded ops.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct DeviceLoad {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// Which device.
     #[serde(skip)]
     pub group: Option<GroupId>,
     /// Name of its host.
+    #[column("Host")]
     pub host: String,
     /// Steps that it took part in.
+    #[column("Steps")]
     pub steps: usize,
     /// Time of a step.
+    #[column("Step")]
     pub step_ps: Option<f64>,
     /// Ops that neither communicate nor wait.
+    #[column("Work")]
     pub work_ps: Option<f64>,
     /// Exposed communication.
+    #[column("Exposed comm")]
     pub exposed_comm_ps: Option<f64>,
     /// Waiting for copies.
+    #[column("Copy wait")]
     pub copy_wait_ps: Option<f64>,
     /// Infeed, outfeed, transfers to and from the host.
+    #[column("Host I/O")]
     pub host_io_ps: Option<f64>,
     /// No op.
+    #[column("Idle")]
     pub idle_ps: Option<f64>,
     /// Length of its window, which the next two are of.
     pub window_ps: Option<f64>,
     /// Waiting for the other devices before programs start (`barrier-cores`).
+    #[column("Barriers")]
     pub barrier_ps: Option<f64>,
     /// Waiting in synchronous collectives for the last participant.
+    #[column("Waits for others")]
     pub skew_wait_ps: Option<f64>,
     /// Time that other devices waited in collectives for this one, summed.
+    #[column("Others wait")]
     pub awaited_ps: Option<f64>,
     /// Time with ops, of the longest window of any device.
+    #[column("Ops, of window")]
     pub busy_percent: Option<f64>,
     /// Modified z-score of its work; `None` with fewer than three devices.
+    #[column("Modified z", derived, id = "z")]
     pub work_z: Option<f64>,
     /// Whether it keeps the others waiting.
     pub is_straggler: bool,
     /// Whether it is nearly unused while others work.
     pub is_unused: bool,
     /// What it does while others work: `runs nothing`, `joins at step 10`; `None` if it takes part in the whole run.
+    #[column("Remark", id = "remark", with = |load| remark(load.is_straggler, load.absence.as_deref()))]
     pub absence: Option<String>,
 }
 
+/// How a device or host stands out.
+fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
+    let words: Vec<&str> = is_straggler
+        .then_some("straggler")
+        .into_iter()
+        .chain(absence)
+        .collect();
+    Cell::text(words.join(", "))
+}
+
 /// The devices of one host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct HostLoad {
     /// Name of the host.
+    #[column("Host")]
     pub host: String,
     /// Its devices that recorded ops.
+    #[column("Devices")]
     pub devices: usize,
     /// Mean work of its devices in a step.
+    #[column("Work, mean")]
     pub work_ps: Option<f64>,
     /// Work of the one that works most.
+    #[column("most")]
     pub most_work_ps: Option<f64>,
     /// Mean exposed communication.
+    #[column("Exposed comm")]
     pub exposed_comm_ps: Option<f64>,
     /// Mean time waiting at barriers, of the window.
+    #[column("Barriers")]
     pub barrier_ps: Option<f64>,
     /// Modified z-score of its mean work; `None` with fewer than three hosts.
+    #[column("Modified z", derived, id = "z")]
     pub work_z: Option<f64>,
     /// Whether it keeps the others waiting.
+    #[column("Remark", id = "remark", with = |load| remark(load.is_straggler, None))]
     pub is_straggler: bool,
 }
 
 /// One step, compared over devices.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct StepBalance {
     /// Its number; `None` for the whole window.
+    #[column("Step", with = Self::title)]
     pub step: Option<u32>,
     /// Its time on the device that took longest.
+    #[column("Time")]
     pub time_ps: i64,
     /// The device with the most work.
+    #[column("Works most")]
     pub most: Arc<str>,
     /// Its work.
+    #[column("Its work")]
     pub max_ps: i64,
     /// Work of the middle device.
+    #[column("Median")]
     pub median_ps: f64,
     /// Mean work.
+    #[column("Mean")]
     pub mean_ps: f64,
     /// `(max − median) ÷ median`.
+    #[column("Over median", derived)]
     pub imbalance_percent: Option<f64>,
     /// `max − median`: the cost of the slowest device.
+    #[column("Cost", derived)]
+    #[column("Of step", derived, id = "cost_percent", with = Self::cost_percent)]
     pub cost_ps: f64,
 }
 
 impl StepBalance {
+    fn title(&self) -> Cell {
+        self.step
+            .map_or_else(|| Cell::text("window"), |step| Cell::count(u64::from(step)))
+    }
+
+    fn cost_percent(&self) -> Option<f64> {
+        (self.time_ps > 0).then(|| 100.0 * self.cost_ps / self.time_ps as f64)
+    }
+
     pub(super) fn of(step: &StepLoad) -> Option<Self> {
         let work: Vec<f64> = step
             .cores

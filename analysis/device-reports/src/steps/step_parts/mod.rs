@@ -84,11 +84,14 @@ pub struct StepPartsReport {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct DividedStep {
     /// Its number.
+    #[column("Step", unit = None)]
     pub step: u32,
     /// Its class (`A`, `B` …).
+    #[column("Class")]
     pub class: Arc<str>,
     /// Whether the statistics count it.
     pub is_counted: bool,
@@ -99,16 +102,20 @@ pub struct DividedStep {
 }
 
 /// One step on one core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CoreParts {
     /// Which device.
     pub group: GroupId,
     /// Its name.
+    #[column("Device")]
     pub core: Arc<str>,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
+    #[column("Time")]
     pub time_ps: i64,
     /// The parts.
     #[schemars(with = "BTreeMap<String, i64>")]
+    #[column(nested)]
     pub parts: TimeByPart,
 }
 

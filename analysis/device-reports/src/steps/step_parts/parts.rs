@@ -12,6 +12,7 @@
 //! each begin and end of a step are noted in a single pass, and what a step has of a
 //! part is the difference of two of them, however steps overlap.
 
+use engine::{CellKind, CellType as _, Columns, DeclaredColumns, Provenance, Unit};
 use facts::category::{OpClass, OpGroup};
 use facts::core_time::SelfTimeSegment;
 use math::intervals::IntervalSet;
@@ -169,6 +170,21 @@ impl TimeByPart {
         Self(std::array::from_fn(|i| {
             self.0[i].saturating_sub(other.0[i])
         }))
+    }
+}
+
+/// A column for each part.
+impl Columns for TimeByPart {
+    fn declare(columns: &mut DeclaredColumns<Self>) {
+        for part in StepPart::ALL {
+            columns.column(
+                [part.id(), part.title()],
+                Unit::Picoseconds,
+                Some(Provenance::Measured),
+                CellKind::Int,
+                move |parts| parts.get(part).cell(),
+            );
+        }
     }
 }
 
