@@ -167,7 +167,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
                 format!(
                     "{} ({}){source}",
                     op.name,
-                    Picos::from_ps(over.each_ps(op.self_time_ps))
+                    over.each_ps(Picos::from_ps(op.self_time_ps))
                 )
             })
             .collect();

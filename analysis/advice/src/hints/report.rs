@@ -342,7 +342,7 @@ impl HintsReport {
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
-                |(_, op)| self.sums_over.each_ps(op.self_time_ps),
+                |(_, op)| self.sums_over.each_ps(Picos::from_ps(op.self_time_ps)),
             )
             .derived("source", "Source", Unit::None, |(_, op)| &op.source)
             .measured(
