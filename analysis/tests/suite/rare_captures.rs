@@ -12,7 +12,7 @@ use sample_traces::rare::{
 };
 use sample_traces::session::SampleSession;
 use sample_traces::write::{trace_json, xspace_bytes};
-use trace_model::IssueKind;
+use trace_model::{IssueKind, Picos};
 
 use crate::capture::Capture;
 
@@ -290,7 +290,7 @@ fn waiting_for_sparse_cores_triggers_a_hint() {
     );
     // Of each lookup the 1 µs of handing it over, and 3 µs of waiting but for the
     // 1.25 ns that a done takes at least.
-    assert_eq!(hint.saving_ps, Some(4_000_000 - 1_250));
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(4_000_000 - 1_250)));
     assert!(hint_at(&session, "K27", "K27.wait_percent", 17.2).is_none());
 }
 
@@ -322,7 +322,7 @@ fn skipped_cycles_trigger_a_hint() {
         hint.statement
     );
     // Of 100 µs.
-    assert_eq!(hint.saving_ps, Some(5_000_000));
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(5_000_000)));
     assert!(skipping(49_000).is_none());
 }
 

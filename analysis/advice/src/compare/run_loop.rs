@@ -84,9 +84,9 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
             let known = input
                 .steps
                 .iter()
-                .filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
+                .filter(|wait| has_host || wait.infeed_ps > Some(Picos::ZERO));
             known
-                .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps())))
+                .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps().ps())))
                 .collect()
         },
     );

@@ -117,7 +117,7 @@ pub(super) fn values(
             "capture",
             Provenance::Inferred,
         );
-        let wall = Some(compile.wall_ps.unwrap_or(0) as f64);
+        let wall = Some(compile.wall_ps.unwrap_or_default().ps() as f64);
         push(
             "compile.wall_ps",
             "Compiling",
@@ -234,8 +234,8 @@ fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
     let known = input
         .devices
         .iter()
-        .filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
-    let known = known.filter_map(|wait| Some((&wait.name, wait.percent?)));
+        .filter(|wait| has_host || wait.infeed_ps > Some(Picos::ZERO));
+    let known = known.filter_map(|wait| Some((&wait.name, wait.percent?.0)));
     let most = known.reduce(|most, wait| if wait.1 > most.1 { wait } else { most })?;
     Some((most.0.clone(), most.1))
 }
