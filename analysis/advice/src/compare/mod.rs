@@ -300,17 +300,22 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         };
         let note = lacking.filter(|_| first.is_empty() || second.is_empty());
         Some(ValueChange {
-            id: id.to_owned(),
-            title: facts.title.clone(),
-            unit: facts.unit,
-            better: facts.better,
+            number: SeriesChange {
+                id: id.to_owned(),
+                title: facts.title.clone(),
+                unit: facts.unit,
+                better: facts.better,
+                change,
+            },
             of: facts.of.clone(),
             provenance: facts.provenance,
-            change,
             note,
         })
     };
-    let known = |row: &ValueChange| row.change.base.is_some() || row.change.cand.is_some();
+    let known = |row: &ValueChange| {
+        let change = &row.number.change;
+        change.base.is_some() || change.cand.is_some()
+    };
     ids(names)
         .into_iter()
         .filter_map(change)

@@ -171,7 +171,7 @@ pub struct LoopChange {
     /// Change of the time per step: second minus first.
     pub step_change_ps: f64,
     /// The same as a share of the first.
-    pub change_percent: Option<f64>,
+    pub change_percent: Option<Percent>,
     /// Part of `step_change_ps` that the median step does not show.
     pub hidden_ps: f64,
     /// What causes that part: `compilation on the host +46.9 ms in 4 steps`. Empty if it is small.
@@ -215,7 +215,8 @@ impl LoopChange {
     pub(super) fn of(base: &[Summary], cand: &[Summary], median_ps: f64) -> Option<Self> {
         let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
         let step_change_ps = second.step_ps - first.step_ps;
-        let change_percent = (first.step_ps > 0.0).then(|| 100.0 * step_change_ps / first.step_ps);
+        let change_percent =
+            (first.step_ps > 0.0).then(|| Percent(100.0 * step_change_ps / first.step_ps));
         let hidden_ps = step_change_ps - median_ps;
         let noise =
             resample::noise_of(&values(base, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0);
@@ -254,7 +255,7 @@ impl LoopChange {
         };
         let percent = self
             .change_percent
-            .map(|percent| format!(", {percent:+.1}", percent = Percent(percent)));
+            .map(|percent| format!(", {percent:+.1}"));
         let percent = percent.unwrap_or_default();
         let differs = if self.step_change_ps > 0.0 {
             "longer"
