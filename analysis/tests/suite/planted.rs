@@ -239,7 +239,7 @@ fn savings_agree_with_each_other_and_with_their_replay() {
                 .unwrap();
             let saved = match prediction.step {
                 Some(step) => step.each_ps - step.predicted_each_ps,
-                None => (prediction.window_ps - prediction.predicted_ps) as f64,
+                None => (prediction.window_ps - prediction.predicted_ps).ps() as f64,
             };
             let said = hint.saving_ps.unwrap().ps() as f64;
             assert!(

@@ -192,7 +192,7 @@ fn ratio(predicted: f64, measured: f64) -> Option<f64> {
 }
 
 impl PredictedOp {
-    fn both_names(&self) -> String {
+    pub(super) fn both_names(&self) -> String {
         let predicted = self.predicted_name.as_ref();
         predicted.map_or_else(|| self.name.clone(), |it| format!("{it} → {}", self.name))
     }

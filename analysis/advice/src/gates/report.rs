@@ -1,7 +1,6 @@
 //! What gates found in a run.
 
 use engine::{Table, Tabular};
-use math::unit::Unit;
 use serde::Serialize;
 
 use super::limits::{GateLevel, StepAggregate};

@@ -70,7 +70,7 @@ impl ProgramTimes {
                     times
                         .exposed_ps
                         .unwrap_or(0)
-                        .saturating_add(transfer.exposed_ps),
+                        .saturating_add(transfer.exposed_ps.ps()),
                 );
             }
         }

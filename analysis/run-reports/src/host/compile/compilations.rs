@@ -257,7 +257,7 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
         place,
         step_extra_ps: step
             .zip(around.steps.usual_ps)
-            .map(|(step, usual)| Picos::from_ps(step.time_ps) - usual),
+            .map(|(step, usual)| step.time_ps - usual),
         program: None,
         program_before: None,
         again: None,

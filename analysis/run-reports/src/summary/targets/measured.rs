@@ -118,22 +118,19 @@ pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     } else {
         ""
     };
-    let is_range = share.high_percent - share.low_percent > ONE_VALUE;
+    let is_range = share.high_percent.0 - share.low_percent.0 > ONE_VALUE;
     let layout = if is_range {
         "the most to the fewest links possible"
     } else {
         "the links possible"
     };
     let of = format!("published speed of {layout}{rest}");
-    let low = is_range.then_some(Percent(share.low_percent));
-    let hidden = report
-        .hidden_percent()
-        .map(Percent)
-        .filter(|&hidden| hidden > HIDDEN);
+    let low = is_range.then_some(share.low_percent);
+    let hidden = report.hidden_percent().filter(|&hidden| hidden > HIDDEN);
     let at_least_because = hidden.map(|hidden| {
         format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
     });
-    let (value, provenance) = (Percent(share.high_percent), Provenance::AssumedPeak);
+    let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);
     Ok(MeasuredShare {
         low,
         at_least_because,
