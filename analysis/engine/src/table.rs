@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hardware::limits::BoundBy;
+use hardware::padding::Dimension;
 use math::unit::Unit;
 use serde::Serialize;
 
@@ -161,6 +163,8 @@ macro_rules! shown_by_title {
     };
 }
 
+shown_by_title!(BoundBy, Dimension);
+
 /// A table of a report, ready to be printed, exported or shown.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Table {
@@ -281,6 +285,16 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
     pub fn known_as(mut self, provenance: Provenance) -> Self {
         for column in &mut self.columns {
             column.head.provenance = provenance;
+        }
+        self
+    }
+
+    /// Says that the columns of these ids are inferred, if they are.
+    pub fn inferred_if<const N: usize>(mut self, is_inferred: bool, ids: [&str; N]) -> Self {
+        for column in &mut self.columns {
+            if is_inferred && ids.contains(&column.head.id) {
+                column.head.provenance = Provenance::Inferred;
+            }
         }
         self
     }

@@ -162,7 +162,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
                 format!(
                     "{} ({}){source}",
                     op.name,
-                    Picos::from_ps(over.each_ps(op.self_time_ps.ps()))
+                    over.each_ps(op.self_time_ps)
                 )
             })
             .collect();

@@ -331,7 +331,7 @@ impl HintsReport {
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
-                |(_, op)| self.sums_over.each_ps(op.self_time_ps.ps()),
+                |(_, op)| self.sums_over.each_ps(op.self_time_ps),
             )
             .declared_by(|(_, op)| op, ["source", "self_time_ps"])
             .note(self.sums_over.note())

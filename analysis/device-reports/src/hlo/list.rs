@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use engine::{Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use math::stats::percent;
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{GroupKind, ProgramId, TrackKind};
 
@@ -28,20 +27,26 @@ impl ProgramList {
 }
 
 /// One program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct ProgramRow {
     /// Which.
     #[serde(skip)]
     pub id: ProgramId,
     /// Name with its id.
+    #[column("Program")]
     pub program: String,
     /// Where it can be read; absent if the capture holds nothing of it.
+    #[column("HLO", id = "known_from")]
     pub origin: Option<ProgramOrigin>,
     /// Executions over all devices in the capture; absent if none was recorded.
+    #[column("Runs", measured)]
     pub runs: Option<u64>,
     /// Self time of its ops in the scope; absent if none was recorded.
+    #[column("Self time", measured)]
     pub self_time_ps: Option<i64>,
     /// The same as a share of the self time of all ops of the scope.
+    #[column("of op time", measured)]
     pub self_of_op_time_percent: Option<f64>,
 }
 
@@ -116,20 +121,7 @@ fn runs(cx: &Context<'_>) -> BTreeMap<String, u64> {
 impl Tabular for ProgramList {
     fn tables(&self) -> Vec<Table> {
         let table = Table::of("programs", "Programs", &self.rows)
-            .recorded("program", "Program", Unit::None, |row| &row.program)
-            .recorded("known_from", "HLO", Unit::None, |row| {
-                row.origin.map(ProgramOrigin::title)
-            })
-            .measured("runs", "Runs", Unit::Count, |row| row.runs)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| {
-                row.self_time_ps
-            })
-            .measured(
-                "self_of_op_time_percent",
-                "of op time",
-                Unit::Percent,
-                |row| row.self_of_op_time_percent,
-            )
+            .remaining()
             .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out");
         let table = if self.rows.is_empty() {

@@ -34,35 +34,47 @@ pub struct CodeReport {
 }
 
 /// One op of one program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct CodeRow {
     /// The op.
     #[serde(skip)]
     pub op: Option<OpId>,
-    /// Program, with its id.
-    pub program: Arc<str>,
     /// Instruction name.
+    #[column("Op", measured)]
     pub name: Arc<str>,
-    /// Self time of all executions.
-    pub self_time_ps: i64,
     /// The same as a share of the windows of all cores.
+    #[column("of window", measured)]
     pub self_of_total_percent: Option<f64>,
-    /// Executions.
-    pub occurrences: u64,
     /// Number of bundles of its code.
+    #[column("Bundles")]
     pub bundles: u64,
-    /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
-    pub slots_percent: BTreeMap<String, f64>,
     /// The unit with the largest share of used slots.
+    #[column("Busiest")]
     pub busiest: Option<String>,
     /// That share.
+    #[column("its slots")]
     pub busiest_percent: Option<f64>,
-    /// Loads that restore registers, if the dump counts them.
-    pub fills: Option<u64>,
     /// Stores that save registers, if the dump counts them.
+    #[column("Spills")]
     pub spills: Option<u64>,
+    /// Loads that restore registers, if the dump counts them.
+    #[column("Fills")]
+    pub fills: Option<u64>,
+    /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
+    pub slots_percent: BTreeMap<String, f64>,
+    /// Self time of all executions.
+    #[column("Self time (sum)", measured)]
+    pub self_time_ps: i64,
+    /// Executions.
+    #[column("Runs", measured)]
+    pub occurrences: u64,
     /// The op that the code was emitted for, if that is another one.
+    #[column("Code of")]
     pub shares_code_of: Option<String>,
+    /// Program, with its id.
+    #[column("Program", measured)]
+    pub program: Arc<str>,
 }
 
 /// Loads and stores caused by a lack of registers.
@@ -194,42 +206,27 @@ impl Tabular for CodeReport {
             ));
         }
         let table = Table::of("bundles", "Code of ops, by time", &self.rows)
-            .measured("name", "Op", Unit::None, |row| &row.name)
+            .declared(["name"])
             .derived(
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
-                |row| self.sums_over.each_ps(row.self_time_ps),
+                |row| self.sums_over.each_ps(Picos::from_ps(row.self_time_ps)),
             )
-            .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
-                row.self_of_total_percent
-            })
-            .compiler("bundles", "Bundles", Unit::Count, |row| row.bundles)
-            .compiler("busiest", "Busiest", Unit::None, |row| &row.busiest)
-            .compiler("busiest_percent", "its slots", Unit::Percent, |row| {
-                row.busiest_percent
-            })
-            .compiler("spills", "Spills", Unit::Count, |row| row.spills)
-            .compiler("fills", "Fills", Unit::Count, |row| row.fills);
+            .declared([
+                "self_of_total_percent",
+                "bundles",
+                "busiest",
+                "busiest_percent",
+                "spills",
+                "fills",
+            ]);
         let units = UNITS.into_iter().fold(table, |table, (unit, id, title)| {
             table.compiler(id, title, Unit::Percent, move |row| {
                 row.slots_percent.get(unit).copied()
             })
         });
-        let table = units
-            .measured(
-                "self_time_ps",
-                "Self time (sum)",
-                Unit::Picoseconds,
-                |row| row.self_time_ps,
-            )
-            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-            .compiler("shares_code_of", "Code of", Unit::None, |row| {
-                &row.shares_code_of
-            })
-            .measured("program", "Program", Unit::None, |row| &row.program)
-            .notes(notes);
-        vec![table.build()]
+        vec![units.remaining().notes(notes).build()]
     }
 }
 

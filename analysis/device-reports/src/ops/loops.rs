@@ -13,7 +13,6 @@ use engine::{Analysis, AnalysisError, Cell, Context, Table, Tabular};
 use facts::TraceFacts as _;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TraceModel, TrackKind};
 
@@ -32,42 +31,57 @@ pub struct LoopsReport {
 }
 
 /// One `while` op of one program, on all cores.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct LoopRow {
     /// The op.
     #[serde(skip)]
     pub op: Option<OpId>,
-    /// Program, with its id.
-    pub program: Arc<str>,
     /// Instruction name.
+    #[column("Loop")]
     pub name: Arc<str>,
-    /// Executions of the loop.
-    pub occurrences: u64,
     /// Time of all executions.
+    #[column("Time (sum)")]
     pub total_time_ps: i64,
-    /// Iterations of one execution, according to the compiler.
-    pub known_trip_count: Option<u64>,
+    /// Executions of the loop.
+    #[column("Runs")]
+    pub occurrences: u64,
     /// Measured iterations of one execution; the mean if executions differ.
+    #[column("Iterations", unit = Count)]
     pub measured_trip_count: Option<f64>,
     /// Fewest and most iterations of an execution.
     #[serde(rename = "measured_trip_count_range", serialize_with = "bounds")]
     #[schemars(with = "Option<Bounds<u64>>")]
     pub measured_range: Option<(u64, u64)>,
-    /// Number of ops that run directly in an iteration.
-    pub ops_per_iteration: Option<f64>,
+    /// Iterations of one execution, according to the compiler.
+    #[column("by compiler", compiler)]
+    pub known_trip_count: Option<u64>,
     /// Time of an iteration.
+    #[column("An iteration", derived)]
     pub iteration_time_ps: Option<f64>,
     /// The part of it that is the loop's own time.
+    #[column("own", derived)]
     pub iteration_own_time_ps: Option<f64>,
     /// The same as a share of the time of an iteration.
+    #[column("own share")]
     pub own_of_iteration_percent: Option<f64>,
+    /// Number of ops that run directly in an iteration.
+    #[column("Ops each", derived, unit = Count)]
+    pub ops_per_iteration: Option<f64>,
     /// The op in it with the most time.
+    #[column("Longest op", with = |row| row.longest_op.as_deref().map(Cell::non_empty))]
     pub longest_op: Option<String>,
     /// Its share of the time of the loop.
+    #[column("its share")]
     pub longest_op_percent: Option<f64>,
+    /// Program, with its id.
+    #[column("Program")]
+    pub program: Arc<str>,
     /// `file:line`.
+    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
     pub source: Option<Arc<str>>,
     /// Provenance in the framework.
+    #[column("Framework op", recorded, with = |row| row.framework_name.as_deref().map(Cell::non_empty))]
     pub framework_name: Option<Arc<str>>,
 }
 
@@ -322,48 +336,7 @@ impl Tabular for LoopsReport {
     fn tables(&self) -> Vec<Table> {
         vec![
             Table::of("loops", "Loops by time", &self.rows)
-                .measured("name", "Loop", Unit::None, |row| &row.name)
-                .measured("total_time_ps", "Time (sum)", Unit::Picoseconds, |row| {
-                    row.total_time_ps
-                })
-                .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-                .measured("measured_trip_count", "Iterations", Unit::Count, |row| {
-                    row.measured_trip_count
-                })
-                .compiler("known_trip_count", "by compiler", Unit::Count, |row| {
-                    row.known_trip_count
-                })
-                .derived(
-                    "iteration_time_ps",
-                    "An iteration",
-                    Unit::Picoseconds,
-                    |row| row.iteration_time_ps,
-                )
-                .derived("iteration_own_time_ps", "own", Unit::Picoseconds, |row| {
-                    row.iteration_own_time_ps
-                })
-                .measured(
-                    "own_of_iteration_percent",
-                    "own share",
-                    Unit::Percent,
-                    |row| row.own_of_iteration_percent,
-                )
-                .derived("ops_per_iteration", "Ops each", Unit::Count, |row| {
-                    row.ops_per_iteration
-                })
-                .measured("longest_op", "Longest op", Unit::None, |row| {
-                    row.longest_op.as_deref().map(Cell::non_empty)
-                })
-                .measured("longest_op_percent", "its share", Unit::Percent, |row| {
-                    row.longest_op_percent
-                })
-                .measured("program", "Program", Unit::None, |row| &row.program)
-                .recorded("source", "Source", Unit::None, |row| {
-                    row.source.as_deref().map(Cell::non_empty)
-                })
-                .recorded("framework_name", "Framework op", Unit::None, |row| {
-                    row.framework_name.as_deref().map(Cell::non_empty)
-                })
+                .remaining()
                 .notes(self.notes.clone())
                 .build(),
         ]

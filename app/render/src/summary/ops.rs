@@ -27,14 +27,7 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
     let (shown, rest) = families.split_at(families.len().min(top));
     let note = (!rest.is_empty()).then(|| {
         let count: usize = rest.iter().map(|family| family.rows.len()).sum();
-        let time = Picos::from_ps(
-            over.each_ps(
-                rest.iter()
-                    .map(|family| family.self_time_ps)
-                    .sum::<Picos>()
-                    .ps(),
-            ),
-        );
+        let time = over.each_ps(rest.iter().map(|family| family.self_time_ps).sum());
         let others = if count == 1 {
             "1 more op takes".to_owned()
         } else {
@@ -64,7 +57,7 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
             "self_time_each_ps",
             "Self time",
             Unit::Picoseconds,
-            |family| over.each_ps(family.self_time_ps),
+            |family| over.each_ps(Picos::from_ps(family.self_time_ps)),
         )
         .derived("share", "of device", Unit::Percent, |family| {
             share(family.self_time_ps)

@@ -256,10 +256,9 @@ impl OverlapReport {
             devices: 1,
             ..self.sums_over
         };
-        let each = |sum: Picos| Picos::from_ps(steps.each_ps(sum.ps()));
         Some((
-            each(self.summary.comm_mean_ps?),
-            each(self.summary.exposed_mean_ps?),
+            steps.each_ps(self.summary.comm_mean_ps?),
+            steps.each_ps(self.summary.exposed_mean_ps?),
         ))
     }
 }

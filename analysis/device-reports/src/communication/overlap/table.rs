@@ -37,7 +37,7 @@ impl OverlapReport {
             "exposed_each_ps",
             self.sums_over.title(EXPOSED),
             Unit::Picoseconds,
-            |kind| self.sums_over.each_ps(kind.exposed_ps.ps()),
+            |kind| self.sums_over.each_ps(kind.exposed_ps),
         )
         .remaining()
         .note(self.note())
@@ -56,7 +56,7 @@ impl OverlapReport {
             "exposed_each_ps",
             self.sums_over.title(EXPOSED),
             Unit::Picoseconds,
-            |transfer| self.sums_over.each_ps(transfer.exposed_ps.ps()),
+            |transfer| self.sums_over.each_ps(transfer.exposed_ps),
         )
         .remaining()
         .note(self.note())

@@ -22,7 +22,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Cell, Context};
 use facts::category::OpGroup;
 use facts::sum_over::SumOver;
 use hardware::ici::NetworkFrom;
@@ -65,68 +65,94 @@ pub struct ExpectedReport {
 }
 
 /// One op of one program, all executions on all devices.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct ExpectedRow {
     /// Instruction name.
+    #[column("Op")]
     pub name: Arc<str>,
-    /// Program.
-    pub program: Arc<str>,
-    /// Kind of op.
-    pub group: OpGroup,
-    /// Executions.
-    pub occurrences: u64,
     /// Self time.
+    #[column("Actual (sum)")]
     pub actual_ps: i64,
     /// Least time of these executions.
+    #[column("Expected (sum)", peak)]
     pub expected_ps: Option<f64>,
-    /// The difference; negative where the op beats its roofline.
-    pub above_ps: Option<f64>,
-    /// The same as a share of all op time.
-    pub above_of_op_time_percent: Option<f64>,
     /// Least time as a share of self time; above 100 if the op beats its roofline.
+    #[column("Efficiency", peak)]
     pub efficiency_percent: Option<f64>,
     /// The limit that keeps it from being faster.
     #[schemars(with = "Option<String>")]
+    #[column("Bound by", peak)]
     pub bound_by: Option<TimeLimit>,
+    /// Executions.
+    #[column("Runs")]
+    pub occurrences: u64,
+    /// `file:line`.
+    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
+    pub source: Option<Arc<str>>,
     /// Whether it waits for a transfer: other work could hide the least time, too.
     pub is_wait: bool,
     /// Unknown terms of the least time.
     pub without: Vec<&'static str>,
     /// Why there is no least time, or a caveat.
+    #[column("Note", derived, with = |row| Cell::non_empty(&row.remark()))]
     pub note: Option<&'static str>,
+    /// The same as a share of all op time.
+    #[column("of op time", peak)]
+    pub above_of_op_time_percent: Option<f64>,
+    /// The difference; negative where the op beats its roofline.
+    #[column("Above roofline (sum)", peak)]
+    pub above_ps: Option<f64>,
+    /// Kind of op.
+    #[column("Group")]
+    pub group: OpGroup,
     /// Operations.
+    #[column("Operations", compiler)]
     pub flops: Option<f64>,
     /// Bytes to and from all memories.
+    #[column("Bytes", compiler)]
     pub bytes: Option<u64>,
     /// Bytes to and from HBM.
+    #[column("HBM bytes", compiler)]
     pub hbm_bytes: Option<f64>,
-    /// `file:line`.
-    pub source: Option<Arc<str>>,
+    /// Program.
+    #[column("Program", with = |row| Cell::non_empty(&row.program))]
+    pub program: Arc<str>,
 }
 
 /// One kind of op.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct GroupSums {
     /// The kind.
+    #[column("Group")]
     pub group: OpGroup,
     /// Sums of its ops.
+    #[column(nested)]
     pub totals: Totals,
 }
 
 /// Sums over ops and devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns,
+)]
+#[columns(measured)]
 pub struct Totals {
     /// Self time of leaf ops.
+    #[column("Actual (sum)")]
     pub actual_ps: i64,
     /// The part of it in ops with a least time.
     pub known_ps: i64,
     /// The part of it in ops without one: `actual_ps − known_ps`.
+    #[column("of actual unknown (sum)")]
     pub unknown_ps: i64,
     /// The part of it in ops that wait for transfers.
     pub wait_ps: i64,
     /// Least time of the ops that have one.
+    #[column("Expected (sum)", peak, with = |totals| totals.known(totals.expected_ps))]
     pub expected_ps: f64,
     /// Time above the roofline, of ops that are slower than it.
+    #[column("Above roofline (sum)", peak, with = |totals| totals.known(totals.above_ps))]
     pub above_ps: f64,
     /// Time below the roofline, of ops that are faster than it, as far as rounding can explain it.
     pub below_ps: f64,
@@ -137,15 +163,19 @@ pub struct Totals {
 }
 
 /// The whole program compared with one limit.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(peak)]
 pub struct LimitRow {
     /// The limit.
     #[schemars(with = "String")]
+    #[column("Limit")]
     pub limit: TimeLimit,
     /// Time that all work, including asynchronous transfers, needs at this limit: no schedule is faster.
+    #[column("Least time (sum)")]
     pub least_ps: f64,
     /// The same as a share of the windows of all devices; `None` if the work does not fit into them, such as
     /// transfers that continue after a range.
+    #[column("of window")]
     pub of_window_percent: Option<f64>,
 }
 
@@ -354,7 +384,25 @@ fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
     rows
 }
 
+impl ExpectedRow {
+    /// The unknown terms, with reasons.
+    fn remark(&self) -> String {
+        let without = self.without.join(", ");
+        match (self.note, without.is_empty()) {
+            (Some(note), true) => note.to_owned(),
+            (Some(note), false) => format!("without {without}: {note}"),
+            (None, true) => String::new(),
+            (None, false) => format!("without {without}"),
+        }
+    }
+}
+
 impl Totals {
+    /// A sum over ops with a least time, if there are any.
+    fn known(&self, sum: f64) -> Option<f64> {
+        (self.known_ps > 0).then_some(sum)
+    }
+
     /// Adds an op; the least time of one above a peak counts as unknown.
     fn add(&mut self, row: &ExpectedRow, is_beyond: bool) {
         self.actual_ps = self.actual_ps.saturating_add(row.actual_ps);

@@ -29,54 +29,75 @@ pub struct KernelsReport {
 }
 
 /// One kernel of one program, on all cores.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct Kernel {
     /// Name given by its author; otherwise the name of the op or of the called function.
+    #[column("Kernel")]
     pub kernel: String,
     /// `tpu_custom_call` for Pallas and Mosaic.
+    #[column("Calls", recorded)]
     pub target: Option<String>,
     /// Whether it is written in Pallas or Mosaic.
     pub is_pallas: bool,
     /// Program, with its id.
+    #[column("Program")]
     pub program: Arc<str>,
     /// `file:line` of its longest op.
+    #[column("Source", recorded)]
     pub source: Option<Arc<str>>,
     /// Number of ops that run it.
+    #[column("Ops")]
     pub ops: u64,
     /// Executions.
+    #[column("Runs")]
     pub occurrences: u64,
     /// Time of all executions.
+    #[column("Time (sum)")]
     pub time_ps: i64,
     /// Share of the self time of all ops.
+    #[column("of op time")]
     pub of_op_time_percent: Option<f64>,
     /// `time / occurrences`.
+    #[column("Mean")]
     pub mean_time_ps: f64,
     /// Time of the shortest execution.
+    #[column("Least")]
     pub min_time_ps: Option<i64>,
     /// Assessment of its declared operations.
+    #[column("Costs", compiler)]
     pub declared: DeclaredCosts,
     /// Declared operations of all executions.
+    #[column("FLOP", compiler)]
     pub flops: Option<u64>,
     /// Declared bytes of all executions.
+    #[column("Bytes", compiler)]
     pub bytes: Option<u64>,
     /// `flops / time`.
+    #[column("FLOP/s", derived)]
     pub flops_per_second: Option<f64>,
     /// `bytes / time`.
+    #[column("Bytes/s", derived)]
     pub bytes_per_second: Option<f64>,
     /// Achieved share of peak operations.
+    #[column("of FLOP/s", peak)]
     pub flops_percent: Option<f64>,
     /// Operations of all executions according to the shapes of the matrix product that it seems to be, if it declares
     /// far fewer.
     pub needed_flops: Option<u64>,
     /// The rate of these operations, as a share of peak operations.
+    #[column("by shapes", inferred)]
     pub needed_flops_percent: Option<f64>,
     /// Achieved share of peak HBM bandwidth, if declared bytes are split by memory.
+    #[column("of HBM", derived)]
     pub hbm_percent: Option<f64>,
     /// Time stalled on DMA according to the hardware, if recorded.
     pub dma_stall_ps: Option<i64>,
     /// The same as a share of its time.
+    #[column("DMA stall")]
     pub dma_stall_percent: Option<f64>,
     /// Its scopes; `None` if it recorded none.
+    #[column(nested)]
     pub pipeline: Option<KernelPipeline>,
     /// LLO estimates over its executions.
     pub estimates: Vec<KernelEstimate>,
@@ -89,7 +110,8 @@ pub struct Kernel {
 }
 
 /// The software pipeline of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct KernelPipeline {
     /// Number of executions that recorded scopes.
     pub executions: u64,
@@ -102,8 +124,10 @@ pub struct KernelPipeline {
     /// Time in `ep_wait_in` or `ep_wait_out`.
     pub dma_wait_ps: i64,
     /// The same as a share of the time.
+    #[column("DMA wait")]
     pub dma_wait_percent: Option<f64>,
     /// Runs of the body (`ep_run_kernel`) per execution: steps of the grid.
+    #[column("Grid steps", unit = Count)]
     pub grid_steps: Option<f64>,
 }
 
@@ -123,74 +147,104 @@ pub struct KernelStage {
 }
 
 /// A series that the compiler's schedule fills.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct KernelEstimate {
     /// `MXU`, `Vector ALU`, `Vector Spills` …
+    #[column("LLO estimate")]
     pub series: String,
     /// As recorded (`% util`).
+    #[column("Unit")]
     pub unit: String,
     /// Mean over the time with samples.
+    #[column("Mean")]
     pub mean: f64,
     /// Largest value.
+    #[column("Most")]
     pub max: f64,
     /// Time with samples, as a share of the time of executions that have any.
+    #[column("of kernel", measured)]
     pub covered_percent: Option<f64>,
 }
 
 /// One op that runs a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct KernelOp {
     /// Instruction.
+    #[column("Op")]
     pub op: Arc<str>,
     /// The kernel.
+    #[column("Kernel")]
     pub kernel: String,
-    /// Program, with its id.
-    pub program: Arc<str>,
-    /// Executions.
-    pub occurrences: u64,
     /// Time of all executions.
+    #[column("Time")]
     pub time_ps: i64,
+    /// Executions.
+    #[column("Runs")]
+    pub occurrences: u64,
     /// `time / occurrences`.
+    #[column("Mean")]
     pub mean_time_ps: f64,
     /// Time of the shortest execution.
+    #[column("Least")]
     pub min_time_ps: Option<i64>,
-    /// Declared operations of all executions.
-    pub flops: Option<u64>,
     /// Time waiting for DMA, as a share of the time of executions with scopes.
+    #[column("DMA wait")]
     pub dma_wait_percent: Option<f64>,
+    /// Declared operations of all executions.
+    #[column("FLOP", compiler)]
+    pub flops: Option<u64>,
+    /// Program, with its id.
+    #[column("Program")]
+    pub program: Arc<str>,
     /// `file:line`.
+    #[column("Source", recorded)]
     pub source: Option<Arc<str>>,
 }
 
 /// An LLO op, a primitive of Pallas or a source line of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct KernelLine {
     /// The line of the trace (`Source Lines`, `LLO Ops` …).
+    #[column("Line")]
     pub line: String,
     /// Its name: `kernel.py:42`, an op.
+    #[column("Op or source")]
     pub name: String,
     /// Number of occurrences.
+    #[column("Times", measured)]
     pub occurrences: u64,
     /// Time excluding events inside.
+    #[column("Self time", measured)]
     pub self_ps: i64,
     /// The same as a share of the time of the executions that have this line.
+    #[column("of kernel", measured)]
     pub self_percent: Option<f64>,
 }
 
 /// An LLO estimate while a stage or a line of a kernel runs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct KernelUnit {
     /// `stages`, or the line of the trace.
+    #[column("Line", recorded)]
     pub line: String,
     /// The stage, the op or the source line.
+    #[column("Stage, op or source", recorded)]
     pub name: String,
     /// `MXU`, `Vector ALU` …
+    #[column("LLO estimate")]
     pub series: String,
     /// As recorded (`% util`).
+    #[column("Unit")]
     pub unit: String,
     /// Mean over the time with samples.
+    #[column("Mean")]
     pub mean: f64,
     /// Time with samples, as a share of the self time.
+    #[column("of it", measured)]
     pub covered_percent: Option<f64>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::Cell;
 use hardware::padding::Dimension;
 use serde::Serialize;
 use trace_model::Picos;
@@ -9,33 +10,46 @@ use trace_model::Picos;
 use super::{MatmulRow, MatmulSizes};
 
 /// All ops that multiply matrices of the same sizes and types.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct SizeRow {
     /// Sizes of the product.
+    #[column(nested)]
     pub sizes: MatmulSizes,
-    /// Types of operands and sum.
-    pub types: String,
+    /// Share of the self time of all ops.
+    #[column("of op time", measured)]
+    pub self_of_op_time_percent: Option<f64>,
+    /// Achieved share of the peak, by time.
+    #[column("of FLOP/s", peak)]
+    pub flops_percent: Option<f64>,
+    /// Useful share of the work on whole tiles.
+    #[column("Useful")]
+    pub padding_efficiency_percent: Option<f64>,
+    /// The dimension whose padding costs most.
+    #[column("Pad first")]
+    pub pad_first: Option<Dimension>,
     /// Distinct ops.
+    #[column("Ops", measured)]
     pub ops: u64,
     /// Executions.
+    #[column("Runs", measured)]
     pub occurrences: u64,
+    /// Operations over time.
+    #[column("FLOP/s", derived)]
+    pub flops_per_second: Option<f64>,
+    /// Types of operands and sum.
+    #[column("Types", with = |row| Cell::non_empty(&row.types))]
+    pub types: String,
+    /// The efficiency if that dimension were a multiple of its unit.
+    #[column("then useful")]
+    pub padding_gain_percent: Option<f64>,
     /// Time of all executions.
     pub total_time_ps: i64,
     /// The same without ops inside (self time).
+    #[column("Self time (sum)", measured)]
     pub self_time_ps: i64,
-    /// Share of the self time of all ops.
-    pub self_of_op_time_percent: Option<f64>,
-    /// Operations over time.
-    pub flops_per_second: Option<f64>,
-    /// Achieved share of the peak, by time.
-    pub flops_percent: Option<f64>,
-    /// Useful share of the work on whole tiles.
-    pub padding_efficiency_percent: Option<f64>,
-    /// The dimension whose padding costs most.
-    pub pad_first: Option<Dimension>,
-    /// The efficiency if that dimension were a multiple of its unit.
-    pub padding_gain_percent: Option<f64>,
     /// Upper bound of the time that padding costs.
+    #[column("Lost, at most (sum)", inferred)]
     pub padding_loss_ps: Option<f64>,
 }
 

@@ -38,42 +38,55 @@ pub struct OpsReport {
 }
 
 /// One group of ops.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct GroupRow {
     /// The group.
+    #[column("Group")]
     pub group: OpGroup,
     /// Distinct ops.
+    #[column("Ops")]
     pub ops: u64,
     /// Executions.
+    #[column("Executions")]
     pub occurrences: u64,
     /// Self time.
+    #[column("Self time (sum)")]
     pub self_time_ps: i64,
     /// Share of all self time.
+    #[column("of op time")]
     pub self_of_op_time_percent: Option<f64>,
     /// Share of the windows of all cores.
+    #[column("of window")]
     pub self_of_total_percent: Option<f64>,
 }
 
 /// Totals of the ops of one core. Work is that of leaf ops only (spec D.5.1), so that nothing inside a loop counts
 /// twice.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CoreOps {
     /// The core.
     #[serde(skip)]
     pub core: GroupId,
     /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
+    #[column("Device", id = "device")]
     pub name: String,
     /// The `N` in that name.
     pub ordinal: u32,
     /// Chip on its host, if recorded.
     pub chip: Option<i64>,
     /// The window; extended to the ops if they reach beyond it.
+    #[column("Window")]
     pub total_time_ps: i64,
     /// Self time of all ops.
+    #[column("Op time")]
     pub op_time_ps: i64,
     /// The rest of the window.
+    #[column("Idle")]
     pub idle_ps: i64,
     /// Union of leaf ops that keep the core on duty.
+    #[column("Busy")]
     pub busy_ps: i64,
     /// Union of all ops that keep it on duty, containers too, on the shared timeline (as `XProf`).
     pub on_duty_ps: i64,
@@ -107,6 +120,7 @@ pub struct CoreOps {
     #[schemars(with = "BTreeMap<OpGroup, i64>")]
     pub group_self_ps: Vec<i64>,
     /// Self time of ops that only wait: `-done` halves, of collectives too.
+    #[column("Waiting")]
     pub wait_ps: i64,
     /// The peaks that its numbers refer to.
     pub peaks: Peaks,

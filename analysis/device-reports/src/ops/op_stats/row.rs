@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::Cell;
 use facts::category::{CollectiveKind, OpGroup};
 use hardware::limits::{BoundBy, OpWork, possible, ratio};
 use hardware::peaks::Peaks;
@@ -41,7 +42,8 @@ pub struct CoreOpTime {
 
 /// One op of one program, on all cores. Work is the sum over all executions; a missing value means that the capture
 /// does not contain it.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "facts that do not exclude each other"
@@ -51,10 +53,13 @@ pub struct OpRow {
     #[serde(skip)]
     pub op: Option<OpId>,
     /// Name of the program, with its id: `jit_matmul(123)`.
+    #[column("Program", with = |row| Cell::non_empty(&row.program))]
     pub program: Arc<str>,
     /// Name of the instruction.
+    #[column("Op")]
     pub name: Arc<str>,
     /// HLO category, recorded or inferred.
+    #[column("Category", with = |row| Cell::non_empty(&row.category))]
     pub category: Arc<str>,
     /// Kind of work.
     pub group: OpGroup,
@@ -73,27 +78,36 @@ pub struct OpRow {
     #[serde(skip)]
     pub waits_for_host: bool,
     /// Executions that start in the scope.
+    #[column("Runs")]
     pub occurrences: u64,
     /// Executions that costs and times are of: of those that a border of the scope cuts, the part inside.
     #[serde(skip)]
     pub executions: f64,
     /// Time of all executions, as far as it lies in the scope.
+    #[column("Total time (sum)")]
     pub total_time_ps: i64,
     /// The same without ops inside.
+    #[column("Self time (sum)")]
     pub self_time_ps: i64,
     /// Mean time of an execution.
+    #[column("Mean")]
     pub mean_time_ps: f64,
     /// Time of the shortest whole execution.
+    #[column("Least")]
     pub min_time_ps: Option<i64>,
     /// Self time as a share of `total_time_ps` of the report: with idle time.
+    #[column("of window")]
     pub self_of_total_percent: Option<f64>,
     /// Self time as a share of `op_time_ps` of the report: without idle time.
+    #[column("of op time")]
     pub self_of_op_time_percent: Option<f64>,
     /// Costs of all executions.
     #[serde(flatten)]
+    #[column(nested)]
     pub costs: OpCosts,
     /// Rates and utilizations over total time.
     #[serde(flatten)]
+    #[column(nested)]
     pub rates: OpRates,
     /// The limit that it would have exceeded: its costs or its times are wrong.
     pub beyond_peak_of: Option<BoundBy>,
@@ -101,45 +115,62 @@ pub struct OpRow {
     /// Multiplier`).
     pub time_at_default_clock_ps: Option<f64>,
     /// Time stalled on DMA, if recorded.
+    #[column("DMA stall")]
     pub dma_stall_ps: Option<i64>,
     /// The same as a share of total time.
     pub dma_stall_percent: Option<f64>,
     /// Name in the framework.
+    #[column("Framework op", recorded, with = |row| row.framework_name.as_deref().map(Cell::non_empty))]
     pub framework_name: Option<Arc<str>>,
     /// `file:line`.
+    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
     pub source: Option<Arc<str>>,
     /// Executions on each core.
     pub per_core: Vec<CoreOpTime>,
 }
 
 /// The speed of an op over its total time, and how close it comes to the limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema, engine::Columns,
+)]
+#[columns(derived)]
 pub struct OpRates {
     /// `flops / total time`.
+    #[column("FLOP/s")]
     pub flops_per_second: Option<f64>,
     /// `model_flops / total time`.
     pub model_flops_per_second: Option<f64>,
     /// `bytes / total time`.
+    #[column("Bandwidth")]
     pub bytes_per_second: Option<f64>,
     /// `HBM bytes / total time`.
+    #[column("HBM")]
     pub hbm_bytes_per_second: Option<f64>,
     /// `flops / bytes`.
+    #[column("Intensity", compiler)]
     pub flops_per_byte: Option<f64>,
     /// `flops / HBM bytes`.
+    #[column("HBM intensity", compiler)]
     pub flops_per_hbm_byte: Option<f64>,
     /// Achieved share of peak operations; from model FLOPs if only those are known.
+    #[column("of FLOP/s", peak)]
     pub flops_percent: Option<f64>,
     /// The same for the shortest execution, which is the best observed one, if that is possible.
     pub best_flops_percent: Option<f64>,
     /// Achieved share of peak HBM bandwidth.
+    #[column("of HBM", peak)]
     pub hbm_percent: Option<f64>,
     /// Achieved share of peak VMEM read bandwidth.
+    #[column("of peak VMEM read")]
     pub vmem_read_percent: Option<f64>,
     /// Achieved share of peak VMEM write bandwidth.
+    #[column("of peak VMEM write")]
     pub vmem_write_percent: Option<f64>,
     /// Limit with the largest utilization, if that is possible; links for a collective.
+    #[column("Bound by", peak)]
     pub bound_by: Option<BoundBy>,
     /// That utilization: least time that the limits allow ÷ time. `None` for collectives.
+    #[column("of roofline", peak)]
     pub efficiency_percent: Option<f64>,
     /// The limit that it exceeds the most, and its impossible utilization in percent.
     #[serde(skip)]

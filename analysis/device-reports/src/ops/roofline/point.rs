@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use engine::Cell;
 use facts::category::OpGroup;
-use hardware::limits::{BoundBy, OpWork, ratio};
+use hardware::limits::{BoundBy, OpWork, possible, ratio};
 use hardware::peaks::Peaks;
 use trace_model::Picos;
 
@@ -25,54 +26,78 @@ pub struct MemoryPoint {
 }
 
 /// One point of the plot.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct RooflinePoint {
     /// Op, device, or `Program`.
+    #[column("Point", recorded)]
     pub name: Arc<str>,
+    /// Time that rates are divided by.
+    #[column("Time", measured)]
+    pub time_ps: i64,
+    /// Achieved operations per second.
+    #[column("FLOP/s")]
+    pub flops_per_second: Option<f64>,
+    /// Achieved HBM bandwidth.
+    #[column("HBM")]
+    pub hbm_bytes_per_second: Option<f64>,
+    /// Operations per byte of HBM traffic.
+    #[column("Intensity", compiler)]
+    pub flops_per_hbm_byte: Option<f64>,
+    /// Share of the peak.
+    #[column("of peak FLOP/s", peak)]
+    pub flops_percent: Option<f64>,
+    /// Share of the peak.
+    #[column("of peak HBM", peak)]
+    pub hbm_percent: Option<f64>,
+    /// Limit with the largest utilization.
+    #[column("Bound by", peak)]
+    pub bound_by: Option<BoundBy>,
+    /// That utilization.
+    #[column("of roofline", peak)]
+    pub efficiency_percent: Option<f64>,
+    /// Least time that the known limits allow.
+    #[column("Least time", peak)]
+    pub ideal_time_ps: Option<f64>,
     /// Program of an op.
+    #[column("Program", recorded, with = |point| Cell::non_empty(&point.program))]
     pub program: Arc<str>,
     /// Group of an op.
     pub group: OpGroup,
-    /// Time that rates are divided by.
-    pub time_ps: i64,
     /// Self time of an op, as a share of all self time.
     pub self_of_op_time_percent: Option<f64>,
     /// Operations and bytes.
     pub work: OpWork,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
-    /// Achieved operations per second.
-    pub flops_per_second: Option<f64>,
-    /// Achieved HBM bandwidth.
-    pub hbm_bytes_per_second: Option<f64>,
     /// Achieved bandwidth of all memories together.
+    #[column("All memories")]
     pub bytes_per_second: Option<f64>,
     /// Operations per byte to and from all memories.
+    #[column("Intensity, all", compiler)]
     pub flops_per_byte: Option<f64>,
-    /// Operations per byte of HBM traffic.
-    pub flops_per_hbm_byte: Option<f64>,
     /// Each memory that it uses.
+    #[column("of CMEM read", peak, id = "cmem_read_percent", with = |point| point.memory_percent(BoundBy::CmemRead))]
+    #[column("of CMEM write", peak, id = "cmem_write_percent", with = |point| point.memory_percent(BoundBy::CmemWrite))]
+    #[column("of VMEM read", peak, id = "vmem_read_percent", with = |point| point.memory_percent(BoundBy::VmemRead))]
+    #[column("of VMEM write", peak, id = "vmem_write_percent", with = |point| point.memory_percent(BoundBy::VmemWrite))]
     pub memories: Vec<MemoryPoint>,
     /// Operations per byte of the memory that binds; HBM where compute binds.
     pub flops_per_bottleneck_byte: Option<f64>,
-    /// Share of the peak.
-    pub flops_percent: Option<f64>,
-    /// Share of the peak.
-    pub hbm_percent: Option<f64>,
-    /// Limit with the largest utilization.
-    pub bound_by: Option<BoundBy>,
-    /// That utilization.
-    pub efficiency_percent: Option<f64>,
     /// The limit that an op would have exceeded: its costs or its times are wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_peak_of: Option<BoundBy>,
     /// Operations per second at 100 % efficiency.
     pub attainable_flops_per_second: Option<f64>,
-    /// Least time that the known limits allow.
-    pub ideal_time_ps: Option<f64>,
 }
 
 impl RooflinePoint {
+    /// Share of the peak of a memory, if that is possible.
+    fn memory_percent(&self, memory: BoundBy) -> Option<f64> {
+        let used = self.memories.iter().find(|used| used.memory == memory)?;
+        used.percent.and_then(possible)
+    }
+
     /// The point of a given amount of work done in a given time.
     pub(crate) fn new(name: &str, work: OpWork, time_ps: i64, peaks: &Peaks) -> Self {
         let seconds = time_ps as f64 * 1e-12;

@@ -47,7 +47,7 @@ pub(super) fn ops_ui(
                     &op.name, labels,
                 ))));
             }
-            let each = time(Picos::from_ps(over.each_ps(op.self_time_ps.ps())));
+            let each = time(over.each_ps(op.self_time_ps));
             let of = over.title(["Self time in a step on a device", "Self time on a device"]);
             ui.label(RichText::new(each).small()).on_hover_text(of);
             let place = op.source.as_deref().unwrap_or(&op.program);

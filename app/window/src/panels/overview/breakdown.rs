@@ -39,7 +39,7 @@ pub fn breakdown_ui(ui: &mut Ui, context: PanelContext<'_>) {
         return;
     };
     let over = time.over;
-    let total = times::time(Picos::from_ps(over.each_ps(time.total_ps)));
+    let total = times::time(over.each_ps(Picos::from_ps(time.total_ps)));
     let note = match (over.steps, over.devices) {
         (None, 1) => format!("of {total}, first op to the end of the last"),
         (None, _) => format!(
@@ -159,7 +159,7 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
                 64.0,
                 RichText::new(share(time, total)).color(theme.text_strong),
             );
-            let mean = times::time(Picos::from_ps(over.each_ps(time)));
+            let mean = times::time(over.each_ps(Picos::from_ps(time)));
             right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
         });
     });

@@ -55,7 +55,10 @@ impl TopOpsRow {
             category: family.rows[0].category.to_string(),
             group: family.rows[0].group,
             occurrences: family.occurrences(),
-            self_time_ps: report.sums_over.each_ps(family.self_time_ps),
+            self_time_ps: report
+                .sums_over
+                .each_ps(Picos::from_ps(family.self_time_ps))
+                .ps(),
             of_op_time_percent: share,
             of_limit_percent: family.efficiency_percent(),
             ops: family.places.clone(),
@@ -69,7 +72,10 @@ impl TopOpsRow {
             category: row.category.to_string(),
             group: row.group,
             occurrences: row.occurrences,
-            self_time_ps: report.sums_over.each_ps(row.self_time_ps),
+            self_time_ps: report
+                .sums_over
+                .each_ps(Picos::from_ps(row.self_time_ps))
+                .ps(),
             of_op_time_percent: row.self_of_op_time_percent,
             of_limit_percent: row.rates.efficiency_percent,
             ops: vec![op],
