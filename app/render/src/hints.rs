@@ -159,11 +159,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
                     .source
                     .as_ref()
                     .map_or_else(String::new, |source| format!(" at {source}"));
-                format!(
-                    "{} ({}){source}",
-                    op.name,
-                    over.each_ps(op.self_time_ps)
-                )
+                format!("{} ({}){source}", op.name, over.each_ps(op.self_time_ps))
             })
             .collect();
         if !ops.is_empty() {

@@ -6,7 +6,7 @@ use analysis::counted;
 use analysis::facts::sum_over::SumOver;
 use analysis::hints::{FindingPlace, Hint, HintEvidence};
 use egui::{RichText, Ui};
-use trace_model::{OpId, Picos};
+use trace_model::OpId;
 
 use crate::panels::number::number;
 use crate::theme;
