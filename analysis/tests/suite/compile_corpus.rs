@@ -6,6 +6,7 @@ use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::host::compile::{ChangeSource, Compile, CompilePlace, ShapeChange};
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::steps::step_times::Steps;
+use trace_model::Picos;
 
 use super::time_corpus::{V5E, near};
 use crate::capture::open;
@@ -16,7 +17,11 @@ fn matmul_compilation_is_equal_in_both_formats() {
         let Some(capture) = open(name) else { return };
         let compile = capture.report::<Compile>();
         // Two backend_compile_and_load: 117,675,082 + 38,215,677 ns.
-        assert_eq!(compile.compile_ps, Some(155_890_759_000), "{name}");
+        assert_eq!(
+            compile.compile_ps,
+            Some(Picos::from_ps(155_890_759_000)),
+            "{name}"
+        );
         assert_eq!(
             (compile.compilations, compile.recompilations),
             (2, 0),
@@ -30,7 +35,10 @@ fn matmul_compilation_is_equal_in_both_formats() {
             .collect();
         assert_eq!(functions, ["matmul", "_reduce_sum"], "{name}");
         // Nearly all of it while the device had nothing to do.
-        assert!(compile.exposed_ps.unwrap() > 155_000_000_000, "{name}");
+        assert!(
+            compile.exposed_ps.unwrap() > Picos::from_ps(155_000_000_000),
+            "{name}"
+        );
     }
     let compile = open(V5E[0]).unwrap().report::<Compile>();
     let programs: Vec<_> = compile
@@ -52,7 +60,7 @@ fn matmul_compilation_is_equal_in_both_formats() {
         .map(|run| run.executions);
     assert_eq!(executions.collect::<Vec<_>>(), [10, 10]);
     // The first load of the program, on a thread of the runtime, belongs to the call that waits for it.
-    assert_eq!(compile.list[0].load_ps, Some(1_114_270_000));
+    assert_eq!(compile.list[0].load_ps, Some(Picos::from_ps(1_114_270_000)));
     assert_eq!(
         (
             compile.cache.lookups,
@@ -67,7 +75,7 @@ fn matmul_compilation_is_equal_in_both_formats() {
     );
     // The timeline, the same in both formats: from the first slice to the end of the last.
     assert!(
-        near(compile.window_ps as f64, 244.5e9, 0.1e9),
+        near(compile.window_ps.ps() as f64, 244.5e9, 0.1e9),
         "{}",
         compile.window_ps
     );
@@ -148,12 +156,12 @@ fn three_recompiling_steps_are_named() {
             // Nearly all of what the step took longer is the compilation and the call around it.
             let (extra, call) = (row.step_extra_ps.unwrap(), row.call_ps.unwrap());
             assert!(
-                row.wall_ps < call && call < extra && row.wall_ps > extra * 8 / 10,
+                row.wall_ps < call && call < extra && row.wall_ps.ps() > extra.ps() * 8 / 10,
                 "{row:?}"
             );
         }
         assert!(near(
-            compile.compile_ps.unwrap() as f64,
+            compile.compile_ps.unwrap().ps() as f64,
             28.111e12,
             0.001e12
         ));
@@ -174,7 +182,7 @@ fn host_capture_without_steps_reports_compilation() {
         let compile = capture.report::<Compile>();
         assert_eq!(compile.compilations, 2, "{name}");
         assert!(
-            near(compile.compile_ps.unwrap() as f64, 68.52e9, 0.01e9),
+            near(compile.compile_ps.unwrap().ps() as f64, 68.52e9, 0.01e9),
             "{name}: {:?}",
             compile.compile_ps
         );

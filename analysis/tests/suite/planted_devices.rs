@@ -20,7 +20,15 @@ fn planted(name: &str) -> Option<Capture> {
 /// What a hint saves in a step, in milliseconds.
 fn saving_ms(capture: &Capture, id: &str) -> Option<f64> {
     let hints = capture.report::<Hints>();
-    Some(hints.hints.iter().find(|hint| hint.id == id)?.saving_ps? as f64 * 1e-9)
+    Some(
+        hints
+            .hints
+            .iter()
+            .find(|hint| hint.id == id)?
+            .saving_ps?
+            .ps() as f64
+            * 1e-9,
+    )
 }
 
 #[test]

@@ -11,7 +11,7 @@ use analysis::reports::ops::op_stats::{OpRow, Ops};
 use analysis::reports::steps::step_times::Steps;
 use sample_traces::session::{SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
 use sample_traces::write::xspace_bytes;
-use trace_model::{GroupKind, TrackKind};
+use trace_model::{GroupKind, Picos, TrackKind};
 
 use crate::capture::Capture;
 
@@ -116,7 +116,10 @@ fn batches_of_a_split_request_keep_their_own_times() {
         (batch.time.mean_ps, batch.time.max_ps),
         (3_000.0 * US as f64, 5_000.0 * US as f64)
     );
-    assert_eq!(report.requests[0].latency_ps, Some(8_000 * US));
+    assert_eq!(
+        report.requests[0].latency_ps,
+        Some(Picos::from_ps(8_000 * US))
+    );
 }
 
 /// `TestTensorPatternPercentile`: of six times, XProf's median is the fourth and its 99.9th percentile the sixth. Here
@@ -453,7 +456,7 @@ fn idle_time_before_ops_is_that_of_marin() {
     let mut gaps: Vec<i64> = report.devices[0]
         .gaps
         .iter()
-        .map(|gap| gap.length_ps)
+        .map(|gap| gap.length_ps.ps())
         .collect();
     gaps.sort_unstable();
     assert_eq!(gaps, [20 * US, 50 * US]);

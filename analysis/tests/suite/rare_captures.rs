@@ -12,7 +12,7 @@ use sample_traces::rare::{
 };
 use sample_traces::session::SampleSession;
 use sample_traces::write::{trace_json, xspace_bytes};
-use trace_model::IssueKind;
+use trace_model::{IssueKind, Picos};
 
 use crate::capture::Capture;
 
@@ -231,10 +231,7 @@ fn reports_sparse_core_offload() {
             );
             // From the first op of the device to the end of its last: 3 periods and 10 µs.
             assert_eq!(
-                (
-                    core.window_ps.ps(),
-                    core.busy_ps.map(trace_model::Picos::ps)
-                ),
+                (core.window_ps.ps(), core.busy_ps.map(Picos::ps)),
                 (70 * US, Some(28 * US))
             );
             assert!(near(core.busy_percent.unwrap().0, 40.0));
@@ -258,10 +255,7 @@ fn reports_sparse_core_offload() {
                 (28 * US, 20 * US)
             );
             assert_eq!(
-                (
-                    offload.in_flight_ps.ps(),
-                    offload.waited_ps.map(trace_model::Picos::ps)
-                ),
+                (offload.in_flight_ps.ps(), offload.waited_ps.map(Picos::ps)),
                 (40 * US, Some(12 * US))
             );
             let ops: Vec<_> = report
@@ -302,7 +296,7 @@ fn waiting_for_sparse_cores_triggers_a_hint() {
     );
     // Of each lookup the 1 µs of handing it over, and 3 µs of waiting but for the
     // 1.25 ns that a done takes at least.
-    assert_eq!(hint.saving_ps, Some(4_000_000 - 1_250));
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(4_000_000 - 1_250)));
     assert!(hint_at(&session, "K27", "K27.wait_percent", 17.2).is_none());
 }
 
@@ -334,7 +328,7 @@ fn skipped_cycles_trigger_a_hint() {
         hint.statement
     );
     // Of 100 µs.
-    assert_eq!(hint.saving_ps, Some(5_000_000));
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(5_000_000)));
     assert!(skipping(49_000).is_none());
 }
 
@@ -403,10 +397,7 @@ fn reports_an_all_reduce_over_two_slices() {
             (1, 6, 1, 1)
         );
         assert_eq!(
-            (
-                host.active_ps.ps(),
-                host.active_ps_by_class.map(trace_model::Picos::ps)
-            ),
+            (host.active_ps.ps(), host.active_ps_by_class.map(Picos::ps)),
             (24 * US, [0, 24 * US, 0, 0])
         );
         assert!(

@@ -199,8 +199,8 @@ impl KeyFigure {
     pub fn of_target(target: &Target) -> Self {
         let Target {
             title,
-            value_percent: value,
-            low_percent: low,
+            value_percent,
+            low_percent,
             is_lower_bound,
             of,
             provenance,
@@ -210,8 +210,8 @@ impl KeyFigure {
         let unit = Unit::Percent;
         Self {
             title,
-            value,
-            low,
+            value: value_percent.map(|share| share.0),
+            low: low_percent.map(|share| share.0),
             is_lower_bound,
             unit,
             of,

@@ -44,6 +44,13 @@ pub struct StepTime {
     pub of: String,
 }
 
+impl StepTime {
+    /// A sum over the steps, of one step.
+    pub(crate) fn each(&self, sum: Picos) -> Picos {
+        Picos::from_ps(sum.ps() / self.count.max(1) as i64)
+    }
+}
+
 impl<'a> HintFacts<'a> {
     /// The facts of the scope of `cx`, computed when a rule asks for them.
     pub fn new(cx: &'a Context<'a>) -> Self {

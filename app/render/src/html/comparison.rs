@@ -201,7 +201,7 @@ fn estimate(estimate: Option<ShiftEstimate>, unit: Unit) -> Markup {
 fn percent(change: &MetricChange) -> String {
     change
         .change_percent
-        .map_or(number::MISSING.to_owned(), |percent| {
+        .map_or(number::MISSING.to_owned(), |Percent(percent)| {
             format!("{} %", two_digits(percent))
         })
 }

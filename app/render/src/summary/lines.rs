@@ -106,9 +106,9 @@ fn compile_line(report: &CompileReport) -> String {
         ("tracing", report.trace_ps),
         ("loading", report.load_ps),
     ];
-    let part = |(name, time): (&str, Option<i64>)| {
-        let time = time.filter(|&time| time > 0)?;
-        Some(format!("{name} {}", Picos::from_ps(time)))
+    let part = |(name, time): (&str, Option<Picos>)| {
+        let time = time.filter(|&time| time > Picos::ZERO)?;
+        Some(format!("{name} {time}"))
     };
     let parts: Vec<_> = phases.into_iter().filter_map(part).collect();
     if parts.is_empty() {

@@ -209,12 +209,17 @@ fn request_ui(ui: &mut Ui, request: &ServedRequest) {
         ("decode", request.decode_ps),
         (
             "of it prefills of others",
-            request.prefill_stall_ps.filter(|&ps| ps > 0),
+            request
+                .prefill_stall_ps
+                .filter(|&stall| stall > Picos::ZERO),
         ),
         ("latency", request.latency_ps),
     ];
-    for (name, ps) in known.into_iter().filter_map(|(name, ps)| Some((name, ps?))) {
-        ui.label(format!("{name}: {}", times::time(Picos::from_ps(ps))));
+    for (name, time) in known
+        .into_iter()
+        .filter_map(|(name, time)| Some((name, time?)))
+    {
+        ui.label(format!("{name}: {}", times::time(time)));
     }
     if let Some(tokens) = request.decode_tokens {
         ui.label(format!("{} after the first", counted(tokens, "token")));

@@ -194,7 +194,7 @@ fn clock_offset_is_bounded_by_host_events() {
     assert_eq!(
         (
             shift.bounds.at_least_ps.ps(),
-            shift.bounds.at_most_ps.map(trace_model::Picos::ps)
+            shift.bounds.at_most_ps.map(Picos::ps)
         ),
         (120_000_000, Some(140_000_000))
     );

@@ -6,7 +6,7 @@ use analysis::counted;
 use analysis::facts::sum_over::SumOver;
 use analysis::hints::{FindingPlace, Hint, HintEvidence};
 use egui::{RichText, Ui};
-use trace_model::{OpId, Picos};
+use trace_model::OpId;
 
 use crate::panels::number::number;
 use crate::theme;
@@ -47,7 +47,7 @@ pub(super) fn ops_ui(
                     &op.name, labels,
                 ))));
             }
-            let each = time(over.each_ps(Picos::from_ps(op.self_time_ps)));
+            let each = time(over.each_ps(op.self_time_ps));
             let of = over.title(["Self time in a step on a device", "Self time on a device"]);
             ui.label(RichText::new(each).small()).on_hover_text(of);
             let place = op.source.as_deref().unwrap_or(&op.program);

@@ -2,12 +2,11 @@
 
 mod evidence;
 
-use analysis::{Percent, counted};
+use analysis::counted;
 use std::collections::BTreeMap;
 
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
 use egui::{Color32, Frame, Margin, RichText, Ui};
-use trace_model::Picos;
 
 use self::evidence::{evidence_commands, evidence_ui, heading, ops_ui};
 use super::context::{PanelContext, computing_ui, reason_ui};
@@ -93,16 +92,12 @@ fn report_ui(
             "Savings are upper bounds per step ({}) and cannot be added up.",
             report.of
         );
-        if let (Some(ps), Some(percent), true) = (
+        if let (Some(saving), Some(share), true) = (
             report.combined_saving_ps,
             report.combined_saving_percent,
             report.hints.len() > 1,
         ) {
-            text = format!(
-                "{text} All together at most {} ({percent:.1}).",
-                time(Picos::from_ps(ps)),
-                percent = Percent(percent)
-            );
+            text = format!("{text} All together at most {} ({share:.1}).", time(saving));
         }
         ui.label(RichText::new(text).small().color(theme.text_weak));
     }

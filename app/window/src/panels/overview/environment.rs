@@ -5,7 +5,7 @@ use analysis::hardware::peaks::PeakSource;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::doctor::Doctor;
 use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
-use trace_model::{Picos, Severity, TraceModel};
+use trace_model::{Severity, TraceModel};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
@@ -102,10 +102,9 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
                 hint.severity.title(),
                 severity_color(theme, hint.severity),
             );
-            let time = |ps: i64| times::time(Picos::from_ps(ps));
             let saves = match (hint.saving_ps, hint.once_ps) {
-                (Some(saving), _) => format!("≤ {}", time(saving)),
-                (None, Some(once)) => format!("{} once", time(once)),
+                (Some(saving), _) => format!("≤ {}", times::time(saving)),
+                (None, Some(once)) => format!("{} once", times::time(once)),
                 (None, None) => String::new(),
             };
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
