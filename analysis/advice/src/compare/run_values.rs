@@ -5,10 +5,9 @@ use device_reports::communication::overlap::Overlap;
 use device_reports::memory::hbm::Memory;
 use device_reports::ops::matmuls::Matmuls;
 use device_reports::ops::op_stats::{OpRow, Ops};
-use engine::{Context, Provenance, Scope};
+use engine::{Context, Percent, Provenance, Scope};
 use facts::host_class::host_threads;
 use facts::steps::StepsReport;
-use math::stats::percent;
 use math::unit::Unit;
 use run_reports::host::compile::Compile;
 use run_reports::host::input::Input as InputWaits;
@@ -178,7 +177,7 @@ pub(super) fn values(
                 .filter(|row| wanted(row))
                 .map(|row| row.self_time_ps)
                 .sum();
-            let share = percent(time.ps(), ops.op_time_ps);
+            let share = Percent::of(time, ops.op_time_ps).map(|share| share.0);
             push(
                 id,
                 title,
@@ -203,7 +202,7 @@ pub(super) fn values(
     if let Ok(matmuls) = cx.report::<Matmuls>() {
         let waste = matmuls
             .padding_efficiency_percent
-            .map(|useful| 100.0 - useful);
+            .map(|useful| 100.0 - useful.0);
         let of = "work on whole tiles, of the matmuls whose sizes are known";
         push(
             "padding_waste_percent",

@@ -55,9 +55,7 @@ fn is_answered<'f>(
         .iter()
         .filter_map(|op| rows.get(op))
         .filter(|row| TimeUse::from(row.group) == named.id);
-    let time = of_group
-        .map(|row| row.self_time_ps)
-        .fold(0, i64::saturating_add);
+    let time = of_group.map(|row| row.self_time_ps).sum::<Picos>().ps();
     time > 0 && time as f64 >= MOST * named.time_ps as f64
 }
 

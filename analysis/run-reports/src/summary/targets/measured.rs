@@ -10,7 +10,7 @@ use crate::host::input::Input;
 use crate::summary::utilization::Utilization;
 
 /// Share of op time in kernels with wrong costs from which matrix ops are not judged.
-const WRONG_COSTS_PERCENT: f64 = 5.0;
+const WRONG_COSTS: Percent = Percent(5.0);
 /// Ends of a range that differ by less are one value.
 const ONE_VALUE_PERCENT: f64 = 0.05;
 /// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
@@ -63,11 +63,10 @@ pub(super) fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, Str
         .iter()
         .flat_map(|report| &report.kernels)
         .filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
-    let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
-    if share >= WRONG_COSTS_PERCENT {
+    let share: Percent = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
+    if share >= WRONG_COSTS {
         return Err(format!(
-            "kernels of {share:.1} of op time declare fewer operations than their shapes need",
-            share = Percent(share)
+            "kernels of {share:.1} of op time declare fewer operations than their shapes need"
         ));
     }
     metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])

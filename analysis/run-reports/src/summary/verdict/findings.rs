@@ -96,7 +96,7 @@ pub(super) fn device_findings(
     known: &VerdictReports,
     scope: Scope,
 ) -> Vec<VerdictFinding> {
-    let total = ops.total_time_ps;
+    let total = ops.total_time_ps.ps();
     let devices = ops.cores.len();
     let window = match scope {
         Scope::WholeTrace => "from first op to last",
@@ -126,10 +126,10 @@ pub(super) fn device_findings(
         .map(|row| {
             let text = format!(
                 "{} {}",
-                of_device_time(row.self_time_ps, total),
+                of_device_time(row.self_time_ps.ps(), total),
                 activity(ops, row.group, known)
             );
-            finding(row.group.into(), row.self_time_ps, text)
+            finding(row.group.into(), row.self_time_ps.ps(), text)
         })
         .collect();
     let idle = if devices == 1 {
@@ -143,9 +143,9 @@ pub(super) fn device_findings(
         .map_or_else(String::new, |why| format!(", mostly {why}"));
     let idle = format!(
         "{idle} {} of the time {window}{why}",
-        shown(percent(ops.idle_ps, total))
+        shown(percent(ops.idle_ps.ps(), total))
     );
-    findings.push(finding(TimeUse::Idle, ops.idle_ps, idle));
+    findings.push(finding(TimeUse::Idle, ops.idle_ps.ps(), idle));
     findings.retain(|finding| finding.time_ps > 0);
     findings.sort_by(|a, b| {
         b.time_ps
@@ -168,7 +168,7 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
             format!(
                 "waits for copies ({}), {} of op time",
                 names(),
-                shown(percent(time, ops.op_time_ps))
+                shown(percent(time, ops.op_time_ps.ps()))
             )
         }
         OpGroup::Collective => {
@@ -220,10 +220,9 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
 fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const SHOWN: usize = 3;
     const LONGEST: usize = 40;
-    let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+    let mut times: BTreeMap<&str, Picos> = BTreeMap::new();
     for row in ops.rows.iter().filter(|row| row.group == group) {
-        let time = times.entry(without_number(&row.name)).or_default();
-        *time = time.saturating_add(row.self_time_ps);
+        *times.entry(without_number(&row.name)).or_default() += row.self_time_ps;
     }
     let mut names: Vec<&str> = times.keys().copied().collect();
     names.sort_by_key(|name| std::cmp::Reverse(times[name]));
