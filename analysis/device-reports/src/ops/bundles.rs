@@ -300,7 +300,7 @@ mod tests {
             (
                 &*row.name,
                 row.busiest.as_deref(),
-                row.busiest_percent,
+                row.busiest_percent.map(|share| share.0),
                 row.spills,
                 row.fills,
             )

@@ -416,23 +416,21 @@ mod tests {
     fn times_print_as_in_tables() {
         let node = OpNode {
             title: "fusion".to_owned(),
-            self_time_ps: 2_500_000,
-            total_time_ps: 2_500_000,
+            self_time_ps: Picos::from_ps(2_500_000),
+            total_time_ps: Picos::from_ps(2_500_000),
             occurrences: 3,
             ideal_ps: 0.0,
-            known_ps: 0,
-            wait_ps: 0,
+            known_ps: Picos::ZERO,
+            wait_ps: Picos::ZERO,
             ops: std::collections::BTreeSet::new(),
             group: analysis::OpGroup::Idle,
             compared: None,
             children: Vec::new(),
         };
-        assert_eq!(
-            texts_of(&node, 5_000_000),
-            ["–", "50.00 %", "2.500 µs", "3"]
-        );
+        let whole = Picos::from_ps(5_000_000);
+        assert_eq!(texts_of(&node, whole), ["–", "50.00 %", "2.500 µs", "3"]);
         times::write_as(TimeFormat::Nanoseconds);
-        let written = texts_of(&node, 5_000_000);
+        let written = texts_of(&node, whole);
         times::write_as(TimeFormat::Digits);
         assert_eq!(written[2], "2500.000 ns");
     }
