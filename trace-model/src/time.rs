@@ -37,6 +37,7 @@ pub const PS_PER_S: i64 = 1_000_000_000_000;
     schemars::JsonSchema,
 )]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Timestamp(i64);
 
 /// A length of time in picoseconds; negative only as a difference.
@@ -119,6 +120,10 @@ impl Picos {
     /// This length, or zero if it is negative.
     pub const fn clamped(self) -> Self {
         if self.0 < 0 { Self(0) } else { self }
+    }
+    /// How long a difference is, whatever its sign.
+    pub const fn abs(self) -> Self {
+        Self(self.0.saturating_abs())
     }
     /// This length as a fraction of `whole`; `None` if `whole` is not positive.
     pub fn fraction_of(self, whole: Self) -> Option<f64> {

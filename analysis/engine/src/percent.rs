@@ -27,6 +27,11 @@ impl Percent {
         math::stats::percent(part.ps(), whole.ps()).map(Self)
     }
 
+    /// A share of one: 0.25 is 25 %.
+    pub fn of_fraction(share: f64) -> Self {
+        Self(100.0 * share)
+    }
+
     /// Number of decimals to print, at least `least`: more if rounding would print 0 or 100 for another value; `None`
     /// if no reasonable number of decimals suffices.
     pub(crate) fn decimals(self, least: usize) -> Option<usize> {

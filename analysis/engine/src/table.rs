@@ -7,7 +7,7 @@ use hardware::padding::Dimension;
 use math::unit::Unit;
 use serde::Serialize;
 
-use trace_model::Picos;
+use trace_model::{Picos, Timestamp};
 
 use super::columns::{Columns, DeclaredColumn, DeclaredColumns};
 use super::percent::Percent;
@@ -145,6 +145,7 @@ cells! {
     usize: count => Int(i64::try_from(*count).unwrap_or(i64::MAX));
     f64: value => Float(*value);
     Picos: time => Int(time.ps());
+    Timestamp: at => Int(at.ps());
     Percent: percent => Float(percent.0);
 }
 

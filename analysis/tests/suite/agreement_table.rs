@@ -224,7 +224,7 @@ fn steps(section: &mut Section, capture: &Capture, why: &str) {
         let of = steps
             .iter()
             .flat_map(|steps| &steps.steps)
-            .map(|step| step.time_ps as f64 / 1e9)
+            .map(|step| step.time_ps.ps() as f64 / 1e9)
             .collect::<Vec<_>>();
         let inner = &of[1..of.len() - 1];
         let ours = inner.iter().sum::<f64>() / inner.len() as f64;

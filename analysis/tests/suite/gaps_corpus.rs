@@ -112,7 +112,8 @@ fn v6e_loop_is_queued_ahead() {
             assert!(shift.sync < ClockSync::Poor, "{shift:?}");
             // The bounds of 98 s differ by no more than a drift of some ppm explains.
             assert!(
-                (shift.bounds.at_most_ps.unwrap() - shift.bounds.at_least_ps).abs() < 150_000_000,
+                (shift.bounds.at_most_ps.unwrap() - shift.bounds.at_least_ps).abs()
+                    < trace_model::Picos::from_ps(150_000_000),
                 "{shift:?}"
             );
         }

@@ -92,7 +92,9 @@ fn annotated_steps_contain_all_their_programs() {
     let numbers: Vec<u32> = steps.steps.iter().map(|step| step.number).collect();
     assert_eq!(numbers, (0..20).collect::<Vec<u32>>());
     assert!(
-        steps.counted().all(|step| step.time_ps == 20_000_000_000),
+        steps
+            .counted()
+            .all(|step| step.time_ps.ps() == 20_000_000_000),
         "{:?}",
         steps.steps
     );
@@ -132,7 +134,7 @@ fn annotations_that_are_there_are_not_recommended() {
     assert!(
         usual
             .clone()
-            .all(|step| (step.time_ps - 20_000_000_000).abs() < 1_000_000),
+            .all(|step| (step.time_ps.ps() - 20_000_000_000).abs() < 1_000_000),
         "{:?}",
         steps.steps
     );

@@ -54,7 +54,7 @@ fn megascale_messages_begin_their_duration_before_they_arrive() {
             found.messages,
             found.loopback,
             found.invalid,
-            found.active_ps
+            found.active_ps.ps()
         ),
         (3, 0, 0, 125 * US)
     );
@@ -64,7 +64,7 @@ fn megascale_messages_begin_their_duration_before_they_arrive() {
     let times: Vec<_> = report
         .messages
         .iter()
-        .map(|row| (row.label.as_str(), row.messages, row.max_ps))
+        .map(|row| (row.label.as_str(), row.messages, row.max_ps.ps()))
         .collect();
     assert_eq!(
         times,

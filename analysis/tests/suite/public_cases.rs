@@ -347,14 +347,14 @@ fn sparse_cores_have_their_times() {
     );
     let report = capture(vec![core]).report::<SparseCores>();
     assert_eq!(
-        (report.cores[0].programs, report.cores[0].program_ps),
+        (report.cores[0].programs, report.cores[0].program_ps.ps()),
         (1, 100 * NS)
     );
     assert_eq!(
         report
             .ops
             .iter()
-            .map(|op| (&*op.op, op.self_ps))
+            .map(|op| (&*op.op, op.self_ps.ps()))
             .collect::<Vec<_>>(),
         [("embedding", 1_500 * NS)]
     );

@@ -121,11 +121,11 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for core in &devices.cores {
             add(
                 format!("device window of {}", core.core),
-                core.window_ps as f64,
+                core.window_ps.ps() as f64,
             );
             add(
                 format!("device idle of {}", core.core),
-                core.idle_ps.unwrap_or(0) as f64,
+                core.idle_ps.unwrap_or_default().ps() as f64,
             );
             for group in OpGroup::ALL {
                 add(
@@ -137,8 +137,14 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     }
     if let Ok(overlap) = capture.scoped::<Overlap>(scope) {
         for core in &overlap.cores {
-            add(format!("exposed on {}", core.core), core.exposed_ps as f64);
-            add(format!("compute on {}", core.core), core.compute_ps as f64);
+            add(
+                format!("exposed on {}", core.core),
+                core.exposed_ps.ps() as f64,
+            );
+            add(
+                format!("compute on {}", core.core),
+                core.compute_ps.ps() as f64,
+            );
         }
     }
     out.retain(|_, value: &mut f64| *value != 0.0);
@@ -153,11 +159,11 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for core in &overlap.cores {
             add(
                 format!("waiting of {}", core.core),
-                core.skew_wait_ps.unwrap_or(0) as f64,
+                core.skew_wait_ps.unwrap_or_default().ps() as f64,
             );
             add(
                 format!("waiting for {}", core.core),
-                core.awaited_ps.unwrap_or(0) as f64,
+                core.awaited_ps.unwrap_or_default().ps() as f64,
             );
             add(
                 format!("collectives of {}", core.core),
@@ -176,13 +182,13 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for device in &dcn.devices {
             add(
                 format!("stall of {}", device.device),
-                device.stall_ps as f64,
+                device.stall_ps.ps() as f64,
             );
         }
         for transfer in &dcn.collectives {
             add(
                 format!("stall in {}", transfer.rendezvous),
-                transfer.stall_ps as f64,
+                transfer.stall_ps.ps() as f64,
             );
             add(
                 format!("executions of {}", transfer.rendezvous),
@@ -194,34 +200,37 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for core in &sparse.cores {
             add(
                 format!("busy of {}", core.core),
-                core.busy_ps.unwrap_or(0) as f64,
+                core.busy_ps.unwrap_or_default().ps() as f64,
             );
             add(format!("programs of {}", core.core), core.programs as f64);
             add(
                 format!("program time of {}", core.core),
-                core.program_ps as f64,
+                core.program_ps.ps() as f64,
             );
         }
         for op in &sparse.ops {
-            add(format!("self of {}", op.op), op.self_ps as f64);
+            add(format!("self of {}", op.op), op.self_ps.ps() as f64);
         }
         for offload in &sparse.offloads {
             add(
                 format!("executions of {}", offload.op),
                 offload.occurrences as f64,
             );
-            add(format!("work of {}", offload.op), offload.sparse_ps as f64);
+            add(
+                format!("work of {}", offload.op),
+                offload.sparse_ps.ps() as f64,
+            );
             add(
                 format!("hidden of {}", offload.op),
-                offload.hidden_ps as f64,
+                offload.hidden_ps.ps() as f64,
             );
             add(
                 format!("in flight of {}", offload.op),
-                offload.in_flight_ps as f64,
+                offload.in_flight_ps.ps() as f64,
             );
             add(
                 format!("waited of {}", offload.op),
-                offload.waited_ps.unwrap_or(0) as f64,
+                offload.waited_ps.unwrap_or_default().ps() as f64,
             );
         }
     }
@@ -279,7 +288,7 @@ fn screen_has_one_denominator(capture: &Capture, scope: Scope) {
             .find(|device| device.group == core.core)
             .unwrap();
         assert_eq!(
-            (core.total_time_ps.ps(), core.idle_ps.ps()),
+            (core.total_time_ps, core.idle_ps),
             (device.window_ps, device.idle_ps.unwrap()),
             "{scope:?}"
         );

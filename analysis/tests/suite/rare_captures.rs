@@ -233,10 +233,16 @@ fn reports_sparse_core_offload() {
                 (1, "/device:TPU:0 SparseCore 1")
             );
             // From the first op of the device to the end of its last: 3 periods and 10 µs.
-            assert_eq!((core.window_ps, core.busy_ps), (70 * US, Some(28 * US)));
-            assert!(near(core.busy_percent.unwrap(), 40.0));
             assert_eq!(
-                (core.programs, core.program_ps, core.steps),
+                (
+                    core.window_ps.ps(),
+                    core.busy_ps.map(trace_model::Picos::ps)
+                ),
+                (70 * US, Some(28 * US))
+            );
+            assert!(near(core.busy_percent.unwrap().0, 40.0));
+            assert_eq!(
+                (core.programs, core.program_ps.ps(), core.steps),
                 (4, 32 * US, 4)
             );
             assert!(near(core.step_mean_ps.unwrap(), 9e6));
@@ -250,15 +256,21 @@ fn reports_sparse_core_offload() {
                 (offload.op.as_str(), offload.runs.join(" ").as_str()),
                 ("lookup-start.1", "lookup(9)")
             );
-            assert_eq!((offload.sparse_ps, offload.hidden_ps), (28 * US, 20 * US));
             assert_eq!(
-                (offload.in_flight_ps, offload.waited_ps),
+                (offload.sparse_ps.ps(), offload.hidden_ps.ps()),
+                (28 * US, 20 * US)
+            );
+            assert_eq!(
+                (
+                    offload.in_flight_ps.ps(),
+                    offload.waited_ps.map(trace_model::Picos::ps)
+                ),
                 (40 * US, Some(12 * US))
             );
             let ops: Vec<_> = report
                 .ops
                 .iter()
-                .map(|op| (op.op.as_str(), op.occurrences, op.self_ps))
+                .map(|op| (op.op.as_str(), op.occurrences, op.self_ps.ps()))
                 .collect();
             assert_eq!(ops, [("gather.1", 4, 16 * US), ("scatter.1", 4, 12 * US)]);
         }
@@ -360,7 +372,7 @@ fn reports_an_all_reduce_over_two_slices() {
             (
                 all_reduce.slices,
                 all_reduce.occurrences,
-                all_reduce.stall_ps
+                all_reduce.stall_ps.ps()
             ),
             (Some(2), 3, 15 * US)
         );
@@ -373,9 +385,12 @@ fn reports_an_all_reduce_over_two_slices() {
         assert!(near(all_reduce.transmitted_bytes.unwrap(), 40_000.0));
         assert!(near(all_reduce.required_bandwidth.unwrap(), 10e9));
         // 15 of 50 µs: two periods and a step of 10 µs.
-        assert!(near(all_reduce.stall_percent.unwrap(), 30.0));
+        assert!(near(all_reduce.stall_percent.unwrap().0, 30.0));
         assert_eq!(
-            (report.devices[0].stall_ps, report.devices[0].window_ps),
+            (
+                report.devices[0].stall_ps.ps(),
+                report.devices[0].window_ps.ps()
+            ),
             (15 * US, 50 * US)
         );
 
@@ -391,7 +406,10 @@ fn reports_an_all_reduce_over_two_slices() {
             (1, 6, 1, 1)
         );
         assert_eq!(
-            (host.active_ps, host.active_ps_by_class),
+            (
+                host.active_ps.ps(),
+                host.active_ps_by_class.map(trace_model::Picos::ps)
+            ),
             (24 * US, [0, 24 * US, 0, 0])
         );
         assert!(
@@ -401,14 +419,18 @@ fn reports_an_all_reduce_over_two_slices() {
         );
         let message = &report.messages[0];
         assert_eq!(
-            (message.label.as_str(), message.messages, message.max_ps),
+            (
+                message.label.as_str(),
+                message.messages,
+                message.max_ps.ps()
+            ),
             ("all-reduce.7_0", 6, 4 * US)
         );
         assert!(near(message.mean_ps, 4e6) && near(message.bandwidth.unwrap(), 5e9));
         let actions: Vec<_> = report
             .actions
             .iter()
-            .map(|row| (row.action.as_str(), row.count, row.total_ps))
+            .map(|row| (row.action.as_str(), row.count, row.total_ps.ps()))
             .collect();
         assert_eq!(
             actions,

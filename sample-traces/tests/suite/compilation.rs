@@ -117,7 +117,7 @@ fn compilation_is_counted_once_if_present() {
         let compiling: Vec<_> = steps
             .steps
             .iter()
-            .filter(|step| step.compile_ps > 0)
+            .filter(|step| step.compile_ps.ps() > 0)
             .map(|step| step.number)
             .collect();
         assert_eq!(compiling, [expected.step], "{name}");

@@ -1,13 +1,13 @@
 //! Creates the summary of a trace.
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::steps::step_parts::{StepPart, TimeByPart};
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisError, Context};
+use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::steps::{Step, StepsReport};
 use math::unit::Unit;
 use run_reports::summary::doctor::Doctor;
-use trace_model::{Caveat, GroupKind, TraceModel};
+use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
 use super::idle::{IdleByCause, idle_times};
 use super::op_times::add_ops;
@@ -90,10 +90,11 @@ fn no_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<String> {
 
 /// Steady steps by class, most time first, and the number of classes left out.
 fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
-    let mut classes: Vec<(i64, Vec<&Step>)> = vec![(0, Vec::new()); steps.classes.len().max(1)];
+    let mut classes: Vec<(Picos, Vec<&Step>)> =
+        vec![(Picos::ZERO, Vec::new()); steps.classes.len().max(1)];
     for step in steps.counted() {
         if let Some((time, members)) = classes.get_mut(step.class) {
-            *time = time.saturating_add(step.time_ps);
+            *time += step.time_ps;
             members.push(step);
         }
     }
@@ -165,7 +166,7 @@ fn step_facts(
     let class = chosen.first().and_then(|step| steps.class_of(step));
     let source = serde_json::to_value(steps.source).ok();
     let numbers: Vec<f64> = chosen.iter().map(|step| f64::from(step.number)).collect();
-    let times: Vec<f64> = chosen.iter().map(|step| step.time_ps as f64).collect();
+    let times: Vec<f64> = chosen.iter().map(|step| step.time_ps.ps() as f64).collect();
     StepFacts {
         source: source
             .and_then(|source| source.as_str().map(str::to_owned))
@@ -180,17 +181,14 @@ fn step_facts(
             .collect(),
         why_none: None,
         middle_ps: match divided {
-            Some(divided) => mean_of(divided, |(time, _)| *time as f64),
+            Some(divided) => mean_of(divided, |(time, _)| time.ps() as f64),
             None => middle_mean(&times),
         },
     }
 }
 
 /// Mean over the steps of the middle half.
-fn mean_of(
-    divided: &DividedSteps<'_>,
-    of: impl Fn(&(i64, device_reports::steps::step_parts::TimeByPart)) -> f64,
-) -> f64 {
+fn mean_of(divided: &DividedSteps<'_>, of: impl Fn(&(Picos, TimeByPart)) -> f64) -> f64 {
     let values = divided
         .middle
         .iter()
@@ -229,7 +227,7 @@ fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSerie
             "Step time",
             ps,
             Better::Lower,
-            chosen.iter().map(|step| step.time_ps as f64).collect(),
+            chosen.iter().map(|step| step.time_ps.ps() as f64).collect(),
         );
         push(
             "step.interval_ps",
@@ -246,7 +244,7 @@ fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSerie
         "Step time",
         ps,
         Better::Lower,
-        steps.iter().map(|(time, _)| *time as f64).collect(),
+        steps.iter().map(|(time, _)| time.ps() as f64).collect(),
     );
     push(
         "step.interval_ps",
@@ -258,7 +256,7 @@ fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSerie
     for part in StepPart::ALL {
         let values: Vec<f64> = steps
             .iter()
-            .map(|(_, parts)| parts.get(part) as f64)
+            .map(|(_, parts)| parts.get(part).ps() as f64)
             .collect();
         if values.iter().any(|&value| value != 0.0) {
             push(
@@ -278,12 +276,8 @@ fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSerie
         ),
         ("step.idle_percent", "Idle of the step", StepPart::Idle),
     ] {
-        let share = |(time, parts): &(i64, device_reports::steps::step_parts::TimeByPart)| {
-            if *time > 0 {
-                100.0 * parts.get(part) as f64 / *time as f64
-            } else {
-                0.0
-            }
+        let share = |(time, parts): &(Picos, TimeByPart)| {
+            Percent::of(parts.get(part), *time).unwrap_or_default().0
         };
         push(
             id,
@@ -300,6 +294,6 @@ fn intervals(chosen: &[&Step]) -> Vec<f64> {
     chosen
         .iter()
         .filter_map(|step| step.interval_ps)
-        .map(|ps| ps as f64)
+        .map(|time| time.ps() as f64)
         .collect()
 }

@@ -72,13 +72,13 @@ pub(super) fn idle_times(
             continue;
         };
         let idle = parts.get(StepPart::Idle);
-        all += idle as f64;
+        all += idle.ps() as f64;
         let place = divided
             .cores
             .get(step)
             .zip(divided.chosen.get(step))
             .map(|(core, step)| (*core, step.number));
-        let mut left = idle;
+        let mut left = idle.ps();
         for &(cause, time) in place
             .and_then(|place| known?.steps.get(&place))
             .into_iter()

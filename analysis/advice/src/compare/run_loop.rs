@@ -49,7 +49,7 @@ pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<StepSeries> {
             most,
         ),
     };
-    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps) as f64;
+    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps).ps() as f64;
     let slow = |step: &Step| if step.is_outlier { 100.0 } else { 0.0 };
     vec![
         of(
@@ -66,19 +66,20 @@ pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<StepSeries> {
 pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let counted: Vec<&Step> = steps.counted().collect();
     let count = counted.len() as f64;
-    let mean =
-        |of: &dyn Fn(&Step) -> i64| counted.iter().map(|step| of(step) as f64).sum::<f64>() / count;
+    let mean = |of: &dyn Fn(&Step) -> Picos| {
+        counted.iter().map(|step| of(step).ps() as f64).sum::<f64>() / count
+    };
     let has_host = host_threads(cx.model).next().is_some();
     let gap = mean(&|step| {
-        step.interval_ps
-            .map_or(0, |interval| (interval - step.time_ps).max(0))
+        let interval = step.interval_ps.unwrap_or(step.time_ps);
+        (interval - step.time_ps).clamped()
     });
     let is_compiling_known = cx
         .report::<Compile>()
         .is_ok_and(|report| report.is_recorded)
         || has_host;
     let compiling = is_compiling_known.then(|| mean(&|step| step.compile_ps));
-    let waits: BTreeMap<u32, i64> = cx.report::<Input>().map_or_else(
+    let waits: BTreeMap<u32, Picos> = cx.report::<Input>().map_or_else(
         |_| BTreeMap::new(),
         |input| {
             let known = input
@@ -86,12 +87,12 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
                 .iter()
                 .filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
             known
-                .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps())))
+                .filter_map(|wait| Some((wait.name.parse().ok()?, Picos::from_ps(wait.total_ps()))))
                 .collect()
         },
     );
-    let input =
-        (!waits.is_empty()).then(|| mean(&|step| waits.get(&step.number).copied().unwrap_or(0)));
+    let input = (!waits.is_empty())
+        .then(|| mean(&|step| waits.get(&step.number).copied().unwrap_or_default()));
     let value = |id: &str, title: &str, value, provenance| RunValue {
         id: id.to_owned(),
         title: title.to_owned(),

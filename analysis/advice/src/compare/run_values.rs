@@ -55,7 +55,7 @@ pub(super) fn values(
     if let Ok(overlap) = cx.report::<Overlap>() {
         let sum = &overlap.summary;
         let of = "window of the device with most of it";
-        let share = sum.exposed_share_percent;
+        let share = sum.exposed_share_percent.map(|percent| percent.0);
         push(
             "overlap.exposed_share_percent",
             "Exposed communication",
@@ -66,7 +66,7 @@ pub(super) fn values(
             measured,
         );
         let of = "time communicating, all devices";
-        let ratio = sum.overlap_ratio_percent;
+        let ratio = sum.overlap_ratio_percent.map(|percent| percent.0);
         push(
             "overlap.hidden_percent",
             "Communication hidden",
@@ -146,7 +146,7 @@ pub(super) fn values(
             &fullest.memory,
             profile,
         );
-        let percent = fullest.peak_percent;
+        let percent = fullest.peak_percent.map(|percent| percent.0);
         push(
             "memory.peak_percent",
             "Memory peak of capacity",

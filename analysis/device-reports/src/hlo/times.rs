@@ -65,7 +65,7 @@ impl ProgramTimes {
             if transfer.issued_by.and_then(|op| cx.model.op(op).program) == Some(program)
                 && let Some(times) = out.by_name.get_mut(transfer.op.as_str())
             {
-                *times.exposed_ps.get_or_insert_default() += Picos::from_ps(transfer.exposed_ps);
+                *times.exposed_ps.get_or_insert_default() += transfer.exposed_ps;
             }
         }
         out

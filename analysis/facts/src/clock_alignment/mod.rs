@@ -137,7 +137,7 @@ pub struct ClockShift {
     pub bounds: ShiftInterval,
     /// The correction: none if possible, else the smallest. If the clocks drift, at the middle of the pairs.
     #[column("Shift", inferred)]
-    pub shift_ps: i64,
+    pub shift_ps: Picos,
     /// The conclusion from the bounds.
     #[column("Clocks", inferred)]
     pub sync: ClockSync,
@@ -159,16 +159,11 @@ impl ClockShift {
     pub fn clock(&self) -> DeviceToHostClock {
         let constant = ShiftLine {
             shift_ps: self.shift_ps,
-            at_ps: 0,
-            drift_ppm: 0.0,
-            slack_ps: 0,
+            ..ShiftLine::default()
         };
-        let line = self.drift.unwrap_or(constant);
         DeviceToHostClock {
             base: self.base,
-            shift: Picos::from_ps(line.shift_ps),
-            at: Timestamp::from_ps(line.at_ps),
-            drift_ppm: line.drift_ppm,
+            line: self.drift.unwrap_or(constant),
         }
     }
 }
@@ -178,16 +173,20 @@ impl ClockShift {
 pub struct DeviceToHostClock {
     /// The time base of its input.
     pub base: ClockBase,
-    shift: Picos,
-    at: Timestamp,
-    drift_ppm: f64,
+    line: ShiftLine,
 }
 
 impl DeviceToHostClock {
     /// Converts a time in this base to the host's clock.
     pub fn to_host(self, at: Timestamp) -> Timestamp {
-        let drift = Picos::from_ps((self.drift_ppm * 1e-6 * (at - self.at).ps() as f64) as i64);
-        at + self.shift + drift
+        let ShiftLine {
+            shift_ps,
+            at_ps,
+            drift_ppm,
+            ..
+        } = self.line;
+        let drift = Picos::from_ps((drift_ppm * 1e-6 * (at - at_ps).ps() as f64) as i64);
+        at + shift_ps + drift
     }
 }
 
@@ -227,8 +226,8 @@ pub fn on_shared_clock(cx: &Context<'_>, core: GroupId, range: TimeRange) -> Tim
     let offset = hosts
         .iter()
         .find(|host| host.source == source)
-        .map_or(0, |host| host.offset_ps);
-    let (range, offset) = (to_host(cx, core, range), Picos::from_ps(offset));
+        .map_or(Picos::ZERO, |host| host.offset_ps);
+    let range = to_host(cx, core, range);
     TimeRange::new(range.start - offset, range.end - offset)
 }
 
@@ -245,7 +244,7 @@ pub(super) fn programs_on_host<'a>(
 pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
     let clock = device_clock(cx, core);
     if clock.base == ClockBase::Timeline {
-        clock.shift
+        clock.line.shift_ps
     } else {
         Picos::ZERO
     }
@@ -320,8 +319,8 @@ fn fit(
     span: impl Fn(SliceId) -> TimeRange,
 ) -> Option<ClockShift> {
     let bound = |at: Timestamp, host: SliceId| ShiftBound {
-        at_ps: at.ps(),
-        shift_ps: (model.slice(host).start() - at).ps(),
+        at_ps: at,
+        shift_ps: model.slice(host).start() - at,
     };
     let lower: Vec<ShiftBound> = launches
         .begins
@@ -359,7 +358,7 @@ fn fit(
         sync: match (bounds.is_empty(), drift.is_some()) {
             (true, true) => ClockSync::Drifting,
             (true, false) => ClockSync::Poor,
-            (false, _) if shift_ps == 0 => ClockSync::Aligned,
+            (false, _) if shift_ps == Picos::ZERO => ClockSync::Aligned,
             (false, _) => ClockSync::Shifted,
         },
         first_third: third(first, first_ends),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::Context;
 use math::stats::Stats;
 use serde::Serialize;
-use trace_model::{GroupId, TimeRange};
+use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::clock_alignment::to_host;
 
@@ -23,16 +23,16 @@ pub struct Step {
     pub recorded: Option<u32>,
     /// Begin on the first core, on the timeline.
     #[column("Begin")]
-    pub start_ps: i64,
+    pub start_ps: Timestamp,
     /// Longest span over the cores, by the clock that timed their ops.
     #[column("Time")]
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// From the start to the start of the next step, on the slowest core, by the same clock; `None` for the last.
     #[column("Begin to begin")]
-    pub interval_ps: Option<i64>,
+    pub interval_ps: Option<Picos>,
     /// Time of compilation on the host during the step.
     #[column("Compiling")]
-    pub compile_ps: i64,
+    pub compile_ps: Picos,
     /// The core (or host) with the longest span, if there are several.
     #[column("Slowest")]
     pub slowest: Option<Arc<str>>,
@@ -92,7 +92,7 @@ impl Step {
 
     /// Whether the host compiles for more than half of it.
     pub fn mostly_compiles(&self) -> bool {
-        self.compile_ps > self.time_ps / 2
+        self.compile_ps.ps() > self.time_ps.ps() / 2
     }
 }
 

@@ -103,7 +103,7 @@ impl Analysis for Dispatch {
                 cx,
                 core,
                 &runs,
-                uncertainty(shift),
+                uncertainty(shift).map(Picos::ps),
                 idle.get(&core).copied(),
             ));
         }
@@ -117,12 +117,12 @@ impl Analysis for Dispatch {
 }
 
 /// How much larger than the applied shift the true one may be.
-fn uncertainty(shift: &ClockShift) -> Option<i64> {
+fn uncertainty(shift: &ClockShift) -> Option<Picos> {
     let at_most = shift.bounds.at_most_ps?;
     Some(match (shift.sync, shift.drift) {
         (_, Some(line)) => line.slack_ps,
-        (ClockSync::Poor, None) => shift.bounds.at_least_ps.saturating_sub(at_most).max(0),
-        _ => at_most.saturating_sub(shift.shift_ps).max(0),
+        (ClockSync::Poor, None) => (shift.bounds.at_least_ps - at_most).clamped(),
+        _ => (at_most - shift.shift_ps).clamped(),
     })
 }
 

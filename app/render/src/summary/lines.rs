@@ -131,7 +131,7 @@ fn communication(report: &OverlapReport) -> Option<String> {
             let _ = write!(
                 text,
                 ", {} hidden behind compute",
-                number::value(hidden, Unit::Percent)
+                number::value(hidden.0, Unit::Percent)
             );
         }
         None => text.push_str(", hidden part unknown"),
@@ -148,12 +148,12 @@ fn communication(report: &OverlapReport) -> Option<String> {
 
 /// `12 all-reduce`, the most time first.
 fn kinds(report: &OverlapReport) -> Vec<String> {
-    let mut sums: Vec<(&str, u64, i64)> = Vec::new();
+    let mut sums: Vec<(&str, u64, Picos)> = Vec::new();
     for row in report.transfers.iter().filter(|row| row.is_collective) {
         match sums.iter_mut().find(|(kind, ..)| *kind == row.kind) {
             Some((_, count, time)) => {
                 *count += row.occurrences;
-                *time = time.saturating_add(row.time_ps);
+                *time += row.time_ps;
             }
             None => sums.push((&row.kind, row.occurrences, row.time_ps)),
         }
@@ -191,11 +191,7 @@ fn steps_line(report: &StepsReport) -> String {
             } else {
                 ""
             };
-            format!(
-                "{} ({}{compiles})",
-                step.number,
-                Picos::from_ps(step.time_ps)
-            )
+            format!("{} ({}{compiles})", step.number, step.time_ps)
         };
         let shown: Vec<_> = slow.iter().take(5).map(name).collect();
         let more = if slow.len() > shown.len() { " …" } else { "" };

@@ -72,9 +72,9 @@ pub fn facts(
         .overlap
         .and_then(|report| transfer_of(model, report, slice))
     {
-        let each = |ps: i64| {
+        let each = |sum: Picos| {
             times.text(Picos::from_ps(
-                ps / i64::try_from(transfer.occurrences.max(1)).unwrap_or(i64::MAX),
+                sum.ps() / i64::try_from(transfer.occurrences.max(1)).unwrap_or(i64::MAX),
             ))
         };
         lines.push(format!(

@@ -297,7 +297,10 @@ fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
 /// The step that compiles longest, where no compilation is told apart.
 fn step_that_compiles(facts: &HintFacts<'_>) -> String {
     let most = facts.steps().and_then(|steps| {
-        let compiling = steps.steps.iter().filter(|step| step.compile_ps > 0);
+        let compiling = steps
+            .steps
+            .iter()
+            .filter(|step| step.compile_ps > Picos::ZERO);
         compiling
             .max_by_key(|step| (step.compile_ps, std::cmp::Reverse(step.number)))
             .map(|step| step.number)

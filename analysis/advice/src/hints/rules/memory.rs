@@ -7,7 +7,7 @@ use engine::{AnalysisError, Percent, Provenance, Threshold, shortened};
 use facts::category::OpGroup;
 use math::unit::Unit;
 use run_reports::host::serving::Serving;
-use trace_model::{Picos, TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
     Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
@@ -226,15 +226,14 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
     {
         finding.evidence.push(HintEvidence::percent(
             "peak of the fullest memory",
-            peak,
+            peak.0,
             "its capacity",
             Some(full),
         ));
-        if peak >= full {
+        if peak.0 >= full {
             finding.statement = format!(
                 "{}; memory is {peak:.0} full at its peak, so there is no room to store more",
-                finding.statement,
-                peak = Percent(peak)
+                finding.statement
             );
             finding.saving = PossibleSaving::Unknown;
         }
@@ -321,7 +320,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         let why = "no device memory has both its use and its capacity recorded";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
-    let full = |(_, percent): &(_, f64)| *percent >= limit;
+    let full = |(_, percent): &(_, Percent)| percent.0 >= limit;
     let Some((fullest, percent)) = memory.device_peaks().find(full) else {
         return Ok(None);
     };
@@ -354,13 +353,12 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
             "{} is {percent:.1} full at its peak{step}: {} of {}{largest}{others}",
             fullest.memory,
             bytes_text(fullest.peak_bytes),
-            bytes_text(capacity),
-            percent = Percent(percent),
+            bytes_text(capacity)
         ),
         evidence: vec![
             HintEvidence::percent(
                 "peak of the fullest memory",
-                percent,
+                percent.0,
                 "its capacity",
                 Some(limit),
             )
@@ -370,7 +368,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         ],
         spots: vec![FindingPlace::span(
             "peak of memory",
-            TimeRange::at(Timestamp::from_ps(fullest.peak_at_ps), Picos::ZERO),
+            TimeRange::at(fullest.peak_at_ps, Picos::ZERO),
         )],
         explains: &["K24"],
         ..Finding::default()

@@ -26,9 +26,8 @@ use trace_model::Picos;
 pub use links::LinkUse;
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::sum_over::SumOver;
-use math::stats::percent;
 
 use crate::communication::overlap::{Overlap, Transfer};
 
@@ -97,16 +96,13 @@ impl CollectivesReport {
     }
 
     /// The part of the time in flight of transfers whose speed is a lower bound, percent; `None` without transfers.
-    pub fn hidden_percent(&self) -> Option<f64> {
+    pub fn hidden_percent(&self) -> Option<Percent> {
         let rows = || self.rows.iter().filter(|row| row.share.is_some());
         let hidden = rows()
             .filter(|row| row.is_lower_bound())
             .map(|row| row.time_ps)
-            .sum::<Picos>();
-        percent(
-            hidden.ps(),
-            rows().map(|row| row.time_ps).sum::<Picos>().ps(),
-        )
+            .sum();
+        Percent::of(hidden, rows().map(|row| row.time_ps).sum())
     }
 }
 
@@ -133,14 +129,14 @@ pub struct KindRow {
     pub sent_bytes: Option<f64>,
     /// Sum of the times in flight or of the ops.
     #[column("In flight (sum)")]
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// The part of it while the core computed.
     #[column("Hidden")]
-    pub hidden_ps: i64,
+    pub hidden_ps: Picos,
     /// The rest.
     #[column("Exposed")]
-    #[column("of in flight", derived, id = "exposed_of_time_percent", with = |kind| percent(kind.exposed_ps, kind.time_ps))]
-    pub exposed_ps: i64,
+    #[column("of in flight", derived, id = "exposed_of_time_percent", with = |kind| Percent::of(kind.exposed_ps, kind.time_ps))]
+    pub exposed_ps: Picos,
     /// `sent ÷ time`, bytes/s.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
     #[column("Bus bandwidth", derived)]
@@ -190,10 +186,7 @@ impl KindRow {
     }
 
     fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], over: SumOver) -> Self {
-        let time = |of: fn(&CollectiveRow) -> i64| {
-            rows.iter()
-                .fold(0_i64, |sum, row| sum.saturating_add(of(row)))
-        };
+        let time = |of: fn(&CollectiveRow) -> Picos| rows.iter().map(|row| of(row)).sum::<Picos>();
         let sent = rows
             .iter()
             .map(|row| Some(row.message.sent_bytes? * row.executions))
@@ -210,11 +203,11 @@ impl KindRow {
             hidden_ps: time(|row| row.hidden_ps),
             exposed_ps,
             bus_bandwidth: sent
-                .filter(|_| time_ps > 0)
-                .map(|sent| sent / (time_ps as f64 * 1e-12)),
+                .filter(|_| time_ps > Picos::ZERO)
+                .map(|sent| sent / (time_ps.ps() as f64 * 1e-12)),
             share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
             sent_bytes_per_step: sent.and_then(of_step),
-            exposed_per_step_ps: of_step(exposed_ps as f64),
+            exposed_per_step_ps: of_step(exposed_ps.ps() as f64),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use engine::Cell;
+use engine::{Cell, Percent};
 use facts::collective_traffic::CollectiveTraffic;
 use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
-use math::stats::percent;
 use serde::Serialize;
+use trace_model::Picos;
 
 use super::{LinkUse, rounded};
 use crate::communication::overlap::{HiddenBy, Skew, Transfer};
@@ -65,20 +65,20 @@ pub struct CollectiveRow {
     pub share: Option<CollectiveShare>,
     /// Sum of the times in flight or of the op.
     #[column("In flight")]
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// The part of it while the core computed.
     #[column("Hidden")]
-    pub hidden_ps: i64,
+    pub hidden_ps: Picos,
     /// The rest.
     #[column("Exposed")]
-    #[column("of in flight", derived, id = "exposed_of_time_percent", with = |row| percent(row.exposed_ps, row.time_ps))]
-    pub exposed_ps: i64,
+    #[column("of in flight", derived, id = "exposed_of_time_percent", with = |row| Percent::of(row.exposed_ps, row.time_ps))]
+    pub exposed_ps: Picos,
     /// Time in which a core waited in it.
     #[column("Blocking")]
-    pub blocking_ps: i64,
+    pub blocking_ps: Picos,
     /// In flight while the core neither computed nor was in a collective.
     #[column("In flight while idle")]
-    pub idle_ps: i64,
+    pub idle_ps: Picos,
     /// The compute that hid it, most time first.
     #[column("Hidden most by", with = |row| Some(&row.hidden_most_by()?.op))]
     #[column("for", id = "hidden_by_ps", with = |row| Some(row.hidden_most_by()?.time_ps))]
@@ -97,10 +97,10 @@ pub struct CollectiveRow {
 pub struct CollectiveShare {
     /// On the layout with the most links.
     #[column("Of links", id = "links_low_percent")]
-    pub low_percent: f64,
+    pub low_percent: Percent,
     /// On the layout with the fewest links that is not ruled out.
     #[column("Up to", id = "links_high_percent")]
-    pub high_percent: f64,
+    pub high_percent: Percent,
 }
 
 impl CollectiveShare {
@@ -108,13 +108,13 @@ impl CollectiveShare {
     pub(super) fn weighted(shares: impl Iterator<Item = (Self, f64)>) -> Option<Self> {
         let (mut low, mut high, mut time) = (0.0, 0.0, 0.0);
         for (share, weight) in shares {
-            low += share.low_percent * weight;
-            high += share.high_percent * weight;
+            low += share.low_percent.0 * weight;
+            high += share.high_percent.0 * weight;
             time += weight;
         }
         (time > 0.0).then(|| Self {
-            low_percent: low / time,
-            high_percent: high / time,
+            low_percent: Percent(low / time),
+            high_percent: Percent(high / time),
         })
     }
 }
@@ -172,8 +172,11 @@ impl CollectiveRow {
     pub(super) fn of(links: &LinkUse, transfer: &Transfer) -> Self {
         let message = transfer.message.clone().unwrap_or_default();
         let mean_time_ps =
-            (transfer.executions > 0.0).then(|| transfer.time_ps as f64 / transfer.executions);
-        let shortest = transfer.skew.as_ref().map(|skew| skew.transfer_ps as f64);
+            (transfer.executions > 0.0).then(|| transfer.time_ps.ps() as f64 / transfer.executions);
+        let shortest = transfer
+            .skew
+            .as_ref()
+            .map(|skew| skew.transfer_ps.ps() as f64);
         let transfer_ps = shortest.or(mean_time_ps).filter(|&time| time > 0.0);
         let per_second = |bytes: Option<f64>| {
             bytes
@@ -224,7 +227,7 @@ impl CollectiveRow {
 
     /// Whether it may have arrived long before its done op: cores hardly waited for it, so its speed is a lower bound.
     pub(super) fn is_lower_bound(&self) -> bool {
-        self.is_async && self.blocking_ps < self.time_ps / 10
+        self.is_async && self.blocking_ps.ps() < self.time_ps.ps() / 10
     }
 
     /// The share together with the time that it applies to.
@@ -252,20 +255,11 @@ impl CollectiveRow {
         };
         let possible: Vec<&(GroupLayout, f64)> =
             all.iter().filter(|&&(_, least)| least <= taken).collect();
-        let share = possible.iter().map(|(_, least)| 100.0 * least / taken);
-        let bounds = share.fold(None, |range: Option<CollectiveShare>, percent| {
-            let range = range.unwrap_or(CollectiveShare {
-                low_percent: percent,
-                high_percent: percent,
-            });
-            let (low_percent, high_percent) = (
-                range.low_percent.min(percent),
-                range.high_percent.max(percent),
-            );
-            Some(CollectiveShare {
-                low_percent,
-                high_percent,
-            })
+        let shares = || possible.iter().map(|(_, least)| 100.0 * least / taken);
+        let bounds = shares().reduce(f64::min).zip(shares().reduce(f64::max));
+        let bounds = bounds.map(|(low, high)| CollectiveShare {
+            low_percent: Percent(low),
+            high_percent: Percent(high),
         });
         let is_faster = !all.is_empty() && possible.is_empty();
         let kept: Vec<GroupLayout> = if is_faster {
@@ -288,8 +282,8 @@ impl CollectiveRow {
             .is_some_and(|expected| expected.latency_bound == Some(true));
         let skewed = self.skew.as_ref().is_some_and(|skew| {
             skew.waits_most.is_some()
-                && i128::from(skew.wait_ps)
-                    > i128::from(skew.transfer_ps) * i128::from(skew.instances)
+                && i128::from(skew.wait_ps.ps())
+                    > i128::from(skew.transfer_ps.ps()) * i128::from(skew.instances)
         });
         let all = [
             (Remark::Fused, self.is_fused),
@@ -310,7 +304,10 @@ impl CollectiveRow {
                 Remark::NothingBetween,
                 self.is_async && transfer.adjacent * 2 >= self.occurrences.max(1),
             ),
-            (Remark::IdleMeanwhile, self.idle_ps > self.time_ps / 10),
+            (
+                Remark::IdleMeanwhile,
+                self.idle_ps.ps() > self.time_ps.ps() / 10,
+            ),
             (Remark::Skewed, skewed),
         ];
         self.remarks = all

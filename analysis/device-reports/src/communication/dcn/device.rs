@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::{AnalysisError, Context};
+use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::window::{TimeWindow, counts, part_in};
 use hardware::limits::ratio;
 use math::intervals::IntervalSet;
-use math::stats::percent;
 use trace_model::hlo_text::HloText;
 use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange, TraceModel, TrackKind};
 
@@ -198,9 +197,9 @@ struct TransferSums {
     /// Executions whose `recv-done` begins in the scope, and their times.
     occurrences: u64,
     times: DcnTimes,
-    window_ps: i64,
+    window_ps: Picos,
     /// Time of ops, as far as it lies in the scope.
-    stall_ps: i64,
+    stall_ps: Picos,
 }
 
 pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices, AnalysisError> {
@@ -216,29 +215,29 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
         };
         let ops = ops(cx, core, window, &known);
         let busy: IntervalSet = ops.iter().map(|op| op.range).collect();
-        let stall = busy.measure_in(window.measured).ps();
-        if stall == 0 && !ops.iter().any(|op| op.counts) {
+        let stall = busy.measure_in(window.measured);
+        if stall == Picos::ZERO && !ops.iter().any(|op| op.counts) {
             continue;
         }
-        let window_ps = window.dur().ps();
+        let window_ps = window.dur();
         let mut own: BTreeMap<usize, TransferSums> = BTreeMap::new();
         out.unmatched += walk(&ops, &busy, &mut own);
         for op in ops.iter().filter(|op| op.inside > Picos::ZERO) {
             let sum = own.entry(op.is.key).or_default();
-            sum.stall_ps = sum.stall_ps.saturating_add(op.inside.ps());
+            sum.stall_ps += op.inside;
         }
         out.devices.push(DcnDevice {
             device: cx.model.device_name(core),
             window_ps,
             stall_ps: stall,
-            stall_percent: percent(stall, window_ps),
+            stall_percent: Percent::of(stall, window_ps),
             occurrences: own.values().map(|sums| sums.occurrences).sum(),
         });
         for (key, one) in own {
             let sum = sums.entry(key).or_default();
             sum.occurrences += one.occurrences;
-            sum.window_ps = sum.window_ps.saturating_add(window_ps);
-            sum.stall_ps = sum.stall_ps.saturating_add(one.stall_ps);
+            sum.window_ps += window_ps;
+            sum.stall_ps += one.stall_ps;
             sum.times = sum.times.plus(&one.times);
         }
     }
@@ -412,7 +411,7 @@ fn rows(
                 slices,
                 occurrences: sums.occurrences,
                 stall_ps: sums.stall_ps,
-                stall_percent: percent(sums.stall_ps, sums.window_ps),
+                stall_percent: Percent::of(sums.stall_ps, sums.window_ps),
                 mean,
                 transmitted_bytes: bytes,
                 required_bandwidth: rate(|mean| mean.slack_ps),

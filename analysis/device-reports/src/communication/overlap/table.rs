@@ -2,7 +2,6 @@
 
 use engine::{Table, Tabular};
 use math::unit::Unit;
-use trace_model::Picos;
 
 use super::report::OverlapReport;
 
@@ -38,7 +37,7 @@ impl OverlapReport {
             "exposed_each_ps",
             self.sums_over.title(EXPOSED),
             Unit::Picoseconds,
-            |kind| self.sums_over.each_ps(Picos::from_ps(kind.exposed_ps)),
+            |kind| self.sums_over.each_ps(kind.exposed_ps),
         )
         .remaining()
         .note(self.note())
@@ -57,7 +56,7 @@ impl OverlapReport {
             "exposed_each_ps",
             self.sums_over.title(EXPOSED),
             Unit::Picoseconds,
-            |transfer| self.sums_over.each_ps(Picos::from_ps(transfer.exposed_ps)),
+            |transfer| self.sums_over.each_ps(transfer.exposed_ps),
         )
         .remaining()
         .note(self.note())

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use engine::Percent;
 use serde::Serialize;
-use trace_model::TraceModel;
 use trace_model::hlo_text::Shape;
+use trace_model::{Picos, Timestamp, TraceModel};
 
 use super::events::MemoryEvent;
 use super::replay::SizeSums;
@@ -27,7 +28,7 @@ pub struct SizeClass {
     pub released: u64,
     /// Mean lifetime of the released ones.
     #[column("Mean lifetime", derived)]
-    pub mean_lifetime_ps: Option<i64>,
+    pub mean_lifetime_ps: Option<Picos>,
     /// The op of the first of them, if recorded.
     #[column("Op of the first")]
     pub op: Option<String>,
@@ -75,7 +76,7 @@ pub struct LiveBuffer {
     pub element_bytes: Option<i64>,
     /// When the first of them was allocated, on the timeline.
     #[column("Since")]
-    pub since_ps: Option<i64>,
+    pub since_ps: Option<Timestamp>,
 }
 
 impl LiveBuffer {
@@ -86,9 +87,10 @@ impl LiveBuffer {
     }
 
     /// Share of its bytes that contain no element; `None` if the shape is unknown.
-    pub(crate) fn padding_percent(&self) -> Option<f64> {
+    pub(crate) fn padding_percent(&self) -> Option<Percent> {
         let elements = self.element_bytes.filter(|_| self.bytes > 0)?;
-        Some(100.0 * (1.0 - elements as f64 / self.bytes as f64).max(0.0))
+        let padding = 1.0 - elements as f64 / self.bytes as f64;
+        Some(Percent::of_fraction(padding.max(0.0)))
     }
 }
 
@@ -166,7 +168,7 @@ pub(super) fn buffers(
             row.bytes = row.bytes.saturating_add(event.taken());
             row.requested_bytes = sum(row.requested_bytes, event.requested());
             row.element_bytes = sum(row.element_bytes, elements);
-            row.since_ps = row.since_ps.min(Some(event.at.ps()));
+            row.since_ps = row.since_ps.min(Some(event.at));
             continue;
         }
         each.push(event.taken());
@@ -179,7 +181,7 @@ pub(super) fn buffers(
             bytes: event.taken(),
             requested_bytes: event.requested(),
             element_bytes: elements,
-            since_ps: Some(event.at.ps()),
+            since_ps: Some(event.at),
         });
     }
     if !rest.is_empty() {
@@ -254,7 +256,8 @@ pub(super) fn sizes(
             released: sums.released,
             mean_lifetime_ps: i64::try_from(sums.released)
                 .ok()
-                .and_then(|n| sums.lifetime_ps.checked_div(n)),
+                .and_then(|n| sums.lifetime.ps().checked_div(n))
+                .map(Picos::from_ps),
             op: words.op,
             shape: words.shape,
         }

@@ -33,7 +33,7 @@ pub struct BalancedQuantity {
     pub max_ps: f64,
     /// `(max − median) ÷ median`.
     #[column("Over median", derived)]
-    pub imbalance_percent: Option<f64>,
+    pub imbalance_percent: Option<Percent>,
     /// Who has most.
     #[column("Who")]
     pub most: String,
@@ -72,7 +72,7 @@ pub enum ImbalancePattern {
 }
 
 /// A step is uneven if the device with the most work exceeds the median by this percentage.
-const UNEVEN_PERCENT: f64 = 1.0;
+const UNEVEN: Percent = Percent(1.0);
 /// Minimum number of steps for a pattern.
 const FEW_STEPS: usize = 3;
 /// A run is uneven if this share of its steps is.
@@ -85,7 +85,7 @@ pub(super) fn pattern(steps: &[StepBalance]) -> ImbalancePattern {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for step in steps.iter().filter(|step| {
         step.imbalance_percent
-            .is_some_and(|percent| percent >= UNEVEN_PERCENT)
+            .is_some_and(|percent| percent >= UNEVEN)
     }) {
         *counts.entry(&step.most).or_default() += 1;
     }
@@ -218,7 +218,8 @@ fn compare<T>(
                 .get(at)
                 .map(|(load, _)| name(load).clone())
                 .unwrap_or_default(),
-            imbalance_percent: (median_ps > 0.0).then(|| 100.0 * (max_ps - median_ps) / median_ps),
+            imbalance_percent: (median_ps > 0.0)
+                .then(|| Percent(100.0 * (max_ps - median_ps) / median_ps)),
             z: scores(&values, whole).get(at).copied(),
             of,
         })
@@ -229,7 +230,12 @@ fn compare<T>(
 /// Mean over steps of the cost of the slowest device.
 pub(super) fn mean_cost(steps: &[StepBalance]) -> Option<(f64, f64)> {
     let mean = |of: fn(&StepBalance) -> f64| steps.iter().map(of).sum::<f64>() / steps.len() as f64;
-    (!steps.is_empty()).then(|| (mean(|step| step.cost_ps), mean(|step| step.time_ps as f64)))
+    (!steps.is_empty()).then(|| {
+        (
+            mean(|step| step.cost_ps),
+            mean(|step| step.time_ps.ps() as f64),
+        )
+    })
 }
 
 pub(super) fn statement(
@@ -250,8 +256,7 @@ pub(super) fn statement(
     if let Some((work, imbalance)) = work.and_then(|work| Some((work, work.imbalance_percent?))) {
         let more = format!(
             "{imbalance:.2} ({}) more than the median one",
-            length(work.max_ps - work.median_ps),
-            imbalance = Percent(imbalance)
+            length(work.max_ps - work.median_ps)
         );
         clauses.push(match stragglers[..] {
             [] if work.max_ps <= work.min_ps => "all devices work equally long".to_owned(),

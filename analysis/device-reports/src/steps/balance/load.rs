@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Cell, Context};
+use engine::{Cell, Context, Percent};
 use facts::category::OpClass;
 use serde::Serialize;
-use trace_model::{GroupId, GroupKind, TraceModel};
+use trace_model::{GroupId, GroupKind, Picos, TraceModel};
 
 use crate::communication::overlap::Overlap;
 use crate::steps::devices::{CoreReport, DevicesReport};
@@ -60,7 +60,7 @@ pub struct DeviceLoad {
     pub awaited_ps: Option<f64>,
     /// Time with ops, of the longest window of any device.
     #[column("Ops, of window")]
-    pub busy_percent: Option<f64>,
+    pub busy_percent: Option<Percent>,
     /// Modified z-score of its work; `None` with fewer than three devices.
     #[column("Modified z", derived, id = "z")]
     pub work_z: Option<f64>,
@@ -122,13 +122,13 @@ pub struct StepBalance {
     pub step: Option<u32>,
     /// Its time on the device that took longest.
     #[column("Time")]
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// The device with the most work.
     #[column("Works most")]
     pub most: Arc<str>,
     /// Its work.
     #[column("Its work")]
-    pub max_ps: i64,
+    pub max_ps: Picos,
     /// Work of the middle device.
     #[column("Median")]
     pub median_ps: f64,
@@ -137,7 +137,7 @@ pub struct StepBalance {
     pub mean_ps: f64,
     /// `(max − median) ÷ median`.
     #[column("Over median", derived)]
-    pub imbalance_percent: Option<f64>,
+    pub imbalance_percent: Option<Percent>,
     /// `max − median`: the cost of the slowest device.
     #[column("Cost", derived)]
     #[column("Of step", derived, id = "cost_percent", with = Self::cost_percent)]
@@ -150,15 +150,16 @@ impl StepBalance {
             .map_or_else(|| Cell::text("window"), |step| Cell::count(u64::from(step)))
     }
 
-    fn cost_percent(&self) -> Option<f64> {
-        (self.time_ps > 0).then(|| 100.0 * self.cost_ps / self.time_ps as f64)
+    fn cost_percent(&self) -> Option<Percent> {
+        let time = self.time_ps.ps();
+        (time > 0).then(|| Percent(100.0 * self.cost_ps / time as f64))
     }
 
     pub(super) fn of(step: &StepLoad) -> Option<Self> {
         let work: Vec<f64> = step
             .cores
             .iter()
-            .map(|core| core.parts.work() as f64)
+            .map(|core| core.parts.work().ps() as f64)
             .collect();
         let median_ps = math::stats::median(&work).filter(|_| work.len() > 1)?;
         let most = step
@@ -166,7 +167,7 @@ impl StepBalance {
             .iter()
             .max_by_key(|core| (core.parts.work(), std::cmp::Reverse(&core.core)))?;
         let max_ps = most.parts.work();
-        let cost_ps = max_ps as f64 - median_ps;
+        let cost_ps = max_ps.ps() as f64 - median_ps;
         Some(Self {
             step: step.step,
             time_ps: step.cores.iter().map(|core| core.time_ps).max()?,
@@ -174,7 +175,7 @@ impl StepBalance {
             max_ps,
             median_ps,
             mean_ps: work.iter().sum::<f64>() / work.len() as f64,
-            imbalance_percent: (median_ps > 0.0).then(|| 100.0 * cost_ps / median_ps),
+            imbalance_percent: (median_ps > 0.0).then(|| Percent(100.0 * cost_ps / median_ps)),
             cost_ps,
         })
     }
@@ -237,7 +238,7 @@ fn whole_window(core: &CoreReport) -> CoreParts {
     {
         parts.add(StepPart::of(&OpClass::of_group(entry.group)), entry.time_ps);
     }
-    parts.add(StepPart::Idle, core.window_ps.saturating_sub(parts.total()));
+    parts.add(StepPart::Idle, core.window_ps - parts.total());
     CoreParts {
         group: core.group,
         core: core.core.as_str().into(),
@@ -259,13 +260,12 @@ pub(super) fn devices(
         .iter()
         .map(|core| core.window_ps)
         .max()
-        .unwrap_or(0)
-        .max(1) as f64;
-    let mut sums: BTreeMap<GroupId, (usize, i64, TimeByPart)> = BTreeMap::new();
+        .map_or(1, |longest| longest.ps().max(1)) as f64;
+    let mut sums: BTreeMap<GroupId, (usize, Picos, TimeByPart)> = BTreeMap::new();
     for core in steps.iter().flat_map(|step| &step.cores) {
         let (count, time, parts) = sums.entry(core.group).or_default();
         *count += 1;
-        *time = time.saturating_add(core.time_ps);
+        *time += core.time_ps;
         *parts = parts.plus(&core.parts);
     }
     let recorded: BTreeMap<GroupId, &CoreReport> = devices
@@ -278,10 +278,11 @@ pub(super) fn devices(
         .flat_map(|overlap| &overlap.cores)
         .map(|core| (core.group, core))
         .collect();
+    let ps = |time: Picos| time.ps() as f64;
     let device = |group: GroupId| {
         let sum = sums.get(&group);
         let count = sum.map_or(0, |(count, ..)| *count);
-        let mean = |total: i64| (count > 0).then(|| total as f64 / count as f64);
+        let mean = |total: Picos| (count > 0).then(|| total.ps() as f64 / count as f64);
         let part = |part: StepPart| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
         let (recorded, skew) = (recorded.get(&group), skews.get(&group));
         let absence = absent.iter().find(|absence| absence.core == group);
@@ -296,15 +297,13 @@ pub(super) fn devices(
             copy_wait_ps: part(StepPart::CopyWait),
             host_io_ps: part(StepPart::HostIo),
             idle_ps: part(StepPart::Idle),
-            barrier_ps: recorded
-                .and_then(|core| core.barrier_ps)
-                .map(|ps| ps as f64),
-            skew_wait_ps: skew.and_then(|core| core.skew_wait_ps).map(|ps| ps as f64),
-            awaited_ps: skew.and_then(|core| core.awaited_ps).map(|ps| ps as f64),
-            window_ps: recorded.map(|core| core.window_ps as f64),
+            barrier_ps: recorded.and_then(|core| core.barrier_ps).map(ps),
+            skew_wait_ps: skew.and_then(|core| core.skew_wait_ps).map(ps),
+            awaited_ps: skew.and_then(|core| core.awaited_ps).map(ps),
+            window_ps: recorded.map(|core| ps(core.window_ps)),
             busy_percent: recorded
                 .and_then(|core| core.op_time_ps)
-                .map(|ps| 100.0 * ps as f64 / longest),
+                .map(|time| Percent(100.0 * ps(time) / longest)),
             is_unused: absence.is_some_and(|absence| absence.is_unused),
             absence: absence.map(|absence| absence.what.clone()),
             ..DeviceLoad::default()

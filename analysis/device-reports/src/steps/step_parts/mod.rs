@@ -21,7 +21,7 @@ use facts::device_shift::shifted;
 use facts::steps::{Step, StepClass, StepSource, StepsReport};
 use math::stats::median;
 use serde::Serialize;
-use trace_model::{GroupId, TimeRange};
+use trace_model::{GroupId, Picos, TimeRange};
 
 use crate::communication::overlap::CoreTraffic;
 use crate::steps::step_times::Steps;
@@ -112,7 +112,7 @@ pub struct CoreParts {
     pub core: Arc<str>,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
     #[column("Time")]
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// The parts.
     #[schemars(with = "BTreeMap<String, i64>")]
     #[column(nested)]
@@ -189,7 +189,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
             cores.push(CoreParts {
                 group: core,
                 core: name.clone(),
-                time_ps: range.dur().ps(),
+                time_ps: range.dur(),
                 parts,
             });
         }
@@ -263,17 +263,20 @@ fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
         let part = |part: StepPart| {
             let values: Vec<f64> = critical
                 .iter()
-                .map(|core| core.parts.get(part) as f64)
+                .map(|core| core.parts.get(part).ps() as f64)
                 .collect();
             let median_ps = median(&values).unwrap_or_default();
             PartTimes {
                 part,
                 mean_ps: mean(&values),
                 median_ps,
-                cores_mean_ps: all.get(part) as f64 / cores,
+                cores_mean_ps: all.get(part).ps() as f64 / cores,
             }
         };
-        let times: Vec<f64> = critical.iter().map(|core| core.time_ps as f64).collect();
+        let times: Vec<f64> = critical
+            .iter()
+            .map(|core| core.time_ps.ps() as f64)
+            .collect();
         Some(ClassParts {
             class: class.id.clone(),
             title: class.title.clone(),

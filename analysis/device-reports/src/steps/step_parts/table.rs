@@ -1,8 +1,8 @@
 //! Parts of steps as tables.
 
-use engine::{Table, Tabular};
-use math::stats::percent;
+use engine::{Percent, Table, Tabular};
 use math::unit::Unit;
+use trace_model::Picos;
 
 use super::{ClassParts, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport};
 
@@ -113,7 +113,7 @@ struct ClassRow {
     #[column("Slowest core, mean")]
     mean_ps: f64,
     #[column("Of step")]
-    percent: Option<f64>,
+    percent: Option<Percent>,
     #[column("Median")]
     median_ps: f64,
     #[column("All cores, mean")]
@@ -130,7 +130,7 @@ fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow> {
             class: class.class.clone(),
             part,
             mean_ps,
-            percent: (class.time_ps > 0.0).then(|| 100.0 * mean_ps / class.time_ps),
+            percent: (class.time_ps > 0.0).then(|| Percent(100.0 * mean_ps / class.time_ps)),
             median_ps,
             cores_mean_ps,
             steps: class.steps,
@@ -164,9 +164,9 @@ struct SlowRow {
     #[column("What")]
     what: String,
     #[column("More")]
-    change_ps: i64,
+    change_ps: Picos,
     #[column("Of difference")]
-    percent: Option<f64>,
+    percent: Option<Percent>,
 }
 
 /// Changes below this share of the difference share a row.
@@ -179,14 +179,15 @@ fn slow_rows(slow: &Explanation) -> Vec<SlowRow> {
         place,
         what,
         change_ps,
-        percent: percent(change_ps, slow.longer_ps),
+        percent: Percent::of(change_ps, slow.longer_ps),
     };
     let mut rows = vec![row("step", "whole step".to_owned(), slow.longer_ps)];
-    let is_small = |ps: i64| (ps.abs() as f64) < SMALL_CHANGE * slow.longer_ps as f64;
-    let mut rest = 0_i64;
+    let is_small =
+        |change: Picos| (change.ps() as f64).abs() < SMALL_CHANGE * slow.longer_ps.ps() as f64;
+    let mut rest = Picos::ZERO;
     for change in &slow.parts {
         if is_small(change.change_ps) {
-            rest = rest.saturating_add(change.change_ps);
+            rest += change.change_ps;
         } else {
             rows.push(row(
                 "device",
@@ -195,7 +196,7 @@ fn slow_rows(slow: &Explanation) -> Vec<SlowRow> {
             ));
         }
     }
-    if rest != 0 {
+    if rest != Picos::ZERO {
         rows.push(row("device", "all else".to_owned(), rest));
     }
     let op = |change: &StepOpChange| {

@@ -239,7 +239,7 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
         place,
         step_extra_ps: step
             .zip(around.steps.usual_ps)
-            .map(|(step, usual)| step.time_ps.saturating_sub(usual)),
+            .map(|(step, usual)| step.time_ps.ps().saturating_sub(usual)),
         program: None,
         program_before: None,
         again: None,

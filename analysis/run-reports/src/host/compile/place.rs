@@ -6,7 +6,7 @@ use engine::Context;
 use facts::steps::{Step, StepsReport, on_host};
 use math::stats::median;
 use serde::Serialize;
-use trace_model::{TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 /// The position of an event relative to the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -52,10 +52,10 @@ impl<'a> StepFinder<'a> {
             let counted = report?
                 .counted()
                 .filter(keep)
-                .map(|step| step.time_ps as f64);
+                .map(|step| step.time_ps.ps() as f64);
             median(&counted.collect::<Vec<_>>()).map(|ps| ps as i64)
         };
-        let usual_ps = times(&|step| step.compile_ps == 0).or_else(|| times(&|_| true));
+        let usual_ps = times(&|step| step.compile_ps == Picos::ZERO).or_else(|| times(&|_| true));
         let mut steps: Vec<_> = steps
             .iter()
             .filter_map(|step| Some((on_host(cx, &step.spans)?, step)))

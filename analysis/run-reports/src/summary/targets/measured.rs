@@ -14,7 +14,7 @@ const WRONG_COSTS: Percent = Percent(5.0);
 /// Ends of a range that differ by less are one value.
 const ONE_VALUE_PERCENT: f64 = 0.05;
 /// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
-const HIDDEN_PERCENT: f64 = 10.0;
+const HIDDEN: Percent = Percent(10.0);
 
 /// A value in percent with its denominator.
 pub(super) struct MeasuredShare {
@@ -118,22 +118,19 @@ pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     } else {
         ""
     };
-    let is_range = share.high_percent - share.low_percent > ONE_VALUE_PERCENT;
+    let is_range = share.high_percent.0 - share.low_percent.0 > ONE_VALUE_PERCENT;
     let layout = if is_range {
         "the most to the fewest links possible"
     } else {
         "the links possible"
     };
     let of = format!("published speed of {layout}{rest}");
-    let low = is_range.then_some(share.low_percent);
-    let hidden = report
-        .hidden_percent()
-        .filter(|&hidden| hidden > HIDDEN_PERCENT);
+    let low = is_range.then_some(share.low_percent.0);
+    let hidden = report.hidden_percent().filter(|&hidden| hidden > HIDDEN);
     let at_least_because = hidden.map(|hidden| {
-        let hidden = Percent(hidden);
         format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
     });
-    let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);
+    let (value, provenance) = (share.high_percent.0, Provenance::AssumedPeak);
     Ok(MeasuredShare {
         low,
         at_least_because,

@@ -177,7 +177,10 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
                 .as_ref()
                 .and_then(|report| report.summary.overlap_ratio_percent);
             let hidden = hidden.map_or_else(String::new, |part| {
-                format!(", compute hides {} of all communication", shown(Some(part)))
+                format!(
+                    ", compute hides {} of all communication",
+                    shown(Some(part.0))
+                )
             });
             let awaited = known
                 .awaited(ops.group_self(group).ps())
@@ -331,7 +334,7 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     let shown: Vec<_> = slow
         .iter()
         .take(3)
-        .map(|step| format!("{} ({})", step.title(), length(step.time_ps as f64)))
+        .map(|step| format!("{} ({})", step.title(), length(step.time_ps.ps() as f64)))
         .collect();
     let more = if slow.len() > 3 { " …" } else { "" };
     let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
@@ -371,11 +374,11 @@ pub(super) fn full_memory(memory: &MemoryReport) -> Option<String> {
     let (fullest, peak) = memory
         .device_peaks()
         .next()
-        .filter(|&(_, peak)| peak >= NEARLY_FULL_PERCENT)?;
+        .filter(|&(_, peak)| peak.0 >= NEARLY_FULL_PERCENT)?;
     Some(format!(
         "; the memory of {} is {} full at its peak",
         fullest.memory,
-        shown(Some(peak))
+        shown(Some(peak.0))
     ))
 }
 

@@ -146,7 +146,9 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
             }
         }
         if let Some(transfer) = transfer {
-            let each = |ps: i64| time(Picos::from_ps(ps / i64::try_from(transfer.occurrences.max(1)).unwrap_or(1)));
+            let each = |sum: Picos| {
+                time(Picos::from_ps(sum.ps() / i64::try_from(transfer.occurrences.max(1)).unwrap_or(1)))
+            };
             let value = format!("{} of {}", each(transfer.exposed_ps), each(transfer.time_ps));
             let about = format!(
                 "Time in flight that no compute hides, of the time in flight: mean of {} executions on {} devices",

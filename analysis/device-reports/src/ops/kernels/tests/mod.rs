@@ -250,7 +250,7 @@ fn schedule_far_below_the_needed_rate_gets_a_remark() {
         let kernel = kernel(&report_of(&text_trace(NESTED)).unwrap(), "gmm");
         Kernel {
             estimates: vec![estimate],
-            needed_flops_percent: needed,
+            needed_flops_percent: needed.map(Percent),
             ..kernel
         }
         .schedule_contradicts()

@@ -153,6 +153,7 @@ fn self_time_excludes_children_at_every_depth() {
             .find(|row| &*row.name == name)
             .unwrap()
             .self_time_ps
+            .ps()
     };
     assert_eq!(
         [own("while"), own("a"), own("b"), own("c")],
@@ -207,7 +208,7 @@ fn ops_and_idle_time_use_the_device_clock() {
     );
     assert_eq!(
         report.rows.first().unwrap().self_of_total_percent,
-        Some(62.5)
+        Some(Percent(62.5))
     );
 }
 
@@ -294,7 +295,8 @@ fn cores_are_summed_and_can_be_filtered() {
     assert_eq!(
         report_of(&model, Scope::WholeTrace, &options)
             .unwrap()
-            .op_time_ps,
+            .op_time_ps
+            .ps(),
         70
     );
     // No capture splits bytes and the format could have: they are HBM traffic.
