@@ -92,6 +92,7 @@ impl KernelsReport {
                 "bytes_per_second",
                 "hbm_percent",
                 "flops",
+                "bytes",
             ])
             .remaining()
             .notes(self.kernel_notes())
