@@ -43,7 +43,7 @@ pub struct CodeRow {
     /// Instruction name.
     #[column("Op", measured)]
     pub name: Arc<str>,
-    /// The same as a share of the windows of all cores.
+    /// Self time as a share of the windows of all cores.
     #[column("of window", measured)]
     pub self_of_total_percent: Option<Percent>,
     /// Number of bundles of its code.

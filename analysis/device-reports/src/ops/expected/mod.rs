@@ -98,10 +98,10 @@ pub struct ExpectedRow {
     /// Why there is no least time, or a caveat.
     #[column("Note", derived, with = |row| Cell::non_empty(&row.remark()))]
     pub note: Option<&'static str>,
-    /// The same as a share of all op time.
+    /// Time above the roofline as a share of all op time.
     #[column("of op time", peak)]
     pub above_of_op_time_percent: Option<Percent>,
-    /// The difference; negative where the op beats its roofline.
+    /// Self time above the least time; negative where the op beats its roofline.
     #[column("Above roofline (sum)", peak)]
     pub above_ps: Option<f64>,
     /// Kind of op.

@@ -40,7 +40,7 @@ pub struct SizeRow {
     /// Types of operands and sum.
     #[column("Types", with = |row| Cell::non_empty(&row.types))]
     pub types: String,
-    /// The efficiency if that dimension were a multiple of its unit.
+    /// The efficiency if the dimension to pad first were a multiple of its unit.
     #[column("then useful")]
     pub padding_gain_percent: Option<Percent>,
     /// Time of all executions.

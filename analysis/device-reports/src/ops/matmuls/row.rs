@@ -86,7 +86,7 @@ pub struct MatmulRow {
     /// Sizes of the product; of the largest one if the op contains several.
     #[column(nested)]
     pub sizes: Option<MatmulSizes>,
-    /// The same as a share of the peak.
+    /// Achieved share of the peak.
     #[column("of FLOP/s", peak)]
     pub flops_percent: Option<Percent>,
     /// Useful share of the work on whole tiles: an upper bound for the share of the peak.
@@ -114,7 +114,7 @@ pub struct MatmulRow {
     /// Passes through the matrix unit: 1 for bf16, up to 6 for exact `f32`.
     #[column("Passes")]
     pub passes: Option<u32>,
-    /// The efficiency if that dimension were a multiple of its unit.
+    /// The efficiency if the dimension to pad first were a multiple of its unit.
     #[column("then useful")]
     pub padding_gain_percent: Option<Percent>,
     /// Time of all executions.
