@@ -109,6 +109,10 @@ impl Picos {
     pub const fn ps(self) -> i64 {
         self.0
     }
+    /// The length in picoseconds, to compute means; exact up to 2.5 hours.
+    pub fn as_ps_f64(self) -> f64 {
+        self.0 as f64
+    }
     /// The length in seconds; exact to 1 ps up to 2.5 hours.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64

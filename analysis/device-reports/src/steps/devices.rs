@@ -142,7 +142,7 @@ impl CoreReport {
     /// A time as a share of the window.
     fn percent(&self, time: Option<Picos>) -> Option<Percent> {
         let window = self.window_ps.ps().max(1) as f64;
-        Some(Percent(100.0 * time?.ps() as f64 / window))
+        Some(Percent(100.0 * time?.as_ps_f64() / window))
     }
 }
 
@@ -249,7 +249,7 @@ fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
             )
         })
         .collect();
-    let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().ps() as f64).collect();
+    let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().as_ps_f64()).collect();
     let (largest, after, before) = gaps
         .iter()
         .min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;

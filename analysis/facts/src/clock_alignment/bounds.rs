@@ -82,7 +82,7 @@ pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLi
     // The distance between the bounds is a concave function of the slope: it has one maximum.
     let room = |ppm: f64| {
         let rest = |bound: &ShiftBound| {
-            bound.shift_ps.ps() as f64 - ppm * 1e-6 * (bound.at_ps - at_ps).ps() as f64
+            bound.shift_ps.as_ps_f64() - ppm * 1e-6 * (bound.at_ps - at_ps).as_ps_f64()
         };
         let low = lower.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
         let high = upper.iter().map(rest).fold(f64::INFINITY, f64::min);

@@ -185,7 +185,7 @@ impl DeviceToHostClock {
             drift_ppm,
             ..
         } = self.line;
-        let drift = Picos::from_ps((drift_ppm * 1e-6 * (at - at_ps).ps() as f64) as i64);
+        let drift = Picos::from_ps((drift_ppm * 1e-6 * (at - at_ps).as_ps_f64()) as i64);
         at + shift_ps + drift
     }
 }

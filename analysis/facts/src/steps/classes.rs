@@ -115,7 +115,7 @@ fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<ClassPrograms> {
                 .and_then(|at| spans.get(at))
                 .filter(|&&(_, end, _)| run.start() < end);
             if let Some(times) = step.and_then(|&(.., step)| times.get_mut(step)) {
-                *times.entry(run.label().name).or_default() += run.measured_dur().ps() as f64;
+                *times.entry(run.label().name).or_default() += run.measured_dur().as_ps_f64();
             }
         }
     }

@@ -159,10 +159,10 @@ impl StepsReport {
                 self.counted()
                     .filter(|step| class.is_none_or(|class| step.class == class))
             };
-            let times: Vec<f64> = counted().map(|step| step.time_ps.ps() as f64).collect();
+            let times: Vec<f64> = counted().map(|step| step.time_ps.as_ps_f64()).collect();
             let intervals: Vec<f64> = counted()
                 .filter_map(|step| step.interval_ps)
-                .map(|time| time.ps() as f64)
+                .map(|time| time.as_ps_f64())
                 .collect();
             (Stats::of(&times), Stats::of(&intervals))
         };
@@ -192,7 +192,7 @@ impl StepsReport {
                 .and_then(|class| class.time)
                 .map(|time| time.median);
             step.is_outlier &=
-                median.is_none_or(|median| step.time_ps.ps() as f64 > OUTLIER_RATIO * median);
+                median.is_none_or(|median| step.time_ps.as_ps_f64() > OUTLIER_RATIO * median);
         }
     }
 
@@ -201,7 +201,7 @@ impl StepsReport {
         let with_median = |step| Some((step, self.class_of(step)?.time?.median));
         let slow = self.outliers().into_iter().filter_map(with_median);
         // In a part of the steps, the median can be that of slow ones.
-        slow.filter(|(step, median)| step.time_ps.ps() as f64 > *median)
+        slow.filter(|(step, median)| step.time_ps.as_ps_f64() > *median)
             .collect()
     }
 }
@@ -210,7 +210,7 @@ impl StepsReport {
 fn mark_outliers(steps: &mut [Step], classes: usize) {
     for class in 0..classes {
         let members = || steps.iter().filter(|step| step.class == class);
-        let times: Vec<f64> = members().map(|step| step.time_ps.ps() as f64).collect();
+        let times: Vec<f64> = members().map(|step| step.time_ps.as_ps_f64()).collect();
         let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else {
             continue;
         };

@@ -204,10 +204,10 @@ impl KindRow {
             exposed_ps,
             bus_bandwidth: sent
                 .filter(|_| time_ps > Picos::ZERO)
-                .map(|sent| sent / (time_ps.ps() as f64 * 1e-12)),
+                .map(|sent| sent / (time_ps.as_ps_f64() * 1e-12)),
             share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
             sent_bytes_per_step: sent.and_then(of_step),
-            exposed_per_step_ps: of_step(exposed_ps.ps() as f64),
+            exposed_per_step_ps: of_step(exposed_ps.as_ps_f64()),
         }
     }
 }

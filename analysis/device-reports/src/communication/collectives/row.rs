@@ -172,11 +172,11 @@ impl CollectiveRow {
     pub(super) fn of(links: &LinkUse, transfer: &Transfer) -> Self {
         let message = transfer.message.clone().unwrap_or_default();
         let mean_time_ps =
-            (transfer.executions > 0.0).then(|| transfer.time_ps.ps() as f64 / transfer.executions);
+            (transfer.executions > 0.0).then(|| transfer.time_ps.as_ps_f64() / transfer.executions);
         let shortest = transfer
             .skew
             .as_ref()
-            .map(|skew| skew.transfer_ps.ps() as f64);
+            .map(|skew| skew.transfer_ps.as_ps_f64());
         let transfer_ps = shortest.or(mean_time_ps).filter(|&time| time > 0.0);
         let per_second = |bytes: Option<f64>| {
             bytes

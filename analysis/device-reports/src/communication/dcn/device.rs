@@ -310,8 +310,8 @@ fn walk(
             TransferPart::SendDone => match sums.get_mut(&op.key) {
                 // The program finished receiving before it waited for its send.
                 Some(sum) => {
-                    sum.times.send_done_ps += range.dur().ps() as f64;
-                    sum.times.stall_ps += range.dur().ps() as f64;
+                    sum.times.send_done_ps += range.dur().as_ps_f64();
+                    sum.times.stall_ps += range.dur().as_ps_f64();
                 }
                 None => unmatched += 1,
             },
@@ -330,15 +330,15 @@ fn walk(
                 };
                 let waiting = TimeRange::new(send.start, range.start.max(send.start));
                 let length =
-                    |range: Option<TimeRange>| range.map_or(0.0, |range| range.dur().ps() as f64);
+                    |range: Option<TimeRange>| range.map_or(0.0, |range| range.dur().as_ps_f64());
                 let (send_ps, send_done_ps, recv_ps) =
                     (length(Some(send)), length(send_done), length(recv));
                 let recv_done_ps = length(Some(range));
                 let sum = sums.entry(op.key).or_default();
                 sum.occurrences += 1;
                 sum.times = sum.times.plus(&DcnTimes {
-                    observed_ps: (range.end - send.start).ps() as f64,
-                    slack_ps: (waiting.dur() - busy.measure_in(waiting)).ps() as f64,
+                    observed_ps: (range.end - send.start).as_ps_f64(),
+                    slack_ps: (waiting.dur() - busy.measure_in(waiting)).as_ps_f64(),
                     stall_ps: send_ps + send_done_ps + recv_ps + recv_done_ps,
                     send_ps,
                     send_done_ps,

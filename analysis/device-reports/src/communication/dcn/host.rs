@@ -159,7 +159,7 @@ fn receive(
     row.messages += 1;
     row.bytes += stated.bytes;
     // The sum, until all messages are known.
-    row.mean_ps += stated.dur.ps() as f64;
+    row.mean_ps += stated.dur.as_ps_f64();
     row.max_ps = row.max_ps.max(stated.dur);
 }
 
@@ -238,7 +238,7 @@ impl HostSums {
             active_ps,
             mean_bandwidth: hardware::limits::ratio(
                 Some(bytes),
-                Some(active_ps.ps() as f64 / 1e12),
+                Some(active_ps.as_ps_f64() / 1e12),
             ),
             peak_bandwidth,
             active_ps_by_class,

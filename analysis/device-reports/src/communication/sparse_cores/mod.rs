@@ -228,7 +228,7 @@ fn core_row(
         programs,
         program_ps,
         steps,
-        step_mean_ps: (steps > 0).then(|| step_ps.ps() as f64 / steps as f64),
+        step_mean_ps: (steps > 0).then(|| step_ps.as_ps_f64() / steps as f64),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use engine::Percent;
 use hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
 use serde::Serialize;
 
@@ -102,7 +103,7 @@ impl PlannedBuffer {
     }
 
     /// The same as a share of the buffer; `None` if its elements are not known.
-    fn padding_percent(&self) -> Option<f64> {
+    fn padding_percent(&self) -> Option<Percent> {
         self.element_bytes?;
         percent(self.padding_bytes(), self.bytes)
     }

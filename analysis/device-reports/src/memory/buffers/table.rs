@@ -1,6 +1,6 @@
 //! The tables of planned memory.
 
-use engine::{Provenance, Table, Tabular};
+use engine::{Percent, Provenance, Table, Tabular};
 use math::unit::Unit;
 
 use super::{
@@ -10,10 +10,10 @@ use super::{
 /// Maximum number of rows in a table of buffers.
 const SHOWN: usize = 20;
 /// Padding below this share of a buffer, or below this many bytes, gets no row.
-const LEAST_PADDING_PERCENT: f64 = 1.0;
+const LEAST_PADDING_SHARE: Percent = Percent(1.0);
 const LEAST_PADDING: u64 = 1 << 16;
 /// Buffers below this share of the program's memory are combined in one row.
-const LEAST_SHARE_PERCENT: f64 = 0.01;
+const LEAST_SHARE: Percent = Percent(0.01);
 /// Smaller donations are not listed.
 const LEAST_DONATION: u64 = 1 << 20;
 
@@ -132,8 +132,7 @@ impl BuffersReport {
     fn padding(&self) -> Option<Table> {
         let is_padded = |buffer: &&PlannedBuffer| {
             let padding = buffer.padding_bytes();
-            padding >= LEAST_PADDING
-                && percent(padding, buffer.bytes) >= Some(LEAST_PADDING_PERCENT)
+            padding >= LEAST_PADDING && percent(padding, buffer.bytes) >= Some(LEAST_PADDING_SHARE)
         };
         let mut found: Vec<_> = self
             .plans()
@@ -161,9 +160,8 @@ impl BuffersReport {
 }
 
 fn at_peak(program: &ProgramPlan, plan: &MemoryPlan, memory: &str) -> Option<Table> {
-    let is_shown = |buffer: &PlannedBuffer| {
-        percent(buffer.bytes, plan.total_bytes) >= Some(LEAST_SHARE_PERCENT)
-    };
+    let is_shown =
+        |buffer: &PlannedBuffer| percent(buffer.bytes, plan.total_bytes) >= Some(LEAST_SHARE);
     let shown = plan
         .at_peak
         .iter()

@@ -102,7 +102,7 @@ impl AllocationReplay {
                 .get(offset + 1)
                 .map_or(window.end, |next| next.at)
                 .max(start);
-            let weight = (end - start).ps() as f64;
+            let weight = (end - start).as_ps_f64();
             weighted = (
                 weighted.0 + weight * event.used() as f64,
                 weighted.1 + weight,

@@ -36,7 +36,7 @@ pub(super) fn absences(
         };
         let is_unused = core
             .op_time_ps
-            .is_some_and(|time| 100.0 * (time.ps() as f64) < UNUSED_PERCENT * busiest.ps() as f64);
+            .is_some_and(|time| 100.0 * (time.as_ps_f64()) < UNUSED_PERCENT * busiest.as_ps_f64());
         let what = if is_unused {
             Some(little(cx, core))
         } else {

@@ -233,7 +233,7 @@ pub(super) fn mean_cost(steps: &[StepBalance]) -> Option<(f64, f64)> {
     (!steps.is_empty()).then(|| {
         (
             mean(|step| step.cost_ps),
-            mean(|step| step.time_ps.ps() as f64),
+            mean(|step| step.time_ps.as_ps_f64()),
         )
     })
 }

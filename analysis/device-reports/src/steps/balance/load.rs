@@ -159,7 +159,7 @@ impl StepBalance {
         let work: Vec<f64> = step
             .cores
             .iter()
-            .map(|core| core.parts.work().ps() as f64)
+            .map(|core| core.parts.work().as_ps_f64())
             .collect();
         let median_ps = math::stats::median(&work).filter(|_| work.len() > 1)?;
         let most = step
@@ -167,7 +167,7 @@ impl StepBalance {
             .iter()
             .max_by_key(|core| (core.parts.work(), std::cmp::Reverse(&core.core)))?;
         let max_ps = most.parts.work();
-        let cost_ps = max_ps.ps() as f64 - median_ps;
+        let cost_ps = max_ps.as_ps_f64() - median_ps;
         Some(Self {
             step: step.step,
             time_ps: step.cores.iter().map(|core| core.time_ps).max()?,
@@ -278,11 +278,11 @@ pub(super) fn devices(
         .flat_map(|overlap| &overlap.cores)
         .map(|core| (core.group, core))
         .collect();
-    let ps = |time: Picos| time.ps() as f64;
+    let ps = |time: Picos| time.as_ps_f64();
     let device = |group: GroupId| {
         let sum = sums.get(&group);
         let count = sum.map_or(0, |(count, ..)| *count);
-        let mean = |total: Picos| (count > 0).then(|| total.ps() as f64 / count as f64);
+        let mean = |total: Picos| (count > 0).then(|| total.as_ps_f64() / count as f64);
         let part = |part: StepPart| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
         let (recorded, skew) = (recorded.get(&group), skews.get(&group));
         let absence = absent.iter().find(|absence| absence.core == group);

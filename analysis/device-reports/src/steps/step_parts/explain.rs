@@ -253,7 +253,7 @@ fn statement(
     ops: &[StepOpChange],
     host: &[HostChange],
 ) -> String {
-    let is_large = |change: Picos| change.ps() as f64 >= WORTH_SAYING * longer.ps() as f64;
+    let is_large = |change: Picos| change.as_ps_f64() >= WORTH_SAYING * longer.as_ps_f64();
     let more = |what: &str, change: Picos| format!("{what} +{change}");
     let host: Vec<String> = host
         .iter()

@@ -263,19 +263,19 @@ fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
         let part = |part: StepPart| {
             let values: Vec<f64> = critical
                 .iter()
-                .map(|core| core.parts.get(part).ps() as f64)
+                .map(|core| core.parts.get(part).as_ps_f64())
                 .collect();
             let median_ps = median(&values).unwrap_or_default();
             PartTimes {
                 part,
                 mean_ps: mean(&values),
                 median_ps,
-                cores_mean_ps: all.get(part).ps() as f64 / cores,
+                cores_mean_ps: all.get(part).as_ps_f64() / cores,
             }
         };
         let times: Vec<f64> = critical
             .iter()
-            .map(|core| core.time_ps.ps() as f64)
+            .map(|core| core.time_ps.as_ps_f64())
             .collect();
         Some(ClassParts {
             class: class.id.clone(),

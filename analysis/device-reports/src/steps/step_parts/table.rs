@@ -183,7 +183,7 @@ fn slow_rows(slow: &Explanation) -> Vec<SlowRow> {
     };
     let mut rows = vec![row("step", "whole step".to_owned(), slow.longer_ps)];
     let is_small =
-        |change: Picos| (change.ps() as f64).abs() < SMALL_CHANGE * slow.longer_ps.ps() as f64;
+        |change: Picos| (change.as_ps_f64()).abs() < SMALL_CHANGE * slow.longer_ps.as_ps_f64();
     let mut rest = Picos::ZERO;
     for change in &slow.parts {
         if is_small(change.change_ps) {
