@@ -49,6 +49,12 @@ impl Percent {
     }
 }
 
+impl std::iter::Sum for Percent {
+    fn sum<I: Iterator<Item = Self>>(shares: I) -> Self {
+        Self(shares.map(|share| share.0).sum())
+    }
+}
+
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let least = f.precision().unwrap_or(1);

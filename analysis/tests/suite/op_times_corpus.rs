@@ -60,13 +60,9 @@ fn async_collectives_of_a_training_step_are_not_kernels() {
     };
     let ops = capture.report::<Ops>();
     let share = |wanted: &dyn Fn(&OpRow) -> bool| {
-        let part: i64 = ops
-            .rows
-            .iter()
-            .filter(|row| wanted(row))
-            .map(|row| row.self_time_ps)
-            .sum();
-        100.0 * part as f64 / ops.op_time_ps as f64
+        let rows = ops.rows.iter().filter(|row| wanted(row));
+        let part = rows.map(|row| row.self_time_ps).sum();
+        Percent::of(part, ops.op_time_ps).unwrap().0
     };
     assert!(near(
         share(&|row| row.group == OpGroup::CustomKernel),

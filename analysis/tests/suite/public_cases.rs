@@ -192,8 +192,8 @@ fn time_of_inner_ops_is_not_that_of_the_outer_one() {
     let report = capture.report::<Ops>();
     let times = |name: &str| {
         (
-            row(&report.rows, name).total_time_ps,
-            row(&report.rows, name).self_time_ps,
+            row(&report.rows, name).total_time_ps.ps(),
+            row(&report.rows, name).self_time_ps.ps(),
         )
     };
     assert_eq!(
@@ -227,7 +227,7 @@ fn overlapping_ops_do_not_count_an_instant_twice() {
         add(&mut tpu, OPS, name, (from * NS, to * NS), Vec::new());
     }
     let report = capture(vec![tpu]).report::<Ops>();
-    let own = ["outer", "early", "late"].map(|name| row(&report.rows, name).self_time_ps);
+    let own = ["outer", "early", "late"].map(|name| row(&report.rows, name).self_time_ps.ps());
     assert_eq!(
         (own, own.iter().sum::<i64>()),
         ([1_500 * NS, 500 * NS, 3_000 * NS], 5_000 * NS)
@@ -423,14 +423,14 @@ fn exported_steps_and_ops_have_the_times_of_marin() {
         "psum.1",
         "dependency-wait",
     ]
-    .map(|name| row(&report.rows, name).self_time_ps);
+    .map(|name| row(&report.rows, name).self_time_ps.ps());
     assert_eq!(own, [60 * US, 60 * US, 40 * US, 20 * US, 30 * US]);
     let communication = report
         .rows
         .iter()
         .filter(|row| row.collective.is_some())
         .map(|row| row.self_time_ps);
-    assert_eq!(communication.sum::<i64>(), 60 * US);
+    assert_eq!(communication.sum::<Picos>().ps(), 60 * US);
 }
 
 /// `test_gap_before_specific_op_and_hierarchical_regions`: between ops that end at 50 and begin at 100 µs the device is

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use analysis::Scope;
 use analysis::facts::category::OpGroup;
 use analysis::reports::communication::dcn::Dcn;
 use analysis::reports::communication::overlap::Overlap;
@@ -11,6 +10,7 @@ use analysis::reports::communication::sparse_cores::SparseCores;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::summary::utilization::Utilization;
+use analysis::{Percent, Scope};
 use importers::{InputSource, Progress};
 use proptest::prelude::*;
 use sample_traces::rare::{MegascaleSample, SparseOffload};
@@ -95,8 +95,14 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     let mut add = |name: String, value: f64| *out.entry(name).or_default() += value;
     if let Ok(ops) = capture.scoped::<Ops>(scope) {
         for row in &ops.rows {
-            add(format!("total of {}", row.name), row.total_time_ps as f64);
-            add(format!("self of {}", row.name), row.self_time_ps as f64);
+            add(
+                format!("total of {}", row.name),
+                row.total_time_ps.ps() as f64,
+            );
+            add(
+                format!("self of {}", row.name),
+                row.self_time_ps.ps() as f64,
+            );
             add(
                 format!("executions of {}", row.name),
                 row.occurrences as f64,
@@ -108,7 +114,7 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         }
         for core in &ops.cores {
             // Windows and idle time are those of devices: without a single op in a part there is no report of ops.
-            add(format!("busy of {}", core.name), core.busy_ps as f64);
+            add(format!("busy of {}", core.name), core.busy_ps.ps() as f64);
         }
     }
     if let Ok(devices) = capture.scoped::<Devices>(scope) {
@@ -283,7 +289,7 @@ fn screen_has_one_denominator(capture: &Capture, scope: Scope) {
             .unwrap();
         assert_eq!(
             (core.total_time_ps, core.idle_ps),
-            (device.window_ps.ps(), device.idle_ps.unwrap().ps()),
+            (device.window_ps, device.idle_ps.unwrap()),
             "{scope:?}"
         );
         let of_device = utilization
@@ -297,7 +303,9 @@ fn screen_has_one_denominator(capture: &Capture, scope: Scope) {
             .find(|metric| metric.id == "device_idle_percent")
             .unwrap()
             .value;
-        let expected = 100.0 * core.idle_ps as f64 / core.total_time_ps.max(1) as f64;
+        let expected = Percent::of(core.idle_ps, core.total_time_ps)
+            .unwrap_or_default()
+            .0;
         assert!(
             idle.is_none_or(|idle| (idle - expected).abs() < 1e-9),
             "{idle:?} {expected}"
@@ -392,6 +400,6 @@ fn time_beyond_the_border_is_cut() {
     let ops = capture
         .scoped::<Ops>(Scope::Range(TimeRange::new(at(116_000), at(120_500))))
         .unwrap();
-    let idle = 100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64;
+    let idle = Percent::of(ops.idle_ps, ops.total_time_ps).unwrap().0;
     assert!((idle - 44.4).abs() < 0.1, "{idle}");
 }

@@ -48,20 +48,23 @@ fn reports_a_pallas_kernel_and_its_pipeline() {
             ),
             (1, "matmul", true)
         );
-        assert_eq!((kernel.occurrences, kernel.time_ps), (3, 3 * spec.call_ps));
+        assert_eq!(
+            (kernel.occurrences, kernel.time_ps.ps()),
+            (3, 3 * spec.call_ps)
+        );
         assert_eq!(kernel.source.as_deref(), Some("kernel.py:42"));
 
         let pipeline = kernel.pipeline.as_ref().unwrap();
         assert_eq!(
-            (pipeline.executions, pipeline.time_ps),
+            (pipeline.executions, pipeline.time_ps.ps()),
             (3, 3 * spec.call_ps)
         );
-        assert_eq!(pipeline.dma_wait_ps, 3 * 173_374_000);
-        assert!((pipeline.dma_wait_percent.unwrap() - 76.288).abs() < 0.001);
+        assert_eq!(pipeline.dma_wait_ps.ps(), 3 * 173_374_000);
+        assert!((pipeline.dma_wait_percent.unwrap().0 - 76.288).abs() < 0.001);
         let sums: Vec<_> = pipeline
             .stages
             .iter()
-            .map(|s| (s.stage.as_str(), s.total_ps, s.self_ps))
+            .map(|s| (s.stage.as_str(), s.total_ps.ps(), s.self_ps.ps()))
             .collect();
         let times = 3 * spec.steps;
         let own = spec.run_ps - spec.scope_ps;
@@ -93,13 +96,13 @@ fn reports_a_pallas_kernel_and_its_pipeline() {
                 ("ep_finalize", 3 * spec.finalize_ps, 3 * spec.finalize_ps),
             ]
         );
-        assert_eq!(pipeline.outside_ps, 3 * spec.outside_ps());
+        assert_eq!(pipeline.outside_ps.ps(), 3 * spec.outside_ps());
         assert_eq!(pipeline.grid_steps, Some(16.0));
 
         let mxu = &kernel.estimates[0];
         assert_eq!((mxu.series.as_str(), mxu.unit.as_str()), ("MXU", "% util"));
         assert!(near(mxu.mean, 20.0) && near(mxu.max, 30.0), "{mxu:?}");
-        assert!(near(mxu.covered_percent.unwrap(), 100.0), "{mxu:?}");
+        assert!(near(mxu.covered_percent.unwrap().0, 100.0), "{mxu:?}");
         if is_json {
             assert_eq!(kernel.declared, DeclaredCosts::TooFew);
         } else {
@@ -112,7 +115,7 @@ fn reports_a_pallas_kernel_and_its_pipeline() {
             assert_eq!(kernel.needed_flops, Some(3 * 2 * 2048 * 1024 * 2048));
             let seconds = 3.0 * 227.262e-6;
             assert!(near(
-                kernel.flops_percent.unwrap(),
+                kernel.flops_percent.unwrap().0,
                 100.0 * 3.0 * 1_076_887_552.0 / seconds / 918e12
             ));
             // It declares no bytes: zero is not a measurement.

@@ -124,7 +124,7 @@ fn check_op_table(expected: &ExpectedNumbers, report: &OpsReport) {
         assert_eq!(&*row.category, op.category);
         assert_eq!(row.occurrences, op.occurrences, "{}", op.name);
         assert_eq!(
-            (row.total_time_ps, row.self_time_ps),
+            (row.total_time_ps.ps(), row.self_time_ps.ps()),
             (op.total_ps, op.self_ps),
             "{}",
             op.name
@@ -159,9 +159,9 @@ fn core_busy_time_matches_its_program() {
         let report = report!(Ops, &open_protobuf(&run));
         assert_eq!(report.cores.len(), run.spec.devices() as usize);
         for core in &report.cores {
-            assert_eq!(core.on_duty_ps, expected.sums.busy, "{name}");
-            assert_eq!(core.op_time_ps, expected.sums.busy, "{name}");
-            assert_eq!(core.mxu_time_ps, expected.sums.matmul, "{name}");
+            assert_eq!(core.on_duty_ps.ps(), expected.sums.busy, "{name}");
+            assert_eq!(core.op_time_ps.ps(), expected.sums.busy, "{name}");
+            assert_eq!(core.mxu_time_ps.ps(), expected.sums.matmul, "{name}");
             let devices = f64::from(expected.devices);
             assert!(
                 close(
@@ -177,9 +177,9 @@ fn core_busy_time_matches_its_program() {
                 ),
                 "{name}"
             );
-            assert_eq!(core.busy_ps, expected.leaf_ps, "{name}");
+            assert_eq!(core.busy_ps.ps(), expected.leaf_ps, "{name}");
             assert_eq!(
-                core.total_time_ps,
+                core.total_time_ps.ps(),
                 window_ps(&run),
                 "{name}: both clocks mixed in one window?"
             );
@@ -392,7 +392,7 @@ fn overlap_changes_only_what_it_hides() {
     for (with, without) in with.cores.iter().zip(&without.cores) {
         assert_eq!(with.mxu_time_ps, without.mxu_time_ps);
         let saved = off.expected.sums.comm_blocking - on.expected.sums.comm_blocking;
-        assert_eq!(without.on_duty_ps - with.on_duty_ps, saved);
+        assert_eq!((without.on_duty_ps - with.on_duty_ps).ps(), saved);
         assert!(saved > 0);
     }
 }
@@ -409,7 +409,7 @@ fn padding_lowers_mxu_utilization() {
         });
         let report = report!(Ops, &open_protobuf(&run));
         let core = &report.cores[0];
-        let rate = core.mxu_flops.unwrap() / (core.mxu_time_ps as f64 / 1e12);
+        let rate = core.mxu_flops.unwrap() / core.mxu_time_ps.as_secs_f64();
         (
             rate / core.peaks.flops.as_ref().unwrap().per_second,
             run.expected.mxu_util_on_mxu_ops(),

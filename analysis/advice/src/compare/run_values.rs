@@ -8,7 +8,6 @@ use device_reports::ops::op_stats::{OpRow, Ops};
 use engine::{Context, Metric, Percent, Provenance, Scope};
 use facts::host_class::host_threads;
 use facts::steps::StepsReport;
-use math::stats::percent;
 use run_reports::host::compile::Compile;
 use run_reports::host::input::Input as InputWaits;
 use run_reports::summary::utilization::Utilization;
@@ -47,7 +46,7 @@ pub(super) fn values(
     if let Ok(matmuls) = cx.report::<Matmuls>() {
         let waste = matmuls
             .padding_efficiency_percent
-            .map(|useful| 100.0 - useful);
+            .map(|useful| 100.0 - useful.0);
         let of = "work on whole tiles, of the matmuls whose sizes are known";
         let (metric, derived) = ("padding_waste_percent", Provenance::Derived);
         out.push(RunValue::of(metric, waste, of, derived));
@@ -146,7 +145,7 @@ fn ops(cx: &Context<'_>) -> Vec<RunValue> {
     let share = |metric, provenance, wanted: fn(&OpRow) -> bool| {
         let rows = ops.rows.iter().filter(|row| wanted(row));
         let time: Picos = rows.map(|row| row.self_time_ps).sum();
-        let share = percent(time.ps(), ops.op_time_ps);
+        let share = Percent::of(time, ops.op_time_ps).map(|share| share.0);
         RunValue::of(metric, share, "time of ops, all devices", provenance)
     };
     vec![

@@ -75,19 +75,29 @@ pub struct Hint {
     /// What is the matter.
     #[column("What")]
     pub title: &'static str,
-    /// How sure.
-    pub confidence: Confidence,
-    /// What was seen, one sentence.
-    #[column("Seen")]
-    pub statement: String,
-    /// What was compared with what.
-    pub evidence: Vec<HintEvidence>,
     /// Per step (see [`HintsReport::of`]), at most; `None` if it cannot be said in time.
     #[column("Saves at most")]
     pub saving_ps: Option<Picos>,
     /// The saving as a share of the step.
     #[column("Of step")]
     pub saving_percent: Option<Percent>,
+    /// What was seen, one sentence.
+    #[column("Seen")]
+    pub statement: String,
+    /// What to do, in the words of the framework.
+    #[column("Do")]
+    pub action: String,
+    /// Other hints that are about the same time: their savings do not add up.
+    #[column("Overlaps with", with = |hint| hint.overlaps_with.join(", "))]
+    pub overlaps_with: Vec<&'static str>,
+    /// What other rules say of exactly this time: the same saving, other remedies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[column("Same time", with = Self::other_rules)]
+    pub also: Vec<Remedy>,
+    /// How sure.
+    pub confidence: Confidence,
+    /// What was compared with what.
+    pub evidence: Vec<HintEvidence>,
     /// Saved once in the capture, and nothing in a warm step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub once_ps: Option<Picos>,
@@ -96,18 +106,8 @@ pub struct Hint {
     /// What was played again, with the bound of the saving: a replay of it saves as much.
     #[serde(skip)]
     pub changes: Vec<Scenario>,
-    /// What to do, in the words of the framework.
-    #[column("Do")]
-    pub action: String,
     /// The ops concerned, most important first.
     pub ops: Vec<HintOp>,
-    /// Other hints that are about the same time: their savings do not add up.
-    #[column("Overlaps with", with = |hint| hint.overlaps_with.join(", "))]
-    pub overlaps_with: Vec<&'static str>,
-    /// What other rules say of exactly this time: the same saving, other remedies.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[column("Same time", with = Self::other_rules)]
-    pub also: Vec<Remedy>,
     /// Where on the timeline to look, most important first; at the ops where empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spots: Vec<FindingPlace>,

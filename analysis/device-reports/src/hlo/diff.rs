@@ -10,7 +10,7 @@ use engine::{AnalysisError, Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use hlo::Instruction;
 use serde::Serialize;
-use trace_model::ProgramId;
+use trace_model::{Picos, ProgramId};
 
 use super::{HloOp, TimedProgram};
 
@@ -77,7 +77,7 @@ pub struct DifferenceRow {
 
 impl DifferenceRow {
     /// The larger self time of both.
-    fn time_ps(&self) -> Option<i64> {
+    fn time_ps(&self) -> Option<Picos> {
         [&self.first, &self.second]
             .into_iter()
             .flatten()

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Context, Table, Tabular};
+use engine::{Context, Percent, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
-use math::stats::percent;
 use serde::Serialize;
-use trace_model::{GroupKind, ProgramId, TrackKind};
+use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
 use super::times::ProgramTimes;
 use super::{ProgramOrigin, TimedProgram};
@@ -44,21 +43,20 @@ pub struct ProgramRow {
     pub runs: Option<u64>,
     /// Self time of its ops in the scope; absent if none was recorded.
     #[column("Self time", measured)]
-    pub self_time_ps: Option<i64>,
+    pub self_time_ps: Option<Picos>,
     /// The same as a share of the self time of all ops of the scope.
     #[column("of op time", measured)]
-    pub self_of_op_time_percent: Option<f64>,
+    pub self_of_op_time_percent: Option<Percent>,
 }
 
 /// The programs of the capture of `cx`, with their times in its scope.
 pub fn programs(cx: &Context<'_>) -> ProgramList {
-    let (mut own, mut whole) = (BTreeMap::<ProgramId, i64>::new(), 0);
+    let (mut own, mut whole) = (BTreeMap::<ProgramId, Picos>::new(), Picos::ZERO);
     if let Ok(ops) = cx.report::<Ops>() {
         whole = ops.op_time_ps;
         for row in &ops.rows {
             if let Some(program) = row.op.and_then(|op| cx.model.op(op).program) {
-                let sum = own.entry(program).or_default();
-                *sum = sum.saturating_add(row.self_time_ps);
+                *own.entry(program).or_default() += row.self_time_ps;
             }
         }
     }
@@ -69,7 +67,7 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
         origin: origin(cx, id),
         runs: runs.get(&cx.model.program_title(id)).copied(),
         self_time_ps: own.get(&id).copied(),
-        self_of_op_time_percent: own.get(&id).and_then(|&time| percent(time, whole)),
+        self_of_op_time_percent: own.get(&id).and_then(|&time| Percent::of(time, whole)),
     };
     let mut rows: Vec<ProgramRow> = cx.model.program_ids().map(row).collect();
     rows.sort_by(|a, b| {
@@ -135,7 +133,7 @@ impl Tabular for ProgramList {
 
 impl TimedProgram {
     /// Self time of its ops; `None` if none was recorded.
-    pub(crate) fn self_time_ps(&self) -> Option<i64> {
+    pub(crate) fn self_time_ps(&self) -> Option<Picos> {
         ProgramTimes::sum(&self.times)
     }
 }

@@ -19,12 +19,12 @@ mod times;
 
 use std::sync::Arc;
 
-use engine::{AnalysisError, Context, number};
+use engine::{AnalysisError, Context, Percent, number};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use hlo::{HloModule, HloOrigin, Instruction};
 use serde::Serialize;
-use trace_model::{OpId, ProgramId};
+use trace_model::{OpId, Picos, ProgramId};
 
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
 pub use list::{ProgramList, ProgramRow, programs};
@@ -94,14 +94,14 @@ pub struct HloOp {
     pub occurrences: Option<u64>,
     /// Self time of these.
     #[column("Self time", measured)]
-    pub self_time_ps: Option<i64>,
+    pub self_time_ps: Option<Picos>,
     /// Self time as a share of the self time of all ops of the scope, idle time left out.
     #[column("of op time", measured)]
-    pub self_of_op_time_percent: Option<f64>,
+    pub self_of_op_time_percent: Option<Percent>,
     /// Of collectives and asynchronous transfers, by the op that issues them: time in flight while the device computed
     /// nothing, over all devices.
     #[column("Exposed", derived)]
-    pub exposed_ps: Option<i64>,
+    pub exposed_ps: Option<Picos>,
     /// The ops of the capture.
     #[serde(skip)]
     pub ops: Vec<OpId>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{AnalysisError, Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use serde::Serialize;
-use trace_model::{OpId, ProgramId};
+use trace_model::{OpId, Picos, ProgramId};
 
 use super::{ProgramOrigin, TimedProgram, line};
 
@@ -17,7 +17,7 @@ pub struct ProgramListing {
     /// Where it was read from.
     pub known_from: ProgramOrigin,
     /// Self time of its ops in the scope; absent if none was recorded.
-    pub self_time_ps: Option<i64>,
+    pub self_time_ps: Option<Picos>,
     /// Its lines.
     pub lines: Vec<ProgramLine>,
     /// What to know when reading it.
@@ -35,10 +35,10 @@ pub struct ProgramLine {
     pub instruction: Option<Arc<str>>,
     /// Self time of the instruction; absent unless it ran by itself.
     #[column("Self time", measured)]
-    pub self_time_ps: Option<i64>,
+    pub self_time_ps: Option<Picos>,
     /// Exposed time of the transfer that it issues.
     #[column("Exposed", derived)]
-    pub exposed_ps: Option<i64>,
+    pub exposed_ps: Option<Picos>,
     /// Its ops in the capture.
     #[serde(skip)]
     pub ops: Vec<OpId>,

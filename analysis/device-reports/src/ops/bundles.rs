@@ -43,9 +43,9 @@ pub struct CodeRow {
     /// Instruction name.
     #[column("Op", measured)]
     pub name: Arc<str>,
-    /// The same as a share of the windows of all cores.
+    /// Self time as a share of the windows of all cores.
     #[column("of window", measured)]
-    pub self_of_total_percent: Option<f64>,
+    pub self_of_total_percent: Option<Percent>,
     /// Number of bundles of its code.
     #[column("Bundles")]
     pub bundles: u64,
@@ -54,7 +54,7 @@ pub struct CodeRow {
     pub busiest: Option<String>,
     /// That share.
     #[column("its slots")]
-    pub busiest_percent: Option<f64>,
+    pub busiest_percent: Option<Percent>,
     /// Stores that save registers, if the dump counts them.
     #[column("Spills")]
     pub spills: Option<u64>,
@@ -65,7 +65,7 @@ pub struct CodeRow {
     pub slots_percent: BTreeMap<String, f64>,
     /// Self time of all executions.
     #[column("Self time (sum)", measured)]
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
     /// Executions.
     #[column("Runs", measured)]
     pub occurrences: u64,
@@ -99,16 +99,15 @@ impl Analysis for Code {
             .iter()
             .filter_map(|row| described(row).map(|(op, bundles)| code_row(cx, row, op, bundles)))
             .collect();
-        let known = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+        let known = rows.iter().map(|row| row.self_time_ps).sum();
         let mut notes = vec![
             "percent of the issue slots of a unit in the code of an op; a bundle counts once, however often a loop runs \
              it: never a share of time"
                 .to_owned(),
         ];
-        if let Some(percent) = math::stats::percent(known, ops.op_time_ps) {
+        if let Some(percent) = Percent::of(known, ops.op_time_ps) {
             notes.push(format!(
-                "ops with known code take {percent:.1} of the time of all ops",
-                percent = Percent(percent)
+                "ops with known code take {percent:.1} of the time of all ops"
             ));
         }
         let spilling: Vec<&str> = rows
@@ -164,7 +163,7 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
         occurrences: row.occurrences,
         bundles: bundles.count,
         busiest: busiest.map(|(unit, _)| unit.clone()),
-        busiest_percent: busiest.map(|(_, percent)| *percent),
+        busiest_percent: busiest.map(|(_, percent)| Percent(*percent)),
         fills: used(FILL),
         spills: used(SPILL),
         shares_code_of: (bundles.emitted_for != cx.model.op(op).name)
@@ -211,7 +210,7 @@ impl Tabular for CodeReport {
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
-                |row| self.sums_over.each_ps(Picos::from_ps(row.self_time_ps)),
+                |row| self.sums_over.each_ps(row.self_time_ps),
             )
             .declared([
                 "self_of_total_percent",
@@ -301,7 +300,7 @@ mod tests {
             (
                 &*row.name,
                 row.busiest.as_deref(),
-                row.busiest_percent,
+                row.busiest_percent.map(|share| share.0),
                 row.spills,
                 row.fills,
             )

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Cell, Context, Table, Tabular};
+use engine::{Analysis, AnalysisError, Cell, Context, Percent, Table, Tabular};
 use facts::TraceFacts as _;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
@@ -42,7 +42,7 @@ pub struct LoopRow {
     pub name: Arc<str>,
     /// Time of all executions.
     #[column("Time (sum)")]
-    pub total_time_ps: i64,
+    pub total_time_ps: Picos,
     /// Executions of the loop.
     #[column("Runs")]
     pub occurrences: u64,
@@ -64,7 +64,7 @@ pub struct LoopRow {
     pub iteration_own_time_ps: Option<f64>,
     /// The same as a share of the time of an iteration.
     #[column("own share")]
-    pub own_of_iteration_percent: Option<f64>,
+    pub own_of_iteration_percent: Option<Percent>,
     /// Number of ops that run directly in an iteration.
     #[column("Ops each", derived, unit = Count)]
     pub ops_per_iteration: Option<f64>,
@@ -73,7 +73,7 @@ pub struct LoopRow {
     pub longest_op: Option<String>,
     /// Its share of the time of the loop.
     #[column("its share")]
-    pub longest_op_percent: Option<f64>,
+    pub longest_op_percent: Option<Percent>,
     /// Program, with its id.
     #[column("Program")]
     pub program: Arc<str>,
@@ -278,11 +278,10 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
     let is_whole = (row.executions - row.occurrences as f64).abs() < 1e-9;
     let complete =
         is_whole && iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
-    let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
+    let per_iteration = |time: Picos| mean(time.ps() as f64).filter(|_| complete);
     let longest = inside
         .filter(|_| is_whole)
         .and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
-    let own = math::stats::percent(row.self_time_ps, row.total_time_ps);
     LoopRow {
         op: row.op,
         program: Arc::clone(&row.program),
@@ -298,10 +297,9 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
         ops_per_iteration: inside.and_then(|inside| mean(inside.ops as f64)),
         iteration_time_ps: per_iteration(row.total_time_ps),
         iteration_own_time_ps: per_iteration(row.self_time_ps),
-        own_of_iteration_percent: own,
+        own_of_iteration_percent: Percent::of(row.self_time_ps, row.total_time_ps),
         longest_op: longest.map(|(&op, _)| cx.model.str(cx.model.op(op).name).to_owned()),
-        longest_op_percent: longest
-            .and_then(|(_, &time)| math::stats::percent(time.ps(), row.total_time_ps)),
+        longest_op_percent: longest.and_then(|(_, &time)| Percent::of(time, row.total_time_ps)),
         source: row.source.clone(),
         framework_name: row.framework_name.clone(),
     }

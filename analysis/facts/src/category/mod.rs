@@ -22,7 +22,6 @@ use std::sync::Arc;
 use engine::{Context, Fact};
 use hlo::HloModule;
 use math::parallel;
-use serde::Serializer;
 use trace_model::hlo_text::HloText;
 use trace_model::{Op, OpId, ProgramId, TraceModel};
 
@@ -241,13 +240,4 @@ impl Fact for OpClasses {
     fn find(cx: &Context<'_>) -> Self {
         Self::with_programs(cx.model, |program| hlo_for_now(cx, program).ok())
     }
-}
-
-/// Serializes numbers in the order of [`OpGroup::ALL`] as a map of groups.
-///
-/// # Errors
-///
-/// The serializer fails.
-pub fn by_group<S: Serializer>(numbers: &[i64], out: S) -> Result<S::Ok, S::Error> {
-    out.collect_map(OpGroup::ALL.iter().zip(numbers))
 }

@@ -45,7 +45,7 @@ pub fn breakdown(document: &Document, time: &DeviceTime, layout: &TextLayout) ->
     let devices: Vec<&DeviceBar> = time
         .devices
         .iter()
-        .filter(|device| device.window_ps > 0)
+        .filter(|device| device.window_ps > Picos::ZERO)
         .collect();
     let mut text = layout.lines(0, &heading(document), |line| layout.style.bold(line));
     for (name, devices) in rows(&devices) {
@@ -132,12 +132,12 @@ fn rows<'a>(devices: &[&'a DeviceBar]) -> Vec<(String, Vec<&'a DeviceBar>)> {
 }
 
 /// Number of cells of each part by the largest-remainder method: tiny parts may get none, and the sum is the width.
-fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &TextLayout) -> String {
+fn bar(parts: &[(OpGroup, Picos)], width: usize, layout: &TextLayout) -> String {
     let total = parts.iter().map(|&(_, time)| time).sum::<Picos>().ps();
     if total <= 0 {
         return " ".repeat(width);
     }
-    let exact = |time: i64| time as f64 * width as f64 / total as f64;
+    let exact = |time: Picos| time.ps() as f64 * width as f64 / total as f64;
     let mut cells: Vec<usize> = parts
         .iter()
         .map(|&(_, time)| exact(time) as usize)
@@ -159,12 +159,12 @@ fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &TextLayout) -> String {
     painted.collect()
 }
 
-fn legend(parts: &[(OpGroup, i64)], total_ps: i64, layout: &TextLayout) -> String {
+fn legend(parts: &[(OpGroup, Picos)], total: Picos, layout: &TextLayout) -> String {
     let mut text = String::new();
     let mut used = layout.width;
     for &(group, time) in parts {
         let (glyph, color) = fill(group);
-        let words = format!("{} {}", group.title(), share(time, total_ps));
+        let words = format!("{} {}", group.title(), share(time, total));
         let len = words.width() + 5;
         if used + len > layout.width {
             text.push_str(if text.is_empty() { " " } else { "\n " });
@@ -193,29 +193,35 @@ mod tests {
         style: AnsiStyle::PLAIN,
     };
 
+    fn times((group, ps): (OpGroup, i64)) -> (OpGroup, Picos) {
+        (group, Picos::from_ps(ps))
+    }
+
     #[test]
     fn bar_has_exact_width_and_proportions() {
         let parts = [
             (OpGroup::MatMul, 10),
             (OpGroup::AsyncWait, 70),
             (OpGroup::Idle, 20),
-        ];
+        ]
+        .map(times);
         assert_eq!(bar(&parts, 10, &LAYOUT), "█~~~~~~~··");
         for width in 1..50 {
             let thirds = [
                 (OpGroup::MatMul, 1),
                 (OpGroup::Vector, 1),
                 (OpGroup::Idle, 1),
-            ];
+            ]
+            .map(times);
             assert_eq!(bar(&thirds, width, &LAYOUT).chars().count(), width);
         }
     }
 
     #[test]
     fn legend_never_rounds_nonzero_to_zero() {
-        let parts = [(OpGroup::AsyncWait, 9_999), (OpGroup::MatMul, 1)];
+        let parts = [(OpGroup::AsyncWait, 9_999), (OpGroup::MatMul, 1)].map(times);
         assert_eq!(
-            legend(&parts, 10_000, &LAYOUT),
+            legend(&parts, Picos::from_ps(10_000), &LAYOUT),
             "  ~ Copy wait 99.99 %   █ Matmul <0.1 %\n"
         );
     }

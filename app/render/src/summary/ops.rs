@@ -3,8 +3,7 @@
 use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
 use analysis::reports::ops::op_stats::Ops;
-use analysis::{Cell, Table, Unit};
-use trace_model::Picos;
+use analysis::{Cell, Percent, Table, Unit};
 
 use crate::table::table;
 use crate::{Document, TextLayout};
@@ -41,9 +40,6 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
         (None, 1) => "Top ops by self time",
         (None, _) => "Top ops by self time on a device, mean",
     };
-    let share = |time: i64| {
-        (report.total_time_ps > 0).then(|| 100.0 * time as f64 / report.total_time_ps as f64)
-    };
     let file = |source: &str| source.rsplit('/').next().unwrap_or(source).to_owned();
     let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
     let top_ops = Table::of("top_ops", title, shown)
@@ -57,10 +53,10 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
             "self_time_each_ps",
             "Self time",
             Unit::Picoseconds,
-            |family| over.each_ps(Picos::from_ps(family.self_time_ps)),
+            |family| over.each_ps(family.self_time_ps),
         )
         .derived("share", "of device", Unit::Percent, |family| {
-            share(family.self_time_ps)
+            Percent::of(family.self_time_ps, report.total_time_ps)
         })
         .derived("limit", "Limit reached", Unit::None, |family| {
             limit(family, &report.peaks)
@@ -80,7 +76,7 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
 /// the longest op. Only if it is known for all ops. A rate above the peak is reported as such.
 fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
     peaks.flops.or(peaks.hbm)?;
-    let percent = |value| number::value(value, Unit::Percent);
+    let percent = |share: Percent| number::value(share.0, Unit::Percent);
     if family
         .rows
         .iter()

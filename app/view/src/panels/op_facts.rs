@@ -57,11 +57,11 @@ pub fn facts(
             lines.push(format!(
                 "bound by {}, {} of that limit",
                 bound.title(),
-                number::value(percent, Unit::Percent)
+                number::value(percent.0, Unit::Percent)
             ));
         }
         if let Some(share) = row.self_of_op_time_percent {
-            let share = number::value(share, Unit::Percent);
+            let share = number::value(share.0, Unit::Percent);
             lines.push(format!(
                 "all {} executions: {share} of op time",
                 number::count(row.occurrences as f64)

@@ -102,10 +102,7 @@ impl TraceComparison {
             (None, Some(_)) => "Only in B: A has no matching op.".to_owned(),
             _ => {
                 let (a, b) = (time(op.change.base)?, time(op.change.cand)?);
-                let change = times::change(
-                    op.change.change?,
-                    op.change.change_percent.map(|change| change.0),
-                );
+                let change = times::change(op.change.change?, op.change.change_percent);
                 let how = op.how.map_or("", |how| how.title());
                 let verdict = match op.change.finding {
                     analysis::compare::ChangeVerdict::Noise => ", ~ not more than noise",

@@ -5,7 +5,6 @@ use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
 use egui::{
     CursorIcon, FontId, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2,
 };
-use trace_model::Picos;
 
 use super::number::number;
 use crate::theme;
@@ -69,10 +68,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
         ui.scope_id().with(("hlo node", &node.op.name)),
         Sense::click(),
     );
-    let time = node
-        .op
-        .self_time_ps
-        .map(|ps| times::time(Picos::from_ps(ps)));
+    let time = node.op.self_time_ps.map(times::time);
     let self_time = time.clone().map_or_else(
         || "no time of its own".to_owned(),
         |time| format!("self {time}"),
@@ -123,11 +119,11 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
     let exposed = node
         .op
         .exposed_ps
-        .map(|ps| format!("exposed {}", times::time(Picos::from_ps(ps))));
+        .map(|time| format!("exposed {}", times::time(time)));
     let share = node
         .op
         .self_of_op_time_percent
-        .map(|share| number(share, Unit::Percent));
+        .map(|share| number(share.0, Unit::Percent));
     let line = [time, share, exposed]
         .into_iter()
         .flatten()

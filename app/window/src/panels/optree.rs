@@ -16,7 +16,7 @@ use crate::theme::{self, small_font};
 use crate::timeline::elide::{elided, elided_middle};
 use crate::timeline::paint::fold_mark;
 use crate::times;
-use analysis::Unit;
+use analysis::{Percent, Unit};
 use view::panels::optree::{OpNode, TreeGrouping, TreeSpec, TreeTime, tree};
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::tree::group_digits;
@@ -56,13 +56,15 @@ fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
 }
 
 /// The texts of the columns for an op; `whole` is the self time of all ops.
-fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
-    let share = node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64);
+fn texts_of(node: &OpNode, whole: Picos) -> [String; 4] {
+    let share = Percent::of(node.self_time_ps, whole).unwrap_or_default();
     [
-        node.efficiency_percent()
-            .map_or_else(|| "–".to_owned(), |percent| number(percent, Unit::Percent)),
-        number(share, Unit::Percent),
-        times::time(Picos::from_ps(node.self_time_ps)),
+        node.efficiency_percent().map_or_else(
+            || "–".to_owned(),
+            |percent| number(percent.0, Unit::Percent),
+        ),
+        number(share.0, Unit::Percent),
+        times::time(node.self_time_ps),
         number(node.occurrences as f64, Unit::Count),
     ]
 }
@@ -272,7 +274,7 @@ pub fn tree_ui(
 struct TreeWalk<'a> {
     context: PanelContext<'a>,
     /// Self time of all ops.
-    whole: i64,
+    whole: Picos,
     /// The op of the selected slice.
     own: Option<OpId>,
     /// Whether the selection just changed elsewhere, so that its row must be scrolled into view.
@@ -323,14 +325,9 @@ impl TreeWalk<'_> {
         if rest.is_empty() {
             return;
         }
-        let time: i64 = rest
-            .iter()
-            .map(|node| node.self_time_ps)
-            .fold(0, i64::saturating_add);
-        let share = number(
-            time as f64 * 100.0 / (self.whole.max(1) as f64),
-            Unit::Percent,
-        );
+        let time = rest.iter().map(|node| node.self_time_ps).sum();
+        let share = Percent::of(time, self.whole).unwrap_or_default();
+        let share = number(share.0, Unit::Percent);
         ui.horizontal(|ui| {
             ui.add_space(22.0 + 14.0 * depth as f32);
             let text = format!(
@@ -348,7 +345,7 @@ impl TreeWalk<'_> {
 fn row_ui(
     ui: &mut Ui,
     node: &OpNode,
-    whole: i64,
+    whole: Picos,
     depth: usize,
     open: bool,
     is_own: bool,
@@ -419,23 +416,21 @@ mod tests {
     fn times_print_as_in_tables() {
         let node = OpNode {
             title: "fusion".to_owned(),
-            self_time_ps: 2_500_000,
-            total_time_ps: 2_500_000,
+            self_time_ps: Picos::from_ps(2_500_000),
+            total_time_ps: Picos::from_ps(2_500_000),
             occurrences: 3,
             ideal_ps: 0.0,
-            known_ps: 0,
-            wait_ps: 0,
+            known_ps: Picos::ZERO,
+            wait_ps: Picos::ZERO,
             ops: std::collections::BTreeSet::new(),
             group: analysis::OpGroup::Idle,
             compared: None,
             children: Vec::new(),
         };
-        assert_eq!(
-            texts_of(&node, 5_000_000),
-            ["–", "50.00 %", "2.500 µs", "3"]
-        );
+        let whole = Picos::from_ps(5_000_000);
+        assert_eq!(texts_of(&node, whole), ["–", "50.00 %", "2.500 µs", "3"]);
         times::write_as(TimeFormat::Nanoseconds);
-        let written = texts_of(&node, 5_000_000);
+        let written = texts_of(&node, whole);
         times::write_as(TimeFormat::Digits);
         assert_eq!(written[2], "2500.000 ns");
     }

@@ -240,11 +240,7 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
             .selected_text(short(&file));
         let list = list.show_ui(ui, |ui| {
             for own in all {
-                let text = format!(
-                    "{}  {}",
-                    short(&own.file),
-                    time(Picos::from_ps(own.self_time_ps))
-                );
+                let text = format!("{}  {}", short(&own.file), time(own.self_time_ps));
                 if ui
                     .selectable_label(own.file == file, text)
                     .on_hover_text(&own.file)
@@ -311,8 +307,8 @@ fn lines_ui(
         .values()
         .map(|line| line.self_time_ps)
         .max()
-        .unwrap_or(0)
-        .max(1);
+        .unwrap_or_default()
+        .max(Picos::from_ps(1));
     let letters = text
         .map_or(0, |text| {
             text.lines.iter().map(String::len).max().unwrap_or(0)
@@ -350,7 +346,7 @@ fn lines_ui(
                 number == line,
             );
             let Some(own) = own else { continue };
-            let time = time(Picos::from_ps(own.self_time_ps));
+            let time = time(own.self_time_ps);
             response.widget_info(|| {
                 WidgetInfo::labeled(Role::Button, true, format!("Line {number}, self {time}"))
             });
@@ -371,7 +367,7 @@ fn line_ui(
     ui: &Ui,
     rect: Rect,
     (number, code): (u32, &str),
-    times: Option<(i64, i64)>,
+    times: Option<(Picos, Picos)>,
     is_shown: bool,
 ) {
     let (theme, painter) = (theme::current(ui), ui.painter());
@@ -379,7 +375,10 @@ fn line_ui(
         painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
     }
     if let Some((own, longest)) = times {
-        let bar = vec2((TIMES - 6.0) * (own as f32 / longest as f32), LINE - 4.0);
+        let bar = vec2(
+            (TIMES - 6.0) * (own.ps() as f32 / longest.ps() as f32),
+            LINE - 4.0,
+        );
         painter.rect_filled(
             Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar),
             1.0,
@@ -389,7 +388,7 @@ fn line_ui(
         painter.text(
             at,
             Align2::RIGHT_CENTER,
-            time(Picos::from_ps(own)),
+            time(own),
             small_font(),
             theme.text,
         );

@@ -332,7 +332,7 @@ fn hint_of(
         name: row.name.to_string(),
         program: row.program.to_string(),
         source: row.source.as_deref().map(str::to_owned),
-        self_time_ps: Picos::from_ps(row.self_time_ps),
+        self_time_ps: row.self_time_ps,
         op,
     });
     Hint {

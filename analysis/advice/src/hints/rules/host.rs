@@ -113,11 +113,9 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let (ops, gaps) = (facts.ops()?, facts.report::<Gaps>());
     let is_explained = gaps.as_ref().is_ok_and(|gaps| gaps.has_known_cause());
     let limit = facts.limit(if is_explained { &IDLE } else { &UNEXPLAINED });
-    let share = if ops.total_time_ps > 0 {
-        100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64
-    } else {
-        0.0
-    };
+    let share = Percent::of(ops.idle_ps, ops.total_time_ps)
+        .unwrap_or_default()
+        .0;
     if share < limit {
         return Ok(None);
     }

@@ -287,18 +287,14 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         .values()
         .flat_map(|rows| rows.iter().skip(1).copied())
         .collect();
-    let time = extra.iter().map(|row| exposed(row)).sum::<Picos>().ps();
+    let time = extra.iter().map(|row| exposed(row)).sum();
     let (total, limit) = (facts.ops()?.total_time_ps, facts.limit(&TWICE));
-    let share = if total > 0 {
-        100.0 * time as f64 / total as f64
-    } else {
-        0.0
-    };
+    let share = Percent::of(time, total).unwrap_or_default();
     let longest = same
         .iter()
         .filter(|(_, rows)| rows.len() > 1)
         .max_by_key(|(_, rows)| rows.iter().map(|row| exposed(row)).sum::<Picos>());
-    let Some((key, rows)) = longest.filter(|_| share >= limit) else {
+    let Some((key, rows)) = longest.filter(|_| share.0 >= limit) else {
         return Ok(None);
     };
     let names: Vec<&str> = rows.iter().take(3).map(|row| &*row.name).collect();
@@ -307,13 +303,12 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         statement: format!(
             "{} send the same data (%{}): the repeated transfers are exposed for {share:.1} of device time",
             names.join(" and "),
-            key.2.join(", %"),
-            share = Percent(share)
+            key.2.join(", %")
         ),
         evidence: vec![
             HintEvidence::percent(
                 "exposed time of the repeated transfers",
-                share,
+                share.0,
                 "device time",
                 Some(limit),
             ),

@@ -63,37 +63,31 @@ impl ExpectedReport {
     /// The sums, with denominators.
     fn total_notes(&self) -> Vec<String> {
         let totals = &self.totals;
-        let time = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
-        let of = |part: f64, whole: f64| {
-            if whole > 0.0 {
-                format!("{:.1}", Percent(100.0 * part / whole))
-            } else {
-                "–".to_owned()
-            }
+        let time = |ps: f64| Picos::from_ps(ps.round() as i64);
+        let of = |part: Picos| {
+            Percent::of(part, totals.actual_ps)
+                .map_or_else(|| "–".to_owned(), |share| format!("{share:.1}"))
         };
-        let (actual, known) = (totals.actual_ps as f64, totals.known_ps as f64);
         let mut notes = vec![format!(
             "ops took {} (all sums); of {} ({} of it) the least time is known: {}, so {} of them are above the roofline",
-            time(actual),
-            time(known),
-            of(known, actual),
+            totals.actual_ps,
+            totals.known_ps,
+            of(totals.known_ps),
             time(totals.expected_ps),
             time(totals.above_ps),
         )];
-        if totals.unknown_ps > 0 {
-            let unknown = totals.unknown_ps as f64;
+        if totals.unknown_ps > Picos::ZERO {
             notes.push(format!(
                 "unknown: {} ({} of it)",
-                time(unknown),
-                of(unknown, actual)
+                totals.unknown_ps,
+                of(totals.unknown_ps)
             ));
         }
-        if totals.beyond_ps > 0 {
-            let beyond = totals.beyond_ps as f64;
+        if totals.beyond_ps > Picos::ZERO {
             notes.push(format!(
                 "of that, ops above a peak of the device: {} ({} of all); their work is wrong, so it is left out of sums",
-                time(beyond),
-                of(beyond, actual)
+                totals.beyond_ps,
+                of(totals.beyond_ps)
             ));
         }
         if totals.below_ps > 0.0 {
@@ -102,17 +96,17 @@ impl ExpectedReport {
                 time(totals.below_ps)
             ));
         }
-        if totals.wait_ps > 0 {
+        if totals.wait_ps > Picos::ZERO {
             notes.push(format!(
                 "waiting for transfers: {} ({} of op time); their least times are those of the transfers at full speed, which other work could hide",
-                time(totals.wait_ps as f64),
-                of(totals.wait_ps as f64, actual),
+                totals.wait_ps,
+                of(totals.wait_ps),
             ));
         }
-        if totals.container_ps > 0 {
+        if totals.container_ps > Picos::ZERO {
             notes.push(format!(
                 "loops and calls themselves took {}, which is not counted here",
-                time(totals.container_ps as f64)
+                totals.container_ps
             ));
         }
         notes

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use engine::Percent;
 use facts::sum_over::SumOver;
 use hardware::peaks::Peaks;
 use serde::Serialize;
+use trace_model::Picos;
 
 use super::declared::DeclaredCosts;
 use crate::ops::hardware_counters::CounterMetric;
@@ -17,9 +19,9 @@ pub struct KernelsReport {
     /// The ops that run them, the longest first.
     pub ops: Vec<KernelOp>,
     /// Time of all kernels.
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// Self time of all ops of all cores: the denominator of `of_op_time_percent`.
-    pub op_time_ps: i64,
+    pub op_time_ps: Picos,
     /// The peaks that achieved rates are compared with.
     pub peaks: Peaks,
     /// What times and amounts of all executions are sums over.
@@ -54,16 +56,16 @@ pub struct Kernel {
     pub occurrences: u64,
     /// Time of all executions.
     #[column("Time (sum)")]
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// Share of the self time of all ops.
     #[column("of op time")]
-    pub of_op_time_percent: Option<f64>,
+    pub of_op_time_percent: Option<Percent>,
     /// `time / occurrences`.
     #[column("Mean")]
     pub mean_time_ps: f64,
     /// Time of the shortest execution.
     #[column("Least")]
-    pub min_time_ps: Option<i64>,
+    pub min_time_ps: Option<Picos>,
     /// Assessment of its declared operations.
     #[column("Costs", compiler)]
     pub declared: DeclaredCosts,
@@ -81,21 +83,21 @@ pub struct Kernel {
     pub bytes_per_second: Option<f64>,
     /// Achieved share of peak operations.
     #[column("of FLOP/s", peak)]
-    pub flops_percent: Option<f64>,
+    pub flops_percent: Option<Percent>,
     /// Operations of all executions according to the shapes of the matrix product that it seems to be, if it declares
     /// far fewer.
     pub needed_flops: Option<u64>,
     /// The rate of these operations, as a share of peak operations.
     #[column("by shapes", inferred)]
-    pub needed_flops_percent: Option<f64>,
+    pub needed_flops_percent: Option<Percent>,
     /// Achieved share of peak HBM bandwidth, if declared bytes are split by memory.
     #[column("of HBM", derived)]
-    pub hbm_percent: Option<f64>,
+    pub hbm_percent: Option<Percent>,
     /// Time stalled on DMA according to the hardware, if recorded.
-    pub dma_stall_ps: Option<i64>,
+    pub dma_stall_ps: Option<Picos>,
     /// The same as a share of its time.
     #[column("DMA stall")]
-    pub dma_stall_percent: Option<f64>,
+    pub dma_stall_percent: Option<Percent>,
     /// Its scopes; `None` if it recorded none.
     #[column(nested)]
     pub pipeline: Option<KernelPipeline>,
@@ -116,16 +118,16 @@ pub struct KernelPipeline {
     /// Number of executions that recorded scopes.
     pub executions: u64,
     /// Their time: the denominator of all percentages here.
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// By self time; with `outside_ps` they add up to `time_ps`.
     pub stages: Vec<KernelStage>,
     /// Time in no scope.
-    pub outside_ps: i64,
+    pub outside_ps: Picos,
     /// Time in `ep_wait_in` or `ep_wait_out`.
-    pub dma_wait_ps: i64,
+    pub dma_wait_ps: Picos,
     /// The same as a share of the time.
     #[column("DMA wait")]
-    pub dma_wait_percent: Option<f64>,
+    pub dma_wait_percent: Option<Percent>,
     /// Runs of the body (`ep_run_kernel`) per execution: steps of the grid.
     #[column("Grid steps", unit = Count)]
     pub grid_steps: Option<f64>,
@@ -139,11 +141,11 @@ pub struct KernelStage {
     /// Number of occurrences.
     pub occurrences: u64,
     /// Time including scopes inside.
-    pub total_ps: i64,
+    pub total_ps: Picos,
     /// Time excluding scopes inside.
-    pub self_ps: i64,
+    pub self_ps: Picos,
     /// Self time as a share of the kernel's time.
-    pub self_percent: Option<f64>,
+    pub self_percent: Option<Percent>,
 }
 
 /// A series that the compiler's schedule fills.
@@ -164,7 +166,7 @@ pub struct KernelEstimate {
     pub max: f64,
     /// Time with samples, as a share of the time of executions that have any.
     #[column("of kernel", measured)]
-    pub covered_percent: Option<f64>,
+    pub covered_percent: Option<Percent>,
 }
 
 /// One op that runs a kernel.
@@ -179,7 +181,7 @@ pub struct KernelOp {
     pub kernel: String,
     /// Time of all executions.
     #[column("Time")]
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// Executions.
     #[column("Runs")]
     pub occurrences: u64,
@@ -188,10 +190,10 @@ pub struct KernelOp {
     pub mean_time_ps: f64,
     /// Time of the shortest execution.
     #[column("Least")]
-    pub min_time_ps: Option<i64>,
+    pub min_time_ps: Option<Picos>,
     /// Time waiting for DMA, as a share of the time of executions with scopes.
     #[column("DMA wait")]
-    pub dma_wait_percent: Option<f64>,
+    pub dma_wait_percent: Option<Percent>,
     /// Declared operations of all executions.
     #[column("FLOP", compiler)]
     pub flops: Option<u64>,
@@ -218,10 +220,10 @@ pub struct KernelLine {
     pub occurrences: u64,
     /// Time excluding events inside.
     #[column("Self time", measured)]
-    pub self_ps: i64,
+    pub self_ps: Picos,
     /// The same as a share of the time of the executions that have this line.
     #[column("of kernel", measured)]
-    pub self_percent: Option<f64>,
+    pub self_percent: Option<Percent>,
 }
 
 /// An LLO estimate while a stage or a line of a kernel runs.
@@ -245,7 +247,7 @@ pub struct KernelUnit {
     pub mean: f64,
     /// Time with samples, as a share of the self time.
     #[column("of it", measured)]
-    pub covered_percent: Option<f64>,
+    pub covered_percent: Option<Percent>,
 }
 
 /// A hardware counter that was read for a kernel.

@@ -1,9 +1,7 @@
 //! The tables of the kernel report.
 
 use engine::{Percent, Provenance, Table, Tabular};
-use math::stats::percent;
 use math::unit::Unit;
-use trace_model::Picos;
 
 use super::{Kernel, KernelsReport, TRACING};
 
@@ -53,13 +51,13 @@ impl Kernel {
             Some(needed) => (needed, "by its shapes"),
             None => (self.flops_percent?, "by its declared costs"),
         };
-        (needed > FAR * by_schedule).then(|| {
+        (needed.0 > FAR * by_schedule).then(|| {
             format!(
                 "MXU of {}: {:.2} by the schedule, but {:.2} of peak FLOP/s {by}. Operations and time are known better \
                  than the schedule, whose samples may miss the product",
                 self.kernel,
                 Percent(by_schedule),
-                Percent(needed)
+                needed
             )
         })
     }
@@ -74,7 +72,7 @@ impl KernelsReport {
                 "time_each_ps",
                 self.sums_over.title(["Time a step", "Time a device"]),
                 Unit::Picoseconds,
-                |kernel| self.sums_over.each_ps(Picos::from_ps(kernel.time_ps)),
+                |kernel| self.sums_over.each_ps(kernel.time_ps),
             )
             .declared([
                 "of_op_time_percent",
@@ -94,6 +92,7 @@ impl KernelsReport {
                 "bytes_per_second",
                 "hbm_percent",
                 "flops",
+                "bytes",
             ])
             .remaining()
             .notes(self.kernel_notes())
@@ -154,7 +153,7 @@ impl KernelsReport {
                 Unit::Percent,
                 |(_, all, stage)| {
                     stage.map_or_else(
-                        || percent(all.outside_ps, all.time_ps),
+                        || Percent::of(all.outside_ps, all.time_ps),
                         |stage| stage.self_percent,
                     )
                 },

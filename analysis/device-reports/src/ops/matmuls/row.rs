@@ -1,13 +1,13 @@
 //! One op that multiplies matrices.
 
-use engine::Cell;
-use hardware::limits::{BoundBy, possible};
+use engine::{Cell, Percent};
+use hardware::limits::{BoundBy, is_beyond_peak};
 use hardware::padding::{self, Dimension, Padding};
 use hardware::peaks::Peaks;
 use hlo::{HloOrigin, InstructionRef, MatrixProduct, NoProduct};
 use serde::Serialize;
 use std::sync::Arc;
-use trace_model::OpId;
+use trace_model::{OpId, Picos};
 
 use super::from_shapes;
 use crate::ops::op_stats::OpRow;
@@ -82,16 +82,16 @@ pub struct MatmulRow {
     pub name: Arc<str>,
     /// Share of the self time of all ops.
     #[column("of op time", measured)]
-    pub self_of_op_time_percent: Option<f64>,
+    pub self_of_op_time_percent: Option<Percent>,
     /// Sizes of the product; of the largest one if the op contains several.
     #[column(nested)]
     pub sizes: Option<MatmulSizes>,
-    /// The same as a share of the peak.
+    /// Achieved share of the peak.
     #[column("of FLOP/s", peak)]
-    pub flops_percent: Option<f64>,
+    pub flops_percent: Option<Percent>,
     /// Useful share of the work on whole tiles: an upper bound for the share of the peak.
     #[column("Useful")]
-    pub padding_efficiency_percent: Option<f64>,
+    pub padding_efficiency_percent: Option<Percent>,
     /// The dimension whose padding costs most.
     #[column("Pad first")]
     pub pad_first: Option<Dimension>,
@@ -114,14 +114,14 @@ pub struct MatmulRow {
     /// Passes through the matrix unit: 1 for bf16, up to 6 for exact `f32`.
     #[column("Passes")]
     pub passes: Option<u32>,
-    /// The efficiency if that dimension were a multiple of its unit.
+    /// The efficiency if the dimension to pad first were a multiple of its unit.
     #[column("then useful")]
-    pub padding_gain_percent: Option<f64>,
+    pub padding_gain_percent: Option<Percent>,
     /// Time of all executions.
-    pub total_time_ps: i64,
+    pub total_time_ps: Picos,
     /// The same without ops inside (self time).
     #[column("Self time (sum)", measured)]
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
     /// Upper bound of the time that padding costs: 0 if nothing is padded, or if reading the operands takes longer than
     /// the padded product. Missing if the measured speed shows that the compiler avoided it, or if neither the matrix
     /// unit nor HBM limits the op.
@@ -239,7 +239,10 @@ impl MatmulRow {
                 .rates
                 .model_flops_per_second
                 .or(row.rates.flops_per_second),
-            flops_percent: row.rates.flops_percent.and_then(possible),
+            flops_percent: row
+                .rates
+                .flops_percent
+                .filter(|percent| !is_beyond_peak(percent.0)),
             source: row.source.clone(),
             framework_name: row.framework_name.clone(),
         }
@@ -270,7 +273,7 @@ impl MatmulRow {
             .iter()
             .try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
         // If the compiler's count is missing, the count from the sizes is used.
-        let seconds = self.total_time_ps as f64 / 1e12;
+        let seconds = self.total_time_ps.ps() as f64 / 1e12;
         let all = self.flops.map(|flops| flops as f64 * self.executions);
         self.flops_per_second = self
             .flops_per_second
@@ -299,17 +302,18 @@ impl MatmulRow {
         else {
             return;
         };
-        self.padding_efficiency_percent = Some(100.0 * efficiency);
+        self.padding_efficiency_percent = Some(Percent(100.0 * efficiency));
         self.pad_first = worst;
-        self.padding_gain_percent = worst.map(|_| 100.0 * without_worst);
+        self.padding_gain_percent = worst.map(|_| Percent(100.0 * without_worst));
         let avoided = self
             .flops_percent
-            .is_some_and(|measured| measured > 100.0 * efficiency + SLACK_PERCENT);
+            .is_some_and(|measured| measured.0 > 100.0 * efficiency + SLACK_PERCENT);
         let on_chip = self
             .bound_by
             .is_some_and(|limit| !matches!(limit, BoundBy::Compute | BoundBy::Hbm));
         let lost = least.map_or(1.0 - efficiency, |least| least.lost_to_padding(efficiency));
-        self.padding_loss_ps = (!avoided && !on_chip).then_some(self.total_time_ps as f64 * lost);
+        self.padding_loss_ps =
+            (!avoided && !on_chip).then_some(self.total_time_ps.ps() as f64 * lost);
     }
 }
 

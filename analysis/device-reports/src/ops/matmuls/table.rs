@@ -1,8 +1,7 @@
 //! The table of matrix multiplications.
 
-use engine::{Percent, Provenance, Table, Tabular};
+use engine::{Provenance, Table, Tabular};
 use math::unit::Unit;
-use trace_model::Picos;
 
 use super::{MatmulsReport, SizesFrom};
 
@@ -48,7 +47,7 @@ impl MatmulsReport {
                 "self_time_each_ps",
                 over.self_time_title(),
                 Unit::Picoseconds,
-                move |row| over.each_ps(Picos::from_ps(row.self_time_ps)),
+                move |row| over.each_ps(row.self_time_ps),
             )
             .declared([
                 "self_of_op_time_percent",
@@ -78,7 +77,7 @@ impl MatmulsReport {
                 "self_time_each_ps",
                 over.self_time_title(),
                 Unit::Picoseconds,
-                move |row| over.each_ps(Picos::from_ps(row.self_time_ps)),
+                move |row| over.each_ps(row.self_time_ps),
             )
             .declared([
                 "self_of_op_time_percent",
@@ -99,10 +98,7 @@ impl MatmulsReport {
 
     fn title(&self) -> String {
         match self.self_of_op_time_percent {
-            Some(share) => format!(
-                "Matrix multiplications: {share:.1} of the time of all ops",
-                share = Percent(share)
-            ),
+            Some(share) => format!("Matrix multiplications: {share:.1} of the time of all ops"),
             None => "Matrix multiplications".to_owned(),
         }
     }
@@ -115,7 +111,7 @@ impl MatmulsReport {
         if let Some(tile) = self.tile {
             let all = self
                 .padding_efficiency_percent
-                .map(|all| format!("; {all:.1} of all work", all = Percent(all)))
+                .map(|all| format!("; {all:.1} of all work"))
                 .unwrap_or_default();
             notes.push(format!(
                 "Useful: share of the work that is not padding to the {tile} × {tile} matrix unit and whole registers{all}; \

@@ -1,9 +1,8 @@
 //! The tables of the op report.
 
-use engine::{Cell, CellType as _, Column, Provenance, Table, Tabular, counted};
+use engine::{Cell, CellType as _, Column, Percent, Provenance, Table, Tabular, counted};
 use facts::category::OpGroup;
 use math::unit::Unit;
-use trace_model::Picos;
 
 use super::report::OpsReport;
 
@@ -24,7 +23,7 @@ impl OpsReport {
         let mut table = Table::of("op_groups", "Time by kind of op", &self.groups)
             .declared(["group", "ops", "occurrences"])
             .derived("self_time_each_ps", over.self_time_title(), Unit::Picoseconds, |row| {
-                over.each_ps(Picos::from_ps(row.self_time_ps))
+                over.each_ps(row.self_time_ps)
             })
             .declared(["self_of_op_time_percent", "self_of_total_percent"])
             .remaining()
@@ -44,17 +43,13 @@ impl OpsReport {
         let cell = |column: &Column| match column.id {
             "group" => OpGroup::Idle.cell(),
             "name" | "category" => Cell::text("IDLE"),
-            "self_time_each_ps" => self.sums_over.each_ps(Picos::from_ps(self.idle_ps)).cell(),
+            "self_time_each_ps" => self.sums_over.each_ps(self.idle_ps).cell(),
             "self_time_ps" | "total_time_ps" => self.idle_ps.cell(),
-            "self_of_total_percent" => self.idle_percent().cell(),
+            "self_of_total_percent" => Percent::of(self.idle_ps, self.total_time_ps).cell(),
             "occurrences" if table.id == "ops" => Cell::Int(0),
             _ => Cell::Missing,
         };
         table.columns.iter().map(cell).collect()
-    }
-
-    fn idle_percent(&self) -> Option<f64> {
-        super::percent(self.idle_ps, self.total_time_ps)
     }
 
     /// Times, rates and limits of each op; idle time is in its place among them.
@@ -74,7 +69,7 @@ impl OpsReport {
                 "self_time_each_ps",
                 over.self_time_title(),
                 Unit::Picoseconds,
-                |row| over.each_ps(Picos::from_ps(row.self_time_ps)),
+                |row| over.each_ps(row.self_time_ps),
             )
             .declared([
                 "self_of_total_percent",

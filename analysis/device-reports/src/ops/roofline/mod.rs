@@ -187,7 +187,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>)
     };
     let point = |name: &str, cores: &[CoreOps], count| {
         let cores: Vec<CoreWork> = cores.iter().map(CoreOps::core_work).collect();
-        RooflinePoint::of_cores(name, &cores, 0, count)
+        RooflinePoint::of_cores(name, &cores, Picos::ZERO, count)
     };
     let average = point(&format!("Average of steps {first}–{last}"), cores, *steps);
     let rows = (cx.model.ops().len() + cx.model.labels().len()) * cx.tensor_cores().len();
@@ -212,7 +212,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
         .rows
         .iter()
         .filter(|row| matches!(&*row.category, "infeed" | "outfeed"));
-    let host_io = host_io.map(|row| row.self_time_ps).sum::<Picos>().ps();
+    let host_io = host_io.map(|row| row.self_time_ps).sum();
     let points = ops.rows.iter().filter(|row| !row.is_async && has_work(row));
     let ridges = BoundBy::ALL
         .into_iter()
@@ -226,8 +226,8 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
         });
     RooflineReport {
         ridges: ridges.collect(),
-        program: RooflinePoint::of_cores("Program", &cores, 0, 1),
-        program_without_host_io: (host_io > 0).then(|| {
+        program: RooflinePoint::of_cores("Program", &cores, Picos::ZERO, 1),
+        program_without_host_io: (host_io > Picos::ZERO).then(|| {
             RooflinePoint::of_cores("Program without infeed and outfeed", &cores, host_io, 1)
         }),
         ici: None,

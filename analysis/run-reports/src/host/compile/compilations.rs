@@ -53,7 +53,7 @@ pub struct PhaseTime {
 }
 
 /// One compilation.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
 #[columns(measured)]
 pub struct Compilation {
     /// Begin of its first phase, on the timeline.
@@ -243,7 +243,6 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
     Compilation {
         function: group.function.clone(),
         module: around.module_of(group),
-        number: 0,
         start_ps: start,
         wall_ps: all.measure(),
         compile_ps,
@@ -258,13 +257,8 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
         step_extra_ps: step
             .zip(around.steps.usual_ps)
             .map(|(step, usual)| step.time_ps - usual),
-        program: None,
-        program_before: None,
-        again: None,
-        ops_alike_percent: None,
-        changed_in: None,
-        changes: Vec::new(),
         slice: longest.map(|event| event.slice.id()),
+        ..Compilation::default()
     }
 }
 

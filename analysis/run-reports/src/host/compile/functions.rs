@@ -14,7 +14,7 @@ use super::programs::{ProgramCount, ProgramRuns};
 use super::shapes::{self, ChangeSource, ShapeChange};
 
 /// One function that was compiled, or that ran as several programs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
 #[columns(measured)]
 pub struct CompiledFunction {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
@@ -178,18 +178,10 @@ fn variants(around: &CompilationContext<'_>, module: &str) -> Option<CompiledFun
     Some(CompiledFunction {
         function: module.strip_prefix("jit_").unwrap_or(module).to_owned(),
         module: Some(module.to_owned()),
-        compilations: 0,
-        recompilations: 0,
-        calls: None,
         programs: programs.iter().map(ProgramRuns::count).collect(),
-        wall_ps: Picos::ZERO,
-        exposed_ps: None,
-        longest_ps: Picos::ZERO,
-        wall_steps: None,
-        first_ps: None,
-        last_ps: None,
         ops_alike_percent: Some(Percent(100.0 * alike)),
         changed_in: changed.as_ref().map(|(source, _)| *source),
         changes: changed.map(|(_, changes)| changes).unwrap_or_default(),
+        ..CompiledFunction::default()
     })
 }

@@ -68,7 +68,9 @@ impl LazyFact {
 }
 
 /// A graph, by the hash of its operations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns,
+)]
 #[columns(measured)]
 pub struct LazyGraph {
     /// Its hash, if recorded.
@@ -97,6 +99,7 @@ pub struct LazyTensors {
     pub graphs: Vec<LazyGraph>,
 }
 
+#[derive(Default)]
 struct LazyCounts {
     number: u64,
     total: Picos,
@@ -105,11 +108,7 @@ struct LazyCounts {
 
 impl LazyCounts {
     fn of<'a>(slices: impl IntoIterator<Item = &'a SliceRef<'a>>) -> Self {
-        let mut out = Self {
-            number: 0,
-            total: Picos::ZERO,
-            longest: Picos::ZERO,
-        };
+        let mut out = Self::default();
         for slice in slices {
             out.number += 1;
             out.total += slice.dur();
@@ -225,10 +224,8 @@ fn graphs<'a>(
         let entry = by_hash.entry(hash.clone());
         let graph = entry.or_insert(LazyGraph {
             hash,
-            compilations: 0,
-            time_ps: Picos::ZERO,
-            longest_ps: Picos::ZERO,
             after_steps,
+            ..LazyGraph::default()
         });
         graph.compilations += 1;
         graph.time_ps += slice.dur();
@@ -259,12 +256,10 @@ fn limited(
 ) -> LazyFact {
     let is_above = value.is_some_and(|value| value > PER_STEP);
     LazyFact {
-        id,
-        title,
         value,
-        unit: Unit::Count,
         limit: Some(PER_STEP),
         statement: is_above.then(statement),
+        ..count(id, title, 0)
     }
 }
 
@@ -274,11 +269,10 @@ fn longest(id: &'static str, title: &'static str, counts: &LazyCounts, limit: Pi
         .filter(|&value| value > limit)
         .map(|value| format!("{} took {value}", title.to_lowercase()));
     LazyFact {
-        id,
-        title,
         value: value.map(|value| value.ps() as f64),
         unit: Unit::Picoseconds,
         limit: Some(limit.ps() as f64),
         statement,
+        ..count(id, title, 0)
     }
 }

@@ -157,7 +157,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let functions = functions::functions(&around, &groups, &list);
     let length = window.dur();
     let is_recorded = cx.host_classes().has_compiling_runtime();
-    let share = Percent::of(wall, length);
+    let share = wall.fraction_of(length).map(Percent::of_fraction);
     let cache = CacheFacts::new(&events.cache);
     let threads = compilations::threads(*cx, &events.phases);
     CompileReport {

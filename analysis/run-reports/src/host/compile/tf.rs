@@ -10,9 +10,9 @@ use engine::{Percent, Table};
 use facts::compile_events::ancestors;
 use facts::host_class::{host_threads, stripped};
 use serde::Serialize;
-use trace_model::{ArgValue, LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
+use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
-use super::annotations::reading_order;
+use super::annotations::{decorations, plain_text, reading_order};
 
 /// XProf highlights functions that spend at least this share of their time in expensive calls.
 const EXPENSIVE: Percent = Percent(20.0);
@@ -27,7 +27,7 @@ pub struct CallKind {
 }
 
 /// One function.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
 #[columns(measured)]
 pub struct TfFunction {
     /// Its name.
@@ -97,9 +97,10 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
     let mut functions: BTreeMap<&str, TfFunction> = BTreeMap::new();
     for (slice, mode, count, self_ps) in calls.values() {
         let name = stripped(slice.name());
-        let function = functions
-            .entry(name)
-            .or_insert_with(|| TfFunction::named(name));
+        let function = functions.entry(name).or_insert_with(|| TfFunction {
+            function: name.to_owned(),
+            ..TfFunction::default()
+        });
         function.add(mode, *count, *self_ps);
     }
     let mut functions: Vec<TfFunction> = functions.into_values().map(TfFunction::finish).collect();
@@ -154,48 +155,20 @@ fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
 
 /// Mode and tracing count of a call.
 fn call_of(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
-    let decoration = slice
-        .name()
-        .split_once('#')
-        .map_or("", |(_, suffix)| suffix);
-    let mut values: BTreeMap<String, String> = decoration
-        .split(['#', ','])
-        .filter_map(|pair| pair.split_once('='))
+    let mut values: BTreeMap<String, String> = decorations(slice)
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     for arg in slice.args().unwrap_or_default() {
-        let value = match arg.value {
-            ArgValue::Text(text) => text,
-            ArgValue::Int(number) => number.to_string(),
-            ArgValue::Uint(number) => number.to_string(),
-            _ => continue,
-        };
-        values.entry(arg.name).or_insert(value);
+        if let Some(value) = plain_text(arg.value) {
+            values.entry(arg.name).or_insert(value);
+        }
     }
     let mode = values.remove("tf_function_call")?;
-    Some((
-        mode,
-        values
-            .get("tracing_count")
-            .and_then(|count| count.parse().ok()),
-    ))
+    let count = values.get("tracing_count");
+    Some((mode, count.and_then(|count| count.parse().ok())))
 }
 
 impl TfFunction {
-    fn named(name: &str) -> Self {
-        Self {
-            function: name.to_owned(),
-            traced: CallKind::default(),
-            not_traced: CallKind::default(),
-            eager: CallKind::default(),
-            concrete: CallKind::default(),
-            xla_calls: 0,
-            tracing_count: None,
-            expensive_percent: None,
-            is_expensive: false,
-        }
-    }
-
     fn add(&mut self, mode: &str, count: Option<u64>, self_ps: Picos) {
         let (kind, compiler) = mode.split_once('-').unwrap_or((mode, ""));
         let kind = match kind {

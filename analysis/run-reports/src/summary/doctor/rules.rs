@@ -400,11 +400,8 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         .iter()
         .filter_map(|row| Some((row, row.rates.beyond_peak?)))
         .collect();
-    let time_ps = rows
-        .iter()
-        .map(|(row, _)| row.self_time_ps)
-        .fold(0, i64::saturating_add);
-    let share = math::stats::percent(time_ps, ops.op_time_ps)?;
+    let time = rows.iter().map(|(row, _)| row.self_time_ps).sum();
+    let share = Percent::of(time, ops.op_time_ps)?;
     let named: Vec<String> = rows
         .iter()
         .take(NAMED)
@@ -431,7 +428,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "impossible-rates",
         severity: Severity::Warning,
         message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
-        evidence: format!("{share:.2} of op time: {}{more}", named.join("; "), share = Percent(share)),
+        evidence: format!("{share:.2} of op time: {}{more}", named.join("; ")),
         cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
     })
 }

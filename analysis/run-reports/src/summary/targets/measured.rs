@@ -63,7 +63,7 @@ pub(super) fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, Str
         .iter()
         .flat_map(|report| &report.kernels)
         .filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
-    let share = Percent(wrong.filter_map(|kernel| kernel.of_op_time_percent).sum());
+    let share: Percent = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
     if share >= WRONG_COSTS {
         return Err(format!(
             "kernels of {share:.1} of op time declare fewer operations than their shapes need"

@@ -142,7 +142,7 @@ impl CoreDuty {
             }
         }
         let busy = if is_alone {
-            BusyTime::Total(Picos::from_ps(ops.on_duty_ps))
+            BusyTime::Total(ops.on_duty_ps)
         } else {
             BusyTime::Times(busy.finish())
         };

@@ -101,7 +101,7 @@ pub(super) fn device_findings(
     known: &VerdictReports,
     scope: Scope,
 ) -> Vec<VerdictFinding> {
-    let total = Picos::from_ps(ops.total_time_ps);
+    let total = ops.total_time_ps;
     let devices = ops.cores.len();
     let window = match scope {
         Scope::WholeTrace => "from first op to last",
@@ -126,10 +126,9 @@ pub(super) fn device_findings(
         .groups
         .iter()
         .map(|row| {
-            let time = Picos::from_ps(row.self_time_ps);
-            let share = shown(Percent::of(time, total));
+            let share = shown(Percent::of(row.self_time_ps, total));
             let text = format!("{share} of device time {}", activity(ops, row.group, known));
-            finding(row.group.into(), time, text)
+            finding(row.group.into(), row.self_time_ps, text)
         })
         .collect();
     let idle = if devices == 1 {
@@ -143,9 +142,9 @@ pub(super) fn device_findings(
         .map_or_else(String::new, |why| format!(", mostly {why}"));
     let idle = format!(
         "{idle} {} of the time {window}{why}",
-        shown(Percent::of(Picos::from_ps(ops.idle_ps), total))
+        shown(Percent::of(ops.idle_ps, total))
     );
-    findings.push(finding(TimeUse::Idle, Picos::from_ps(ops.idle_ps), idle));
+    findings.push(finding(TimeUse::Idle, ops.idle_ps, idle));
     findings.retain(|finding| finding.time_ps > Picos::ZERO);
     findings.sort_by(|a, b| {
         b.time_ps
@@ -160,7 +159,7 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
     let names = || names_of(ops, group);
     match group {
         OpGroup::AsyncWait => {
-            let share = Percent::of(ops.group_self(group), Picos::from_ps(ops.op_time_ps));
+            let share = Percent::of(ops.group_self(group), ops.op_time_ps);
             format!(
                 "waits for copies ({}), {} of op time",
                 names(),
@@ -216,7 +215,7 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const LONGEST: usize = 40;
     let mut times: BTreeMap<&str, Picos> = BTreeMap::new();
     for row in ops.rows.iter().filter(|row| row.group == group) {
-        *times.entry(without_number(&row.name)).or_default() += Picos::from_ps(row.self_time_ps);
+        *times.entry(without_number(&row.name)).or_default() += row.self_time_ps;
     }
     let mut names: Vec<&str> = times.keys().copied().collect();
     names.sort_by_key(|name| std::cmp::Reverse(times[name]));

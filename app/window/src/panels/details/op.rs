@@ -128,12 +128,12 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
             // An execution of zero duration has no meaningful rate.
             let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
             if let Some((all, dur)) = of_op.rates.efficiency_percent.zip(dur) {
-                let own = all * of_op.mean_time_ps / dur as f64;
+                let own = all.0 * of_op.mean_time_ps / dur as f64;
                 let about = format!(
                     "Least time that the tightest known limit allows for its work (by the compiler's cost model), of \
                      the time of this execution; of all {} executions: {}",
                     of_op.occurrences,
-                    number(all, Unit::Percent),
+                    number(all.0, Unit::Percent),
                 );
                 row(ui, "  of that limit", &number(own, Unit::Percent), &about);
             }
@@ -142,7 +142,7 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
                     "Self time of all {} executions, as a share of the self time of all ops",
                     of_op.occurrences
                 );
-                row(ui, "Share of op time", &number(share, Unit::Percent), &about);
+                row(ui, "Share of op time", &number(share.0, Unit::Percent), &about);
             }
         }
         if let Some(transfer) = transfer {

@@ -7,7 +7,7 @@ mod text;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, Scope};
 use egui::{RichText, Role, ScrollArea, Ui, WidgetInfo};
-use trace_model::{OpId, Picos, ProgramId, SliceId};
+use trace_model::{OpId, ProgramId, SliceId};
 
 use self::question::{AroundOp, HloAnswer, HloQuestion};
 use self::text::text_ui;
@@ -311,8 +311,8 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
         .selected_text(title(own).unwrap_or_default())
         .show_ui(ui, |ui| {
             for row in &list.rows {
-                let time = row.self_time_ps.map_or_else(String::new, |ps| {
-                    format!("  {} on all devices", times::time(Picos::from_ps(ps)))
+                let time = row.self_time_ps.map_or_else(String::new, |time| {
+                    format!("  {} on all devices", times::time(time))
                 });
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }

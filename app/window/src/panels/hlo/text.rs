@@ -4,7 +4,7 @@ use analysis::reports::hlo::ProgramListing;
 use egui::{
     CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
 };
-use trace_model::{OpId, Picos};
+use trace_model::OpId;
 
 use crate::theme::{self, small_font};
 use crate::times;
@@ -34,11 +34,8 @@ pub(super) fn text_ui(
         let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
         let response = ui.add(field.desired_width(190.0));
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter lines"));
-        let known = text.self_time_ps.map_or_else(String::new, |ps| {
-            format!(
-                " · self {}, on all devices",
-                times::time(Picos::from_ps(ps))
-            )
+        let known = text.self_time_ps.map_or_else(String::new, |time| {
+            format!(" · self {}, on all devices", times::time(time))
         });
         ui.label(
             RichText::new(format!("{} lines{known}", text.lines.len()))
@@ -68,8 +65,8 @@ pub(super) fn text_ui(
         .iter()
         .filter_map(|line| line.self_time_ps)
         .max()
-        .unwrap_or(0)
-        .max(1);
+        .unwrap_or_default();
+    let longest = longest.ps().max(1) as f32;
     let width = text
         .lines
         .iter()
@@ -110,13 +107,13 @@ pub(super) fn text_ui(
                 } else if response.hovered() && line.instruction.is_some() {
                     painter.rect_filled(rect, 0.0, theme.raised);
                 }
-                if let Some(ps) = line.self_time_ps {
-                    let share = ps as f32 / longest as f32;
+                if let Some(time) = line.self_time_ps {
+                    let share = time.ps() as f32 / longest;
                     let bar = vec2((MARGIN - 10.0) * share, LINE - 4.0);
                     let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
                     painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
                     let at = pos2(rect.left() + MARGIN - 12.0, rect.center().y);
-                    let time = times::time(Picos::from_ps(ps));
+                    let time = times::time(time);
                     painter.text(
                         at,
                         egui::Align2::RIGHT_CENTER,

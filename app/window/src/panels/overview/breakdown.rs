@@ -39,7 +39,7 @@ pub fn breakdown_ui(ui: &mut Ui, context: PanelContext<'_>) {
         return;
     };
     let over = time.over;
-    let total = times::time(over.each_ps(Picos::from_ps(time.total_ps)));
+    let total = times::time(over.each_ps(time.total_ps));
     let note = match (over.steps, over.devices) {
         (None, 1) => format!("of {total}, first op to the end of the last"),
         (None, _) => format!(
@@ -100,10 +100,10 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
     let bar = rect.with_min_x(rect.left() + name_width);
     painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
-    let whole = device.window_ps.max(1) as f32;
+    let whole = device.window_ps.ps().max(1) as f32;
     let mut x = bar.left();
     for &(group, time) in device.parts.iter().filter(|part| part.0 != OpGroup::Idle) {
-        let width = bar.width() * time as f32 / whole;
+        let width = bar.width() * time.ps() as f32 / whole;
         let part = Rect::from_min_max(
             pos2(x, bar.top()),
             pos2((x + width).min(bar.right()), bar.bottom()),
@@ -124,21 +124,21 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
 
 /// The categories of a device, as shares of its window.
 fn about(device: &DeviceBar) -> Vec<String> {
-    let line = |&(group, ps): &(OpGroup, i64)| {
+    let line = |&(group, time): &(OpGroup, Picos)| {
         format!(
             "{}: {} ({})",
             group.title(),
-            times::time(Picos::from_ps(ps)),
-            share(ps, device.window_ps)
+            times::time(time),
+            share(time, device.window_ps)
         )
     };
-    let window = times::time(Picos::from_ps(device.window_ps));
+    let window = times::time(device.window_ps);
     let of = format!("Measured; of {window}, from its first op to the end of its last.");
     device.parts.iter().map(line).chain([of]).collect()
 }
 
 /// The time of a kind of work on all devices, shown as its mean.
-fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
+fn sum_ui(ui: &mut Ui, group: OpGroup, time: Picos, all: &DeviceTime) {
     let (total, over) = (all.total_ps, all.over);
     let theme = theme::current(ui);
     let shown = ui.horizontal(|ui| {
@@ -159,14 +159,11 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
                 64.0,
                 RichText::new(share(time, total)).color(theme.text_strong),
             );
-            let mean = times::time(over.each_ps(Picos::from_ps(time)));
+            let mean = times::time(over.each_ps(time));
             right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
         });
     });
-    let (time, total) = (
-        times::time(Picos::from_ps(time)),
-        times::time(Picos::from_ps(total)),
-    );
+    let (time, total) = (times::time(time), times::time(total));
     shown.response.on_hover_text(format!(
         "{}: {time} of {total}, sums over {}\nMeasured: self time of ops, of the windows of the devices",
         group.title(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
-use analysis::{Analysis as _, Cell, OpGroup, Table, Unit, counted};
+use analysis::{Analysis as _, Cell, OpGroup, Percent, Table, Unit, counted};
 use egui::{Response, RichText, ScrollArea, Sense, Ui, vec2};
 use trace_model::Picos;
 
@@ -33,9 +33,9 @@ struct TopOpsRow {
     group: OpGroup,
     occurrences: u64,
     /// In a step on a device.
-    self_time_ps: i64,
-    of_op_time_percent: Option<f64>,
-    of_limit_percent: Option<f64>,
+    self_time_ps: Picos,
+    of_op_time_percent: Option<Percent>,
+    of_limit_percent: Option<Percent>,
     /// Indices of its ops in the report.
     ops: Vec<usize>,
     /// Whether it is an op of the family above.
@@ -44,8 +44,6 @@ struct TopOpsRow {
 
 impl TopOpsRow {
     fn of_family(family: &OpFamily<'_>, report: &OpsReport) -> Self {
-        let share = (report.op_time_ps > 0)
-            .then(|| family.self_time_ps as f64 * 100.0 / report.op_time_ps as f64);
         Self {
             title: format!(
                 "{} ×{}",
@@ -55,11 +53,8 @@ impl TopOpsRow {
             category: family.rows[0].category.to_string(),
             group: family.rows[0].group,
             occurrences: family.occurrences(),
-            self_time_ps: report
-                .sums_over
-                .each_ps(Picos::from_ps(family.self_time_ps))
-                .ps(),
-            of_op_time_percent: share,
+            self_time_ps: report.sums_over.each_ps(family.self_time_ps),
+            of_op_time_percent: Percent::of(family.self_time_ps, report.op_time_ps),
             of_limit_percent: family.efficiency_percent(),
             ops: family.places.clone(),
             is_inside: false,
@@ -72,10 +67,7 @@ impl TopOpsRow {
             category: row.category.to_string(),
             group: row.group,
             occurrences: row.occurrences,
-            self_time_ps: report
-                .sums_over
-                .each_ps(Picos::from_ps(row.self_time_ps))
-                .ps(),
+            self_time_ps: report.sums_over.each_ps(row.self_time_ps),
             of_op_time_percent: row.self_of_op_time_percent,
             of_limit_percent: row.rates.efficiency_percent,
             ops: vec![op],
@@ -160,7 +152,7 @@ static COLUMNS: [TopOpsColumn; 4] = [
         about: "Time of executions without their child ops: in a step on a device, the mean over all; where there are no \
                 steps, on a device",
         width: 78.0,
-        text: |row| times::time(Picos::from_ps(row.self_time_ps)),
+        text: |row| times::time(row.self_time_ps),
     },
     TopOpsColumn {
         title: "runs",
@@ -188,8 +180,8 @@ fn columns(room: f32) -> (Vec<(f32, &'static TopOpsColumn)>, f32) {
     )
 }
 
-fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| number(value, Unit::Percent))
+fn percent(share: Option<Percent>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| number(share.0, Unit::Percent))
 }
 
 /// A table; a click on an op goes to the longest execution, one on a family unfolds it.
@@ -384,11 +376,15 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
     ));
     for (title, value, unit) in [
         ("achieved", row.rates.flops_per_second, Unit::FlopPerSecond),
-        ("of peak FLOP/s", row.rates.flops_percent, Unit::Percent),
+        (
+            "of peak FLOP/s",
+            row.rates.flops_percent.map(|share| share.0),
+            Unit::Percent,
+        ),
         ("HBM", row.rates.hbm_bytes_per_second, Unit::BytesPerSecond),
         (
             "of peak HBM bandwidth",
-            row.rates.hbm_percent,
+            row.rates.hbm_percent.map(|share| share.0),
             Unit::Percent,
         ),
     ] {
@@ -413,7 +409,7 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
         if let Some(share) = share {
             ui.label(format!(
                 "self time: {} {column}",
-                number(share, Unit::Percent)
+                number(share.0, Unit::Percent)
             ));
         }
     }
