@@ -372,6 +372,7 @@ fn nearly_full_memory_is_found() {
             .unwrap()
             .peak_percent()
             .unwrap()
+            .0
     };
     assert!(peak(5) < 70.0, "{}", peak(5));
     assert!((93.0..100.0).contains(&peak(10)), "{}", peak(10));

@@ -37,6 +37,7 @@ pub const PS_PER_S: i64 = 1_000_000_000_000;
     schemars::JsonSchema,
 )]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Timestamp(i64);
 
 /// A length of time in picoseconds; negative only as a difference.
@@ -55,6 +56,7 @@ pub struct Timestamp(i64);
     schemars::JsonSchema,
 )]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Picos(i64);
 
 /// `start..end`, half-open: a range that ends where another starts does not
@@ -107,6 +109,10 @@ impl Picos {
     pub const fn ps(self) -> i64 {
         self.0
     }
+    /// The length in picoseconds, to compute means; exact up to 2.5 hours.
+    pub fn as_ps_f64(self) -> f64 {
+        self.0 as f64
+    }
     /// The length in seconds; exact to 1 ps up to 2.5 hours.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
@@ -118,6 +124,10 @@ impl Picos {
     /// This length, or zero if it is negative.
     pub const fn clamped(self) -> Self {
         if self.0 < 0 { Self(0) } else { self }
+    }
+    /// How long a difference is, whatever its sign.
+    pub const fn abs(self) -> Self {
+        Self(self.0.saturating_abs())
     }
     /// This length as a fraction of `whole`; `None` if `whole` is not positive.
     pub fn fraction_of(self, whole: Self) -> Option<f64> {

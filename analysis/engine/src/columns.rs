@@ -1,5 +1,7 @@
 //! Columns that the rows of a report declare.
 
+use std::sync::Arc;
+
 use math::unit::Unit;
 
 use super::provenance::Provenance;
@@ -116,6 +118,12 @@ impl<R: Columns> NestedRow for Option<R> {
     type Row = R;
     fn row(&self) -> Option<&R> {
         self.as_ref()
+    }
+}
+
+impl<R: Columns> Columns for Arc<R> {
+    fn declare(columns: &mut DeclaredColumns<Self>) {
+        columns.nested(|row| Some(&**row));
     }
 }
 

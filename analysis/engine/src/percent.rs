@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use trace_model::Picos;
 
 /// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is `12.3 %`. The precision is the
 /// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`), as far
@@ -24,6 +25,16 @@ const LARGEST: f64 = 1e18;
 const ROUNDING: f64 = 1e-9;
 
 impl Percent {
+    /// `part` of `whole`; `None` of nothing.
+    pub fn of(part: Picos, whole: Picos) -> Option<Self> {
+        math::stats::percent(part.ps(), whole.ps()).map(Self)
+    }
+
+    /// A share of one: 0.25 is 25 %.
+    pub fn of_fraction(share: f64) -> Self {
+        Self(100.0 * share)
+    }
+
     /// Number of decimals to print, at least `least`: more if rounding would print 0 or 100 for another value; `None`
     /// if no reasonable number of decimals suffices.
     pub(crate) fn decimals(self, least: usize) -> Option<usize> {
@@ -38,6 +49,12 @@ impl Percent {
             shown < 0.5 || (shown - 100.0 * unit).abs() < 0.5
         };
         (least..=MOST.max(least)).find(|&decimals| !is_rounded(decimals))
+    }
+}
+
+impl std::iter::Sum for Percent {
+    fn sum<I: Iterator<Item = Self>>(shares: I) -> Self {
+        Self(shares.map(|share| share.0).sum())
     }
 }
 

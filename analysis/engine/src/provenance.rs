@@ -34,6 +34,8 @@ pub enum Provenance {
     Inferred,
 }
 
+crate::shown_by_title!(Provenance);
+
 impl Provenance {
     /// The provenance of a utilization that uses `peak`: peaks from a table of chips are assumed.
     pub fn of_peak(peak: Option<Peak>) -> Self {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use hardware::limits::BoundBy;
+use hardware::padding::Dimension;
 use math::unit::Unit;
 use serde::Serialize;
 
-use trace_model::Picos;
+use trace_model::{Picos, Timestamp};
 
 use super::columns::{Columns, DeclaredColumn, DeclaredColumns};
 use super::percent::Percent;
@@ -136,14 +138,32 @@ cells! {
     String: text => Text(text.clone());
     str: text => Text(text.to_owned());
     Arc<str>: text => Text(text.to_string());
+    Vec<String>: texts => Text(texts.join(", "));
     i64: value => Int(*value);
     u32: value => Int((*value).into());
     u64: count => Int(i64::try_from(*count).unwrap_or(i64::MAX));
     usize: count => Int(i64::try_from(*count).unwrap_or(i64::MAX));
     f64: value => Float(*value);
     Picos: time => Int(time.ps());
+    Timestamp: at => Int(at.ps());
     Percent: percent => Float(percent.0);
 }
+
+/// Shows enums in tables by their `title()`.
+#[macro_export]
+macro_rules! shown_by_title {
+    ($($of:ty),*) => {
+        $(impl $crate::CellType for $of {
+            const KIND: $crate::CellKind = $crate::CellKind::Text;
+
+            fn cell(&self) -> $crate::Cell {
+                $crate::Cell::text(self.title())
+            }
+        })*
+    };
+}
+
+shown_by_title!(BoundBy, Dimension);
 
 /// A table of a report, ready to be printed, exported or shown.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -261,6 +281,54 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
         self
     }
 
+    /// How well all columns so far are known, whatever they declare: no better than what they are computed from.
+    pub fn known_as(mut self, provenance: Provenance) -> Self {
+        for column in &mut self.columns {
+            column.head.provenance = provenance;
+        }
+        self
+    }
+
+    /// Says that the columns of these ids are inferred, if they are.
+    pub fn inferred_if<const N: usize>(mut self, is_inferred: bool, ids: [&str; N]) -> Self {
+        for column in &mut self.columns {
+            if is_inferred && ids.contains(&column.head.id) {
+                column.head.provenance = Provenance::Inferred;
+            }
+        }
+        self
+    }
+
+    /// Adds the columns of these ids that a part of the rows declares, in this order: for rows joined of several.
+    ///
+    /// # Panics
+    /// If it does not declare one.
+    pub fn declared_by<P: Columns, const N: usize>(
+        mut self,
+        part: impl Fn(R) -> &'a P + Copy + 'a,
+        ids: [&str; N],
+    ) -> Self {
+        let mut all = DeclaredColumns::<P>::of_rows();
+        for id in ids {
+            let place = all.iter().position(|column| column.head.id == id);
+            let place = place.unwrap_or_else(|| panic!("rows do not declare {id}"));
+            self.add(all.swap_remove(place), part);
+        }
+        self
+    }
+
+    fn add<P: Columns>(&mut self, declared: DeclaredColumn<P>, part: impl Fn(R) -> &'a P + 'a) {
+        let mut head = declared.head;
+        if declared.is_of_peak {
+            head.provenance = self.peak;
+        }
+        let cell = declared.cell;
+        self.columns.push(TypedColumn {
+            head,
+            cell: Box::new(move |row| cell(part(row))),
+        });
+    }
+
     /// Adds a note for the reader.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
@@ -296,35 +364,17 @@ impl<'a, R: Columns> TableBuilder<'a, &'a R> {
     ///
     /// # Panics
     /// If the rows do not declare one.
-    pub fn declared<const N: usize>(mut self, ids: [&str; N]) -> Self {
-        let mut all = DeclaredColumns::<R>::of_rows();
-        for id in ids {
-            let place = all.iter().position(|column| column.head.id == id);
-            let place = place.unwrap_or_else(|| panic!("rows do not declare {id}"));
-            self.add(all.swap_remove(place));
-        }
-        self
+    pub fn declared<const N: usize>(self, ids: [&str; N]) -> Self {
+        self.declared_by(|row| row, ids)
     }
 
     /// Adds the columns that the rows declare and the table does not have yet, in the order of the fields.
     pub fn remaining(mut self) -> Self {
         for column in DeclaredColumns::<R>::of_rows() {
             if self.columns.iter().all(|own| own.head.id != column.head.id) {
-                self.add(column);
+                self.add(column, |row| row);
             }
         }
         self
-    }
-
-    fn add(&mut self, declared: DeclaredColumn<R>) {
-        let mut head = declared.head;
-        if declared.is_of_peak {
-            head.provenance = self.peak;
-        }
-        let cell = declared.cell;
-        self.columns.push(TypedColumn {
-            head,
-            cell: Box::new(move |row| cell(row)),
-        });
     }
 }

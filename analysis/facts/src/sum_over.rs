@@ -2,6 +2,7 @@
 
 use engine::{Context, Scope, counted};
 use serde::Serialize;
+use trace_model::Picos;
 
 use super::steps::StepsReport;
 
@@ -39,8 +40,8 @@ impl SumOver {
     }
 
     /// The part of a time in one step of one device, in whole picoseconds.
-    pub fn each_ps(self, sum: i64) -> i64 {
-        self.each(sum as f64).round() as i64
+    pub fn each_ps(self, sum: Picos) -> Picos {
+        Picos::from_ps(self.each(sum.as_ps_f64()).round() as i64)
     }
 
     /// One of two titles: of what is of each step, or of each device.

@@ -45,14 +45,14 @@ fn roofline_point(
         point
             .memories
             .iter()
-            .filter_map(|of| of.percent)
+            .filter_map(|of| Some(of.percent?.0))
             .reduce(f64::max)
     });
     let numbers = [
         (
             "total_time",
             "time, µs, all devices",
-            ours.map(|point| point.time_ps as f64 / 1e6),
+            ours.map(|point| point.time_ps.ps() as f64 / 1e6),
         ),
         (
             "measured_flop_rate",
@@ -94,13 +94,14 @@ fn roofline_point(
         (
             "roofline_efficiency",
             "roofline efficiency",
-            ours.and_then(|p| p.efficiency_percent).map(|of| of / 100.0),
+            ours.and_then(|p| p.efficiency_percent)
+                .map(|of| of.0 / 100.0),
         ),
         (
             "compute_efficiency",
             "FLOPs of peak",
             ours.and_then(|point| point.flops_percent)
-                .map(|of| of / 100.0),
+                .map(|of| of.0 / 100.0),
         ),
         (
             "max_mem_bw_utilization",
@@ -155,7 +156,7 @@ fn ops(section: &mut Section, capture: &Capture) {
             .unwrap();
         let (theirs_us, ours_us) = (
             theirs.number(row, "total_self_time"),
-            ours.self_time_ps as f64 / 1e6,
+            ours.self_time_ps.ps() as f64 / 1e6,
         );
         self_time_equal += usize::from((theirs_us - ours_us).abs() < 1e-6 * theirs_us.max(1.0));
         top.push((theirs_us, ours_us, name.to_owned()));
@@ -223,7 +224,7 @@ fn steps(section: &mut Section, capture: &Capture, why: &str) {
         let of = steps
             .iter()
             .flat_map(|steps| &steps.steps)
-            .map(|step| step.time_ps as f64 / 1e9)
+            .map(|step| step.time_ps.ps() as f64 / 1e9)
             .collect::<Vec<_>>();
         let inner = &of[1..of.len() - 1];
         let ours = inner.iter().sum::<f64>() / inner.len() as f64;
@@ -351,7 +352,7 @@ fn tpu(name: &str, step_why: &str, mxu_why: &str) -> Option<(String, usize, usiz
     section.number(
         name_of,
         Some(rows.number(without, "total_time")),
-        Some(ours.time_ps as f64 / 1e6),
+        Some(ours.time_ps.ps() as f64 / 1e6),
         0.0,
         "",
     );
@@ -360,7 +361,7 @@ fn tpu(name: &str, step_why: &str, mxu_why: &str) -> Option<(String, usize, usiz
     if rows.number(average, "total_time") == 0.0 {
         let ours = ours
             .and_then(|point| point.efficiency_percent)
-            .map(|of| of / 100.0);
+            .map(|of| of.0 / 100.0);
         let theirs = Some(rows.number(average, "roofline_efficiency"));
         section.number(
             "average step: roofline efficiency",

@@ -103,7 +103,7 @@ fn every_capture_equals_itself_and_its_saved_summary() {
                 compared
                     .values
                     .iter()
-                    .all(|value| value.change.change == Some(0.0)),
+                    .all(|value| value.number.change.change == Some(0.0)),
                 "{name}"
             );
             let families = compared

@@ -6,6 +6,7 @@ use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::host::compile::{ChangeSource, Compile, CompilePlace, ShapeChange};
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::steps::step_times::Steps;
+use trace_model::Picos;
 
 use super::time_corpus::{V5E, near};
 use crate::capture::open;
@@ -16,7 +17,11 @@ fn matmul_compilation_is_equal_in_both_formats() {
         let Some(capture) = open(name) else { return };
         let compile = capture.report::<Compile>();
         // Two backend_compile_and_load: 117,675,082 + 38,215,677 ns.
-        assert_eq!(compile.compile_ps, Some(155_890_759_000), "{name}");
+        assert_eq!(
+            compile.compile_ps,
+            Some(Picos::from_ps(155_890_759_000)),
+            "{name}"
+        );
         assert_eq!(
             (compile.compilations, compile.recompilations),
             (2, 0),
@@ -30,7 +35,10 @@ fn matmul_compilation_is_equal_in_both_formats() {
             .collect();
         assert_eq!(functions, ["matmul", "_reduce_sum"], "{name}");
         // Nearly all of it while the device had nothing to do.
-        assert!(compile.exposed_ps.unwrap() > 155_000_000_000, "{name}");
+        assert!(
+            compile.exposed_ps.unwrap() > Picos::from_ps(155_000_000_000),
+            "{name}"
+        );
     }
     let compile = open(V5E[0]).unwrap().report::<Compile>();
     let programs: Vec<_> = compile
@@ -52,7 +60,7 @@ fn matmul_compilation_is_equal_in_both_formats() {
         .map(|run| run.executions);
     assert_eq!(executions.collect::<Vec<_>>(), [10, 10]);
     // The first load of the program, on a thread of the runtime, belongs to the call that waits for it.
-    assert_eq!(compile.list[0].load_ps, Some(1_114_270_000));
+    assert_eq!(compile.list[0].load_ps, Some(Picos::from_ps(1_114_270_000)));
     assert_eq!(
         (
             compile.cache.lookups,
@@ -67,7 +75,7 @@ fn matmul_compilation_is_equal_in_both_formats() {
     );
     // The timeline, the same in both formats: from the first slice to the end of the last.
     assert!(
-        near(compile.window_ps as f64, 244.5e9, 0.1e9),
+        near(compile.window_ps.ps() as f64, 244.5e9, 0.1e9),
         "{}",
         compile.window_ps
     );
@@ -88,7 +96,7 @@ fn three_recompiling_steps_are_named() {
         let slow: Vec<(u32, i64)> = steps
             .outliers()
             .iter()
-            .map(|step| (step.number, step.time_ps / 100_000_000_000))
+            .map(|step| (step.number, step.time_ps.ps() / 100_000_000_000))
             .collect();
         // 12.4, 11.2 and 9.7 s against about 0.1 s.
         assert_eq!(slow, [(14, 123), (9, 111), (5, 97)], "{name}");
@@ -96,13 +104,13 @@ fn three_recompiling_steps_are_named() {
             steps
                 .outliers()
                 .iter()
-                .all(|step| step.compile_ps > step.time_ps * 8 / 10)
+                .all(|step| step.compile_ps.ps() > step.time_ps.ps() * 8 / 10)
         );
         let others = steps.steps.iter().filter(|step| !step.is_outlier);
         assert!(
             others
                 .into_iter()
-                .all(|step| step.compile_ps == 0 && step.time_ps < 130_000_000_000)
+                .all(|step| step.compile_ps.ps() == 0 && step.time_ps.ps() < 130_000_000_000)
         );
         let compile = capture.report::<Compile>();
         let [function] = &compile.functions[..] else {
@@ -148,12 +156,12 @@ fn three_recompiling_steps_are_named() {
             // Nearly all of what the step took longer is the compilation and the call around it.
             let (extra, call) = (row.step_extra_ps.unwrap(), row.call_ps.unwrap());
             assert!(
-                row.wall_ps < call && call < extra && row.wall_ps > extra * 8 / 10,
+                row.wall_ps < call && call < extra && row.wall_ps.ps() > extra.ps() * 8 / 10,
                 "{row:?}"
             );
         }
         assert!(near(
-            compile.compile_ps.unwrap() as f64,
+            compile.compile_ps.unwrap().ps() as f64,
             28.111e12,
             0.001e12
         ));
@@ -174,7 +182,7 @@ fn host_capture_without_steps_reports_compilation() {
         let compile = capture.report::<Compile>();
         assert_eq!(compile.compilations, 2, "{name}");
         assert!(
-            near(compile.compile_ps.unwrap() as f64, 68.52e9, 0.01e9),
+            near(compile.compile_ps.unwrap().ps() as f64, 68.52e9, 0.01e9),
             "{name}: {:?}",
             compile.compile_ps
         );
@@ -184,6 +192,6 @@ fn host_capture_without_steps_reports_compilation() {
             (StepSource::WholeCapture, 1),
             "{name}"
         );
-        assert!(steps.steps[0].time_ps > 0);
+        assert!(steps.steps[0].time_ps.ps() > 0);
     }
 }

@@ -3,8 +3,8 @@
 //! In the crate `device-reports`, the file is `src/<folder>/program_runs.rs`, and the registry is `ANALYSES`.
 
 use analysis::{
-    Analysis, AnalysisEntry, AnalysisError, Cell, Context, Options, ReportCache, Scope, Table,
-    Tabular, TraceFacts as _, Unit, entry,
+    Analysis, AnalysisEntry, AnalysisError, Cell, Context, Options, Percent, ReportCache, Scope,
+    Table, Tabular, TraceFacts as _, entry,
 };
 use importers::{ImportOptions, Progress};
 use serde::Serialize;
@@ -19,15 +19,21 @@ struct ProgramRunsReport {
     rows: Vec<ProgramRunsRow>,
 }
 
-/// One device.
-#[derive(Serialize, schemars::JsonSchema)]
+/// One device. A field declares its column: the title, and the provenance where it is not that of the row. The unit
+/// follows from the name.
+#[derive(Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 struct ProgramRunsRow {
+    #[column("Device")]
     device: String,
+    #[column("Runs")]
     runs: u64,
     /// Of all runs, on the clock of the host.
-    time_ps: i64,
+    #[column("Time")]
+    time_ps: Picos,
     /// Share of the window of the device; `None` where it has none.
-    of_window_percent: Option<f64>,
+    #[column("Of window", derived)]
+    of_window_percent: Option<Percent>,
 }
 
 impl Analysis for ProgramRuns {
@@ -40,14 +46,12 @@ impl Analysis for ProgramRuns {
         for core in cx.tensor_cores() {
             let runs = cx.programs_on_host(core);
             let time: Picos = runs.iter().map(|(_, range)| range.dur()).sum();
-            let window = cx
-                .window(core)?
-                .map(|window| window.range.dur().ps() as f64);
+            let window = cx.window(core)?;
             rows.push(ProgramRunsRow {
                 device: cx.model.str(cx.model.group(core).name).to_owned(),
                 runs: runs.len() as u64,
-                time_ps: time.ps(),
-                of_window_percent: window.map(|window| 100.0 * time.ps() as f64 / window),
+                time_ps: time,
+                of_window_percent: window.and_then(|window| Percent::of(time, window.range.dur())),
             });
         }
         if rows.iter().all(|row| row.runs == 0) {
@@ -62,14 +66,8 @@ impl Analysis for ProgramRuns {
 
 impl Tabular for ProgramRunsReport {
     fn tables(&self) -> Vec<Table> {
-        // The method that adds a column names its provenance.
         let table = Table::of("program_runs", "Runs of programs", &self.rows)
-            .measured("device", "Device", Unit::None, |row| &row.device)
-            .measured("runs", "Runs", Unit::Count, |row| row.runs)
-            .measured("time_ps", "Time", Unit::Picoseconds, |row| row.time_ps)
-            .measured("of_window_percent", "Of window", Unit::Percent, |row| {
-                row.of_window_percent
-            })
+            .remaining()
             .note("Window: from the first op of the device to the end of its last.");
         vec![table.build()]
     }

@@ -51,7 +51,7 @@ fn few_iterations(facts: &HintFacts<'_>) -> RuleResult {
     let own = |op| {
         (
             op,
-            1.0 - row.own_of_iteration_percent.unwrap_or(0.0) / 100.0,
+            1.0 - row.own_of_iteration_percent.unwrap_or_default().0 / 100.0,
         )
     };
     Ok(Some(Finding {

@@ -7,7 +7,8 @@ use analysis::reports::host::compile::Compile;
 use analysis::reports::host::dispatch::Dispatch;
 use analysis::reports::host::gaps::{DeviceGaps, GapPlace, Gaps, GapsReport, IdleCause};
 use analysis::reports::host::input::Input;
-use analysis::{Context, Options, ReportCache, Scope, Tabular as _};
+use analysis::{Context, Options, Percent, ReportCache, Scope, Tabular as _};
+use trace_model::Picos;
 
 use crate::capture::open_model;
 
@@ -26,9 +27,9 @@ macro_rules! report {
 
 fn sums_are_exact(report: &GapsReport) {
     for device in &report.devices {
-        let parts: i64 = IdleCause::ALL
+        let parts: Picos = IdleCause::ALL
             .map(|cause| device.time_ps(cause))
-            .iter()
+            .into_iter()
             .sum();
         assert_eq!(
             (parts, device.idle_ps + device.program_ps),
@@ -36,7 +37,7 @@ fn sums_are_exact(report: &GapsReport) {
         );
         for gap in &device.gaps {
             assert_eq!(
-                gap.causes.iter().map(|part| part.time_ps).sum::<i64>(),
+                gap.causes.iter().map(|part| part.time_ps).sum::<Picos>(),
                 gap.length_ps,
                 "{gap:?}"
             );
@@ -44,8 +45,8 @@ fn sums_are_exact(report: &GapsReport) {
     }
 }
 
-fn ms(ps: i64) -> f64 {
-    ps as f64 / 1e9
+fn ms(time: Picos) -> f64 {
+    time.ps() as f64 / 1e9
 }
 
 fn near(value: f64, expected: f64, tolerance: f64) -> bool {
@@ -59,10 +60,10 @@ fn compiler_ms(device: &DeviceGaps) -> f64 {
             .iter()
             .filter(|part| part.cause == IdleCause::Compile);
         let part = parts.next().unwrap();
-        assert_eq!(part.event(), Some("backend_compile_and_load"));
-        part.event_ps().unwrap()
+        assert_eq!(part.event.as_deref(), Some("backend_compile_and_load"));
+        part.event_ps.unwrap()
     });
-    ms(parts.iter().sum())
+    ms(parts.into_iter().sum())
 }
 
 /// Two compilations of 117.675 and 38.216 ms by `backend_compile_and_load` alone.
@@ -88,7 +89,7 @@ fn v5e_session_waits_for_compilation() {
         );
         assert_eq!((device.programs, device.count), (20, 19));
         let after = device.after.iter().max_by_key(|part| part.time_ps).unwrap();
-        assert_eq!(after.event(), Some("$profiler.py:208 stop_trace"));
+        assert_eq!(after.event.as_deref(), Some("$profiler.py:208 stop_trace"));
     }
 }
 
@@ -112,7 +113,8 @@ fn v6e_loop_is_queued_ahead() {
             assert!(shift.sync < ClockSync::Poor, "{shift:?}");
             // The bounds of 98 s differ by no more than a drift of some ppm explains.
             assert!(
-                (shift.bounds.at_most_ps.unwrap() - shift.bounds.at_least_ps).abs() < 150_000_000,
+                (shift.bounds.at_most_ps.unwrap() - shift.bounds.at_least_ps).abs()
+                    < Picos::from_ps(150_000_000),
                 "{shift:?}"
             );
         }
@@ -128,7 +130,7 @@ fn v6e_loop_is_queued_ahead() {
             let loops: Vec<_> = device.gaps.iter().filter(loops).collect();
             assert!(loops.len() > 80, "{}", loops.len());
             for gap in loops {
-                assert!(gap.length_ps < 2_000_000, "{gap:?}");
+                assert!(gap.length_ps < Picos::from_ps(2_000_000), "{gap:?}");
                 assert_eq!(gap.causes[0].cause, IdleCause::Queued, "{gap:?}");
             }
         }
@@ -205,7 +207,11 @@ fn serving_waits_for_requests() {
                 .iter()
                 .max_by_key(|part| part.time_ps)
                 .unwrap();
-            assert_eq!(before.event(), Some("$threading.py:323 wait"), "{before:?}");
+            assert_eq!(
+                before.event.as_deref(),
+                Some("$threading.py:323 wait"),
+                "{before:?}"
+            );
         }
     }
 }
@@ -218,7 +224,7 @@ fn host_run_ahead_of_real_captures() {
     let device = report!(Dispatch, &model).devices[0].clone();
     assert_eq!(
         (device.launches, device.ahead_max, device.dry_percent),
-        (20, 0, Some(100.0))
+        (20, 0, Some(Percent(100.0)))
     );
     assert!(
         device.is_dispatch_bound,
@@ -259,7 +265,7 @@ fn transfers_of_the_offload_capture_count_once() {
         assert!(
             transfers
                 .link_percent
-                .is_some_and(|percent| (5.0..100.0).contains(&percent)),
+                .is_some_and(|percent| (5.0..100.0).contains(&percent.0)),
             "{transfers:?}"
         );
     }
@@ -267,6 +273,6 @@ fn transfers_of_the_offload_capture_count_once() {
         report
             .devices
             .iter()
-            .all(|device| device.percent == Some(0.0))
+            .all(|device| device.percent == Some(Percent(0.0)))
     );
 }

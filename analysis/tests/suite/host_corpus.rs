@@ -12,7 +12,7 @@ use analysis::reports::summary::verdict::Verdict;
 use crate::capture::{Capture, open};
 
 fn idle_ms(gaps: &GapsReport, cause: IdleCause) -> f64 {
-    gaps.devices[0].time_ps(cause) as f64 / 1e9
+    gaps.devices[0].time_ps(cause).ps() as f64 / 1e9
 }
 
 /// Six of 20 ms in which the device waits until the host has read a result and launched the next step.
@@ -74,7 +74,9 @@ fn slices_that_overlap_inherit_nothing() {
         gaps[0].devices[0].between
     );
     for capture in &captures {
-        assert!((capture.report::<Compile>().compile_ps.unwrap() as f64 / 1e9 - 100.0).abs() < 1.0);
+        assert!(
+            (capture.report::<Compile>().compile_ps.unwrap().ps() as f64 / 1e9 - 100.0).abs() < 1.0
+        );
     }
 }
 
@@ -92,7 +94,9 @@ fn annotated_steps_contain_all_their_programs() {
     let numbers: Vec<u32> = steps.steps.iter().map(|step| step.number).collect();
     assert_eq!(numbers, (0..20).collect::<Vec<u32>>());
     assert!(
-        steps.counted().all(|step| step.time_ps == 20_000_000_000),
+        steps
+            .counted()
+            .all(|step| step.time_ps.ps() == 20_000_000_000),
         "{:?}",
         steps.steps
     );
@@ -132,7 +136,7 @@ fn annotations_that_are_there_are_not_recommended() {
     assert!(
         usual
             .clone()
-            .all(|step| (step.time_ps - 20_000_000_000).abs() < 1_000_000),
+            .all(|step| (step.time_ps.ps() - 20_000_000_000).abs() < 1_000_000),
         "{:?}",
         steps.steps
     );

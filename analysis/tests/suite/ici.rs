@@ -11,7 +11,7 @@ use analysis::{Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::ring::{CHUNK_BYTES, REDUCE_BYTES, RingSpec};
 use sample_traces::write::xspace_bytes;
-use trace_model::TraceModel;
+use trace_model::{Picos, TraceModel};
 
 use crate::capture::{corpus, model_at, open_model};
 
@@ -75,8 +75,12 @@ fn collective_matmul_hides_the_closed_form_share() {
             cx.report::<Overlap>().unwrap()
         });
         for (chip, core) in (0..).zip(&overlap.cores) {
-            assert_eq!(core.overlapped_ps, Some(spec.hidden_ps()), "{spec:?}");
-            assert_eq!(core.exposed_ps, spec.exposed_ps(chip), "{spec:?}");
+            assert_eq!(
+                core.overlapped_ps.map(Picos::ps),
+                Some(spec.hidden_ps()),
+                "{spec:?}"
+            );
+            assert_eq!(core.exposed_ps.ps(), spec.exposed_ps(chip), "{spec:?}");
         }
         let report = collectives(&model, Some("2x2x1"));
         let permute = row(&report, "collective-permute-start.1");
@@ -86,7 +90,7 @@ fn collective_matmul_hides_the_closed_form_share() {
                 (
                     hidden_by.len(),
                     hidden_by[0].op.as_str(),
-                    hidden_by[0].time_ps
+                    hidden_by[0].time_ps.ps()
                 ),
                 (1, "fusion.1", 4 * spec.matmul_ps)
             );
@@ -108,7 +112,7 @@ fn late_chip_is_named_and_its_time_is_the_transfer() {
     let reduce = row(&report, "all-reduce.1");
     let skew = reduce.skew.as_ref().unwrap();
     assert_eq!(
-        (skew.wait_ps, skew.transfer_ps, skew.instances),
+        (skew.wait_ps.ps(), skew.transfer_ps.ps(), skew.instances),
         (RING.late_ps, RING.reduce_ps, 1)
     );
     assert_eq!(skew.waited_for.as_deref(), Some("/device:TPU:2"));
@@ -119,10 +123,10 @@ fn late_chip_is_named_and_its_time_is_the_transfer() {
     assert!(near(reduce.expected.unwrap().least_seconds, 4e-6, 1e-15));
     let share = reduce.share.unwrap();
     assert!(
-        near(share.low_percent, 100.0 * sent / 200e9 / 10e-6, 1e-6),
+        near(share.low_percent.0, 100.0 * sent / 200e9 / 10e-6, 1e-6),
         "{share:?}"
     );
-    assert!(near(share.high_percent, share.low_percent, 1e-9));
+    assert!(near(share.high_percent.0, share.low_percent.0, 1e-9));
 }
 
 /// Exposed time, and time of the matrix unit of all time, as the model of the ring
@@ -146,10 +150,11 @@ fn modelled_ring_has_the_expected_exposed_time() {
             assert_eq!(overlap.cores.len(), 4);
             for (core, time) in overlap.cores.iter().zip(&devices.cores) {
                 assert!(
-                    near(core.exposed_ps as f64 * 1e-6, exposed_us, 6e-4),
+                    near(core.exposed_ps.ps() as f64 * 1e-6, exposed_us, 6e-4),
                     "{case}: {core:?}"
                 );
-                let mxu = 100.0 * time.time(OpGroup::MatMul).ps() as f64 / time.window_ps as f64;
+                let mxu =
+                    100.0 * time.time(OpGroup::MatMul).ps() as f64 / time.window_ps.ps() as f64;
                 assert!(near(mxu, mxu_percent, 0.06), "{case}: {mxu}");
             }
         });
@@ -185,7 +190,7 @@ fn simulated_run_parts_match_the_simulator() {
                         .collect::<String>()
                 };
                 let ns = line.and_then(|line| digits(line.split_once(key)?.1).parse().ok());
-                1000 * ns.unwrap_or(0_i64)
+                Picos::from_ps(1000 * ns.unwrap_or(0_i64))
             };
             let at = format!("{} {sys}", out.display());
             assert_eq!(core.window_ps, of("Wall time: "), "{at}");
@@ -229,14 +234,14 @@ fn real_all_reduces_match_hand_count() {
     // any other they have a link of their own, or would have taken longer.
     let share = row.share.unwrap();
     assert!(
-        near(share.low_percent, 44.1, 0.1) && near(share.high_percent, 88.2, 0.2),
+        near(share.low_percent.0, 44.1, 0.1) && near(share.high_percent.0, 88.2, 0.2),
         "{share:?}"
     );
     let expected = row.expected.unwrap();
     assert!(near(expected.least_seconds, bytes as f64 / 100e9, 1e-6));
     assert!(near(expected.usual_seconds, bytes as f64 / 45e9, 1e-6));
     let known = collectives(&model, Some("4x2")).rows[0].share.unwrap();
-    assert!(near(known.low_percent, 44.1, 0.1) && near(known.high_percent, 44.1, 0.1));
+    assert!(near(known.low_percent.0, 44.1, 0.1) && near(known.high_percent.0, 44.1, 0.1));
 }
 
 /// The run's own network: a ring of four with 92 GiB/s one way of a link. Its collectives
@@ -273,7 +278,7 @@ fn simulated_collective_is_compared_with_the_simulated_network() {
     );
     let share = row.share.as_ref().unwrap();
     assert!(
-        report.links.recorded && near(share.high_percent, 49.5, 0.3),
+        report.links.recorded && near(share.high_percent.0, 49.5, 0.3),
         "{share:?}"
     );
 }

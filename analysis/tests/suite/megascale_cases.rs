@@ -51,7 +51,7 @@ fn megascale_messages_begin_their_duration_before_they_arrive() {
             found.messages,
             found.loopback,
             found.invalid,
-            found.active_ps
+            found.active_ps.ps()
         ),
         (3, 0, 0, 125 * US)
     );
@@ -61,7 +61,7 @@ fn megascale_messages_begin_their_duration_before_they_arrive() {
     let times: Vec<_> = report
         .messages
         .iter()
-        .map(|row| (row.label.as_str(), row.messages, row.max_ps))
+        .map(|row| (row.label.as_str(), row.messages, row.max_ps.ps()))
         .collect();
     assert_eq!(
         times,

@@ -84,7 +84,7 @@ fn agrees(name: &str, answer: &str, title: impl Fn(&str) -> String) {
             own.lifetime_peak_bytes >= Some(int(&summary["peakBytesUsageLifetime"])),
             "{memory}"
         );
-        let fragmentation = own.peak_fragmentation_percent.unwrap();
+        let fragmentation = own.peak_fragmentation_percent.unwrap().0;
         assert!(
             (fragmentation - 100.0 * number(&peak["fragmentation"])).abs() < 1e-3,
             "{memory}: {fragmentation}"

@@ -3,7 +3,7 @@
 
 use analysis::reports::memory::buffers::{Buffers, HBM, MemoryPlan, Purpose, VMEM};
 use analysis::reports::memory::hbm::Memory;
-use analysis::{Analysis, Context, Options, ReportCache, Scope, Tabular as _};
+use analysis::{Analysis, Context, Options, Percent, ReportCache, Scope, Tabular as _};
 use importers::{InputSource, Progress};
 use sample_traces::memory::{ExpectedMemory, session_with_memory};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
@@ -53,7 +53,7 @@ fn memory_peaks_and_their_parts_match_the_sample() {
                 (expected.peak_bytes, Some(expected.capacity_bytes))
             );
             assert_eq!(
-                (memory.peak_at_ps, memory.peak_step),
+                (memory.peak_at_ps.ps(), memory.peak_step),
                 (at, Some(expected.peak_step)),
                 "{}",
                 memory.memory
@@ -72,7 +72,7 @@ fn memory_peaks_and_their_parts_match_the_sample() {
                 (expected.kept_bytes, 5)
             );
             assert_eq!((memory.unknown_releases, memory.lost_releases), (0, 0));
-            assert_eq!(memory.max_fragmentation_percent, Some(25.0));
+            assert_eq!(memory.max_fragmentation_percent, Some(Percent(25.0)));
             let older = memory
                 .at_peak
                 .iter()

@@ -4,7 +4,7 @@ use analysis::reports::communication::collectives::Collectives;
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::matmuls::{MatmulRow, Matmuls};
 use analysis::reports::ops::op_stats::{OpRow, Ops};
-use analysis::{Cell, OpGroup, Scope, Tabular as _};
+use analysis::{Cell, OpGroup, Percent, Scope, Tabular as _};
 use trace_model::{Picos, TimeRange};
 
 use super::time_corpus::{V6E_STEPS, near};
@@ -16,7 +16,7 @@ fn predicted_timeline_is_analyzed_like_a_profile() {
     let Some(capture) = open("simulators/xla_tpu_aot/lab11_v5p/scheduled_hlo.txt") else {
         return;
     };
-    let us = |ps: i64| ps as f64 / 1e6;
+    let us = Picos::as_us_f64;
     let overlap = capture.report::<Overlap>();
     let core = &overlap.cores[0];
     assert!(near(us(core.window_ps), 71.778, 0.001) && near(us(core.compute_ps), 46.956, 0.001));
@@ -60,13 +60,9 @@ fn async_collectives_of_a_training_step_are_not_kernels() {
     };
     let ops = capture.report::<Ops>();
     let share = |wanted: &dyn Fn(&OpRow) -> bool| {
-        let part: i64 = ops
-            .rows
-            .iter()
-            .filter(|row| wanted(row))
-            .map(|row| row.self_time_ps)
-            .sum();
-        100.0 * part as f64 / ops.op_time_ps as f64
+        let rows = ops.rows.iter().filter(|row| wanted(row));
+        let part = rows.map(|row| row.self_time_ps).sum();
+        Percent::of(part, ops.op_time_ps).unwrap().0
     };
     assert!(near(
         share(&|row| row.group == OpGroup::CustomKernel),
@@ -92,7 +88,7 @@ fn async_collectives_of_a_training_step_are_not_kernels() {
         .collect();
     assert_eq!(gathers, [("all-gather", true, true); 14]);
     assert!(
-        overlap.summary.overlap_ratio_percent.unwrap() > 10.0,
+        overlap.summary.overlap_ratio_percent.unwrap() > Percent(10.0),
         "{:?}",
         overlap.summary
     );
@@ -175,7 +171,7 @@ fn times_of_ops_are_those_of_one_device_in_one_step() {
         all >= exposed
             && near(
                 exposed.ps() as f64 * 100.0,
-                overlap.summary.exposed_mean_ps.unwrap() as f64,
+                overlap.summary.exposed_mean_ps.unwrap().ps() as f64,
                 100.0
             )
     );

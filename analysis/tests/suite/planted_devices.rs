@@ -8,6 +8,7 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
 use analysis::reports::summary::utilization::Utilization;
 use analysis::reports::summary::verdict::Verdict;
+use trace_model::Picos;
 
 use crate::capture::{Capture, corpus, model_at};
 
@@ -20,7 +21,15 @@ fn planted(name: &str) -> Option<Capture> {
 /// What a hint saves in a step, in milliseconds.
 fn saving_ms(capture: &Capture, id: &str) -> Option<f64> {
     let hints = capture.report::<Hints>();
-    Some(hints.hints.iter().find(|hint| hint.id == id)?.saving_ps? as f64 * 1e-9)
+    Some(
+        hints
+            .hints
+            .iter()
+            .find(|hint| hint.id == id)?
+            .saving_ps?
+            .ps() as f64
+            * 1e-9,
+    )
 }
 
 #[test]
@@ -56,7 +65,7 @@ fn devices_that_run_little_stay_in_every_share() {
         let ops = capture.report::<Ops>();
         assert_eq!(ops.cores.len(), 4, "{name}");
         // All have the same window, so that together they are used as the mean of each.
-        let windows: Vec<i64> = ops.cores.iter().map(|core| core.total_time_ps).collect();
+        let windows: Vec<Picos> = ops.cores.iter().map(|core| core.total_time_ps).collect();
         assert!(
             windows.windows(2).all(|pair| pair[0] == pair[1]),
             "{name}: {windows:?}"

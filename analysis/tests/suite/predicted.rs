@@ -84,12 +84,12 @@ fn every_op_has_its_planted_ratio() {
     );
     assert!(close(prediction.ratio.unwrap(), measured_ps / predicted_ps));
     assert!(close(
-        prediction.error_percent.unwrap(),
+        prediction.error_percent.unwrap().0,
         100.0 * (predicted_ps - measured_ps) / measured_ps
     ));
     let off = sum(&|op| (op.measured_ps - op.predicted_ps.unwrap_or(0)).abs());
     assert!(close(
-        prediction.op_error_percent.unwrap(),
+        prediction.op_error_percent.unwrap().0,
         100.0 * off / measured_ps
     ));
 }
@@ -102,8 +102,8 @@ fn unlisted_ops_count_as_one_and_error_is_a_lower_bound() {
         .prediction
         .unwrap();
     let (all, least) = (
-        whole.op_error_percent.unwrap(),
-        cut.op_error_percent.unwrap(),
+        whole.op_error_percent.unwrap().0,
+        cut.op_error_percent.unwrap().0,
     );
     assert!(cut.op_error_is_at_least && least <= all, "{least} of {all}");
     assert!(

@@ -14,7 +14,7 @@ use sample_traces::session::{
     uint,
 };
 use sample_traces::write::xspace_bytes;
-use trace_model::{GroupKind, TrackKind};
+use trace_model::{GroupKind, Picos, TrackKind};
 
 use crate::capture::Capture;
 
@@ -107,7 +107,10 @@ fn batches_of_a_split_request_keep_their_own_times() {
         (batch.time.mean_ps, batch.time.max_ps),
         (3_000.0 * US as f64, 5_000.0 * US as f64)
     );
-    assert_eq!(report.requests[0].latency_ps, Some(8_000 * US));
+    assert_eq!(
+        report.requests[0].latency_ps,
+        Some(Picos::from_ps(8_000 * US))
+    );
 }
 
 /// `TestTensorPatternPercentile`: of six times, XProf's median is the fourth and its 99.9th percentile the sixth. Here
@@ -175,8 +178,8 @@ fn time_of_inner_ops_is_not_that_of_the_outer_one() {
     let report = capture.report::<Ops>();
     let times = |name: &str| {
         (
-            row(&report.rows, name).total_time_ps,
-            row(&report.rows, name).self_time_ps,
+            row(&report.rows, name).total_time_ps.ps(),
+            row(&report.rows, name).self_time_ps.ps(),
         )
     };
     assert_eq!(
@@ -210,7 +213,7 @@ fn overlapping_ops_do_not_count_an_instant_twice() {
         add(&mut tpu, OPS, name, (from * NS, to * NS), Vec::new());
     }
     let report = capture(vec![tpu]).report::<Ops>();
-    let own = ["outer", "early", "late"].map(|name| row(&report.rows, name).self_time_ps);
+    let own = ["outer", "early", "late"].map(|name| row(&report.rows, name).self_time_ps.ps());
     assert_eq!(
         (own, own.iter().sum::<i64>()),
         ([1_500 * NS, 500 * NS, 3_000 * NS], 5_000 * NS)
@@ -333,14 +336,14 @@ fn sparse_cores_have_their_times() {
     );
     let report = capture(vec![core]).report::<SparseCores>();
     assert_eq!(
-        (report.cores[0].programs, report.cores[0].program_ps),
+        (report.cores[0].programs, report.cores[0].program_ps.ps()),
         (1, 100 * NS)
     );
     assert_eq!(
         report
             .ops
             .iter()
-            .map(|op| (&*op.op, op.self_ps))
+            .map(|op| (&*op.op, op.self_ps.ps()))
             .collect::<Vec<_>>(),
         [("embedding", 1_500 * NS)]
     );
@@ -406,14 +409,14 @@ fn exported_steps_and_ops_have_the_times_of_marin() {
         "psum.1",
         "dependency-wait",
     ]
-    .map(|name| row(&report.rows, name).self_time_ps);
+    .map(|name| row(&report.rows, name).self_time_ps.ps());
     assert_eq!(own, [60 * US, 60 * US, 40 * US, 20 * US, 30 * US]);
     let communication = report
         .rows
         .iter()
         .filter(|row| row.collective.is_some())
         .map(|row| row.self_time_ps);
-    assert_eq!(communication.sum::<i64>(), 60 * US);
+    assert_eq!(communication.sum::<Picos>().ps(), 60 * US);
 }
 
 /// `test_gap_before_specific_op_and_hierarchical_regions`: between ops that end at 50 and begin at 100 µs the device is
@@ -439,7 +442,7 @@ fn idle_time_before_ops_is_that_of_marin() {
     let mut gaps: Vec<i64> = report.devices[0]
         .gaps
         .iter()
-        .map(|gap| gap.length_ps)
+        .map(|gap| gap.length_ps.ps())
         .collect();
     gaps.sort_unstable();
     assert_eq!(gaps, [20 * US, 50 * US]);

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use analysis::Scope;
 use analysis::facts::category::OpGroup;
 use analysis::reports::communication::dcn::Dcn;
 use analysis::reports::communication::overlap::Overlap;
@@ -11,6 +10,7 @@ use analysis::reports::communication::sparse_cores::SparseCores;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::summary::utilization::Utilization;
+use analysis::{Percent, Scope};
 use importers::{InputSource, Progress};
 use proptest::prelude::*;
 use sample_traces::rare::{MegascaleSample, SparseOffload};
@@ -95,8 +95,14 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     let mut add = |name: String, value: f64| *out.entry(name).or_default() += value;
     if let Ok(ops) = capture.scoped::<Ops>(scope) {
         for row in &ops.rows {
-            add(format!("total of {}", row.name), row.total_time_ps as f64);
-            add(format!("self of {}", row.name), row.self_time_ps as f64);
+            add(
+                format!("total of {}", row.name),
+                row.total_time_ps.ps() as f64,
+            );
+            add(
+                format!("self of {}", row.name),
+                row.self_time_ps.ps() as f64,
+            );
             add(
                 format!("executions of {}", row.name),
                 row.occurrences as f64,
@@ -108,18 +114,18 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         }
         for core in &ops.cores {
             // Windows and idle time are those of devices: without a single op in a part there is no report of ops.
-            add(format!("busy of {}", core.name), core.busy_ps as f64);
+            add(format!("busy of {}", core.name), core.busy_ps.ps() as f64);
         }
     }
     if let Ok(devices) = capture.scoped::<Devices>(scope) {
         for core in &devices.cores {
             add(
                 format!("device window of {}", core.core),
-                core.window_ps as f64,
+                core.window_ps.ps() as f64,
             );
             add(
                 format!("device idle of {}", core.core),
-                core.idle_ps.unwrap_or(0) as f64,
+                core.idle_ps.unwrap_or_default().ps() as f64,
             );
             for group in OpGroup::ALL {
                 add(
@@ -131,8 +137,14 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     }
     if let Ok(overlap) = capture.scoped::<Overlap>(scope) {
         for core in &overlap.cores {
-            add(format!("exposed on {}", core.core), core.exposed_ps as f64);
-            add(format!("compute on {}", core.core), core.compute_ps as f64);
+            add(
+                format!("exposed on {}", core.core),
+                core.exposed_ps.ps() as f64,
+            );
+            add(
+                format!("compute on {}", core.core),
+                core.compute_ps.ps() as f64,
+            );
         }
     }
     out.retain(|_, value: &mut f64| *value != 0.0);
@@ -147,11 +159,11 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for core in &overlap.cores {
             add(
                 format!("waiting of {}", core.core),
-                core.skew_wait_ps.unwrap_or(0) as f64,
+                core.skew_wait_ps.unwrap_or_default().ps() as f64,
             );
             add(
                 format!("waiting for {}", core.core),
-                core.awaited_ps.unwrap_or(0) as f64,
+                core.awaited_ps.unwrap_or_default().ps() as f64,
             );
             add(
                 format!("collectives of {}", core.core),
@@ -170,13 +182,13 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for device in &dcn.devices {
             add(
                 format!("stall of {}", device.device),
-                device.stall_ps as f64,
+                device.stall_ps.ps() as f64,
             );
         }
         for transfer in &dcn.collectives {
             add(
                 format!("stall in {}", transfer.rendezvous),
-                transfer.stall_ps as f64,
+                transfer.stall_ps.ps() as f64,
             );
             add(
                 format!("executions of {}", transfer.rendezvous),
@@ -188,34 +200,37 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for core in &sparse.cores {
             add(
                 format!("busy of {}", core.core),
-                core.busy_ps.unwrap_or(0) as f64,
+                core.busy_ps.unwrap_or_default().ps() as f64,
             );
             add(format!("programs of {}", core.core), core.programs as f64);
             add(
                 format!("program time of {}", core.core),
-                core.program_ps as f64,
+                core.program_ps.ps() as f64,
             );
         }
         for op in &sparse.ops {
-            add(format!("self of {}", op.op), op.self_ps as f64);
+            add(format!("self of {}", op.op), op.self_ps.ps() as f64);
         }
         for offload in &sparse.offloads {
             add(
                 format!("executions of {}", offload.op),
                 offload.occurrences as f64,
             );
-            add(format!("work of {}", offload.op), offload.sparse_ps as f64);
+            add(
+                format!("work of {}", offload.op),
+                offload.sparse_ps.ps() as f64,
+            );
             add(
                 format!("hidden of {}", offload.op),
-                offload.hidden_ps as f64,
+                offload.hidden_ps.ps() as f64,
             );
             add(
                 format!("in flight of {}", offload.op),
-                offload.in_flight_ps as f64,
+                offload.in_flight_ps.ps() as f64,
             );
             add(
                 format!("waited of {}", offload.op),
-                offload.waited_ps.unwrap_or(0) as f64,
+                offload.waited_ps.unwrap_or_default().ps() as f64,
             );
         }
     }
@@ -288,7 +303,9 @@ fn screen_has_one_denominator(capture: &Capture, scope: Scope) {
             .find(|metric| metric.id == "device_idle_percent")
             .unwrap()
             .value;
-        let expected = 100.0 * core.idle_ps as f64 / core.total_time_ps.max(1) as f64;
+        let expected = Percent::of(core.idle_ps, core.total_time_ps)
+            .unwrap_or_default()
+            .0;
         assert!(
             idle.is_none_or(|idle| (idle - expected).abs() < 1e-9),
             "{idle:?} {expected}"
@@ -383,6 +400,6 @@ fn time_beyond_the_border_is_cut() {
     let ops = capture
         .scoped::<Ops>(Scope::Range(TimeRange::new(at(116_000), at(120_500))))
         .unwrap();
-    let idle = 100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64;
+    let idle = Percent::of(ops.idle_ps, ops.total_time_ps).unwrap().0;
     assert!((idle - 44.4).abs() < 0.1, "{idle}");
 }

@@ -12,7 +12,7 @@ use sample_traces::rare::{
 };
 use sample_traces::session::SampleSession;
 use sample_traces::write::{trace_json, xspace_bytes};
-use trace_model::IssueKind;
+use trace_model::{IssueKind, Picos};
 
 use crate::capture::Capture;
 
@@ -48,20 +48,23 @@ fn reports_a_pallas_kernel_and_its_pipeline() {
             ),
             (1, "matmul", true)
         );
-        assert_eq!((kernel.occurrences, kernel.time_ps), (3, 3 * spec.call_ps));
+        assert_eq!(
+            (kernel.occurrences, kernel.time_ps.ps()),
+            (3, 3 * spec.call_ps)
+        );
         assert_eq!(kernel.source.as_deref(), Some("kernel.py:42"));
 
         let pipeline = kernel.pipeline.as_ref().unwrap();
         assert_eq!(
-            (pipeline.executions, pipeline.time_ps),
+            (pipeline.executions, pipeline.time_ps.ps()),
             (3, 3 * spec.call_ps)
         );
-        assert_eq!(pipeline.dma_wait_ps, 3 * 173_374_000);
-        assert!((pipeline.dma_wait_percent.unwrap() - 76.288).abs() < 0.001);
+        assert_eq!(pipeline.dma_wait_ps.ps(), 3 * 173_374_000);
+        assert!((pipeline.dma_wait_percent.unwrap().0 - 76.288).abs() < 0.001);
         let sums: Vec<_> = pipeline
             .stages
             .iter()
-            .map(|s| (s.stage.as_str(), s.total_ps, s.self_ps))
+            .map(|s| (s.stage.as_str(), s.total_ps.ps(), s.self_ps.ps()))
             .collect();
         let times = 3 * spec.steps;
         let own = spec.run_ps - spec.scope_ps;
@@ -93,13 +96,13 @@ fn reports_a_pallas_kernel_and_its_pipeline() {
                 ("ep_finalize", 3 * spec.finalize_ps, 3 * spec.finalize_ps),
             ]
         );
-        assert_eq!(pipeline.outside_ps, 3 * spec.outside_ps());
+        assert_eq!(pipeline.outside_ps.ps(), 3 * spec.outside_ps());
         assert_eq!(pipeline.grid_steps, Some(16.0));
 
         let mxu = &kernel.estimates[0];
         assert_eq!((mxu.series.as_str(), mxu.unit.as_str()), ("MXU", "% util"));
         assert!(near(mxu.mean, 20.0) && near(mxu.max, 30.0), "{mxu:?}");
-        assert!(near(mxu.covered_percent.unwrap(), 100.0), "{mxu:?}");
+        assert!(near(mxu.covered_percent.unwrap().0, 100.0), "{mxu:?}");
         if is_json {
             assert_eq!(kernel.declared, DeclaredCosts::TooFew);
         } else {
@@ -112,7 +115,7 @@ fn reports_a_pallas_kernel_and_its_pipeline() {
             assert_eq!(kernel.needed_flops, Some(3 * 2 * 2048 * 1024 * 2048));
             let seconds = 3.0 * 227.262e-6;
             assert!(near(
-                kernel.flops_percent.unwrap(),
+                kernel.flops_percent.unwrap().0,
                 100.0 * 3.0 * 1_076_887_552.0 / seconds / 918e12
             ));
             // It declares no bytes: zero is not a measurement.
@@ -230,10 +233,13 @@ fn reports_sparse_core_offload() {
                 (1, "/device:TPU:0 SparseCore 1")
             );
             // From the first op of the device to the end of its last: 3 periods and 10 µs.
-            assert_eq!((core.window_ps, core.busy_ps), (70 * US, Some(28 * US)));
-            assert!(near(core.busy_percent.unwrap(), 40.0));
             assert_eq!(
-                (core.programs, core.program_ps, core.steps),
+                (core.window_ps.ps(), core.busy_ps.map(Picos::ps)),
+                (70 * US, Some(28 * US))
+            );
+            assert!(near(core.busy_percent.unwrap().0, 40.0));
+            assert_eq!(
+                (core.programs, core.program_ps.ps(), core.steps),
                 (4, 32 * US, 4)
             );
             assert!(near(core.step_mean_ps.unwrap(), 9e6));
@@ -247,15 +253,18 @@ fn reports_sparse_core_offload() {
                 (offload.op.as_str(), offload.runs.join(" ").as_str()),
                 ("lookup-start.1", "lookup(9)")
             );
-            assert_eq!((offload.sparse_ps, offload.hidden_ps), (28 * US, 20 * US));
             assert_eq!(
-                (offload.in_flight_ps, offload.waited_ps),
+                (offload.sparse_ps.ps(), offload.hidden_ps.ps()),
+                (28 * US, 20 * US)
+            );
+            assert_eq!(
+                (offload.in_flight_ps.ps(), offload.waited_ps.map(Picos::ps)),
                 (40 * US, Some(12 * US))
             );
             let ops: Vec<_> = report
                 .ops
                 .iter()
-                .map(|op| (op.op.as_str(), op.occurrences, op.self_ps))
+                .map(|op| (op.op.as_str(), op.occurrences, op.self_ps.ps()))
                 .collect();
             assert_eq!(ops, [("gather.1", 4, 16 * US), ("scatter.1", 4, 12 * US)]);
         }
@@ -290,7 +299,7 @@ fn waiting_for_sparse_cores_triggers_a_hint() {
     );
     // Of each lookup the 1 µs of handing it over, and 3 µs of waiting but for the
     // 1.25 ns that a done takes at least.
-    assert_eq!(hint.saving_ps, Some(4_000_000 - 1_250));
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(4_000_000 - 1_250)));
     assert!(hint_at(&session, "K27", "K27.wait_percent", 17.2).is_none());
 }
 
@@ -322,7 +331,7 @@ fn skipped_cycles_trigger_a_hint() {
         hint.statement
     );
     // Of 100 µs.
-    assert_eq!(hint.saving_ps, Some(5_000_000));
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(5_000_000)));
     assert!(skipping(49_000).is_none());
 }
 
@@ -357,7 +366,7 @@ fn reports_an_all_reduce_over_two_slices() {
             (
                 all_reduce.slices,
                 all_reduce.occurrences,
-                all_reduce.stall_ps
+                all_reduce.stall_ps.ps()
             ),
             (Some(2), 3, 15 * US)
         );
@@ -370,9 +379,12 @@ fn reports_an_all_reduce_over_two_slices() {
         assert!(near(all_reduce.transmitted_bytes.unwrap(), 40_000.0));
         assert!(near(all_reduce.required_bandwidth.unwrap(), 10e9));
         // 15 of 50 µs: two periods and a step of 10 µs.
-        assert!(near(all_reduce.stall_percent.unwrap(), 30.0));
+        assert!(near(all_reduce.stall_percent.unwrap().0, 30.0));
         assert_eq!(
-            (report.devices[0].stall_ps, report.devices[0].window_ps),
+            (
+                report.devices[0].stall_ps.ps(),
+                report.devices[0].window_ps.ps()
+            ),
             (15 * US, 50 * US)
         );
 
@@ -388,7 +400,7 @@ fn reports_an_all_reduce_over_two_slices() {
             (1, 6, 1, 1)
         );
         assert_eq!(
-            (host.active_ps, host.active_ps_by_class),
+            (host.active_ps.ps(), host.active_ps_by_class.map(Picos::ps)),
             (24 * US, [0, 24 * US, 0, 0])
         );
         assert!(
@@ -398,14 +410,18 @@ fn reports_an_all_reduce_over_two_slices() {
         );
         let message = &report.messages[0];
         assert_eq!(
-            (message.label.as_str(), message.messages, message.max_ps),
+            (
+                message.label.as_str(),
+                message.messages,
+                message.max_ps.ps()
+            ),
             ("all-reduce.7_0", 6, 4 * US)
         );
         assert!(near(message.mean_ps, 4e6) && near(message.bandwidth.unwrap(), 5e9));
         let actions: Vec<_> = report
             .actions
             .iter()
-            .map(|row| (row.action.as_str(), row.count, row.total_ps))
+            .map(|row| (row.action.as_str(), row.count, row.total_ps.ps()))
             .collect();
         assert_eq!(
             actions,

@@ -9,6 +9,7 @@ use analysis::what_if::{Prediction, Replay, Scenario};
 use analysis::{OpGroup, Scope};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
+use trace_model::Picos;
 
 use crate::capture::{Capture, TPUS, open};
 
@@ -111,7 +112,7 @@ fn hint_about_slow_links_saves_what_fast_links_save() {
         .unwrap();
     let saved = fast.median_ps - fast.predicted_ps;
     assert!(
-        (hint.saving_ps.unwrap() as f64 - saved).abs() < 0.01 * saved,
+        (hint.saving_ps.unwrap().ps() as f64 - saved).abs() < 0.01 * saved,
         "{hint:?}, {saved}"
     );
     assert_eq!(hints.hints[0].id, "K03");
@@ -148,7 +149,7 @@ fn faster_matmuls_are_predicted_exactly() {
 
 #[test]
 fn removing_a_stall_removes_its_idle_time() {
-    let stall = trace_model::Picos::from_ps(3_000_000_000);
+    let stall = Picos::from_ps(3_000_000_000);
     let stalled = Capture::synthetic(TrainingSpec {
         stall: Some((2, stall)),
         ..TrainingSpec::default()
@@ -156,8 +157,8 @@ fn removing_a_stall_removes_its_idle_time() {
     let prediction = stalled.predict(&[Scenario::Idle(0.0)]);
     let idle = |part: &&analysis::what_if::PredictedPart| part.group == OpGroup::Idle;
     let idle = prediction.parts.iter().find(idle).unwrap();
-    assert_eq!(idle.predicted_ps, 0);
-    assert!(idle.recorded_ps > stall.ps());
+    assert_eq!(idle.predicted_ps, Picos::ZERO);
+    assert!(idle.recorded_ps > stall);
     assert_eq!(
         prediction.window_ps - prediction.predicted_ps,
         idle.recorded_ps
@@ -190,7 +191,7 @@ fn replaying_real_captures_unchanged_keeps_times() {
                 .all(|part| part.recorded_ps == part.predicted_ps),
             "{name}"
         );
-        let sum: i64 = prediction.parts.iter().map(|part| part.recorded_ps).sum();
+        let sum: Picos = prediction.parts.iter().map(|part| part.recorded_ps).sum();
         assert!(sum <= prediction.window_ps, "{name}");
         // Nothing gets slower by hiding something, and the parts still add up.
         for change in [

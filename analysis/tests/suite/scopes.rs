@@ -39,7 +39,7 @@ fn recompilation_is_found_in_a_subset_of_steps() {
         .unwrap();
     assert_eq!(
         (compile.compilations, compile.window_ps),
-        (1, of_steps.dur().ps())
+        (1, of_steps.dur())
     );
     // Step 2 compiles, step 1 does not.
     let wall = |step| {
@@ -226,7 +226,7 @@ fn scope_of_all_steps_equals_the_step_window() {
             assert!(on_host.encloses(one), "{}: step {number}", path.display());
         }
         if let Ok(compile) = capture.scoped::<Compile>(all) {
-            assert_eq!(compile.window_ps, on_host.dur().ps(), "{}", path.display());
+            assert_eq!(compile.window_ps, on_host.dur(), "{}", path.display());
         }
         for core in cx.tensor_cores() {
             let Some(window) = cx.window(core).unwrap() else {
@@ -237,9 +237,7 @@ fn scope_of_all_steps_equals_the_step_window() {
             };
             let gaps = capture.scoped::<Gaps>(all).unwrap();
             let own = gaps.devices.iter().find(|device| device.group == core);
-            assert!(
-                own.is_none_or(|own| own.window_ps == cx.to_host(core, window.range).dur().ps())
-            );
+            assert!(own.is_none_or(|own| own.window_ps == cx.to_host(core, window.range).dur()));
             let as_range = Scope::Range(range);
             let by_range = capture.cx(as_range).window(core).unwrap().unwrap();
             assert_eq!(by_range.range, window.range, "{}", path.display());

@@ -110,16 +110,19 @@ fn most_of_the_offload_capture_waits_for_copies() {
     let devices = capture.report::<Devices>();
     assert_eq!(devices.cores.len(), 4);
     assert!(near(
-        devices.copy_wait_of_window_percent().unwrap(),
+        devices.copy_wait_of_window_percent().unwrap().0,
         84.0,
         1.0
     ));
     for core in &devices.cores {
         assert_eq!(
-            core.groups.iter().map(|group| group.time_ps).sum::<i64>(),
-            core.window_ps
+            core.groups
+                .iter()
+                .map(|group| group.time_ps.ps())
+                .sum::<i64>(),
+            core.window_ps.ps()
         );
-        assert!(core.time(OpGroup::AsyncWait).ps() > core.window_ps * 8 / 10);
+        assert!(core.time(OpGroup::AsyncWait).ps() > core.window_ps.ps() * 8 / 10);
     }
     let overlap = capture.report::<Overlap>();
     assert_eq!(overlap.summary.collectives, 12);
@@ -130,8 +133,12 @@ fn most_of_the_offload_capture_waits_for_copies() {
         .unwrap();
     // A synchronous op on a serial track is exposed entirely.
     assert_eq!(
-        (reduce.occurrences, reduce.hidden_ps, reduce.exposed_ps),
-        (12, 0, reduce.time_ps)
+        (
+            reduce.occurrences,
+            reduce.hidden_ps.ps(),
+            reduce.exposed_ps.ps()
+        ),
+        (12, 0, reduce.time_ps.ps())
     );
     // Pairs of a mesh of 8, of which 4 were captured: nobody can say who waited for whom.
     let transfer = overlap
@@ -152,7 +159,7 @@ fn most_of_the_offload_capture_waits_for_copies() {
         .unwrap();
     assert_eq!((copies.ops, copies.occurrences), (6, 2_400));
     for (core, time) in overlap.cores.iter().zip(&devices.cores) {
-        assert_eq!(core.copy_wait_ps, time.time(OpGroup::AsyncWait).ps());
+        assert_eq!(core.copy_wait_ps.ps(), time.time(OpGroup::AsyncWait).ps());
         assert_eq!(
             core.comm_total_ps,
             core.overlapped_ps.unwrap() + core.exposed_ps
@@ -179,8 +186,12 @@ fn parts_of_a_real_trace_sum_to_the_whole() {
     let (head, tail, both) = (split(0, 4), split(5, 9), split(0, 9));
     for core in 0..4 {
         // Between two steps there is a gap of about a microsecond that belongs to neither.
-        let sum = head.cores[core].window_ps + tail.cores[core].window_ps;
-        assert!(near(both.cores[core].window_ps as f64, sum as f64, 3e6));
+        let sum = (head.cores[core].window_ps + tail.cores[core].window_ps).ps();
+        assert!(near(
+            both.cores[core].window_ps.ps() as f64,
+            sum as f64,
+            3e6
+        ));
         for group in OpGroup::ALL {
             let sum = head.cores[core].time(group) + tail.cores[core].time(group);
             assert!(
@@ -218,7 +229,7 @@ fn both_formats_of_one_session_agree_on_the_device() {
             0.0
         };
         assert!(
-            near(a.time_ps as f64, b.time_ps as f64, tolerance),
+            near(a.time_ps.ps() as f64, b.time_ps.ps() as f64, tolerance),
             "{a:?} {b:?}"
         );
     }
@@ -254,11 +265,11 @@ fn late_device_clock_is_found() {
         (20, 20, ClockSync::Shifted)
     );
     assert!(
-        near(shift.bounds.at_least_ps as f64, 610.180e6, 1e3),
+        near(shift.bounds.at_least_ps.ps() as f64, 610.180e6, 1e3),
         "{shift:?}"
     );
     assert!(
-        near(shift.bounds.at_most_ps.unwrap() as f64, 687.127e6, 1e3),
+        near(shift.bounds.at_most_ps.unwrap().ps() as f64, 687.127e6, 1e3),
         "{shift:?}"
     );
     assert!(capture.findings().contains(&"Q06"));
@@ -277,7 +288,7 @@ fn serving_capture_has_one_step_of_its_dominant_program() {
             (StepSource::Modules, "jit_step_fun", 1)
         );
         assert!(
-            near(steps.steps[0].time_ps as f64, ms * 1e9, 0.1e9),
+            near(steps.steps[0].time_ps.ps() as f64, ms * 1e9, 0.1e9),
             "{name}: {}",
             steps.steps[0].time_ps
         );
@@ -316,7 +327,7 @@ fn other_captures_have_plausible_steps_and_only_real_devices() {
     };
     let steps = gpu.report::<Steps>();
     assert_eq!(
-        (steps.source, steps.steps.len(), steps.steps[0].time_ps),
+        (steps.source, steps.steps.len(), steps.steps[0].time_ps.ps()),
         (StepSource::StepsLine, 1, 21_310_352_000)
     );
     assert!(gpu.scoped::<Devices>(Scope::WholeTrace).is_err());

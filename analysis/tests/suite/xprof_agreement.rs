@@ -11,7 +11,7 @@ use analysis::reports::summary::utilization::Utilization;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;
-use trace_model::TraceModel;
+use trace_model::{Picos, TraceModel};
 use xprof::{GIB, corpus, near, open, report, rows_of, xprof};
 
 use crate::xprof;
@@ -75,13 +75,13 @@ fn every_op_agrees_with_the_hlo_stats() {
                 what("occurrences")
             );
             assert_eq!(
-                ours.total_time_ps,
+                ours.total_time_ps.ps(),
                 ps(theirs.number(row, "total_time")),
                 "{}",
                 what("total time")
             );
             assert_eq!(
-                ours.self_time_ps,
+                ours.self_time_ps.ps(),
                 ps(theirs.number(row, "total_self_time")),
                 "{}",
                 what("self time")
@@ -92,7 +92,7 @@ fn every_op_agrees_with_the_hlo_stats() {
                 "{}",
                 what("category")
             );
-            let share = ours.self_of_total_percent.unwrap();
+            let share = ours.self_of_total_percent.unwrap().0;
             near(
                 share,
                 theirs.number(row, "total_self_time_percent"),
@@ -148,7 +148,7 @@ fn idle_time_and_totals_agree_with_the_op_profile() {
         let root = &theirs["byCategory"];
         let time = |node: &Value| node["metrics"]["rawTime"].as_f64().unwrap() as i64;
         near(
-            report.total_time_ps as f64,
+            report.total_time_ps.ps() as f64,
             time(root) as f64,
             CLOCKS,
             capture,
@@ -156,7 +156,7 @@ fn idle_time_and_totals_agree_with_the_op_profile() {
         let children = root["children"].as_array().unwrap();
         let idle = children.iter().find(|node| node["name"] == "IDLE").unwrap();
         near(
-            report.idle_ps as f64,
+            report.idle_ps.ps() as f64,
             time(idle) as f64,
             10.0 * CLOCKS,
             capture,
@@ -165,7 +165,7 @@ fn idle_time_and_totals_agree_with_the_op_profile() {
             let name = category["name"].as_str().unwrap();
             let rows = || report.rows.iter().filter(|row| &*row.category == name);
             assert_eq!(
-                rows().map(|row| row.self_time_ps).sum::<i64>(),
+                rows().map(|row| row.self_time_ps).sum::<Picos>().ps(),
                 time(category),
                 "{capture} {name}"
             );
@@ -309,7 +309,7 @@ fn exported_json_with_a_named_chip_has_a_verdict() {
     let report = report::<Ops>(&json, &options);
     let fusion = report.rows.first().unwrap();
     near(
-        fusion.rates.flops_percent.unwrap(),
+        fusion.rates.flops_percent.unwrap().0,
         100.0 * 2_684_354_560.0 / 34.88e-6 / 197e12,
         1e-9,
         "of the published peak",
@@ -370,9 +370,9 @@ fn framework_op_sums_match_xprof() {
                 .rows
                 .iter()
                 .filter(|row| provenance(row).as_deref().unwrap_or(&row.name) == name);
-            let own: i64 = members.map(|row| row.self_time_ps).sum();
+            let own: Picos = members.map(|row| row.self_time_ps).sum();
             assert_eq!(
-                own,
+                own.ps(),
                 ps(theirs.number(row, "total_self_time")),
                 "{capture} {name}"
             );
@@ -410,7 +410,7 @@ fn step_times_use_the_device_clock() {
         );
         for core in &ops.cores {
             // Every step copies the same; on the timeline it seems to take 676 to 982 ms.
-            let ms = core.total_time_ps as f64 / 1e9;
+            let ms = core.total_time_ps.ps() as f64 / 1e9;
             assert!(
                 (783.0..786.0).contains(&ms),
                 "step {step} of {}: {ms} ms",

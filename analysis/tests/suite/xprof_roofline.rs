@@ -3,7 +3,7 @@
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::ops::roofline::Roofline;
 use analysis::reports::summary::utilization::Utilization;
-use analysis::{CollectiveKind, Options};
+use analysis::{CollectiveKind, Options, Percent};
 use serde_json::Value;
 use xprof::{GIB, near, open, report, rows_of, xprof};
 
@@ -115,16 +115,21 @@ fn roofline_points_match_xprof() {
                     &what(column),
                 );
             };
-            check(Some(point.time_ps as f64), 1e6, "total_time");
+            let share = |share: Option<Percent>| share.map(|share| share.0);
+            check(Some(point.time_ps.ps() as f64), 1e6, "total_time");
             check(point.flops_per_second, 1e9, "measured_flop_rate");
             check(point.hbm_bytes_per_second, GIB, "hbm_bw");
             check(point.flops_per_hbm_byte, 1.0, "hbm_operational_intensity");
             // Links or other devices bind a collective: it has no efficiency of the chip's roofs.
             let is_bound_by_roofs = !row_is_collective(name);
             if is_bound_by_roofs {
-                check(point.efficiency_percent, 100.0, "roofline_efficiency");
+                check(
+                    share(point.efficiency_percent),
+                    100.0,
+                    "roofline_efficiency",
+                );
             }
-            check(point.flops_percent, 100.0, "compute_efficiency");
+            check(share(point.flops_percent), 100.0, "compute_efficiency");
             check(point.bytes_per_second, GIB, "measured_memory_bw");
             check(point.flops_per_byte, 1.0, "operational_intensity");
             for (memory, bandwidth, intensity) in MEMORIES {
@@ -132,7 +137,7 @@ fn roofline_points_match_xprof() {
                 check(of.map(|of| of.bytes_per_second), GIB, bandwidth);
                 check(of.and_then(|of| of.flops_per_byte), 1.0, intensity);
             }
-            let of_memories = point.memories.iter().filter_map(|of| of.percent);
+            let of_memories = point.memories.iter().filter_map(|of| share(of.percent));
             check(
                 of_memories.reduce(f64::max),
                 100.0,

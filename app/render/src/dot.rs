@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use analysis::is_printable;
 use analysis::reports::hlo::{Neighbourhood, NodeRelation};
-use trace_model::Picos;
 
 /// The graph; the body of the instruction in the middle is a cluster.
 pub fn graph(found: &Neighbourhood) -> String {
@@ -21,16 +20,8 @@ pub fn graph(found: &Neighbourhood) -> String {
         };
         let mut lines = vec![node.op.name.to_string(), node.op.opcode.to_string()];
         lines.extend(node.op.shape.clone());
-        lines.extend(
-            node.op
-                .self_time_ps
-                .map(|ps| format!("self {}", Picos::from_ps(ps))),
-        );
-        lines.extend(
-            node.op
-                .exposed_ps
-                .map(|ps| format!("exposed {}", Picos::from_ps(ps))),
-        );
+        lines.extend(node.op.self_time_ps.map(|time| format!("self {time}")));
+        lines.extend(node.op.exposed_ps.map(|time| format!("exposed {time}")));
         lines.retain(|line| !line.is_empty());
         let style = if node.relation == NodeRelation::Center {
             ", style=bold"

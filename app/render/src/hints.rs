@@ -12,7 +12,7 @@ use view::words::sentence;
 /// Columns before the lines of a card.
 const INDENT: usize = 5;
 /// Minimum saving of a card on the first screen, as a percentage of the step.
-const LEAST_PERCENT: f64 = 0.5;
+const LEAST: Percent = Percent(0.5);
 /// Heading of the cards.
 const TITLE: &str = "What to do";
 /// Number of ops named on a card.
@@ -25,10 +25,7 @@ pub fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
         .hints
         .iter()
         .filter(|hint| hint.severity != HintSeverity::Health);
-    let is_worth_a_card = |hint: &&Hint| {
-        hint.saving_percent
-            .is_none_or(|percent| percent >= LEAST_PERCENT)
-    };
+    let is_worth_a_card = |hint: &&Hint| hint.saving_percent.is_none_or(|share| share >= LEAST);
     let all = hints.clone().count();
     let shown: Vec<&Hint> = hints.filter(is_worth_a_card).take(most).collect();
     let more = all - shown.len();
@@ -40,7 +37,6 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
     if hint.severity == HintSeverity::Health {
         return "about the capture".to_owned();
     }
-    let written = |ps: i64| time(Picos::from_ps(ps));
     match (hint.saving_ps, hint.saving_percent) {
         (Some(ps), Some(percent)) => {
             let (percent, whole) = (
@@ -59,9 +55,9 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
                 of.trim()
             )
         }
-        (Some(ps), None) => format!("saves at most {}", written(ps)),
+        (Some(saving), None) => format!("saves at most {}", time(saving)),
         (None, _) => match hint.once_ps {
-            Some(once) => format!("saves {} once, nothing per warm step", written(once)),
+            Some(once) => format!("saves {} once, nothing per warm step", time(once)),
             None => "saving unknown".to_owned(),
         },
     }
@@ -162,11 +158,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
                     .source
                     .as_ref()
                     .map_or_else(String::new, |source| format!(" at {source}"));
-                format!(
-                    "{} ({}){source}",
-                    op.name,
-                    Picos::from_ps(over.each_ps(op.self_time_ps))
-                )
+                format!("{} ({}){source}", op.name, over.each_ps(op.self_time_ps))
             })
             .collect();
         if !ops.is_empty() {
@@ -249,7 +241,7 @@ fn code(text: &mut String, copied: Option<&str>) {
 
 fn footer(report: &HintsReport, layout: &TextLayout) -> String {
     let mut text = String::new();
-    if let (Some(ps), Some(percent), true) = (
+    if let (Some(saving), Some(share), true) = (
         report.combined_saving_ps,
         report.combined_saving_percent,
         report.hints.len() > 1,
@@ -259,9 +251,7 @@ fn footer(report: &HintsReport, layout: &TextLayout) -> String {
             ids => format!(", {} not counted", ids.join(", ")),
         };
         let all = format!(
-            "All together save at most {} ({:.1}){rest}: from one replay with all changes, not a sum.",
-            Picos::from_ps(ps),
-            Percent(percent)
+            "All together save at most {saving} ({share:.1}){rest}: from one replay with all changes, not a sum."
         );
         lines(&mut text, "", &all, layout);
     }

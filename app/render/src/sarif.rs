@@ -3,7 +3,6 @@
 //! A location is the source line that the compiler recorded for the first op of a hint, if the working directory has
 //! that file; paths are relative to it, never absolute. Other results are located at the trace.
 
-use analysis::Percent;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -236,9 +235,8 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
 
 /// A slower op of a comparison.
 fn op_result(op: &OpChange, trace: &str, below: Option<&Path>) -> Value {
-    let percent = op.change.change_percent.map_or(String::new(), |percent| {
-        format!(" ({percent:+.2})", percent = Percent(percent))
-    });
+    let percent = op.change.change_percent;
+    let percent = percent.map_or_else(String::new, |percent| format!(" ({percent:+.2})"));
     let change = signed(op.change.change.unwrap_or(0.0));
     let text = format!(
         "{} takes {change}{percent} in a step, more than noise.",

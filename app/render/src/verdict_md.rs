@@ -137,9 +137,9 @@ fn hints(text: &mut String, report: Option<&HintsReport>) {
     };
     text.push_str("**What to do**\n\n");
     for hint in report.hints.iter().take(SHOWN) {
-        let saving = hint.saving_ps.map_or(String::new(), |ps| {
-            format!(", saves at most {}", Picos::from_ps(ps))
-        });
+        let saving = hint
+            .saving_ps
+            .map_or_else(String::new, |saving| format!(", saves at most {saving}"));
         let _ = writeln!(
             text,
             "- `{}` {}{saving}: {}",

@@ -135,9 +135,9 @@ pub struct DeviceTime {
     /// A bar for each device.
     pub devices: Vec<DeviceBar>,
     /// Time of each kind of work on all devices together, the longest first.
-    pub parts: Vec<(OpGroup, i64)>,
+    pub parts: Vec<(OpGroup, Picos)>,
     /// Length of the windows of all devices.
-    pub total_ps: i64,
+    pub total_ps: Picos,
     /// What these are sums over.
     pub over: SumOver,
 }
@@ -148,11 +148,11 @@ pub struct DeviceBar {
     pub name: String,
     pub ordinal: u32,
     /// Length of its window: from its first op to the end of its last.
-    pub window_ps: i64,
+    pub window_ps: Picos,
     /// Time in ops that neither communicate nor wait.
-    pub work_ps: i64,
+    pub work_ps: Picos,
     /// Time of each kind of work and of idling, in the order of [`OpGroup::ALL`].
-    pub parts: Vec<(OpGroup, i64)>,
+    pub parts: Vec<(OpGroup, Picos)>,
     /// A remark about an unusual device.
     pub remark: Option<&'static str>,
 }
@@ -283,8 +283,8 @@ impl KeyFigure {
     pub fn of_target(target: &Target) -> Self {
         let Target {
             title,
-            value_percent: value,
-            low_percent: low,
+            value_percent,
+            low_percent,
             is_lower_bound,
             of,
             provenance,
@@ -295,8 +295,8 @@ impl KeyFigure {
         Self {
             id: target.id,
             title,
-            value,
-            low,
+            value: value_percent.map(|share| share.0),
+            low: low_percent.map(|share| share.0),
             is_lower_bound,
             unit,
             of,
@@ -477,7 +477,7 @@ impl DeviceTime {
         let devices: Vec<_> = devices.collect();
         let mut parts = sum(&devices);
         parts.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
-        (report.total_time_ps > 0).then_some(Self {
+        (report.total_time_ps > Picos::ZERO).then_some(Self {
             devices,
             parts,
             total_ps: report.total_time_ps,
@@ -497,18 +497,16 @@ impl DeviceBar {
             if group == OpGroup::Idle {
                 core.idle_ps
             } else {
-                core.group_self(group).ps()
+                core.group_self(group)
             }
         };
         let parts = OpGroup::ALL
             .map(|group| (group, time(group)))
             .into_iter()
-            .filter(|&(_, time)| time > 0)
+            .filter(|&(_, time)| time > Picos::ZERO)
             .collect();
         let waits = [OpGroup::Collective, OpGroup::AsyncWait, OpGroup::HostIo].map(time);
-        let work_ps = core
-            .busy_ps
-            .saturating_sub(waits.into_iter().fold(0, i64::saturating_add));
+        let work_ps = core.busy_ps - waits.into_iter().sum();
         let (name, ordinal) = (core.name.clone(), core.ordinal);
         Self {
             name,
@@ -527,22 +525,22 @@ impl DeviceBar {
 }
 
 /// Time of each kind of work of several devices, in the order of [`OpGroup::ALL`].
-pub fn sum<'a>(bars: impl IntoIterator<Item = &'a DeviceBar>) -> Vec<(OpGroup, i64)> {
-    let mut sums = OpGroup::ALL.map(|group| (group, 0_i64));
+pub fn sum<'a>(bars: impl IntoIterator<Item = &'a DeviceBar>) -> Vec<(OpGroup, Picos)> {
+    let mut sums = OpGroup::ALL.map(|group| (group, Picos::ZERO));
     for &(group, time) in bars.into_iter().flat_map(|bar| &bar.parts) {
         for sum in sums.iter_mut().filter(|sum| sum.0 == group) {
-            sum.1 = sum.1.saturating_add(time);
+            sum.1 += time;
         }
     }
-    sums.into_iter().filter(|&(_, time)| time > 0).collect()
+    sums.into_iter()
+        .filter(|&(_, time)| time > Picos::ZERO)
+        .collect()
 }
 
 /// A part of a whole in percent; a tiny part is never rounded to 0.
-pub fn share(part_ps: i64, whole_ps: i64) -> String {
-    let percent = 100.0 * part_ps as f64 / whole_ps.max(1) as f64;
-    if percent < 0.05 {
-        "<0.1 %".to_owned()
-    } else {
-        format!("{:.1}", Percent(percent))
+pub fn share(part: Picos, whole: Picos) -> String {
+    match Percent::of(part, whole) {
+        Some(share @ Percent(0.05..)) => format!("{share:.1}"),
+        _ => "<0.1 %".to_owned(),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use analysis::Provenance;
+use analysis::{Percent, Provenance};
 use trace_model::{Picos, TraceModel};
 
 use view::compare::change_text;
@@ -60,6 +60,6 @@ pub fn more_room() -> f32 {
 }
 
 /// A change in picoseconds, with its sign and percentage.
-pub fn change(ps: f64, percent: Option<f64>) -> String {
+pub fn change(ps: f64, percent: Option<Percent>) -> String {
     change_text(format(), ps, percent)
 }

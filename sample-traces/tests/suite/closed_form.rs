@@ -124,7 +124,7 @@ fn check_op_table(expected: &ExpectedNumbers, report: &OpsReport) {
         assert_eq!(&*row.category, op.category);
         assert_eq!(row.occurrences, op.occurrences, "{}", op.name);
         assert_eq!(
-            (row.total_time_ps, row.self_time_ps),
+            (row.total_time_ps.ps(), row.self_time_ps.ps()),
             (op.total_ps, op.self_ps),
             "{}",
             op.name
@@ -159,9 +159,9 @@ fn core_busy_time_matches_its_program() {
         let report = report!(Ops, &open_protobuf(&run));
         assert_eq!(report.cores.len(), run.spec.devices() as usize);
         for core in &report.cores {
-            assert_eq!(core.on_duty_ps, expected.sums.busy, "{name}");
-            assert_eq!(core.op_time_ps, expected.sums.busy, "{name}");
-            assert_eq!(core.mxu_time_ps, expected.sums.matmul, "{name}");
+            assert_eq!(core.on_duty_ps.ps(), expected.sums.busy, "{name}");
+            assert_eq!(core.op_time_ps.ps(), expected.sums.busy, "{name}");
+            assert_eq!(core.mxu_time_ps.ps(), expected.sums.matmul, "{name}");
             let devices = f64::from(expected.devices);
             assert!(
                 close(
@@ -177,9 +177,9 @@ fn core_busy_time_matches_its_program() {
                 ),
                 "{name}"
             );
-            assert_eq!(core.busy_ps, expected.leaf_ps, "{name}");
+            assert_eq!(core.busy_ps.ps(), expected.leaf_ps, "{name}");
             assert_eq!(
-                core.total_time_ps,
+                core.total_time_ps.ps(),
                 window_ps(&run),
                 "{name}: both clocks mixed in one window?"
             );
@@ -246,11 +246,15 @@ fn check_communication(run: &SyntheticRun, report: &OverlapReport, format: &str)
     assert_eq!(report.cores.len(), run.spec.devices() as usize);
     for core in &report.cores {
         let name = format!("{} {format} {}", run.spec.name, core.core);
-        assert_eq!(core.comm_total_ps, sums.comm, "{name}");
-        assert_eq!(core.overlapped_ps, Some(sums.comm_hidden), "{name}");
-        assert_eq!(core.exposed_ps, sums.comm_exposed(), "{name}");
-        assert_eq!(core.exposed_blocking_ps, sums.comm_blocking, "{name}");
-        assert_eq!(core.compute_ps, sums.compute, "{name}");
+        assert_eq!(core.comm_total_ps.ps(), sums.comm, "{name}");
+        assert_eq!(
+            core.overlapped_ps.map(trace_model::Picos::ps),
+            Some(sums.comm_hidden),
+            "{name}"
+        );
+        assert_eq!(core.exposed_ps.ps(), sums.comm_exposed(), "{name}");
+        assert_eq!(core.exposed_blocking_ps.ps(), sums.comm_blocking, "{name}");
+        assert_eq!(core.compute_ps.ps(), sums.compute, "{name}");
     }
 }
 
@@ -314,16 +318,20 @@ fn steps_come_from_the_line_or_the_annotated_programs() {
             let lasts = if run.spec.steps_line {
                 pair[0].device.1 - pair[0].device.0
             } else {
-                step.time_ps
+                step.time_ps.ps()
             };
-            assert_eq!((step.number, step.time_ps), (pair[0].step, lasts), "{name}");
+            assert_eq!(
+                (step.number, step.time_ps.ps()),
+                (pair[0].step, lasts),
+                "{name}"
+            );
             let begins = if run.spec.steps_line {
                 pair[1].device.0 - pair[0].device.0
             } else {
                 pair[1].module.0 - pair[0].module.0
             };
             assert_eq!(
-                step.interval_ps,
+                step.interval_ps.map(trace_model::Picos::ps),
                 Some(begins),
                 "{name} step {}",
                 step.number
@@ -342,24 +350,24 @@ fn clock_offsets_match_the_sample() {
             let at_least = report
                 .devices
                 .iter()
-                .map(|shift| shift.bounds.at_least_ps)
+                .map(|shift| shift.bounds.at_least_ps.ps())
                 .max()
                 .unwrap();
             let at_most = report
                 .devices
                 .iter()
-                .map(|shift| shift.bounds.at_most_ps.unwrap())
+                .map(|shift| shift.bounds.at_most_ps.unwrap().ps())
                 .min()
                 .unwrap();
             assert_eq!((at_least, at_most), run.expected.clock_shift_ps, "{name}");
             for shift in &report.devices {
-                let needed = shift.bounds.at_least_ps.max(0);
+                let needed = shift.bounds.at_least_ps.ps().max(0);
                 let sync = if needed == 0 {
                     ClockSync::Aligned
                 } else {
                     ClockSync::Shifted
                 };
-                assert_eq!((shift.sync, shift.shift_ps), (sync, needed), "{name}");
+                assert_eq!((shift.sync, shift.shift_ps.ps()), (sync, needed), "{name}");
                 assert_eq!(
                     (shift.pairs, shift.ends),
                     (run.spec.steps as usize, run.spec.steps as usize),
@@ -384,7 +392,7 @@ fn overlap_changes_only_what_it_hides() {
     for (with, without) in with.cores.iter().zip(&without.cores) {
         assert_eq!(with.mxu_time_ps, without.mxu_time_ps);
         let saved = off.expected.sums.comm_blocking - on.expected.sums.comm_blocking;
-        assert_eq!(without.on_duty_ps - with.on_duty_ps, saved);
+        assert_eq!((without.on_duty_ps - with.on_duty_ps).ps(), saved);
         assert!(saved > 0);
     }
 }
@@ -401,7 +409,7 @@ fn padding_lowers_mxu_utilization() {
         });
         let report = report!(Ops, &open_protobuf(&run));
         let core = &report.cores[0];
-        let rate = core.mxu_flops.unwrap() / (core.mxu_time_ps as f64 / 1e12);
+        let rate = core.mxu_flops.unwrap() / core.mxu_time_ps.as_secs_f64();
         (
             rate / core.peaks.flops.as_ref().unwrap().per_second,
             run.expected.mxu_util_on_mxu_ops(),

@@ -1,10 +1,12 @@
 //! Compilation in synthetic runs with and without it.
 
+use analysis::Percent;
 use analysis::reports::host::compile::{
     ChangeSource, Compile, CompileEvidence, CompilePlace, DimChange, ShapeChange,
 };
 use analysis::reports::steps::step_times::Steps;
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
+use trace_model::Picos;
 
 use super::closed_form::{open_json, open_protobuf, runs};
 
@@ -28,16 +30,16 @@ fn recompilation_in_step_7_is_explained() {
     );
     assert_eq!(
         (row.again, row.ops_alike_percent),
-        (Some(CompileEvidence::RanBefore), Some(100.0))
+        (Some(CompileEvidence::RanBefore), Some(Percent(100.0)))
     );
     // The devices wait for all of it, and the step takes that much longer and the
     // pauses between the phases, but computes half the tokens.
     assert_eq!(
-        (row.wall_ps, row.exposed_ps),
+        (row.wall_ps.ps(), row.exposed_ps.map(Picos::ps)),
         (expected.wall_ps(), Some(expected.wall_ps()))
     );
     let span = |step: usize| run.expected.steps[step].device.1 - run.expected.steps[step].device.0;
-    assert_eq!(row.step_extra_ps, Some(span(7) - span(6)));
+    assert_eq!(row.step_extra_ps.map(Picos::ps), Some(span(7) - span(6)));
     let programs: Vec<_> = report.functions[0]
         .programs
         .iter()
@@ -90,15 +92,20 @@ fn compilation_is_counted_once_if_present() {
             assert_eq!((report.wall_ps, report.compilations), (None, 0), "{name}");
             continue;
         };
-        assert_eq!(report.wall_ps, Some(expected.wall_ps()), "{name}");
-        let phases = (report.trace_ps, report.lower_ps, report.compile_ps);
+        assert_eq!(
+            report.wall_ps.map(Picos::ps),
+            Some(expected.wall_ps()),
+            "{name}"
+        );
+        let phases =
+            [report.trace_ps, report.lower_ps, report.compile_ps].map(|time| time.map(Picos::ps));
         assert_eq!(
             phases,
-            (
+            [
                 Some(expected.trace_ps),
                 Some(expected.lower_ps),
                 Some(expected.backend_ps)
-            ),
+            ],
             "{name}"
         );
         assert_eq!(
@@ -107,9 +114,13 @@ fn compilation_is_counted_once_if_present() {
             "{name}"
         );
         // No program runs meanwhile: the devices wait for all of it.
-        assert_eq!(report.exposed_ps, Some(expected.wall_ps()), "{name}");
         assert_eq!(
-            report.execute_mean_ps,
+            report.exposed_ps.map(Picos::ps),
+            Some(expected.wall_ps()),
+            "{name}"
+        );
+        assert_eq!(
+            report.execute_mean_ps.map(Picos::ps),
             Some(run.expected.module_ps),
             "{name}"
         );
@@ -117,7 +128,7 @@ fn compilation_is_counted_once_if_present() {
         let compiling: Vec<_> = steps
             .steps
             .iter()
-            .filter(|step| step.compile_ps > 0)
+            .filter(|step| step.compile_ps.ps() > 0)
             .map(|step| step.number)
             .collect();
         assert_eq!(compiling, [expected.step], "{name}");

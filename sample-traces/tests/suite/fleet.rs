@@ -91,7 +91,7 @@ fn step_classes_and_slow_steps_match_the_sample() {
         let steps = report!(Steps, &model);
         for step in &steps.steps {
             assert_eq!(
-                step.time_ps,
+                step.time_ps.ps(),
                 spec.step_time(step.number).ps(),
                 "{}",
                 step.number
@@ -136,17 +136,17 @@ fn slow_steps_have_their_planted_reason() {
         ] {
             let slow = parts.slow.iter().find(|slow| slow.step == step).unwrap();
             assert_eq!(
-                (slow.longer_ps, slow.parts.len()),
+                (slow.longer_ps.ps(), slow.parts.len()),
                 (ms(more).ps(), 1),
                 "{step}"
             );
             assert_eq!(
-                (slow.parts[0].part, slow.parts[0].change_ps),
+                (slow.parts[0].part, slow.parts[0].change_ps.ps()),
                 (StepPart::Idle, ms(more).ps()),
                 "{step}"
             );
             assert_eq!(
-                (slow.host[0].phase, slow.host[0].change_ps),
+                (slow.host[0].phase, slow.host[0].change_ps.ps()),
                 (phase, ms(more).ps()),
                 "{step}"
             );
@@ -154,19 +154,19 @@ fn slow_steps_have_their_planted_reason() {
         for step in &parts.steps {
             for core in &step.cores {
                 assert_eq!(
-                    core.parts.get(StepPart::Idle),
+                    core.parts.get(StepPart::Idle).ps(),
                     spec.idle(step.step).ps(),
                     "{}",
                     step.step
                 );
                 assert_eq!(
-                    core.parts.get(StepPart::MatMul),
+                    core.parts.get(StepPart::MatMul).ps(),
                     spec.work_of(step.step, 0).ps(),
                     "{}",
                     step.step
                 );
                 assert_eq!(
-                    core.parts.total(),
+                    core.parts.total().ps(),
                     spec.step_time(step.step).ps(),
                     "{}",
                     step.step

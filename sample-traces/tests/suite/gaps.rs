@@ -5,7 +5,7 @@
 
 use analysis::reports::host::dispatch::Dispatch;
 use analysis::reports::host::gaps::{GapPlace, Gaps, GapsReport, IdleCause};
-use analysis::{Context, Options, ReportCache, Scope};
+use analysis::{Context, Options, Percent, ReportCache, Scope};
 use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
 use sample_traces::synthetic::{ExpectedCompile, SyntheticRun, SyntheticStepTimes, TrainingSpec};
@@ -80,7 +80,7 @@ fn check(run: &SyntheticRun, report: &GapsReport, name: &str) {
             let found: Vec<_> = gap
                 .causes
                 .iter()
-                .map(|part| (part.cause, part.time_ps))
+                .map(|part| (part.cause, part.time_ps.ps()))
                 .collect();
             assert_eq!(
                 found,
@@ -89,17 +89,17 @@ fn check(run: &SyntheticRun, report: &GapsReport, name: &str) {
                 pair[1].step
             );
             assert_eq!(
-                gap.start_ps,
+                gap.start_ps.ps(),
                 pair[0].device.1 - run.spec.device_skew.ps(),
                 "{name}"
             );
         }
-        let sum: i64 = IdleCause::ALL
+        let sum: Picos = IdleCause::ALL
             .map(|cause| device.time_ps(cause))
-            .iter()
+            .into_iter()
             .sum();
         assert_eq!(
-            (sum, device.program_ps),
+            (sum, device.program_ps.ps()),
             (device.idle_ps, run.expected.module_ps),
             "{name}"
         );
@@ -110,11 +110,11 @@ fn check(run: &SyntheticRun, report: &GapsReport, name: &str) {
         );
         let inside = device.inside.as_ref().unwrap();
         assert_eq!(
-            inside.idle_ps,
+            inside.idle_ps.ps(),
             run.expected.module_ps - run.expected.sums.busy,
             "{name}"
         );
-        assert_eq!(inside.program_ps, run.expected.module_ps, "{name}");
+        assert_eq!(inside.program_ps.ps(), run.expected.module_ps, "{name}");
     }
 }
 
@@ -167,7 +167,7 @@ fn input_stall_is_attributed_to_input() {
                 0
             };
             assert_eq!(
-                with.time_ps(cause) - without.time_ps(cause),
+                (with.time_ps(cause) - without.time_ps(cause)).ps(),
                 more,
                 "{cause:?}"
             );
@@ -199,17 +199,26 @@ fn waiting_host_never_runs_ahead() {
     };
     assert_eq!(
         (device.launches, device.latency_max_ps),
-        (run.steps.len(), 0)
+        (run.steps.len(), Picos::ZERO)
     );
     let launch = run.steps[0].device.0 - run.steps[0].enqueue;
     let (at_least, at_most) = run.expected.clock_shift_ps;
-    assert_eq!(device.uncertainty_ps, Some(at_most - at_least));
+    assert_eq!(
+        device.uncertainty_ps.map(Picos::ps),
+        Some(at_most - at_least)
+    );
     assert_eq!(at_most - at_least, launch + 12 * US);
-    assert_eq!((device.ahead_max, device.dry_percent), (0, Some(100.0)));
+    assert_eq!(
+        (device.ahead_max, device.dry_percent),
+        (0, Some(Percent(100.0)))
+    );
     let gap = run.steps[1].device.0 - run.steps[0].device.1;
     let program = run.steps[0].device.1 - run.steps[0].device.0;
     assert_eq!(
-        (device.gap_median_ps, device.program_median_ps),
+        (
+            device.gap_median_ps.map(Picos::ps),
+            device.program_median_ps.ps()
+        ),
         (Some(gap), program)
     );
     // Nothing is bound by dispatch where gaps are short beside programs.

@@ -44,7 +44,11 @@ fn clock_offset_shows_in_every_collective() {
             },
         )
         .unwrap();
-        assert_eq!((found.offset_ps, found.spread_ps), (ahead, 0), "{found:?}");
+        assert_eq!(
+            (found.offset_ps.ps(), found.spread_ps.ps()),
+            (ahead, 0),
+            "{found:?}"
+        );
         assert!(
             found.collectives > 20 && found.drift_ppm.is_none(),
             "{found:?}"
@@ -71,7 +75,10 @@ fn clock_drift_shows_between_first_and_last_third() {
     .unwrap();
     let drift = found.drift_ppm.unwrap();
     assert!((drift - 40.0).abs() < 0.1, "{found:?}");
-    let (first, last) = (found.first_third_ps.unwrap(), found.last_third_ps.unwrap());
+    let (first, last) = (
+        found.first_third_ps.unwrap().ps(),
+        found.last_third_ps.unwrap().ps(),
+    );
     let run = SyntheticRun::new(spec());
     let gained = |step: usize| (run.steps[step].device.1 as f64 * 40e-6) as i64;
     assert!(

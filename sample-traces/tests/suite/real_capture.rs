@@ -36,7 +36,7 @@ fn fourth_of_six_steps_recompiles() {
         let compiling: Vec<_> = steps
             .steps
             .iter()
-            .filter(|step| step.compile_ps > 0)
+            .filter(|step| step.compile_ps.ps() > 0)
             .map(|step| step.number)
             .collect();
         assert_eq!(compiling, [3], "{name}");
@@ -49,7 +49,10 @@ fn fourth_of_six_steps_recompiles() {
             "{name}"
         );
         // The longest step, and the compiler for most of it; no device waits, there is none.
-        let (step, wall) = (steps.steps[3].time_ps, compile.wall_ps.expect(name));
+        let (step, wall) = (
+            steps.steps[3].time_ps.ps(),
+            compile.wall_ps.expect(name).ps(),
+        );
         assert!(wall > step / 2 && wall < step, "{name}: {wall} of {step}");
         assert_eq!(compile.exposed_ps, None, "{name}");
         assert!(model.tensor_cores().is_empty(), "{name}");

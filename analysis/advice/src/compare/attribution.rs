@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use device_reports::steps::step_parts::StepPart;
+use engine::Percent;
 use math::rank_test::{StepDown, holm};
 use serde::Serialize;
 use trace_model::without_number;
@@ -66,37 +67,53 @@ impl Attribution {
 }
 
 /// An op on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct OpChange {
     /// Name on the first side.
+    #[column("Op", id = "op", with = Self::name)]
     pub base_name: Option<String>,
     /// Name on the second side.
     pub cand_name: Option<String>,
-    /// Program.
-    pub program: String,
+    /// Its time in each step.
+    #[column("Base", id = "base_ps", with = |op| Some(op.change.base.filter(|_| op.base_name.is_some())?.median))]
+    #[column("Cand", id = "cand_ps", with = |op| Some(op.change.cand.filter(|_| op.cand_name.is_some())?.median))]
+    #[column("Change", id = "change_ps", with = |op| op.change.change)]
+    #[column("Change", id = "change_percent", with = |op| op.change.change_percent.filter(|_| op.how.is_some()))]
+    #[column("Verdict", id = "verdict", with = Self::verdict)]
+    #[column("p", id = "p", with = |op| op.change.tested_p().filter(|_| op.how.is_some()))]
+    #[serde(flatten)]
+    pub change: MetricChange,
+    /// Why the two count as the same op.
+    #[column("Matched", id = "matched")]
+    pub how: Option<MatchedBy>,
+    /// Confidence of the match, from 0 to 1.
+    #[column("Sure", id = "confidence_percent", with = |op| Some(Percent(100.0 * op.confidence?)))]
+    pub confidence: Option<f64>,
     /// Category, of the second side if it has one.
+    #[column("Category")]
     pub category: String,
+    /// `file:line`, of the second side if it has one.
+    #[column("Source")]
+    pub source: Option<String>,
+    /// Program.
+    #[column("Program")]
+    pub program: String,
+    /// Executions in a step on the first side.
+    #[column("Runs, base")]
+    pub base_runs: Option<f64>,
+    /// Executions in a step on the second side.
+    #[column("Runs, cand")]
+    pub cand_runs: Option<f64>,
+    /// Shape on both sides, if it changed.
+    #[column("Shapes", with = |op| op.shapes.as_ref().map(|(base, cand)| format!("{base} → {cand}")))]
+    pub shapes: Option<(String, String)>,
     /// The part of the step.
     pub part: StepPart,
     /// Whether it is communication between devices; its time is then exposed.
     pub is_collective: bool,
-    /// `file:line`, of the second side if it has one.
-    pub source: Option<String>,
-    /// Why the two count as the same op.
-    pub how: Option<MatchedBy>,
-    /// Confidence of the match, from 0 to 1.
-    pub confidence: Option<f64>,
-    /// Shape on both sides, if it changed.
-    pub shapes: Option<(String, String)>,
-    /// Executions in a step on the first side.
-    pub base_runs: Option<f64>,
-    /// Executions in a step on the second side.
-    pub cand_runs: Option<f64>,
     /// Its share of the change of the mean step.
     pub change_ps: f64,
-    /// Its time in each step.
-    #[serde(flatten)]
-    pub change: MetricChange,
 }
 
 pub(super) struct DividedChange {

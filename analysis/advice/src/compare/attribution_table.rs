@@ -1,90 +1,72 @@
 //! Where the time of a step changed, as a table.
 
-use engine::Table;
-use math::unit::Unit;
+use engine::{Percent, Table};
 
 use super::FamilyChange;
 use super::attribution::Attribution;
 use super::change::ChangeVerdict;
 
 /// The mean step, or the share of a kind of ops in its change.
-#[derive(Clone, Copy)]
-struct ShareRow<'a> {
-    name: &'a str,
+#[derive(Default, engine::Columns)]
+#[columns(derived)]
+struct ShareRow {
+    #[column("Ops", id = "ops")]
+    name: String,
+    #[column("Part")]
     part: &'static str,
-    ops: [usize; 2],
+    /// `None` for the whole step.
+    #[column("Base ops")]
+    base_ops: Option<usize>,
+    #[column("Cand ops")]
+    cand_ops: Option<usize>,
+    #[column("Base")]
     base_ps: f64,
+    #[column("Cand")]
     cand_ps: f64,
+    #[column("Change")]
     change_ps: f64,
+    #[column("Of base step")]
+    change_of_step_percent: Option<Percent>,
+    #[column("Verdict")]
     verdict: &'static str,
+    #[column("p")]
     p: Option<f64>,
 }
 
-impl<'a> ShareRow<'a> {
-    fn whole(of: &Attribution) -> Self {
-        let &Attribution {
-            base_ps,
-            cand_ps,
-            change_ps,
-            ..
-        } = of;
-        let name = "interquartile mean step";
-        Self {
-            name,
-            part: "",
-            ops: [0, 0],
-            base_ps,
-            cand_ps,
-            change_ps,
-            verdict: "",
-            p: None,
-        }
-    }
-
-    fn family(family: &'a FamilyChange) -> Self {
-        let &FamilyChange {
-            base_ps,
-            cand_ps,
-            change_ps,
-            p,
-            ..
-        } = family;
-        let p = p.filter(|_| family.finding.is_some_and(ChangeVerdict::is_tested));
-        let ops = [family.base_ops, family.cand_ops];
-        Self {
-            name: &family.name,
-            part: family.part.title(),
-            ops,
-            base_ps,
-            cand_ps,
-            change_ps,
-            verdict: family.verdict(),
-            p,
-        }
-    }
-
-    /// Number of ops on a side; unknown for the whole step.
-    fn count(self, side: usize) -> Option<usize> {
-        self.ops.get(side).copied().filter(|_| self.ops != [0, 0])
-    }
-}
-
 pub(super) fn attribution_table(attribution: &Attribution) -> Table {
-    let whole = attribution.base_ps;
-    let families = attribution.families.iter().map(ShareRow::family);
-    Table::of("attribution", "Where the time changed", [ShareRow::whole(attribution)].into_iter().chain(families))
-        .derived("ops", "Ops", Unit::None, |row| row.name)
-        .derived("part", "Part", Unit::None, |row| row.part)
-        .derived("base_ops", "Base ops", Unit::Count, |row| row.count(0))
-        .derived("cand_ops", "Cand ops", Unit::Count, |row| row.count(1))
-        .derived("base_ps", "Base", Unit::Picoseconds, |row| row.base_ps)
-        .derived("cand_ps", "Cand", Unit::Picoseconds, |row| row.cand_ps)
-        .derived("change_ps", "Change", Unit::Picoseconds, |row| row.change_ps)
-        .derived("change_of_step_percent", "Of base step", Unit::Percent, |row| {
-            (whole > 0.0).then(|| 100.0 * row.change_ps / whole)
-        })
-        .derived("verdict", "Verdict", Unit::None, |row| row.verdict)
-        .derived("p", "p", Unit::None, |row| row.p)
+    let of_step = |change: f64| {
+        (attribution.base_ps > 0.0).then(|| Percent(100.0 * change / attribution.base_ps))
+    };
+    let whole = ShareRow {
+        name: "interquartile mean step".to_owned(),
+        base_ps: attribution.base_ps,
+        cand_ps: attribution.cand_ps,
+        change_ps: attribution.change_ps,
+        change_of_step_percent: of_step(attribution.change_ps),
+        ..ShareRow::default()
+    };
+    let row = |family: &FamilyChange| {
+        let has_ops = family.base_ops + family.cand_ops > 0;
+        ShareRow {
+            name: family.name.clone(),
+            part: family.part.title(),
+            base_ops: has_ops.then_some(family.base_ops),
+            cand_ops: has_ops.then_some(family.cand_ops),
+            base_ps: family.base_ps,
+            cand_ps: family.cand_ps,
+            change_ps: family.change_ps,
+            change_of_step_percent: of_step(family.change_ps),
+            verdict: family.verdict(),
+            p: family
+                .p
+                .filter(|_| family.finding.is_some_and(ChangeVerdict::is_tested)),
+        }
+    };
+    let rows: Vec<ShareRow> = std::iter::once(whole)
+        .chain(attribution.families.iter().map(row))
+        .collect();
+    Table::of("attribution", "Where the time changed", &rows)
+        .remaining()
         .note(
             "Rows add up to the first one. Ops whose names differ only in their number share a row; matched ops appear under their name in cand.",
         )

@@ -1,25 +1,22 @@
 //! Creates the summary of a trace.
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::steps::step_parts::{StepPart, TimeByPart};
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisError, Context};
+use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::steps::{Step, StepsReport};
-use math::unit::Unit;
 use run_reports::summary::doctor::Doctor;
-use trace_model::{Caveat, GroupKind, TraceModel};
+use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
 use super::idle::{IdleByCause, idle_times};
 use super::op_times::add_ops;
 use super::run_loop;
 use super::run_values::values;
 use super::summary::{
-    Better, HealthFact, RunFacts, SCHEMA, StepFacts, StepSeries, Summary, SummaryInput, thinned,
+    HealthFact, MOST_STEPS, RunFacts, SCHEMA, StepFacts, StepSeries, Summary, SummaryInput, thinned,
 };
 use super::times::{self, DividedSteps};
 
-/// Maximum number of steps whose values are kept.
-const MOST_STEPS: usize = 2048;
 /// Maximum number of classes of steps that are kept.
 const MOST_CLASSES: usize = 8;
 
@@ -60,7 +57,7 @@ impl Summary {
             loop_series: if why_none.is_some() {
                 Vec::new()
             } else {
-                run_loop::series(&steps, MOST_STEPS)
+                run_loop::series(&steps)
             },
             values: values(cx, &steps, why_none.as_deref()),
             facts: facts(cx),
@@ -90,10 +87,11 @@ fn no_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<String> {
 
 /// Steady steps by class, most time first, and the number of classes left out.
 fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
-    let mut classes: Vec<(i64, Vec<&Step>)> = vec![(0, Vec::new()); steps.classes.len().max(1)];
+    let mut classes: Vec<(Picos, Vec<&Step>)> =
+        vec![(Picos::ZERO, Vec::new()); steps.classes.len().max(1)];
     for step in steps.counted() {
         if let Some((time, members)) = classes.get_mut(step.class) {
-            *time = time.saturating_add(step.time_ps);
+            *time += step.time_ps;
             members.push(step);
         }
     }
@@ -165,7 +163,7 @@ fn step_facts(
     let class = chosen.first().and_then(|step| steps.class_of(step));
     let source = serde_json::to_value(steps.source).ok();
     let numbers: Vec<f64> = chosen.iter().map(|step| f64::from(step.number)).collect();
-    let times: Vec<f64> = chosen.iter().map(|step| step.time_ps as f64).collect();
+    let times: Vec<f64> = chosen.iter().map(|step| step.time_ps.ps() as f64).collect();
     StepFacts {
         source: source
             .and_then(|source| source.as_str().map(str::to_owned))
@@ -180,17 +178,14 @@ fn step_facts(
             .collect(),
         why_none: None,
         middle_ps: match divided {
-            Some(divided) => mean_of(divided, |(time, _)| *time as f64),
+            Some(divided) => mean_of(divided, |(time, _)| time.ps() as f64),
             None => middle_mean(&times),
         },
     }
 }
 
 /// Mean over the steps of the middle half.
-fn mean_of(
-    divided: &DividedSteps<'_>,
-    of: impl Fn(&(i64, device_reports::steps::step_parts::TimeByPart)) -> f64,
-) -> f64 {
+fn mean_of(divided: &DividedSteps<'_>, of: impl Fn(&(Picos, TimeByPart)) -> f64) -> f64 {
     let values = divided
         .middle
         .iter()
@@ -210,96 +205,44 @@ fn middle_mean(times: &[f64]) -> f64 {
 
 fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSeries> {
     let mut out = Vec::new();
-    let mut push = |id: &str, title: &str, unit: Unit, better: Better, values: Vec<f64>| {
+    let mut push = |metric: &str, title: &str, values: Vec<f64>| {
         if !values.is_empty() {
-            let values = thinned(&values, MOST_STEPS);
-            out.push(StepSeries {
-                id: id.to_owned(),
-                title: title.to_owned(),
-                unit,
-                better,
-                values,
-            });
+            let mut series = StepSeries::of(metric, &values);
+            if !title.is_empty() {
+                title.clone_into(&mut series.title);
+            }
+            out.push(series);
         }
     };
-    let ps = Unit::Picoseconds;
+    let times = match divided {
+        Some(divided) => divided.steps.iter().map(|(time, _)| *time).collect(),
+        None => chosen.iter().map(|step| step.time_ps).collect(),
+    };
+    push("step.time_ps", "", numbers(times));
+    let intervals = chosen.iter().filter_map(|step| step.interval_ps);
+    push("step.interval_ps", "", numbers(intervals.collect()));
     let Some(divided) = divided else {
-        push(
-            "step.time_ps",
-            "Step time",
-            ps,
-            Better::Lower,
-            chosen.iter().map(|step| step.time_ps as f64).collect(),
-        );
-        push(
-            "step.interval_ps",
-            "Begin to begin",
-            ps,
-            Better::Lower,
-            intervals(chosen),
-        );
         return out;
     };
     let steps = &divided.steps;
-    push(
-        "step.time_ps",
-        "Step time",
-        ps,
-        Better::Lower,
-        steps.iter().map(|(time, _)| *time as f64).collect(),
-    );
-    push(
-        "step.interval_ps",
-        "Begin to begin",
-        ps,
-        Better::Lower,
-        intervals(chosen),
-    );
     for part in StepPart::ALL {
-        let values: Vec<f64> = steps
-            .iter()
-            .map(|(_, parts)| parts.get(part) as f64)
-            .collect();
+        let values = numbers(steps.iter().map(|(_, parts)| parts.get(part)).collect());
         if values.iter().any(|&value| value != 0.0) {
-            push(
-                &format!("step.{}", part.id()),
-                part.title(),
-                ps,
-                Better::Lower,
-                values,
-            );
+            push(&format!("step.{}", part.id()), part.title(), values);
         }
     }
-    for (id, title, part) in [
-        (
-            "step.exposed_comm_percent",
-            "Exposed comm of the step",
-            StepPart::ExposedComm,
-        ),
-        ("step.idle_percent", "Idle of the step", StepPart::Idle),
+    for (metric, part) in [
+        ("step.exposed_comm_percent", StepPart::ExposedComm),
+        ("step.idle_percent", StepPart::Idle),
     ] {
-        let share = |(time, parts): &(i64, device_reports::steps::step_parts::TimeByPart)| {
-            if *time > 0 {
-                100.0 * parts.get(part) as f64 / *time as f64
-            } else {
-                0.0
-            }
+        let share = |(time, parts): &(Picos, TimeByPart)| {
+            Percent::of(parts.get(part), *time).unwrap_or_default().0
         };
-        push(
-            id,
-            title,
-            Unit::Percent,
-            Better::Lower,
-            steps.iter().map(share).collect(),
-        );
+        push(metric, "", steps.iter().map(share).collect());
     }
     out
 }
 
-fn intervals(chosen: &[&Step]) -> Vec<f64> {
-    chosen
-        .iter()
-        .filter_map(|step| step.interval_ps)
-        .map(|ps| ps as f64)
-        .collect()
+fn numbers(times: Vec<Picos>) -> Vec<f64> {
+    times.into_iter().map(|time| time.ps() as f64).collect()
 }

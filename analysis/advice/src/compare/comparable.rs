@@ -33,20 +33,28 @@ impl Weight {
     }
 }
 
+engine::shown_by_title!(Weight);
+
 /// Something in which two runs differ.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct Difference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,
     /// Display name.
+    #[column("What", id = "what")]
     pub title: &'static str,
     /// Value of the first run.
+    #[column("Base")]
     pub base: String,
     /// Value of the second run.
+    #[column("Cand")]
     pub cand: String,
     /// How much it matters.
+    #[column("Weight")]
     pub weight: Weight,
     /// Why it matters, one sentence.
+    #[column("Why it matters")]
     pub why: &'static str,
 }
 

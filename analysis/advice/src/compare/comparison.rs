@@ -1,6 +1,6 @@
 //! The result of a comparison.
 
-use engine::Provenance;
+use engine::{Percent, Provenance};
 use math::unit::Unit;
 use serde::{Serialize, Serializer};
 
@@ -36,9 +36,9 @@ pub struct PredictionError {
     /// Measured ÷ predicted.
     pub ratio: Option<f64>,
     /// Error of the step, in percent of the measured time.
-    pub error_percent: Option<f64>,
+    pub error_percent: Option<Percent>,
     /// Sum of the absolute errors of all ops, in percent of their measured time.
-    pub op_error_percent: Option<f64>,
+    pub op_error_percent: Option<Percent>,
     /// Whether small ops are only known as a sum, in which errors can cancel, so that the error may be larger.
     pub op_error_is_at_least: bool,
     /// Ops sorted by the missed time: the most optimistic predictions first.
@@ -46,26 +46,36 @@ pub struct PredictionError {
 }
 
 /// An op as predicted and as measured: medians of its time in a step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct PredictedOp {
     /// Name in the measurement, if the op was measured.
+    #[column("Op", id = "op", with = Self::both_names)]
     pub name: String,
     /// Name in the prediction, if it differs.
     pub predicted_name: Option<String>,
-    /// Program; empty for time that belongs to no op.
-    pub program: String,
-    /// Category.
-    pub category: String,
     /// `None` if the model has no such op, or gives it no time.
+    #[column("Predicted")]
     pub predicted_ps: Option<f64>,
     /// `None` if it was never measured.
+    #[column("Measured")]
     pub measured_ps: Option<f64>,
     /// Measured ÷ predicted, for ops on both sides.
+    #[column("Ratio")]
     pub ratio: Option<f64>,
     /// Measured − predicted.
+    #[column("Missed")]
     pub missed_ps: f64,
     /// Why the two count as the same op.
+    #[column("Model is", id = "verdict", with = Self::verdict)]
+    #[column("Matched", id = "matched")]
     pub how: Option<MatchedBy>,
+    /// Category.
+    #[column("Category")]
+    pub category: String,
+    /// Program; empty for time that belongs to no op.
+    #[column("Program")]
+    pub program: String,
 }
 
 /// The comparison of two runs, or of several runs on each side.
@@ -123,7 +133,7 @@ pub struct ComparisonSide {
     pub middle_ps: f64,
 }
 
-/// A number of each step on two sides.
+/// A number on two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SeriesChange {
     /// Stable name with its unit.
@@ -142,21 +152,13 @@ pub struct SeriesChange {
 /// A number of the whole run on two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ValueChange {
-    /// Stable name with its unit.
-    pub id: String,
-    /// Display name.
-    pub title: String,
-    /// Unit of the value.
-    pub unit: Unit,
-    /// Whether lower or higher values are better.
-    pub better: Better,
+    /// The number and how it changed.
+    #[serde(flatten)]
+    pub number: SeriesChange,
     /// Its reference in the first run: the interval, or the meaning of 100 %.
     pub of: String,
     /// Provenance of the value.
     pub provenance: Provenance,
-    /// How it changed.
-    #[serde(flatten)]
-    pub change: MetricChange,
     /// Why a side does not have it.
     pub note: Option<String>,
 }

@@ -86,7 +86,7 @@ fn median_clause(step: &MetricChange, comparison: &Comparison) -> String {
     };
     let percent = step
         .change_percent
-        .map(|percent| format!(", {percent:+.2}", percent = Percent(percent)))
+        .map(|percent| format!(", {percent:+.2}"))
         .unwrap_or_default();
     let times = format!("{} to {}", ps(base.median), ps(cand.median));
     let direction = if change > 0.0 { "slower" } else { "faster" };

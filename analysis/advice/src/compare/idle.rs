@@ -9,14 +9,14 @@ use device_reports::steps::step_parts::StepPart;
 use engine::{Context, Scope};
 use facts::host_class::host_threads;
 use run_reports::host::gaps::{Gaps, IdleCause};
-use trace_model::GroupId;
+use trace_model::{GroupId, Picos};
 
 use super::summary::RestTimes;
 use super::times::DividedSteps;
 
 /// Idle time between programs in each step of each device, by cause.
 pub(super) struct IdleByCause {
-    steps: BTreeMap<(GroupId, u32), Vec<(IdleCause, i64)>>,
+    steps: BTreeMap<(GroupId, u32), Vec<(IdleCause, Picos)>>,
 }
 
 impl IdleByCause {
@@ -28,7 +28,7 @@ impl IdleByCause {
             NAMED
                 .iter()
                 .map(|&(cause, _)| (cause, step.time_ps(cause)))
-                .filter(|(_, time)| *time > 0)
+                .filter(|(_, time)| *time > Picos::ZERO)
                 .collect()
         };
         let of_device = |device: &run_reports::host::gaps::DeviceGaps| {
@@ -72,7 +72,7 @@ pub(super) fn idle_times(
             continue;
         };
         let idle = parts.get(StepPart::Idle);
-        all += idle as f64;
+        all += idle.ps() as f64;
         let place = divided
             .cores
             .get(step)
@@ -84,7 +84,7 @@ pub(super) fn idle_times(
             .into_iter()
             .flatten()
         {
-            *sums.entry(cause).or_default() += time.min(left) as f64;
+            *sums.entry(cause).or_default() += time.min(left).ps() as f64;
             left -= time.min(left);
         }
     }

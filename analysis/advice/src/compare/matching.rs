@@ -45,6 +45,8 @@ pub enum MatchedBy {
     Neighbours,
 }
 
+engine::shown_by_title!(MatchedBy);
+
 impl MatchedBy {
     /// Short description.
     pub fn title(self) -> &'static str {

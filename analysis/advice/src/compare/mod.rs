@@ -30,6 +30,7 @@ mod family;
 mod headline;
 mod idle;
 mod matching;
+mod metrics;
 mod op_times;
 mod pool;
 mod predicted;
@@ -59,6 +60,7 @@ pub use comparison::{PredictedOp, PredictionError};
 pub use family::FamilyChange;
 pub use headline::sentence;
 pub use matching::{MatchedBy, Matching, OpPair};
+pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
 pub use saved::SummaryError;
@@ -300,17 +302,22 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         };
         let note = lacking.filter(|_| first.is_empty() || second.is_empty());
         Some(ValueChange {
-            id: id.to_owned(),
-            title: facts.title.clone(),
-            unit: facts.unit,
-            better: facts.better,
+            number: SeriesChange {
+                id: id.to_owned(),
+                title: facts.title.clone(),
+                unit: facts.unit,
+                better: facts.better,
+                change,
+            },
             of: facts.of.clone(),
             provenance: facts.provenance,
-            change,
             note,
         })
     };
-    let known = |row: &ValueChange| row.change.base.is_some() || row.change.cand.is_some();
+    let known = |row: &ValueChange| {
+        let change = &row.number.change;
+        change.base.is_some() || change.cand.is_some()
+    };
     ids(names)
         .into_iter()
         .filter_map(change)

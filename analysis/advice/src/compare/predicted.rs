@@ -147,8 +147,8 @@ pub(super) fn of(
         measured_ps,
         ratio: ratio(predicted_ps, measured_ps),
         error_percent: (measured_ps > 0.0)
-            .then(|| 100.0 * (predicted_ps - measured_ps) / measured_ps),
-        op_error_percent: (measured > 0.0).then(|| 100.0 * missed / measured),
+            .then(|| Percent(100.0 * (predicted_ps - measured_ps) / measured_ps)),
+        op_error_percent: (measured > 0.0).then(|| Percent(100.0 * missed / measured)),
         op_error_is_at_least: !others.is_empty(),
         ops,
     })
@@ -192,6 +192,11 @@ fn ratio(predicted: f64, measured: f64) -> Option<f64> {
 }
 
 impl PredictedOp {
+    pub(super) fn both_names(&self) -> String {
+        let predicted = self.predicted_name.as_ref();
+        predicted.map_or_else(|| self.name.clone(), |it| format!("{it} → {}", self.name))
+    }
+
     /// The prediction for an op.
     pub fn verdict(&self) -> &'static str {
         match (self.predicted_ps, self.measured_ps, self.ratio) {
@@ -216,10 +221,7 @@ impl PredictionError {
             time(self.measured_ps)
         );
         if let (Some(ratio), Some(error)) = (self.ratio, self.error_percent) {
-            let total = format!(
-                "total error {error:+.1} of the measured step",
-                error = Percent(error)
-            );
+            let total = format!("total error {error:+.1} of the measured step");
             let _ = write!(text, ": measured ÷ predicted is {ratio:.3}, {total}");
         }
         if let Some(error) = self.op_error_percent {
@@ -228,11 +230,7 @@ impl PredictionError {
             } else {
                 ""
             };
-            let _ = write!(
-                text,
-                ", ops by themselves are off by {least}{error:.1}",
-                error = Percent(error)
-            );
+            let _ = write!(text, ", ops by themselves are off by {least}{error:.1}");
         }
         let optimistic = self
             .ops
@@ -278,26 +276,11 @@ impl PredictionError {
                 format!("Predicted by {} and measured", self.simulator),
                 std::iter::once(&whole).chain(&self.ops),
             )
-            .derived("op", "Op", Unit::None, |op| {
-                op.predicted_name
-                    .as_ref()
-                    .map_or_else(|| op.name.clone(), |it| format!("{it} → {}", op.name))
-            })
-            .derived("predicted_ps", "Predicted", Unit::Picoseconds, |op| {
-                op.predicted_ps
-            })
-            .derived("measured_ps", "Measured", Unit::Picoseconds, |op| {
-                op.measured_ps
-            })
-            .derived("ratio", "Ratio", Unit::None, |op| op.ratio)
-            .derived("missed_ps", "Missed", Unit::Picoseconds, |op| op.missed_ps)
+            .declared(["op", "predicted_ps", "measured_ps", "ratio", "missed_ps"])
             .derived("missed_of_step_percent", "Of step", Unit::Percent, |op| {
                 (self.measured_ps > 0.0).then(|| 100.0 * op.missed_ps / self.measured_ps)
             })
-            .derived("verdict", "Model is", Unit::None, PredictedOp::verdict)
-            .derived("matched", "Matched", Unit::None, |op| Some(op.how?.title()))
-            .derived("category", "Category", Unit::None, |op| &op.category)
-            .derived("program", "Program", Unit::None, |op| &op.program)
+            .remaining()
             .notes(notes)
             .build(),
         ]

@@ -9,13 +9,12 @@ use engine::{Context, Percent, Provenance, counted};
 use facts::host_class::host_threads;
 use facts::steps::{Step, StepsReport};
 use math::resample::{self, Statistic};
-use math::unit::Unit;
 use run_reports::host::compile::{Compile, CompilePlace};
 use run_reports::host::input::Input;
 use serde::Serialize;
 use trace_model::Picos;
 
-use super::summary::{Better, RunValue, StepSeries, Summary, thinned};
+use super::summary::{RunValue, StepSeries, Summary};
 
 /// Time of each step of the loop, up to the start of the next.
 pub const LOOP_STEP: &str = "loop.step_ps";
@@ -37,85 +36,53 @@ const WORTH_SAYING_PERCENT: f64 = 2.0;
 const WORTH_NAMING: f64 = 0.2;
 
 /// Numbers of each step of the loop, in time order; none if no steady steps were found.
-pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<StepSeries> {
-    let counted: Vec<&Step> = steps.counted().collect();
-    let of = |id: &str, title: &str, unit, value: &dyn Fn(&Step) -> f64| StepSeries {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        unit,
-        better: Better::Lower,
-        values: thinned(
-            &counted.iter().map(|step| value(step)).collect::<Vec<_>>(),
-            most,
-        ),
+pub(super) fn series(steps: &StepsReport) -> Vec<StepSeries> {
+    let of = |metric, value: &dyn Fn(&Step) -> f64| {
+        StepSeries::of(metric, &steps.counted().map(value).collect::<Vec<_>>())
     };
-    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps) as f64;
+    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps).ps() as f64;
     let slow = |step: &Step| if step.is_outlier { 100.0 } else { 0.0 };
-    vec![
-        of(
-            LOOP_STEP,
-            "Time of the loop, per step",
-            Unit::Picoseconds,
-            &time,
-        ),
-        of(SLOW_SHARE, "Slow steps", Unit::Percent, &slow),
-    ]
+    vec![of(LOOP_STEP, &time), of(SLOW_SHARE, &slow)]
 }
 
 /// Times of the loop with one value per run, as means per step: between steps, compiling, waiting for input.
 pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let counted: Vec<&Step> = steps.counted().collect();
     let count = counted.len() as f64;
-    let mean =
-        |of: &dyn Fn(&Step) -> i64| counted.iter().map(|step| of(step) as f64).sum::<f64>() / count;
+    let mean = |of: &dyn Fn(&Step) -> Picos| {
+        counted.iter().map(|step| of(step).ps() as f64).sum::<f64>() / count
+    };
     let has_host = host_threads(cx.model).next().is_some();
     let gap = mean(&|step| {
-        step.interval_ps
-            .map_or(0, |interval| (interval - step.time_ps).max(0))
+        let interval = step.interval_ps.unwrap_or(step.time_ps);
+        (interval - step.time_ps).clamped()
     });
     let is_compiling_known = cx
         .report::<Compile>()
         .is_ok_and(|report| report.is_recorded)
         || has_host;
     let compiling = is_compiling_known.then(|| mean(&|step| step.compile_ps));
-    let waits: BTreeMap<u32, i64> = cx.report::<Input>().map_or_else(
+    let waits: BTreeMap<u32, Picos> = cx.report::<Input>().map_or_else(
         |_| BTreeMap::new(),
         |input| {
             let known = input
                 .steps
                 .iter()
-                .filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
+                .filter(|wait| has_host || wait.infeed_ps > Some(Picos::ZERO));
             known
                 .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps())))
                 .collect()
         },
     );
-    let input =
-        (!waits.is_empty()).then(|| mean(&|step| waits.get(&step.number).copied().unwrap_or(0)));
-    let value = |id: &str, title: &str, value, provenance| RunValue {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        unit: Unit::Picoseconds,
-        better: Better::Lower,
-        value,
-        of: "the loop, mean per step".to_owned(),
-        provenance,
-        note: None,
+    let input = (!waits.is_empty())
+        .then(|| mean(&|step| waits.get(&step.number).copied().unwrap_or_default()));
+    let value = |metric, value, provenance| {
+        RunValue::of(metric, value, "the loop, mean per step", provenance)
     };
     let all = vec![
-        value(LOOP_GAP, "Between steps", Some(gap), Provenance::Measured),
-        value(
-            LOOP_COMPILING,
-            "Compiling during steps",
-            compiling,
-            Provenance::Measured,
-        ),
-        value(
-            LOOP_INPUT,
-            "Waiting for input in steps",
-            input,
-            Provenance::Inferred,
-        ),
+        value(LOOP_GAP, Some(gap), Provenance::Measured),
+        value(LOOP_COMPILING, compiling, Provenance::Measured),
+        value(LOOP_INPUT, input, Provenance::Inferred),
     ];
     all.into_iter()
         .filter(|value| !counted.is_empty() && value.value.is_some())
@@ -145,15 +112,11 @@ pub(super) fn compilations(
         .iter()
         .filter(|compilation| in_loop(compilation.place))
         .count();
+    let value = why_none.is_none().then_some(count as f64);
+    let of = "the loop, after warm-up";
     Some(RunValue {
-        id: LOOP_COMPILATIONS.to_owned(),
-        title: "Compilations in the loop".to_owned(),
-        unit: Unit::Count,
-        better: Better::Lower,
-        value: why_none.is_none().then_some(count as f64),
-        of: "the loop, after warm-up".to_owned(),
-        provenance: Provenance::Measured,
         note: why_none.map(str::to_owned),
+        ..RunValue::of(LOOP_COMPILATIONS, value, of, Provenance::Measured)
     })
 }
 
@@ -171,7 +134,7 @@ pub struct LoopChange {
     /// Change of the time per step: second minus first.
     pub step_change_ps: f64,
     /// The same as a share of the first.
-    pub change_percent: Option<f64>,
+    pub change_percent: Option<Percent>,
     /// Part of `step_change_ps` that the median step does not show.
     pub hidden_ps: f64,
     /// What causes that part: `compilation on the host +46.9 ms in 4 steps`. Empty if it is small.
@@ -215,7 +178,8 @@ impl LoopChange {
     pub(super) fn of(base: &[Summary], cand: &[Summary], median_ps: f64) -> Option<Self> {
         let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
         let step_change_ps = second.step_ps - first.step_ps;
-        let change_percent = (first.step_ps > 0.0).then(|| 100.0 * step_change_ps / first.step_ps);
+        let change_percent =
+            (first.step_ps > 0.0).then(|| Percent(100.0 * step_change_ps / first.step_ps));
         let hidden_ps = step_change_ps - median_ps;
         let noise =
             resample::noise_of(&values(base, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0);
@@ -254,7 +218,7 @@ impl LoopChange {
         };
         let percent = self
             .change_percent
-            .map(|percent| format!(", {percent:+.1}", percent = Percent(percent)));
+            .map(|percent| format!(", {percent:+.1}"));
         let percent = percent.unwrap_or_default();
         let differs = if self.step_change_ps > 0.0 {
             "longer"

@@ -5,218 +5,157 @@ use device_reports::communication::overlap::Overlap;
 use device_reports::memory::hbm::Memory;
 use device_reports::ops::matmuls::Matmuls;
 use device_reports::ops::op_stats::{OpRow, Ops};
-use engine::{Context, Provenance, Scope};
+use engine::{Context, Metric, Percent, Provenance, Scope};
 use facts::host_class::host_threads;
 use facts::steps::StepsReport;
-use math::stats::percent;
-use math::unit::Unit;
 use run_reports::host::compile::Compile;
 use run_reports::host::input::Input as InputWaits;
 use run_reports::summary::utilization::Utilization;
 use trace_model::Picos;
 
+use super::metrics::SummaryMetric;
 use super::run_loop;
 use super::summary::{Better, RunValue};
 
 /// Numbers of the whole run from the other reports, as far as they apply.
-#[expect(clippy::too_many_lines, reason = "one list of values")]
 pub(super) fn values(
     cx: &Context<'_>,
     steps: &StepsReport,
     why_none: Option<&str>,
 ) -> Vec<RunValue> {
-    let mut out: Vec<RunValue> = Vec::new();
-    if let Ok(report) = cx.report::<Utilization>() {
-        out.extend(report.combined.iter().map(|metric| RunValue {
-            id: metric.id.to_owned(),
-            title: metric.title.to_owned(),
-            unit: metric.unit,
-            better: better(metric.id),
-            value: metric.value,
-            of: metric.of.clone(),
-            provenance: metric.provenance,
-            note: metric.note.clone(),
-        }));
-    }
-    let mut push =
-        |id: &str, title: &str, unit, better, value: Option<f64>, of: &str, provenance| {
-            let (id, title, of) = (id.to_owned(), title.to_owned(), of.to_owned());
-            out.push(RunValue {
-                id,
-                title,
-                unit,
-                better,
-                value,
-                of,
-                provenance,
-                note: None,
-            });
-        };
-    let (lower, measured) = (Better::Lower, Provenance::Measured);
-    if let Ok(overlap) = cx.report::<Overlap>() {
-        let sum = &overlap.summary;
-        let of = "window of the device with most of it";
-        let share = sum.exposed_share_percent;
-        push(
-            "overlap.exposed_share_percent",
-            "Exposed communication",
-            Unit::Percent,
-            lower,
-            share,
-            of,
-            measured,
-        );
-        let of = "time communicating, all devices";
-        let ratio = sum.overlap_ratio_percent;
-        push(
-            "overlap.hidden_percent",
-            "Communication hidden",
-            Unit::Percent,
-            Better::Higher,
-            ratio,
-            of,
-            measured,
-        );
-    }
-    if let Ok(collectives) = cx.report::<Collectives>() {
-        for kind in collectives.kinds.iter().filter(|kind| !kind.is_fused) {
-            let id = format!("collectives.{}.bus_bytes_per_second", kind.kind);
-            let title = format!("Bus bandwidth, {}", kind.kind);
-            let unit = Unit::BytesPerSecond;
-            push(
-                &id,
-                &title,
-                unit,
-                Better::Higher,
-                kind.bus_bandwidth,
-                "sent ÷ time",
-                Provenance::Derived,
-            );
-        }
-    }
-    if let Ok(compile) = cx.report::<Compile>()
-        && compile.is_recorded
-    {
-        let count = Some(compile.compilations as f64);
-        push(
-            "compile.count",
-            "Compilations",
-            Unit::Count,
-            lower,
-            count,
-            "capture",
-            measured,
-        );
-        let again = Some(compile.recompilations as f64);
-        push(
-            "compile.recompilations",
-            "Recompilations",
-            Unit::Count,
-            lower,
-            again,
-            "capture",
-            Provenance::Inferred,
-        );
-        let wall = Some(compile.wall_ps.unwrap_or(0) as f64);
-        push(
-            "compile.wall_ps",
-            "Compiling",
-            Unit::Picoseconds,
-            lower,
-            wall,
-            "capture, union over threads",
-            measured,
-        );
-    }
-    let mut of_loop = if why_none.is_none() {
-        run_loop::times(cx, steps)
-    } else {
-        Vec::new()
-    };
-    of_loop.extend(run_loop::compilations(cx, steps, why_none));
+    let mut out = utilization(cx);
+    out.extend(communication(cx));
+    out.extend(compiling(cx));
     if let Ok(memory) = cx.report::<Memory>()
         && let Some(fullest) = memory.memories.first()
     {
-        let (bytes, profile) = (Some(fullest.peak_bytes as f64), Provenance::Profile);
-        push(
-            "memory.peak_bytes",
-            "Memory peak",
-            Unit::Bytes,
-            lower,
-            bytes,
-            &fullest.memory,
-            profile,
-        );
-        let percent = fullest.peak_percent;
-        push(
-            "memory.peak_percent",
-            "Memory peak of capacity",
-            Unit::Percent,
-            lower,
-            percent,
-            &fullest.memory,
-            profile,
-        );
+        let value =
+            |metric, value| RunValue::of(metric, value, &*fullest.memory, Provenance::Profile);
+        let percent = fullest.peak_percent.map(|percent| percent.0);
+        out.extend([
+            value("memory.peak_bytes", Some(fullest.peak_bytes as f64)),
+            value("memory.peak_percent", percent),
+        ]);
     }
     if let Some((waits, percent)) = input_wait(cx, steps) {
         let of = format!("time of the steady steps, {waits}");
-        push(
-            "input_wait_percent",
-            "Waiting for input",
-            Unit::Percent,
-            lower,
-            Some(percent),
-            &of,
-            Provenance::Inferred,
-        );
+        let (metric, inferred) = ("input_wait_percent", Provenance::Inferred);
+        out.push(RunValue::of(metric, Some(percent), of, inferred));
     }
-    if let Ok(ops) = cx.report::<Ops>() {
-        let mut share = |id: &str, title: &str, provenance, wanted: fn(&OpRow) -> bool| {
-            let time: Picos = ops
-                .rows
-                .iter()
-                .filter(|row| wanted(row))
-                .map(|row| row.self_time_ps)
-                .sum();
-            let share = percent(time.ps(), ops.op_time_ps);
-            push(
-                id,
-                title,
-                Unit::Percent,
-                lower,
-                share,
-                "time of ops, all devices",
-                provenance,
-            );
-        };
-        share(
-            "host_offload_wait_percent",
-            "Waiting for copies to and from the host",
-            measured,
-            |row| row.waits_for_host,
-        );
-        let title = "Computed a second time to save memory";
-        share("recompute_percent", title, Provenance::Inferred, |row| {
-            row.is_remat && row.is_leaf
-        });
-    }
+    out.extend(ops(cx));
     if let Ok(matmuls) = cx.report::<Matmuls>() {
         let waste = matmuls
             .padding_efficiency_percent
-            .map(|useful| 100.0 - useful);
+            .map(|useful| 100.0 - useful.0);
         let of = "work on whole tiles, of the matmuls whose sizes are known";
-        push(
-            "padding_waste_percent",
-            "Padding of matmuls",
-            Unit::Percent,
-            lower,
-            waste,
-            of,
-            Provenance::Derived,
-        );
+        let (metric, derived) = ("padding_waste_percent", Provenance::Derived);
+        out.push(RunValue::of(metric, waste, of, derived));
     }
-    out.extend(of_loop);
+    if why_none.is_none() {
+        out.extend(run_loop::times(cx, steps));
+    }
+    out.extend(run_loop::compilations(cx, steps, why_none));
     out
+}
+
+fn utilization(cx: &Context<'_>) -> Vec<RunValue> {
+    let value = |metric: &Metric| RunValue {
+        id: metric.id.to_owned(),
+        title: metric.title.to_owned(),
+        unit: metric.unit,
+        better: SummaryMetric::with_id(metric.id).map_or(Better::Neither, |listed| listed.better),
+        value: metric.value,
+        of: metric.of.clone(),
+        provenance: metric.provenance,
+        note: metric.note.clone(),
+    };
+    let report = cx.report::<Utilization>();
+    report.map_or_else(
+        |_| Vec::new(),
+        |report| report.combined.iter().map(value).collect(),
+    )
+}
+
+fn communication(cx: &Context<'_>) -> Vec<RunValue> {
+    let mut out = Vec::new();
+    if let Ok(overlap) = cx.report::<Overlap>() {
+        let sum = &overlap.summary;
+        let value = |metric, share: Option<Percent>, of: &str| {
+            RunValue::of(metric, share.map(|share| share.0), of, Provenance::Measured)
+        };
+        out.extend([
+            value(
+                "overlap.exposed_share_percent",
+                sum.exposed_share_percent,
+                "window of the device with most of it",
+            ),
+            value(
+                "overlap.hidden_percent",
+                sum.overlap_ratio_percent,
+                "time communicating, all devices",
+            ),
+        ]);
+    }
+    if let Ok(collectives) = cx.report::<Collectives>() {
+        for kind in collectives.kinds.iter().filter(|kind| !kind.is_fused) {
+            let metric = "collectives.*.bus_bytes_per_second";
+            let (of, derived) = ("sent ÷ time", Provenance::Derived);
+            let mut value = RunValue::of(metric, kind.bus_bandwidth, of, derived);
+            value.id = metric.replace('*', &kind.kind);
+            value.title = format!("{}, {}", value.title, kind.kind);
+            out.push(value);
+        }
+    }
+    out
+}
+
+fn compiling(cx: &Context<'_>) -> Vec<RunValue> {
+    let report = cx.report::<Compile>().ok();
+    let Some(compile) = report.filter(|report| report.is_recorded) else {
+        return Vec::new();
+    };
+    let value = |metric, value, of, provenance| RunValue::of(metric, Some(value), of, provenance);
+    let wall = compile.wall_ps.unwrap_or_default().ps() as f64;
+    vec![
+        value(
+            "compile.count",
+            compile.compilations as f64,
+            "capture",
+            Provenance::Measured,
+        ),
+        value(
+            "compile.recompilations",
+            compile.recompilations as f64,
+            "capture",
+            Provenance::Inferred,
+        ),
+        value(
+            "compile.wall_ps",
+            wall,
+            "capture, union over threads",
+            Provenance::Measured,
+        ),
+    ]
+}
+
+fn ops(cx: &Context<'_>) -> Vec<RunValue> {
+    let Ok(ops) = cx.report::<Ops>() else {
+        return Vec::new();
+    };
+    let share = |metric, provenance, wanted: fn(&OpRow) -> bool| {
+        let rows = ops.rows.iter().filter(|row| wanted(row));
+        let time: Picos = rows.map(|row| row.self_time_ps).sum();
+        let share = Percent::of(time, ops.op_time_ps).map(|share| share.0);
+        RunValue::of(metric, share, "time of ops, all devices", provenance)
+    };
+    vec![
+        share("host_offload_wait_percent", Provenance::Measured, |row| {
+            row.waits_for_host
+        }),
+        share("recompute_percent", Provenance::Inferred, |row| {
+            row.is_remat && row.is_leaf
+        }),
+    ]
 }
 
 /// The device (without a TPU the host) that waits most for input, and the share of the time that it waits between the
@@ -234,20 +173,8 @@ fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
     let known = input
         .devices
         .iter()
-        .filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
-    let known = known.filter_map(|wait| Some((&wait.name, wait.percent?)));
+        .filter(|wait| has_host || wait.infeed_ps > Some(Picos::ZERO));
+    let known = known.filter_map(|wait| Some((&wait.name, wait.percent?.0)));
     let most = known.reduce(|most, wait| if wait.1 > most.1 { wait } else { most })?;
     Some((most.0.clone(), most.1))
-}
-
-/// The direction of a utilization metric, by its name.
-fn better(id: &str) -> Better {
-    let has = |words: &[&str]| words.iter().any(|word| id.contains(word));
-    if has(&["idle", "wait", "stall"]) {
-        Better::Lower
-    } else if has(&["mfu", "util", "busy", "duty", "hw_percent"]) {
-        Better::Higher
-    } else {
-        Better::Neither
-    }
 }

@@ -239,11 +239,7 @@ impl Comparison {
             "Differences between the runs",
             &self.differences,
         )
-        .derived("what", "What", Unit::None, |found| found.title)
-        .derived("base", "Base", Unit::None, |found| &found.base)
-        .derived("cand", "Cand", Unit::None, |found| &found.cand)
-        .derived("weight", "Weight", Unit::None, |found| found.weight.title())
-        .derived("why", "Why it matters", Unit::None, |found| found.why)
+        .remaining()
         .notes(notes)
         .build()
     }
@@ -274,45 +270,27 @@ impl Comparison {
     }
 
     fn ops_table(&self) -> Table {
-        let median = |estimate: Option<ShiftEstimate>, name: &Option<String>| {
-            Some(estimate.filter(|_| name.is_some())?.median)
-        };
         Table::of("ops", "Ops by change", &self.ops)
-            .derived("op", "Op", Unit::None, OpChange::name)
-            .derived("base_ps", "Base", Unit::Picoseconds, |op| {
-                median(op.change.base, &op.base_name)
-            })
-            .derived("cand_ps", "Cand", Unit::Picoseconds, |op| {
-                median(op.change.cand, &op.cand_name)
-            })
-            .derived("change_ps", "Change", Unit::Picoseconds, |op| {
-                op.change.change
-            })
-            .derived("change_percent", "Change", Unit::Percent, |op| {
-                op.change.change_percent.filter(|_| op.how.is_some())
-            })
-            .derived("verdict", "Verdict", Unit::None, OpChange::verdict)
-            .derived("matched", "Matched", Unit::None, |op| Some(op.how?.title()))
-            .derived("confidence_percent", "Sure", Unit::Percent, |op| {
-                op.confidence.map(|confidence| 100.0 * confidence)
-            })
-            .derived("p", "p", Unit::None, |op| {
-                op.change
-                    .p
-                    .filter(|_| op.how.is_some() && op.change.finding.is_tested())
-            })
-            .derived("category", "Category", Unit::None, |op| &op.category)
-            .derived("source", "Source", Unit::None, |op| &op.source)
-            .derived("program", "Program", Unit::None, |op| &op.program)
-            .derived("base_runs", "Runs, base", Unit::None, |op| op.base_runs)
-            .derived("cand_runs", "Runs, cand", Unit::None, |op| op.cand_runs)
-            .derived("shapes", "Shapes", Unit::None, |op| {
-                op.shapes
-                    .as_ref()
-                    .map(|(base, cand)| format!("{base} → {cand}"))
-            })
+            .declared([
+                "op",
+                "base_ps",
+                "cand_ps",
+                "change_ps",
+                "change_percent",
+                "verdict",
+                "matched",
+                "confidence_percent",
+            ])
+            .remaining()
             .note(self.ops_legend())
             .build()
+    }
+}
+
+impl MetricChange {
+    /// Its p-value, where one is meaningful.
+    pub(super) fn tested_p(&self) -> Option<f64> {
+        self.p.filter(|_| self.finding.is_tested())
     }
 }
 
@@ -323,22 +301,13 @@ impl ChangeVerdict {
     }
 }
 
-/// The metric and its change.
-#[derive(Clone, Copy)]
-struct MetricChangeRow<'a> {
-    title: &'a str,
-    id: &'a str,
-    better: Better,
-    change: &'a MetricChange,
-    of: &'a str,
-}
-
-fn change_table<'a>(
+fn change_table<'a, R: Copy + 'a>(
     id: &'static str,
     title: &str,
     unit: Unit,
-    rows: impl Iterator<Item = MetricChangeRow<'a>>,
-) -> TableBuilder<'a, MetricChangeRow<'a>> {
+    rows: impl Iterator<Item = R>,
+    number: fn(R) -> &'a SeriesChange,
+) -> TableBuilder<'a, R> {
     let [base, cand, change] = match unit {
         Unit::Picoseconds => ["base_ps", "cand_ps", "change_ps"],
         Unit::Percent => ["base_percent", "cand_percent", "change_points"],
@@ -351,32 +320,34 @@ fn change_table<'a>(
         let half = (estimate.high? - estimate.low?) / 2.0;
         (estimate.median > 0.0).then(|| 100.0 * half / estimate.median)
     };
+    let of = move |row| &number(row).change;
     Table::of(id, title, rows)
-        .derived("metric", "What", Unit::None, |row| row.title)
-        .derived(base, "Base", unit, |row| Some(row.change.base?.median))
+        .derived("metric", "What", Unit::None, move |row| &number(row).title)
+        .derived(base, "Base", unit, move |row| Some(of(row).base?.median))
         .derived("base_spread_percent", "±", Unit::Percent, move |row| {
-            spread(row.change.base)
+            spread(of(row).base)
         })
-        .derived(cand, "Cand", unit, |row| Some(row.change.cand?.median))
+        .derived(cand, "Cand", unit, move |row| Some(of(row).cand?.median))
         .derived("cand_spread_percent", "±", Unit::Percent, move |row| {
-            spread(row.change.cand)
+            spread(of(row).cand)
         })
-        .derived(change, "Change", unit, |row| row.change.change)
-        .derived("change_of_base_percent", "Of base", Unit::Percent, |row| {
-            row.change.change_percent
-        })
+        .derived(change, "Change", unit, move |row| of(row).change)
+        .derived(
+            "change_of_base_percent",
+            "Of base",
+            Unit::Percent,
+            move |row| of(row).change_percent,
+        )
         .derived("verdict", "Verdict", Unit::None, move |row| {
-            verdict(row.change, unit, row.better)
+            number(row).verdict()
         })
-        .derived("p", "p", Unit::None, |row| {
-            row.change.p.filter(|_| row.change.finding.is_tested())
+        .derived("p", "p", Unit::None, move |row| of(row).tested_p())
+        .derived("change_from", "Change from", unit, move |row| {
+            Some(of(row).range?.0)
         })
-        .derived("change_from", "Change from", unit, |row| {
-            Some(row.change.range?.0)
-        })
-        .derived("change_to", "to", unit, |row| Some(row.change.range?.1))
-        .derived("noise", "Noise", unit, |row| row.change.noise)
-        .derived("id", "Id", Unit::None, |row| row.id)
+        .derived("change_to", "to", unit, move |row| Some(of(row).range?.1))
+        .derived("noise", "Noise", unit, move |row| of(row).noise)
+        .derived("id", "Id", Unit::None, move |row| &number(row).id)
 }
 
 fn series_table<'a>(
@@ -386,23 +357,7 @@ fn series_table<'a>(
     unit: Unit,
     notes: Vec<String>,
 ) -> Table {
-    let row = |row: &'a SeriesChange| {
-        let SeriesChange {
-            title,
-            id,
-            better,
-            change,
-            ..
-        } = row;
-        MetricChangeRow {
-            title,
-            id,
-            better: *better,
-            change,
-            of: "",
-        }
-    };
-    change_table(id, title, unit, series.map(row))
+    change_table(id, title, unit, series, |series| series)
         .notes(notes)
         .build()
 }
@@ -424,25 +379,9 @@ fn values_tables(values: &[ValueChange]) -> Vec<Table> {
         (Unit::Count, "run_counts", "Whole run: counts"),
     ];
     let table = |(unit, id, title): (Unit, &'static str, &str)| {
-        let rows = values.iter().filter(|value| value.unit == unit).map(|row| {
-            let ValueChange {
-                title,
-                id,
-                better,
-                change,
-                of,
-                ..
-            } = row;
-            MetricChangeRow {
-                title,
-                id,
-                better: *better,
-                change,
-                of,
-            }
-        });
-        change_table(id, title, unit, rows)
-            .derived("of", "Of (in base)", Unit::None, |row| row.of)
+        let rows = values.iter().filter(|value| value.number.unit == unit);
+        change_table(id, title, unit, rows, |value| &value.number)
+            .derived("of", "Of (in base)", Unit::None, |row| &row.of)
             .notes((unit == Unit::Percent).then(|| POINTS.to_owned()))
             .build()
     };

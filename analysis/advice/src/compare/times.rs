@@ -19,7 +19,7 @@ use facts::TraceFacts as _;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::steps::{Step, StepsReport};
 use math::intervals::IntervalSet;
-use trace_model::{GroupId, LabelId, TimeRange, TraceModel, TrackKind};
+use trace_model::{GroupId, LabelId, Picos, TimeRange, TraceModel, TrackKind};
 
 /// What runs at an instant.
 struct RunningPiece {
@@ -41,7 +41,7 @@ pub(super) struct OpSum {
     pub place: Option<u32>,
     pub runs: u64,
     /// Mean over the steps of the middle half, ps.
-    pub middle: i64,
+    pub middle: Picos,
     /// Time in each sampled step, ps.
     pub values: Vec<f64>,
 }
@@ -51,7 +51,7 @@ pub(super) struct DividedSteps<'a> {
     /// Steps in which a core with ops took part.
     pub chosen: Vec<&'a Step>,
     /// Time and parts of each step on its critical core.
-    pub steps: Vec<(i64, TimeByPart)>,
+    pub steps: Vec<(Picos, TimeByPart)>,
     /// The critical core of each step.
     pub cores: Vec<GroupId>,
     /// Ops, by subject.
@@ -105,7 +105,7 @@ struct ClassSteps<'a> {
     chosen: Vec<&'a Step>,
     /// The core on which each of them took longest.
     critical: Vec<(GroupId, TimeRange)>,
-    out: Vec<(i64, TimeByPart)>,
+    out: Vec<(Picos, TimeByPart)>,
     middle: Vec<usize>,
     sums: RowSums,
 }
@@ -115,7 +115,7 @@ impl<'a> ClassSteps<'a> {
     fn new(model: &TraceModel, chosen: &[&'a Step], critical: &CriticalCores, most: usize) -> Self {
         let of_core = |&step: &&'a Step| Some((step, *critical.get(&step.number)?));
         let (chosen, critical): (Vec<_>, Vec<_>) = chosen.iter().filter_map(of_core).unzip();
-        let times: Vec<i64> = critical.iter().map(|(_, range)| range.dur().ps()).collect();
+        let times: Vec<Picos> = critical.iter().map(|(_, range)| range.dur()).collect();
         let middle = middle_half(&times);
         let sums = RowSums::new(model, chosen.len(), most, &middle);
         let out = times
@@ -184,8 +184,8 @@ fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> CriticalCores {
 }
 
 /// The steps whose time is neither in the lowest nor in the highest quarter.
-fn middle_half(times: &[i64]) -> Vec<usize> {
-    let mut order: Vec<(i64, usize)> = times
+fn middle_half(times: &[Picos]) -> Vec<usize> {
+    let mut order: Vec<(Picos, usize)> = times
         .iter()
         .enumerate()
         .map(|(index, &time)| (time, index))
@@ -299,7 +299,7 @@ impl RowSums {
         let sample = self.sample.get(step).copied().flatten();
         let mut parts = TimeByPart::default();
         for piece in inside {
-            let Some(own) = piece.range.intersect(range).map(|own| own.dur().ps()) else {
+            let Some(own) = piece.range.intersect(range).map(TimeRange::dur) else {
                 continue;
             };
             parts.add(piece.part, own);
@@ -315,7 +315,7 @@ impl RowSums {
                     part,
                     place: None,
                     runs: 0,
-                    middle: 0,
+                    middle: Picos::ZERO,
                     values,
                 });
             }
@@ -331,13 +331,10 @@ impl RowSums {
                 self.places += 1;
             }
             if let Some(value) = sample.and_then(|sample| op.values.get_mut(sample)) {
-                *value += own as f64;
+                *value += own.ps() as f64;
             }
         }
-        parts.add(
-            StepPart::Idle,
-            range.dur().ps().saturating_sub(parts.total()),
-        );
+        parts.add(StepPart::Idle, range.dur() - parts.total());
         parts
     }
 

@@ -21,6 +21,8 @@ pub enum GateLevel {
     Error,
 }
 
+engine::shown_by_title!(GateLevel);
+
 impl GateLevel {
     /// Display name.
     pub(crate) fn title(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Looks up the values of a metric in runs.
 //!
-//! Names are those of [`METRICS`](super::metrics::METRICS) with any fitting unit: `step.time_ms` and `step.time_us` are
+//! Names are those of [`METRICS`](crate::compare::METRICS) with any fitting unit: `step.time_ms` and `step.time_us` are
 //! both `step.time_ps`.
 
 use std::collections::BTreeSet;
@@ -12,9 +12,9 @@ use regex_lite::Regex;
 use trace_model::{Picos, without_number};
 
 use super::limits::StepAggregate;
-use super::metrics::{self, MetricScope};
+use super::metrics;
 use super::nearest;
-use crate::compare::{OpTimes, Summary};
+use crate::compare::{MetricScope, OpTimes, Summary};
 
 /// Rejects a name that is wrong for every run.
 pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {

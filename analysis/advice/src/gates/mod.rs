@@ -27,7 +27,7 @@ use report::{statement, titled};
 pub use config::{Comparable, GateConfig, GateConfigError, GateDefaults, OnMismatch};
 pub use limits::{Budget, GateLevel, Regression, StepAggregate};
 pub use measure::MetricRuns;
-pub use metrics::{GateMetric, METRICS, MetricScope, is_listed, suffixes};
+pub use metrics::{is_listed, suffixes};
 pub use preset::preset;
 pub use report::{Gate, GatesReport, Status};
 

@@ -1,7 +1,6 @@
 //! What gates found in a run.
 
 use engine::{Table, Tabular};
-use math::unit::Unit;
 use serde::Serialize;
 
 use super::limits::{GateLevel, StepAggregate};
@@ -29,10 +28,20 @@ impl Status {
     }
 }
 
+engine::shown_by_title!(Status);
+
 /// The result of one gate.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct Gate {
+    /// The result.
+    #[column("Status")]
+    pub status: Status,
+    /// The effect of a failure.
+    #[column("Level")]
+    pub level: GateLevel,
     /// `budget` or `regression`.
+    #[column("Gate", id = "gate", with = Self::name)]
     pub kind: &'static str,
     /// The metric as the user names it.
     pub metric: String,
@@ -40,17 +49,16 @@ pub struct Gate {
     pub op: Option<String>,
     /// How the steps of a run are aggregated.
     pub aggregate: StepAggregate,
-    /// The effect of a failure.
-    pub level: GateLevel,
-    /// The result.
-    pub status: Status,
     /// Value of the run, in the unit of the metric's name.
+    #[column("Actual")]
     pub actual: Option<f64>,
     /// Value of the baseline.
+    #[column("Baseline")]
     pub base: Option<f64>,
     /// The limit as text: `at most 412`.
     pub limit: String,
     /// One sentence.
+    #[column("Message")]
     pub message: String,
 }
 
@@ -133,12 +141,7 @@ pub(super) fn statement(gates: &[Gate]) -> String {
 impl Tabular for GatesReport {
     fn tables(&self) -> Vec<Table> {
         let table = Table::of("gates", "Gates", &self.gates)
-            .derived("status", "Status", Unit::None, |gate| gate.status.title())
-            .derived("level", "Level", Unit::None, |gate| gate.level.title())
-            .derived("gate", "Gate", Unit::None, Gate::name)
-            .derived("actual", "Actual", Unit::None, |gate| gate.actual)
-            .derived("base", "Baseline", Unit::None, |gate| gate.base)
-            .derived("message", "Message", Unit::None, |gate| &gate.message)
+            .remaining()
             .note(self.statement.clone());
         vec![table.build()]
     }

@@ -44,6 +44,13 @@ pub struct StepTime {
     pub of: String,
 }
 
+impl StepTime {
+    /// A sum over the steps, of one step.
+    pub(crate) fn each(&self, sum: Picos) -> Picos {
+        Picos::from_ps(sum.ps() / self.count.max(1) as i64)
+    }
+}
+
 impl<'a> HintFacts<'a> {
     /// The facts of the scope of `cx`, computed when a rule asks for them.
     pub fn new(cx: &'a Context<'a>) -> Self {
@@ -139,11 +146,11 @@ impl<'a> HintFacts<'a> {
                 .iter()
                 .map(|core| core.total_time_ps)
                 .max()
-                .unwrap_or(0),
-            Err(_) => self.cx.host_window()?.dur().ps(),
+                .unwrap_or_default(),
+            Err(_) => self.cx.host_window()?.dur(),
         };
         Ok(StepTime {
-            ps: longest as f64,
+            ps: longest.ps() as f64,
             count: 1,
             of: "whole window".to_owned(),
         })
@@ -275,17 +282,17 @@ pub struct OpSelection<'r> {
     /// Most self time first.
     pub rows: Vec<&'r OpRow>,
     /// Σ self time, over all devices.
-    pub self_ps: i64,
+    pub self_ps: Picos,
     /// Device time: the windows of all devices added up.
-    pub total_ps: i64,
+    pub total_ps: Picos,
 }
 
 impl<'r> OpSelection<'r> {
     /// Those of `rows` that take time.
     fn of(rows: impl Iterator<Item = &'r OpRow>, ops: &OpsReport) -> Self {
-        let mut rows: Vec<&OpRow> = rows.filter(|row| row.self_time_ps > 0).collect();
+        let mut rows: Vec<&OpRow> = rows.filter(|row| row.self_time_ps > Picos::ZERO).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
-        let self_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+        let self_ps = rows.iter().map(|row| row.self_time_ps).sum();
         Self {
             rows,
             self_ps,
@@ -295,11 +302,9 @@ impl<'r> OpSelection<'r> {
 
     /// Σ self time ÷ device time, percent; 0 without device time.
     pub(crate) fn percent(&self) -> f64 {
-        if self.total_ps > 0 {
-            100.0 * self.self_ps as f64 / self.total_ps as f64
-        } else {
-            0.0
-        }
+        Percent::of(self.self_ps, self.total_ps)
+            .unwrap_or_default()
+            .0
     }
 
     /// Their ids.
@@ -311,10 +316,9 @@ impl<'r> OpSelection<'r> {
     /// that is known and less.
     pub(crate) fn shrink(&self, ideal: impl Fn(&OpRow) -> Option<Picos>) -> Vec<(OpId, f64)> {
         let factor = |row: &&OpRow| {
-            let (time, ideal) = (row.total_time_ps, ideal(row)?.ps());
-            (time > 0 && ideal < time)
-                .then(|| Some((row.op?, (ideal.max(0)) as f64 / time as f64)))
-                .flatten()
+            let (time, ideal) = (row.total_time_ps, ideal(row)?);
+            let left = ideal.clamped().fraction_of(time)?;
+            Some((row.op.filter(|_| ideal < time)?, left))
         };
         self.rows.iter().filter_map(factor).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::Provenance;
+use engine::{Percent, Provenance, number};
 use facts::time_use::TimeUse;
 use math::unit::Unit;
 use serde::Serialize;
@@ -61,7 +61,7 @@ pub enum PossibleSaving {
         /// How much.
         time: Picos,
         /// Its share of the capture.
-        percent: f64,
+        percent: Percent,
     },
     /// No time: it corrects numbers.
     Nothing,
@@ -76,9 +76,9 @@ pub struct FindingPlace {
     /// What is there.
     pub name: String,
     /// Begin on the timeline.
-    pub start_ps: i64,
+    pub start_ps: Timestamp,
     /// From start to end.
-    pub length_ps: i64,
+    pub length_ps: Picos,
     /// The slice, if it is one.
     #[serde(skip)]
     pub slice: Option<SliceId>,
@@ -89,16 +89,15 @@ impl FindingPlace {
     pub(crate) fn span(name: impl Into<String>, range: TimeRange) -> Self {
         Self {
             name: name.into(),
-            start_ps: range.start.ps(),
-            length_ps: range.dur().ps(),
+            start_ps: range.start,
+            length_ps: range.dur(),
             slice: None,
         }
     }
 
     /// From start to end.
     pub fn range(&self) -> TimeRange {
-        let end = self.start_ps.saturating_add(self.length_ps);
-        TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
+        TimeRange::at(self.start_ps, self.length_ps)
     }
 }
 
@@ -112,19 +111,25 @@ impl From<SliceRef<'_>> for FindingPlace {
 }
 
 /// One number that a rule compared.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct HintEvidence {
     /// What it is, for people.
+    #[column("What")]
     pub what: String,
     /// The number.
+    #[column("Value", unit = None, with = |seen| number::value(seen.value, seen.unit))]
     pub value: f64,
     /// Of the number and the threshold.
     pub unit: Unit,
     /// What 100 % is, or over what it was taken.
+    #[column("Of")]
     pub of: String,
     /// What it was compared with, if anything.
+    #[column("Threshold", unit = None, with = |seen| Some(number::value(seen.threshold?, seen.unit)))]
     pub threshold: Option<f64>,
     /// Where the number comes from.
+    #[column("From")]
     pub provenance: Provenance,
 }
 

@@ -1,7 +1,6 @@
 //! Hints as a report.
 
-use engine::Percent;
-use engine::{Table, Tabular, number};
+use engine::{Percent, Table, Tabular};
 use facts::sum_over::SumOver;
 use facts::time_use::TimeUse;
 use math::unit::Unit;
@@ -31,11 +30,11 @@ pub enum HintSeverity {
 
 impl HintSeverity {
     /// The severity of a hint whose saving is `percent` of the step.
-    pub(crate) fn of(percent: Option<f64>) -> Self {
-        match percent {
-            Some(percent) if percent >= 15.0 => Self::Critical,
-            Some(percent) if percent >= 5.0 => Self::High,
-            Some(percent) if percent >= 2.0 => Self::Medium,
+    pub(crate) fn of(share: Option<Percent>) -> Self {
+        match share {
+            Some(Percent(15.0..)) => Self::Critical,
+            Some(Percent(5.0..)) => Self::High,
+            Some(Percent(2.0..)) => Self::Medium,
             _ => Self::Low,
         }
     }
@@ -61,49 +60,70 @@ impl HintSeverity {
     }
 }
 
+engine::shown_by_title!(HintSeverity);
+
 /// What to do next, and what it is worth.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct Hint {
     /// Stable name of the rule: `K01`.
+    #[column("Hint", id = "hint")]
     pub id: &'static str,
-    /// What is the matter.
-    pub title: &'static str,
     /// By the saving.
+    #[column("Severity")]
     pub severity: HintSeverity,
+    /// What is the matter.
+    #[column("What")]
+    pub title: &'static str,
+    /// Per step (see [`HintsReport::of`]), at most; `None` if it cannot be said in time.
+    #[column("Saves at most")]
+    pub saving_ps: Option<Picos>,
+    /// The saving as a share of the step.
+    #[column("Of step")]
+    pub saving_percent: Option<Percent>,
+    /// What was seen, one sentence.
+    #[column("Seen")]
+    pub statement: String,
+    /// What to do, in the words of the framework.
+    #[column("Do")]
+    pub action: String,
+    /// The first thing to do, in one short sentence.
+    pub brief: String,
+    /// The code or setting to change, to be copied as it is.
+    #[column("Code")]
+    pub code: Option<String>,
+    /// Other hints that are about the same time: their savings do not add up.
+    #[column("Overlaps with", with = |hint| hint.overlaps_with.join(", "))]
+    pub overlaps_with: Vec<&'static str>,
+    /// What other rules say of exactly this time: the same saving, other remedies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[column("Same time", with = Self::other_rules)]
+    pub also: Vec<Remedy>,
     /// How sure.
     pub confidence: Confidence,
-    /// What was seen, one sentence.
-    pub statement: String,
     /// What was compared with what.
     pub evidence: Vec<HintEvidence>,
-    /// Per step (see [`HintsReport::of`]), at most; `None` if it cannot be said in time.
-    pub saving_ps: Option<i64>,
-    /// The same of the step.
-    pub saving_percent: Option<f64>,
     /// Saved once in the capture, and nothing in a warm step.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub once_ps: Option<i64>,
+    pub once_ps: Option<Picos>,
     /// How the saving was found: played again, or computed.
     pub saving_by: SavingBy,
     /// What was played again, with the bound of the saving: a replay of it saves as much.
     #[serde(skip)]
     pub changes: Vec<Scenario>,
-    /// The first thing to do, in one short sentence.
-    pub brief: String,
-    /// What to do, in the words of the framework.
-    pub action: String,
-    /// The code or setting to change, to be copied as it is.
-    pub code: Option<String>,
     /// The ops concerned, most important first.
     pub ops: Vec<HintOp>,
-    /// Other hints that are about the same time: their savings do not add up.
-    pub overlaps_with: Vec<&'static str>,
-    /// What other rules say of exactly this time: the same saving, other remedies.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Remedy>,
     /// Where on the timeline to look, most important first; at the ops where empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spots: Vec<FindingPlace>,
+}
+
+impl Hint {
+    fn other_rules(&self) -> String {
+        let others = self.also.iter();
+        let others = others.map(|other| format!("{} {}", other.id, other.title));
+        others.collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// What another rule says of the time that a hint is about.
@@ -177,16 +197,21 @@ pub enum SavingBy {
 }
 
 /// An op that a hint is about.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct HintOp {
     /// Instruction name.
+    #[column("Op", id = "op")]
     pub name: String,
     /// Program, with its id.
+    #[column("Program")]
     pub program: String,
     /// `file:line`.
+    #[column("Source")]
     pub source: Option<String>,
     /// Self time over all devices.
-    pub self_time_ps: i64,
+    #[column("Self time (sum)", measured)]
+    pub self_time_ps: Picos,
     /// The op in the model.
     #[serde(skip)]
     pub op: OpId,
@@ -231,9 +256,9 @@ pub struct HintsReport {
     /// What times of ops are sums over.
     pub sums_over: SumOver,
     /// All hints together, played again at once: never the sum of their savings.
-    pub combined_saving_ps: Option<i64>,
-    /// The same of the step.
-    pub combined_saving_percent: Option<f64>,
+    pub combined_saving_ps: Option<Picos>,
+    /// The saving as a share of the step.
+    pub combined_saving_percent: Option<Percent>,
     /// Hints whose saving is not part of `combined_saving_ps`.
     pub not_combined: Vec<&'static str>,
     /// What the verdict names and no hint is about.
@@ -255,10 +280,6 @@ impl Tabular for HintsReport {
     }
 }
 
-fn percent_of(value: f64) -> String {
-    format!("{:.1}", Percent(value))
-}
-
 impl HintsReport {
     fn hint_table(&self) -> Table {
         let mut notes = Vec::new();
@@ -273,11 +294,10 @@ impl HintsReport {
                 self.of
             ));
         }
-        if let (Some(ps), Some(percent)) = (self.combined_saving_ps, self.combined_saving_percent) {
+        if let (Some(saving), Some(share)) = (self.combined_saving_ps, self.combined_saving_percent)
+        {
             notes.push(format!(
-                "All of them together save at most {} ({} of the step), from one replay with all changes.",
-                Picos::from_ps(ps),
-                percent_of(percent)
+                "All of them together save at most {saving} ({share:.1} of the step), from one replay with all changes."
             ));
         }
         if !self.not_combined.is_empty() {
@@ -297,30 +317,7 @@ impl HintsReport {
             notes.push(format!("{} suppressed: {}.", ids.len(), ids.join(", ")));
         }
         Table::of("hints", "What to do", &self.hints)
-            .derived("hint", "Hint", Unit::None, |hint| hint.id)
-            .derived("severity", "Severity", Unit::None, |hint| {
-                hint.severity.title()
-            })
-            .derived("title", "What", Unit::None, |hint| hint.title)
-            .derived("saving_ps", "Saves at most", Unit::Picoseconds, |hint| {
-                hint.saving_ps
-            })
-            .derived("saving_percent", "Of step", Unit::Percent, |hint| {
-                hint.saving_percent
-            })
-            .derived("statement", "Seen", Unit::None, |hint| &hint.statement)
-            .derived("action", "Do", Unit::None, |hint| &hint.action)
-            .derived("code", "Code", Unit::None, |hint| &hint.code)
-            .derived("overlaps_with", "Overlaps with", Unit::None, |hint| {
-                hint.overlaps_with.join(", ")
-            })
-            .derived("also", "Same time", Unit::None, |hint| {
-                hint.also
-                    .iter()
-                    .map(|other| format!("{} {}", other.id, other.title))
-                    .collect::<Vec<_>>()
-                    .join("; ")
-            })
+            .remaining()
             .notes(notes)
             .build()
     }
@@ -333,17 +330,10 @@ impl HintsReport {
         let rows = all.flat_map(|(id, evidence)| evidence.iter().map(move |seen| (id, seen)));
         Table::of("hint_evidence", "Evidence of the hints", rows)
             .derived("hint", "Hint", Unit::None, |(id, _)| id)
-            .derived("what", "What", Unit::None, |(_, seen)| &seen.what)
-            .derived("value", "Value", Unit::None, |(_, seen)| {
-                number::value(seen.value, seen.unit)
-            })
-            .derived("of", "Of", Unit::None, |(_, seen)| &seen.of)
-            .derived("threshold", "Threshold", Unit::None, |(_, seen)| {
-                Some(number::value(seen.threshold?, seen.unit))
-            })
-            .derived("provenance", "From", Unit::None, |(_, seen)| {
-                seen.provenance.title()
-            })
+            .declared_by(
+                |(_, seen)| seen,
+                ["what", "value", "of", "threshold", "provenance"],
+            )
             .build()
     }
 
@@ -354,21 +344,14 @@ impl HintsReport {
             .flat_map(|hint| hint.ops.iter().map(move |op| (hint, op)));
         Table::of("hint_ops", "Ops that the hints are about", rows)
             .derived("hint", "Hint", Unit::None, |(hint, _)| hint.id)
-            .derived("op", "Op", Unit::None, |(_, op)| &op.name)
-            .derived("program", "Program", Unit::None, |(_, op)| &op.program)
+            .declared_by(|(_, op)| op, ["op", "program"])
             .derived(
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
                 |(_, op)| self.sums_over.each_ps(op.self_time_ps),
             )
-            .derived("source", "Source", Unit::None, |(_, op)| &op.source)
-            .measured(
-                "self_time_ps",
-                "Self time (sum)",
-                Unit::Picoseconds,
-                |(_, op)| op.self_time_ps,
-            )
+            .declared_by(|(_, op)| op, ["source", "self_time_ps"])
             .note(self.sums_over.note())
             .build()
     }

@@ -312,7 +312,7 @@ fn chip(
             &mut known
         } else {
             &mut unknown
-        }) += Picos::from_ps(row.self_time_ps);
+        }) += row.self_time_ps;
         if let Some(slot) = row.op.and_then(|op| factors.get_mut(op.index())) {
             *slot = factor;
         }

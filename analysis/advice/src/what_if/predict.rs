@@ -1,14 +1,12 @@
 //! Computes predictions from replayed schedules.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use device_reports::steps::step_times::Steps;
-use engine::{Context, Table, TableBuilder, Tabular};
+use engine::{Context, Percent, Table, Tabular};
 use facts::category::OpGroup;
 use math::parallel;
 use math::stats::median;
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
@@ -25,11 +23,11 @@ pub struct Prediction {
     /// Description of the changes.
     pub changes: Vec<String>,
     /// Length of the window on the core that takes longest, as recorded.
-    pub window_ps: i64,
+    pub window_ps: Picos,
     /// The same with the changes, if hidden transfers are as short as ever observed.
-    pub predicted_ps: i64,
+    pub predicted_ps: Picos,
     /// The same, if hidden transfers are as long as possible: the prediction lies between both.
-    pub predicted_at_most_ps: i64,
+    pub predicted_at_most_ps: Picos,
     /// Steps, if there are any.
     pub step: Option<StepPrediction>,
     /// The time of that core by kind, recorded and predicted; both add up to the window.
@@ -64,9 +62,9 @@ pub struct PredictedPart {
     /// A group of ops, or idle.
     pub group: OpGroup,
     /// As recorded.
-    pub recorded_ps: i64,
+    pub recorded_ps: Picos,
     /// With the changes.
-    pub predicted_ps: i64,
+    pub predicted_ps: Picos,
 }
 
 /// The steps that statistics count, on the cores of the schedule.
@@ -227,19 +225,17 @@ pub(super) fn predict(
             recorded.unmatched
         ));
     }
-    let (window_ps, step) = (
-        window_ps(recorded),
-        step_prediction(run, &steps, &asked, changed, [short, long]),
-    );
+    let window_ps = window(recorded);
+    let step = step_prediction(run, &steps, &asked, changed, [short, long]);
     // A bound of steps leaves the same share of the window.
-    let each_ps = step.map_or(window_ps as f64, |step| step.each_ps);
-    let least_ps = window_ps as f64 * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
-    let in_window = |predicted: i64| predicted.max(least_ps.round() as i64);
+    let each_ps = step.map_or(window_ps.ps() as f64, |step| step.each_ps);
+    let least_ps = window_ps.ps() as f64 * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
+    let in_window = |predicted: Picos| predicted.max(Picos::from_ps(least_ps.round() as i64));
     Prediction {
         changes: changes.iter().map(Scenario::title).collect(),
         window_ps,
-        predicted_ps: in_window(played_ps(recorded, short)),
-        predicted_at_most_ps: in_window(played_ps(recorded, long)),
+        predicted_ps: in_window(longest(recorded, short)),
+        predicted_at_most_ps: in_window(longest(recorded, long)),
         step,
         parts: short
             .get(slowest)
@@ -272,8 +268,8 @@ pub(super) fn saving(
     let predicted = run.each(|core, span| asked.span(&short, core, span));
     let whole = || {
         (
-            window_ps(recorded) as f64,
-            played_ps(recorded, &short) as f64,
+            window(recorded).ps() as f64,
+            longest(recorded, &short).ps() as f64,
         )
     };
     let (recorded, predicted) = run
@@ -284,30 +280,26 @@ pub(super) fn saving(
 }
 
 /// The time of a core from the start of its window.
-fn lasts(recorded: &ReplaySchedule, played: &[CoreReplay], core: usize) -> i64 {
+fn lasts(recorded: &ReplaySchedule, played: &[CoreReplay], core: usize) -> Picos {
     let end = played
         .get(core)
         .map(|played| played.end)
         .unwrap_or_default();
-    (end - recorded.cores[core].window.start).ps()
+    end - recorded.cores[core].window.start
 }
 
 /// The window of the core that takes longest, as recorded.
-fn window_ps(recorded: &ReplaySchedule) -> i64 {
-    recorded
-        .cores
-        .iter()
-        .map(|core| core.window.dur().ps())
-        .max()
-        .unwrap_or(0)
+fn window(recorded: &ReplaySchedule) -> Picos {
+    let windows = recorded.cores.iter().map(|core| core.window.dur());
+    windows.max().unwrap_or_default()
 }
 
 /// The time of the core that takes longest, as replayed.
-fn played_ps(recorded: &ReplaySchedule, played: &[CoreReplay]) -> i64 {
+fn longest(recorded: &ReplaySchedule, played: &[CoreReplay]) -> Picos {
     (0..recorded.cores.len())
         .map(|core| lasts(recorded, played, core))
         .max()
-        .unwrap_or(0)
+        .unwrap_or_default()
 }
 
 /// The time of a core by kind; both columns add up to its window.
@@ -321,100 +313,91 @@ fn parts(core: &CoreSchedule, played: &CoreReplay) -> Vec<PredictedPart> {
     predicted[idle] += rest(played.end - core.window.start, &predicted);
     let part = |group: OpGroup| PredictedPart {
         group,
-        recorded_ps: recorded[group.index()].ps(),
-        predicted_ps: predicted[group.index()].ps(),
+        recorded_ps: recorded[group.index()],
+        predicted_ps: predicted[group.index()],
     };
     let parts = OpGroup::ALL.iter().map(|&group| part(group));
     parts
-        .filter(|part| part.recorded_ps != 0 || part.predicted_ps != 0)
+        .filter(|part| part.recorded_ps != Picos::ZERO || part.predicted_ps != Picos::ZERO)
         .collect()
 }
 
 impl Tabular for Prediction {
     fn tables(&self) -> Vec<Table> {
-        let mut rows: Vec<PredictedRow<'_>> = Vec::new();
+        let mut rows = Vec::new();
         if let Some(step) = self.step {
-            rows.push((
-                format!("step, median of {}", step.steps).into(),
-                step.median_ps,
-                step.predicted_ps,
-            ));
+            let row = |what, predicted| PredictedRow::new(what, step.median_ps, predicted);
+            let what = format!("step, median of {}", step.steps);
+            rows.push(row(what, step.predicted_ps));
             if step.predicted_at_most_ps > step.predicted_ps {
-                rows.push((
-                    "step, if hidden transfers are as slow as possible".into(),
-                    step.median_ps,
-                    step.predicted_at_most_ps,
-                ));
+                let what = "step, if hidden transfers are as slow as possible".to_owned();
+                rows.push(row(what, step.predicted_at_most_ps));
             }
         }
-        let window = self.window_ps as f64;
-        rows.push(("whole window".into(), window, self.predicted_ps as f64));
+        let row = |what: &str, predicted: Picos| {
+            PredictedRow::new(
+                what.to_owned(),
+                self.window_ps.ps() as f64,
+                predicted.ps() as f64,
+            )
+        };
+        rows.push(row("whole window", self.predicted_ps));
         if self.predicted_at_most_ps > self.predicted_ps {
-            rows.push((
-                "whole window, if hidden transfers are as slow as possible".into(),
-                window,
-                self.predicted_at_most_ps as f64,
-            ));
+            let what = "whole window, if hidden transfers are as slow as possible";
+            rows.push(row(what, self.predicted_at_most_ps));
         }
         let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
         notes.extend(self.notes.iter().map(|note| format!("{note}.")));
         let part = |part: &PredictedPart| {
-            (
-                part.group.title().into(),
-                part.recorded_ps as f64,
-                part.predicted_ps as f64,
+            PredictedRow::new(
+                part.group.title().to_owned(),
+                part.recorded_ps.ps() as f64,
+                part.predicted_ps.ps() as f64,
             )
         };
         let parts: Vec<_> = self.parts.iter().map(part).collect();
         vec![
-            prediction_table("prediction", "What if", &rows)
+            Table::of("prediction", "What if", &rows)
+                .remaining()
                 .notes(notes)
                 .build(),
-            prediction_table(
+            Table::of(
                 "prediction_parts",
                 format!("What {} does in the whole window", self.core),
                 &parts,
             )
+            .remaining()
             .note("Parts add up to the window; % is of the recorded time of the part.")
             .build(),
         ]
     }
 }
 
-/// A kind of time with its recorded and its predicted value.
-type PredictedRow<'a> = (Cow<'a, str>, f64, f64);
+/// A kind of time, as recorded and as predicted.
+#[derive(engine::Columns)]
+#[columns(derived)]
+struct PredictedRow {
+    #[column("What", measured)]
+    what: String,
+    #[column("Recorded", measured)]
+    recorded_ps: f64,
+    #[column("Predicted")]
+    predicted_ps: f64,
+    #[column("Saved")]
+    saved_ps: f64,
+    #[column("Saved")]
+    saved_percent: Option<Percent>,
+}
 
-fn prediction_table<'a>(
-    id: &'static str,
-    title: impl Into<String>,
-    rows: &'a [PredictedRow<'_>],
-) -> TableBuilder<'a, &'a PredictedRow<'a>> {
-    Table::of(id, title, rows)
-        .measured("what", "What", Unit::None, |(what, ..)| &**what)
-        .measured(
-            "recorded_ps",
-            "Recorded",
-            Unit::Picoseconds,
-            |&(_, recorded, _)| recorded,
-        )
-        .derived(
-            "predicted_ps",
-            "Predicted",
-            Unit::Picoseconds,
-            |&(.., predicted)| predicted,
-        )
-        .derived(
-            "saved_ps",
-            "Saved",
-            Unit::Picoseconds,
-            |&(_, recorded, predicted)| recorded - predicted,
-        )
-        .derived(
-            "saved_percent",
-            "Saved",
-            Unit::Percent,
-            |&(_, recorded, predicted)| {
-                (recorded > 0.0).then(|| 100.0 * (recorded - predicted) / recorded)
-            },
-        )
+impl PredictedRow {
+    fn new(what: String, recorded_ps: f64, predicted_ps: f64) -> Self {
+        let saved_ps = recorded_ps - predicted_ps;
+        Self {
+            what,
+            recorded_ps,
+            predicted_ps,
+            saved_ps,
+            saved_percent: (recorded_ps > 0.0).then(|| Percent(100.0 * saved_ps / recorded_ps)),
+        }
+    }
 }

@@ -55,20 +55,20 @@ fn half_hidden() -> TraceModel {
 fn replay_without_changes_equals_the_recording() {
     let prediction = predict(&half_hidden(), &[]);
     assert_eq!(
-        (prediction.window_ps, prediction.predicted_ps),
+        (prediction.window_ps.ps(), prediction.predicted_ps.ps()),
         (13_000, 13_000)
     );
     assert!(
         prediction
             .parts
             .iter()
-            .all(|part| part.recorded_ps == part.predicted_ps)
+            .all(|part| part.recorded_ps.ps() == part.predicted_ps.ps())
     );
     assert_eq!(
         prediction
             .parts
             .iter()
-            .map(|part| part.recorded_ps)
+            .map(|part| part.recorded_ps.ps())
             .sum::<i64>(),
         13_000
     );
@@ -79,15 +79,21 @@ fn faster_link_shortens_only_the_wait() {
     let model = half_hidden();
     // In flight for 9 ns; at half of that it arrives while the matmul runs.
     assert_eq!(
-        predict(&model, &[Scenario::Collectives(0.5)]).predicted_ps,
+        predict(&model, &[Scenario::Collectives(0.5)])
+            .predicted_ps
+            .ps(),
         13_000 - 2_750
     );
     assert_eq!(
-        predict(&model, &[Scenario::Collectives(0.8)]).predicted_ps,
+        predict(&model, &[Scenario::Collectives(0.8)])
+            .predicted_ps
+            .ps(),
         13_000 - 1_800
     );
     assert_eq!(
-        predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps,
+        predict(&model, &[Scenario::Collectives(0.0)])
+            .predicted_ps
+            .ps(),
         13_000 - 2_750
     );
 }
@@ -97,16 +103,21 @@ fn less_compute_exposes_the_transfer() {
     let model = half_hidden();
     // The core waits for the time that the matmul no longer takes.
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.5)]);
-    assert_eq!(prediction.predicted_ps, 13_000);
+    assert_eq!(prediction.predicted_ps.ps(), 13_000);
     let wait = prediction
         .parts
         .iter()
         .find(|part| part.group == OpGroup::Collective)
         .unwrap();
-    assert_eq!((wait.recorded_ps, wait.predicted_ps), (5_000, 7_000));
+    assert_eq!(
+        (wait.recorded_ps.ps(), wait.predicted_ps.ps()),
+        (5_000, 7_000)
+    );
     // Work after the wait does count.
     assert_eq!(
-        predict(&model, &[ops(&model, "add.1", 0.0)]).predicted_ps,
+        predict(&model, &[ops(&model, "add.1", 0.0)])
+            .predicted_ps
+            .ps(),
         11_000
     );
 }
@@ -119,8 +130,11 @@ fn savings_of_several_changes_are_not_summed() {
         &[Scenario::Collectives(0.5), ops(&model, "fusion.1", 0.5)],
     );
     // s 1, M 2, wait until 4.5 after the start, V 1, idle 2, V 1.
-    assert_eq!(both.predicted_ps, 8_500);
-    assert_eq!(predict(&model, &[Scenario::Idle(0.0)]).predicted_ps, 11_000);
+    assert_eq!(both.predicted_ps.ps(), 8_500);
+    assert_eq!(
+        predict(&model, &[Scenario::Idle(0.0)]).predicted_ps.ps(),
+        11_000
+    );
 }
 
 #[test]
@@ -137,7 +151,10 @@ fn hidden_transfer_gives_a_range_of_predictions() {
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.0)]);
     // Its duration was between 0 and the 9 ns that passed before the core waited for it.
     assert_eq!(
-        (prediction.predicted_ps, prediction.predicted_at_most_ps),
+        (
+            prediction.predicted_ps.ps(),
+            prediction.predicted_at_most_ps.ps()
+        ),
         (3_000, 11_000 - 1_000)
     );
 }
@@ -155,14 +172,19 @@ fn a_short_done_op_after_a_long_transfer_is_no_wait() {
         ",
         "M".repeat(400)
     ));
-    assert_eq!(predict(&model, &[]).predicted_ps, 405_000);
+    assert_eq!(predict(&model, &[]).predicted_ps.ps(), 405_000);
     assert_eq!(
-        predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps,
+        predict(&model, &[Scenario::Collectives(0.0)])
+            .predicted_ps
+            .ps(),
         405_000
     );
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.5)]);
     assert_eq!(
-        (prediction.predicted_ps, prediction.predicted_at_most_ps),
+        (
+            prediction.predicted_ps.ps(),
+            prediction.predicted_at_most_ps.ps()
+        ),
         (205_000, 402_000)
     );
 }
@@ -180,21 +202,29 @@ fn last_participant_delays_all() {
         R = all-reduce.1 [all-reduce]
         ",
     );
-    assert_eq!(predict(&model, &[]).predicted_ps, 9_000);
+    assert_eq!(predict(&model, &[]).predicted_ps.ps(), 9_000);
     assert_eq!(
-        predict(&model, &[ops(&model, "fusion.1", 0.0)]).predicted_ps,
+        predict(&model, &[ops(&model, "fusion.1", 0.0)])
+            .predicted_ps
+            .ps(),
         9_000
     );
     assert_eq!(
-        predict(&model, &[ops(&model, "fusion.3", 0.5)]).predicted_ps,
+        predict(&model, &[ops(&model, "fusion.3", 0.5)])
+            .predicted_ps
+            .ps(),
         6_000
     );
     assert_eq!(
-        predict(&model, &[ops(&model, "fusion.3", 0.0)]).predicted_ps,
+        predict(&model, &[ops(&model, "fusion.3", 0.0)])
+            .predicted_ps
+            .ps(),
         5_000
     );
     assert_eq!(
-        predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps,
+        predict(&model, &[Scenario::Collectives(0.0)])
+            .predicted_ps
+            .ps(),
         7_000
     );
 }
@@ -209,7 +239,9 @@ fn larger_of_two_changes_to_one_op_applies() {
         Scenario::Idle(0.0),
     ];
     assert_eq!(
-        predict(&model, &Scenario::merged(&changes)).predicted_ps,
+        predict(&model, &Scenario::merged(&changes))
+            .predicted_ps
+            .ps(),
         13_000 - 1_500 - 2_000
     );
 }
@@ -219,15 +251,21 @@ fn waiting_op_lasts_as_long_as_its_transfer() {
     let model = half_hidden();
     // In flight for 9 ns, awaited for the last four.
     assert_eq!(
-        predict(&model, &[ops(&model, "all-gather-done.1", 0.0)]).predicted_ps,
+        predict(&model, &[ops(&model, "all-gather-done.1", 0.0)])
+            .predicted_ps
+            .ps(),
         13_000 - 4_000
     );
     assert_eq!(
-        predict(&model, &[ops(&model, "all-gather-done.1", 2.0 / 3.0)]).predicted_ps,
+        predict(&model, &[ops(&model, "all-gather-done.1", 2.0 / 3.0)])
+            .predicted_ps
+            .ps(),
         13_000 - 3_000
     );
     assert_eq!(
-        predict(&model, &[ops(&model, "all-gather-done.1", 0.9)]).predicted_ps,
+        predict(&model, &[ops(&model, "all-gather-done.1", 0.9)])
+            .predicted_ps
+            .ps(),
         13_000 - 900
     );
 }
@@ -253,7 +291,10 @@ fn skew_is_within_each_replica_group() {
         half.notes
     );
     // The third core arrives at 9, the fourth now at 6.5: the pair leaves at 10.
-    assert_eq!((half.window_ps, half.predicted_ps), (14_000, 10_000));
+    assert_eq!(
+        (half.window_ps.ps(), half.predicted_ps.ps()),
+        (14_000, 10_000)
+    );
 }
 
 #[test]
@@ -280,7 +321,9 @@ fn hidden_transfer_uses_the_rate_of_similar_transfers() {
     };
     let without_compute = |hidden: u64| {
         let model = text_trace(&picture(hidden));
-        predict(&model, &[ops(&model, "fusion.1", 0.0)]).predicted_ps
+        predict(&model, &[ops(&model, "fusion.1", 0.0)])
+            .predicted_ps
+            .ps()
     };
     // The first took 8 ns for 800 elements; the second, of half of it, takes at least 4, its start included.
     assert_eq!(without_compute(400), 20_000 - 9_000 + 2_000);
@@ -303,12 +346,14 @@ fn collective_with_a_nested_op_is_one_execution() {
     );
     let prediction = predict(&model, &[]);
     assert_eq!(
-        (prediction.predicted_ps, prediction.notes.as_slice()),
+        (prediction.predicted_ps.ps(), prediction.notes.as_slice()),
         (7_000, [].as_slice())
     );
     // The piece before the inner op is replayed as recorded.
     assert_eq!(
-        predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps,
+        predict(&model, &[Scenario::Collectives(0.0)])
+            .predicted_ps
+            .ps(),
         7_000 - 3_000
     );
 }

@@ -9,9 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 use engine::{AnalysisError, Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use hlo::Instruction;
-use math::unit::Unit;
 use serde::Serialize;
-use trace_model::ProgramId;
+use trace_model::{Picos, ProgramId};
 
 use super::{HloOp, TimedProgram};
 
@@ -26,6 +25,8 @@ pub enum Difference {
     /// Only the second program has it.
     OnlySecond,
 }
+
+engine::shown_by_title!(Difference);
 
 impl Difference {
     /// Display name.
@@ -54,19 +55,29 @@ pub struct ProgramDiff {
 }
 
 /// An instruction that differs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct DifferenceRow {
     /// How.
+    #[column("Difference")]
     pub difference: Difference,
     /// In the first program.
+    #[column("First", id = "name", with = |row| row.first.as_ref().map(|op| &op.name))]
     pub first: Option<HloOp>,
     /// In the second program.
+    #[column("Second", with = |row| row.second.as_ref().map(|op| &op.name))]
+    #[column("Opcode", id = "opcode", with = |row| row.any().map(|op| &op.opcode))]
+    #[column("Shape, first", id = "first_shape", with = |row| row.first.as_ref().map(|op| &op.shape))]
+    #[column("Shape, second", id = "second_shape", with = |row| row.second.as_ref().map(|op| &op.shape))]
+    #[column("Self time, first", measured, id = "first_self_time_ps", with = |row| row.first.as_ref().and_then(|op| op.self_time_ps))]
+    #[column("Self time, second", measured, id = "second_self_time_ps", with = |row| row.second.as_ref().and_then(|op| op.self_time_ps))]
+    #[column("Framework name", id = "op_name", with = |row| row.any().map(|op| &op.framework_name))]
     pub second: Option<HloOp>,
 }
 
 impl DifferenceRow {
     /// The larger self time of both.
-    fn time_ps(&self) -> Option<i64> {
+    fn time_ps(&self) -> Option<Picos> {
         [&self.first, &self.second]
             .into_iter()
             .flatten()
@@ -210,39 +221,7 @@ impl Tabular for ProgramDiff {
             self.first, self.second, self.same
         );
         let table = Table::of("program_diff", title, &self.rows)
-            .recorded("difference", "Difference", Unit::None, |row| {
-                row.difference.title()
-            })
-            .recorded("name", "First", Unit::None, |row| {
-                row.first.as_ref().map(|op| &op.name)
-            })
-            .recorded("second", "Second", Unit::None, |row| {
-                row.second.as_ref().map(|op| &op.name)
-            })
-            .recorded("opcode", "Opcode", Unit::None, |row| {
-                row.any().map(|op| &op.opcode)
-            })
-            .recorded("first_shape", "Shape, first", Unit::None, |row| {
-                row.first.as_ref().map(|op| &op.shape)
-            })
-            .recorded("second_shape", "Shape, second", Unit::None, |row| {
-                row.second.as_ref().map(|op| &op.shape)
-            })
-            .measured(
-                "first_self_time_ps",
-                "Self time, first",
-                Unit::Picoseconds,
-                |row| row.first.as_ref().and_then(|op| op.self_time_ps),
-            )
-            .measured(
-                "second_self_time_ps",
-                "Self time, second",
-                Unit::Picoseconds,
-                |row| row.second.as_ref().and_then(|op| op.self_time_ps),
-            )
-            .recorded("op_name", "Framework name", Unit::None, |row| {
-                row.any().map(|op| &op.framework_name)
-            })
+            .remaining()
             .note(ARE_SUMS)
             .notes(self.notes.clone());
         vec![table.build()]

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Context, Table, Tabular};
+use engine::{Context, Percent, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
-use math::stats::percent;
-use math::unit::Unit;
 use serde::Serialize;
-use trace_model::{GroupKind, ProgramId, TrackKind};
+use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
 use super::times::ProgramTimes;
 use super::{ProgramOrigin, TimedProgram};
@@ -28,32 +26,37 @@ impl ProgramList {
 }
 
 /// One program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct ProgramRow {
     /// Which.
     #[serde(skip)]
     pub id: ProgramId,
     /// Name with its id.
+    #[column("Program")]
     pub program: String,
     /// Where it can be read; absent if the capture holds nothing of it.
+    #[column("HLO", id = "known_from")]
     pub origin: Option<ProgramOrigin>,
     /// Executions over all devices in the capture; absent if none was recorded.
+    #[column("Runs", measured)]
     pub runs: Option<u64>,
     /// Self time of its ops in the scope; absent if none was recorded.
-    pub self_time_ps: Option<i64>,
+    #[column("Self time", measured)]
+    pub self_time_ps: Option<Picos>,
     /// The same as a share of the self time of all ops of the scope.
-    pub self_of_op_time_percent: Option<f64>,
+    #[column("of op time", measured)]
+    pub self_of_op_time_percent: Option<Percent>,
 }
 
 /// The programs of the capture of `cx`, with their times in its scope.
 pub fn programs(cx: &Context<'_>) -> ProgramList {
-    let (mut own, mut whole) = (BTreeMap::<ProgramId, i64>::new(), 0);
+    let (mut own, mut whole) = (BTreeMap::<ProgramId, Picos>::new(), Picos::ZERO);
     if let Ok(ops) = cx.report::<Ops>() {
         whole = ops.op_time_ps;
         for row in &ops.rows {
             if let Some(program) = row.op.and_then(|op| cx.model.op(op).program) {
-                let sum = own.entry(program).or_default();
-                *sum = sum.saturating_add(row.self_time_ps);
+                *own.entry(program).or_default() += row.self_time_ps;
             }
         }
     }
@@ -64,7 +67,7 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
         origin: origin(cx, id),
         runs: runs.get(&cx.model.program_title(id)).copied(),
         self_time_ps: own.get(&id).copied(),
-        self_of_op_time_percent: own.get(&id).and_then(|&time| percent(time, whole)),
+        self_of_op_time_percent: own.get(&id).and_then(|&time| Percent::of(time, whole)),
     };
     let mut rows: Vec<ProgramRow> = cx.model.program_ids().map(row).collect();
     rows.sort_by(|a, b| {
@@ -116,20 +119,7 @@ fn runs(cx: &Context<'_>) -> BTreeMap<String, u64> {
 impl Tabular for ProgramList {
     fn tables(&self) -> Vec<Table> {
         let table = Table::of("programs", "Programs", &self.rows)
-            .recorded("program", "Program", Unit::None, |row| &row.program)
-            .recorded("known_from", "HLO", Unit::None, |row| {
-                row.origin.map(ProgramOrigin::title)
-            })
-            .measured("runs", "Runs", Unit::Count, |row| row.runs)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| {
-                row.self_time_ps
-            })
-            .measured(
-                "self_of_op_time_percent",
-                "of op time",
-                Unit::Percent,
-                |row| row.self_of_op_time_percent,
-            )
+            .remaining()
             .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out");
         let table = if self.rows.is_empty() {
@@ -143,7 +133,7 @@ impl Tabular for ProgramList {
 
 impl TimedProgram {
     /// Self time of its ops; `None` if none was recorded.
-    pub(crate) fn self_time_ps(&self) -> Option<i64> {
+    pub(crate) fn self_time_ps(&self) -> Option<Picos> {
         ProgramTimes::sum(&self.times)
     }
 }

@@ -19,12 +19,12 @@ mod times;
 
 use std::sync::Arc;
 
-use engine::{AnalysisError, Context, number};
+use engine::{AnalysisError, Context, Percent, number};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use hlo::{HloModule, HloOrigin, Instruction};
 use serde::Serialize;
-use trace_model::{OpId, ProgramId};
+use trace_model::{OpId, Picos, ProgramId};
 
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
 pub use list::{ProgramList, ProgramRow, programs};
@@ -42,6 +42,8 @@ pub enum ProgramOrigin {
     /// The lines of text of the ops that ran.
     OpTexts,
 }
+
+engine::shown_by_title!(ProgramOrigin);
 
 impl ProgramOrigin {
     /// Display name.
@@ -61,34 +63,45 @@ impl ProgramOrigin {
 }
 
 /// An instruction with what the capture measured of it.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct HloOp {
     /// Name of the instruction, without `%`.
+    #[column("Instruction")]
     pub name: Arc<str>,
     /// `fusion`, `all-reduce-start` …; empty for an operand of which only the name is known.
+    #[column("Opcode")]
     pub opcode: Arc<str>,
     /// Shape of the result with its layout, as HLO writes it, if known.
+    #[column("Shape")]
     pub shape: Option<String>,
     /// Bytes of the result, without padding.
     pub bytes: Option<u64>,
     /// Computation that contains it.
+    #[column("Inside")]
     pub computation: String,
     /// Name in the framework.
+    #[column("Framework name", id = "op_name")]
     pub framework_name: Option<Arc<str>>,
     /// `file:line`.
+    #[column("Source")]
     pub source: Option<String>,
     /// Kind of work; absent unless it ran by itself.
     pub group: Option<OpGroup>,
     /// Executions over all devices in the scope; absent if none was recorded: what is inside a fusion does not run by
     /// itself.
+    #[column("Runs", measured)]
     pub occurrences: Option<u64>,
     /// Self time of these.
-    pub self_time_ps: Option<i64>,
+    #[column("Self time", measured)]
+    pub self_time_ps: Option<Picos>,
     /// Self time as a share of the self time of all ops of the scope, idle time left out.
-    pub self_of_op_time_percent: Option<f64>,
+    #[column("of op time", measured)]
+    pub self_of_op_time_percent: Option<Percent>,
     /// Of collectives and asynchronous transfers, by the op that issues them: time in flight while the device computed
     /// nothing, over all devices.
-    pub exposed_ps: Option<i64>,
+    #[column("Exposed", derived)]
+    pub exposed_ps: Option<Picos>,
     /// The ops of the capture.
     #[serde(skip)]
     pub ops: Vec<OpId>,

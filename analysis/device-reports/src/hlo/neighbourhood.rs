@@ -45,6 +45,8 @@ pub enum NodeRelation {
     Inside,
 }
 
+engine::shown_by_title!(NodeRelation);
+
 impl NodeRelation {
     /// Display name.
     pub fn title(self) -> &'static str {
@@ -59,14 +61,18 @@ impl NodeRelation {
 }
 
 /// An instruction of a neighbourhood.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct HloNode {
     /// What is known of it.
     #[serde(flatten)]
+    #[column(nested)]
     pub op: HloOp,
     /// Steps from the one in the middle; of what is inside it, 0.
+    #[column("Distance")]
     pub distance: u32,
     /// How it relates to it.
+    #[column("Relation")]
     pub relation: NodeRelation,
     /// It as a line of text.
     pub text: String,
@@ -322,29 +328,18 @@ impl Tabular for Neighbourhood {
             self.center, self.program, self.radius
         );
         let mut nodes = Table::of("neighbourhood", title, &self.nodes)
-            .recorded("name", "Instruction", Unit::None, |node| &node.op.name)
-            .recorded("relation", "Relation", Unit::None, |node| {
-                node.relation.title()
-            })
-            .recorded("distance", "Distance", Unit::Count, |node| node.distance)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |node| {
-                node.op.self_time_ps
-            })
-            .measured(
+            .declared([
+                "name",
+                "relation",
+                "distance",
+                "self_time_ps",
                 "self_of_op_time_percent",
-                "of op time",
-                Unit::Percent,
-                |node| node.op.self_of_op_time_percent,
-            )
-            .measured("occurrences", "Runs", Unit::Count, |node| {
-                node.op.occurrences
-            })
-            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |node| {
-                node.op.exposed_ps
-            })
-            .recorded("opcode", "Opcode", Unit::None, |node| &node.op.opcode)
-            .recorded("shape", "Shape", Unit::None, |node| &node.op.shape)
-            .recorded("source", "Source", Unit::None, |node| &node.op.source)
+                "occurrences",
+                "exposed_ps",
+                "opcode",
+                "shape",
+                "source",
+            ])
             .recorded("program", "Program", Unit::None, |_| self.program.as_str())
             .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out")

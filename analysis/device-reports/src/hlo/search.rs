@@ -3,7 +3,6 @@
 use engine::{Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use hlo::Instruction;
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::ProgramId;
 
@@ -96,15 +95,18 @@ pub struct FoundInstructions {
 }
 
 /// An instruction that was found.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct FoundInstruction {
     /// Program that contains it.
+    #[column("Program")]
     pub program: String,
     /// The same in the trace.
     #[serde(skip)]
     pub program_id: ProgramId,
     /// What is known of it.
     #[serde(flatten)]
+    #[column(nested)]
     pub op: HloOp,
 }
 
@@ -147,24 +149,18 @@ pub fn find(cx: &Context<'_>, programs: &[ProgramId], query: &HloQuery) -> Found
 impl Tabular for FoundInstructions {
     fn tables(&self) -> Vec<Table> {
         let table = Table::of("instructions", "Instructions", &self.rows)
-            .recorded("name", "Instruction", Unit::None, |row| &row.op.name)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| {
-                row.op.self_time_ps
-            })
-            .measured("occurrences", "Runs", Unit::Count, |row| row.op.occurrences)
-            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |row| {
-                row.op.exposed_ps
-            })
-            .recorded("opcode", "Opcode", Unit::None, |row| &row.op.opcode)
-            .recorded("shape", "Shape", Unit::None, |row| &row.op.shape)
-            .recorded("source", "Source", Unit::None, |row| &row.op.source)
-            .recorded("op_name", "Framework name", Unit::None, |row| {
-                &row.op.framework_name
-            })
-            .recorded("computation", "Inside", Unit::None, |row| {
-                row.op.computation.as_str()
-            })
-            .recorded("program", "Program", Unit::None, |row| &row.program)
+            .declared([
+                "name",
+                "self_time_ps",
+                "occurrences",
+                "exposed_ps",
+                "opcode",
+                "shape",
+                "source",
+                "op_name",
+                "computation",
+                "program",
+            ])
             .note(ARE_SUMS)
             .notes(self.unread.iter().cloned());
         vec![table.build()]

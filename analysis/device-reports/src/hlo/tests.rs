@@ -125,7 +125,7 @@ fn neighbourhood_has_operands_users_and_body_with_times() {
             of("fusion.1").self_time_ps,
             of("fusion.1").self_of_op_time_percent
         ),
-        (Some(50), Some(50.0))
+        (Some(Picos::from_ps(50)), Some(Percent(50.0)))
     );
     assert_eq!(
         of("fusion.1").shape.as_deref(),
@@ -138,7 +138,7 @@ fn neighbourhood_has_operands_users_and_body_with_times() {
     );
     assert_eq!(
         (of("all-reduce.2").exposed_ps, of("copy.1").exposed_ps),
-        (Some(40), None)
+        (Some(Picos::from_ps(40)), None)
     );
     let edge = |from: &str, to: &str| {
         let at = |name: &str| {
@@ -220,7 +220,7 @@ fn programs_can_be_listed_searched_and_printed() {
     );
     assert_eq!(
         (row.runs, row.self_time_ps, row.self_of_op_time_percent),
-        (None, Some(100), Some(100.0))
+        (None, Some(Picos::from_ps(100)), Some(Percent(100.0)))
     );
 
     let found = |query: &str| {
@@ -249,7 +249,7 @@ fn programs_can_be_listed_searched_and_printed() {
         .unwrap();
     assert_eq!(
         (line.self_time_ps, line.text.starts_with("  %fusion.1 = ")),
-        (Some(50), true)
+        (Some(Picos::from_ps(50)), true)
     );
     let written = with(&trace(None, TEXT), |cx, program| {
         listing(cx, program).unwrap()

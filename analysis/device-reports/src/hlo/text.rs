@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use engine::{AnalysisError, Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
-use math::unit::Unit;
 use serde::Serialize;
-use trace_model::{OpId, ProgramId};
+use trace_model::{OpId, Picos, ProgramId};
 
 use super::{ProgramOrigin, TimedProgram, line};
 
@@ -18,7 +17,7 @@ pub struct ProgramListing {
     /// Where it was read from.
     pub known_from: ProgramOrigin,
     /// Self time of its ops in the scope; absent if none was recorded.
-    pub self_time_ps: Option<i64>,
+    pub self_time_ps: Option<Picos>,
     /// Its lines.
     pub lines: Vec<ProgramLine>,
     /// What to know when reading it.
@@ -26,16 +25,20 @@ pub struct ProgramListing {
 }
 
 /// A line of a program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct ProgramLine {
     /// What it says.
+    #[column("Text")]
     pub text: String,
     /// The instruction that it describes; absent for lines around instructions.
     pub instruction: Option<Arc<str>>,
     /// Self time of the instruction; absent unless it ran by itself.
-    pub self_time_ps: Option<i64>,
+    #[column("Self time", measured)]
+    pub self_time_ps: Option<Picos>,
     /// Exposed time of the transfer that it issues.
-    pub exposed_ps: Option<i64>,
+    #[column("Exposed", derived)]
+    pub exposed_ps: Option<Picos>,
     /// Its ops in the capture.
     #[serde(skip)]
     pub ops: Vec<OpId>,
@@ -139,13 +142,7 @@ fn written(program: &TimedProgram) -> Vec<ProgramLine> {
 impl Tabular for ProgramListing {
     fn tables(&self) -> Vec<Table> {
         let table = Table::of("program", &self.program, &self.lines)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |line| {
-                line.self_time_ps
-            })
-            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |line| {
-                line.exposed_ps
-            })
-            .recorded("text", "Text", Unit::None, |line| &line.text)
+            .declared(["self_time_ps", "exposed_ps", "text"])
             .note(ARE_SUMS)
             .notes(self.notes.clone());
         vec![table.build()]

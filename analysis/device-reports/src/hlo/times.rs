@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::Context;
+use engine::{Context, Percent};
 use facts::category::OpGroup;
-use math::stats::percent;
-use trace_model::{OpId, ProgramId};
+use trace_model::{OpId, Picos, ProgramId};
 
 use crate::communication::overlap::Overlap;
 use crate::ops::op_stats::Ops;
@@ -16,8 +15,8 @@ use crate::ops::op_stats::Ops;
 pub(super) struct InstructionTimes {
     pub group: OpGroup,
     pub occurrences: u64,
-    pub self_time_ps: i64,
-    pub exposed_ps: Option<i64>,
+    pub self_time_ps: Picos,
+    pub exposed_ps: Option<Picos>,
     pub ops: Vec<OpId>,
 }
 
@@ -26,7 +25,7 @@ pub(super) struct InstructionTimes {
 pub(super) struct ProgramTimes {
     by_name: BTreeMap<Arc<str>, InstructionTimes>,
     /// Self time of all ops of all programs of the scope.
-    whole_ps: i64,
+    whole_ps: Picos,
 }
 
 impl ProgramTimes {
@@ -50,12 +49,12 @@ impl ProgramTimes {
                     .or_insert_with(|| InstructionTimes {
                         group: row.group,
                         occurrences: 0,
-                        self_time_ps: 0,
+                        self_time_ps: Picos::ZERO,
                         exposed_ps: None,
                         ops: Vec::new(),
                     });
             times.occurrences += row.occurrences;
-            times.self_time_ps = times.self_time_ps.saturating_add(row.self_time_ps);
+            times.self_time_ps += row.self_time_ps;
             times.ops.push(op);
         }
         for transfer in cx
@@ -66,12 +65,7 @@ impl ProgramTimes {
             if transfer.issued_by.and_then(|op| cx.model.op(op).program) == Some(program)
                 && let Some(times) = out.by_name.get_mut(transfer.op.as_str())
             {
-                times.exposed_ps = Some(
-                    times
-                        .exposed_ps
-                        .unwrap_or(0)
-                        .saturating_add(transfer.exposed_ps),
-                );
+                *times.exposed_ps.get_or_insert_default() += transfer.exposed_ps;
             }
         }
         out
@@ -82,15 +76,13 @@ impl ProgramTimes {
     }
 
     /// The share of a time in the self time of all ops.
-    pub(super) fn share(&self, time_ps: i64) -> Option<f64> {
-        percent(time_ps, self.whole_ps)
+    pub(super) fn share(&self, time_ps: Picos) -> Option<Percent> {
+        Percent::of(time_ps, self.whole_ps)
     }
 
     /// Self time of the program; `None` if nothing of it was recorded.
-    pub(super) fn sum(&self) -> Option<i64> {
-        let mut times = self.by_name.values().map(|times| times.self_time_ps);
-        times
-            .next()
-            .map(|first| times.fold(first, i64::saturating_add))
+    pub(super) fn sum(&self) -> Option<Picos> {
+        let times = self.by_name.values().map(|times| times.self_time_ps);
+        times.reduce(|sum, time| sum + time)
     }
 }

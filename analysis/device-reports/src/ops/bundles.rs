@@ -34,35 +34,47 @@ pub struct CodeReport {
 }
 
 /// One op of one program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct CodeRow {
     /// The op.
     #[serde(skip)]
     pub op: Option<OpId>,
-    /// Program, with its id.
-    pub program: Arc<str>,
     /// Instruction name.
+    #[column("Op", measured)]
     pub name: Arc<str>,
-    /// Self time of all executions.
-    pub self_time_ps: i64,
-    /// The same as a share of the windows of all cores.
-    pub self_of_total_percent: Option<f64>,
-    /// Executions.
-    pub occurrences: u64,
+    /// Self time as a share of the windows of all cores.
+    #[column("of window", measured)]
+    pub self_of_total_percent: Option<Percent>,
     /// Number of bundles of its code.
+    #[column("Bundles")]
     pub bundles: u64,
-    /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
-    pub slots_percent: BTreeMap<String, f64>,
     /// The unit with the largest share of used slots.
+    #[column("Busiest")]
     pub busiest: Option<String>,
     /// That share.
-    pub busiest_percent: Option<f64>,
-    /// Loads that restore registers, if the dump counts them.
-    pub fills: Option<u64>,
+    #[column("its slots")]
+    pub busiest_percent: Option<Percent>,
     /// Stores that save registers, if the dump counts them.
+    #[column("Spills")]
     pub spills: Option<u64>,
+    /// Loads that restore registers, if the dump counts them.
+    #[column("Fills")]
+    pub fills: Option<u64>,
+    /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
+    pub slots_percent: BTreeMap<String, f64>,
+    /// Self time of all executions.
+    #[column("Self time (sum)", measured)]
+    pub self_time_ps: Picos,
+    /// Executions.
+    #[column("Runs", measured)]
+    pub occurrences: u64,
     /// The op that the code was emitted for, if that is another one.
+    #[column("Code of")]
     pub shares_code_of: Option<String>,
+    /// Program, with its id.
+    #[column("Program", measured)]
+    pub program: Arc<str>,
 }
 
 /// Loads and stores caused by a lack of registers.
@@ -87,16 +99,15 @@ impl Analysis for Code {
             .iter()
             .filter_map(|row| described(row).map(|(op, bundles)| code_row(cx, row, op, bundles)))
             .collect();
-        let known = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+        let known = rows.iter().map(|row| row.self_time_ps).sum();
         let mut notes = vec![
             "percent of the issue slots of a unit in the code of an op; a bundle counts once, however often a loop runs \
              it: never a share of time"
                 .to_owned(),
         ];
-        if let Some(percent) = math::stats::percent(known, ops.op_time_ps) {
+        if let Some(percent) = Percent::of(known, ops.op_time_ps) {
             notes.push(format!(
-                "ops with known code take {percent:.1} of the time of all ops",
-                percent = Percent(percent)
+                "ops with known code take {percent:.1} of the time of all ops"
             ));
         }
         let spilling: Vec<&str> = rows
@@ -152,7 +163,7 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
         occurrences: row.occurrences,
         bundles: bundles.count,
         busiest: busiest.map(|(unit, _)| unit.clone()),
-        busiest_percent: busiest.map(|(_, percent)| *percent),
+        busiest_percent: busiest.map(|(_, percent)| Percent(*percent)),
         fills: used(FILL),
         spills: used(SPILL),
         shares_code_of: (bundles.emitted_for != cx.model.op(op).name)
@@ -194,42 +205,27 @@ impl Tabular for CodeReport {
             ));
         }
         let table = Table::of("bundles", "Code of ops, by time", &self.rows)
-            .measured("name", "Op", Unit::None, |row| &row.name)
+            .declared(["name"])
             .derived(
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
                 |row| self.sums_over.each_ps(row.self_time_ps),
             )
-            .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
-                row.self_of_total_percent
-            })
-            .compiler("bundles", "Bundles", Unit::Count, |row| row.bundles)
-            .compiler("busiest", "Busiest", Unit::None, |row| &row.busiest)
-            .compiler("busiest_percent", "its slots", Unit::Percent, |row| {
-                row.busiest_percent
-            })
-            .compiler("spills", "Spills", Unit::Count, |row| row.spills)
-            .compiler("fills", "Fills", Unit::Count, |row| row.fills);
+            .declared([
+                "self_of_total_percent",
+                "bundles",
+                "busiest",
+                "busiest_percent",
+                "spills",
+                "fills",
+            ]);
         let units = UNITS.into_iter().fold(table, |table, (unit, id, title)| {
             table.compiler(id, title, Unit::Percent, move |row| {
                 row.slots_percent.get(unit).copied()
             })
         });
-        let table = units
-            .measured(
-                "self_time_ps",
-                "Self time (sum)",
-                Unit::Picoseconds,
-                |row| row.self_time_ps,
-            )
-            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-            .compiler("shares_code_of", "Code of", Unit::None, |row| {
-                &row.shares_code_of
-            })
-            .measured("program", "Program", Unit::None, |row| &row.program)
-            .notes(notes);
-        vec![table.build()]
+        vec![units.remaining().notes(notes).build()]
     }
 }
 
@@ -304,7 +300,7 @@ mod tests {
             (
                 &*row.name,
                 row.busiest.as_deref(),
-                row.busiest_percent,
+                row.busiest_percent.map(|share| share.0),
                 row.spills,
                 row.fills,
             )

@@ -9,11 +9,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Cell, Context, Table, Tabular};
+use engine::{Analysis, AnalysisError, Cell, Context, Percent, Table, Tabular};
 use facts::TraceFacts as _;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TraceModel, TrackKind};
 
@@ -32,42 +31,57 @@ pub struct LoopsReport {
 }
 
 /// One `while` op of one program, on all cores.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct LoopRow {
     /// The op.
     #[serde(skip)]
     pub op: Option<OpId>,
-    /// Program, with its id.
-    pub program: Arc<str>,
     /// Instruction name.
+    #[column("Loop")]
     pub name: Arc<str>,
-    /// Executions of the loop.
-    pub occurrences: u64,
     /// Time of all executions.
-    pub total_time_ps: i64,
-    /// Iterations of one execution, according to the compiler.
-    pub known_trip_count: Option<u64>,
+    #[column("Time (sum)")]
+    pub total_time_ps: Picos,
+    /// Executions of the loop.
+    #[column("Runs")]
+    pub occurrences: u64,
     /// Measured iterations of one execution; the mean if executions differ.
+    #[column("Iterations", unit = Count)]
     pub measured_trip_count: Option<f64>,
     /// Fewest and most iterations of an execution.
     #[serde(rename = "measured_trip_count_range", serialize_with = "bounds")]
     #[schemars(with = "Option<Bounds<u64>>")]
     pub measured_range: Option<(u64, u64)>,
-    /// Number of ops that run directly in an iteration.
-    pub ops_per_iteration: Option<f64>,
+    /// Iterations of one execution, according to the compiler.
+    #[column("by compiler", compiler)]
+    pub known_trip_count: Option<u64>,
     /// Time of an iteration.
+    #[column("An iteration", derived)]
     pub iteration_time_ps: Option<f64>,
     /// The part of it that is the loop's own time.
+    #[column("own", derived)]
     pub iteration_own_time_ps: Option<f64>,
     /// The same as a share of the time of an iteration.
-    pub own_of_iteration_percent: Option<f64>,
+    #[column("own share")]
+    pub own_of_iteration_percent: Option<Percent>,
+    /// Number of ops that run directly in an iteration.
+    #[column("Ops each", derived, unit = Count)]
+    pub ops_per_iteration: Option<f64>,
     /// The op in it with the most time.
+    #[column("Longest op", with = |row| row.longest_op.as_deref().map(Cell::non_empty))]
     pub longest_op: Option<String>,
     /// Its share of the time of the loop.
-    pub longest_op_percent: Option<f64>,
+    #[column("its share")]
+    pub longest_op_percent: Option<Percent>,
+    /// Program, with its id.
+    #[column("Program")]
+    pub program: Arc<str>,
     /// `file:line`.
+    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
     pub source: Option<Arc<str>>,
     /// Provenance in the framework.
+    #[column("Framework op", recorded, with = |row| row.framework_name.as_deref().map(Cell::non_empty))]
     pub framework_name: Option<Arc<str>>,
 }
 
@@ -264,11 +278,10 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
     let is_whole = (row.executions - row.occurrences as f64).abs() < 1e-9;
     let complete =
         is_whole && iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
-    let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
+    let per_iteration = |time: Picos| mean(time.ps() as f64).filter(|_| complete);
     let longest = inside
         .filter(|_| is_whole)
         .and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
-    let own = math::stats::percent(row.self_time_ps, row.total_time_ps);
     LoopRow {
         op: row.op,
         program: Arc::clone(&row.program),
@@ -284,10 +297,9 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
         ops_per_iteration: inside.and_then(|inside| mean(inside.ops as f64)),
         iteration_time_ps: per_iteration(row.total_time_ps),
         iteration_own_time_ps: per_iteration(row.self_time_ps),
-        own_of_iteration_percent: own,
+        own_of_iteration_percent: Percent::of(row.self_time_ps, row.total_time_ps),
         longest_op: longest.map(|(&op, _)| cx.model.str(cx.model.op(op).name).to_owned()),
-        longest_op_percent: longest
-            .and_then(|(_, &time)| math::stats::percent(time.ps(), row.total_time_ps)),
+        longest_op_percent: longest.and_then(|(_, &time)| Percent::of(time, row.total_time_ps)),
         source: row.source.clone(),
         framework_name: row.framework_name.clone(),
     }
@@ -322,48 +334,7 @@ impl Tabular for LoopsReport {
     fn tables(&self) -> Vec<Table> {
         vec![
             Table::of("loops", "Loops by time", &self.rows)
-                .measured("name", "Loop", Unit::None, |row| &row.name)
-                .measured("total_time_ps", "Time (sum)", Unit::Picoseconds, |row| {
-                    row.total_time_ps
-                })
-                .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-                .measured("measured_trip_count", "Iterations", Unit::Count, |row| {
-                    row.measured_trip_count
-                })
-                .compiler("known_trip_count", "by compiler", Unit::Count, |row| {
-                    row.known_trip_count
-                })
-                .derived(
-                    "iteration_time_ps",
-                    "An iteration",
-                    Unit::Picoseconds,
-                    |row| row.iteration_time_ps,
-                )
-                .derived("iteration_own_time_ps", "own", Unit::Picoseconds, |row| {
-                    row.iteration_own_time_ps
-                })
-                .measured(
-                    "own_of_iteration_percent",
-                    "own share",
-                    Unit::Percent,
-                    |row| row.own_of_iteration_percent,
-                )
-                .derived("ops_per_iteration", "Ops each", Unit::Count, |row| {
-                    row.ops_per_iteration
-                })
-                .measured("longest_op", "Longest op", Unit::None, |row| {
-                    row.longest_op.as_deref().map(Cell::non_empty)
-                })
-                .measured("longest_op_percent", "its share", Unit::Percent, |row| {
-                    row.longest_op_percent
-                })
-                .measured("program", "Program", Unit::None, |row| &row.program)
-                .recorded("source", "Source", Unit::None, |row| {
-                    row.source.as_deref().map(Cell::non_empty)
-                })
-                .recorded("framework_name", "Framework op", Unit::None, |row| {
-                    row.framework_name.as_deref().map(Cell::non_empty)
-                })
+                .remaining()
                 .notes(self.notes.clone())
                 .build(),
         ]

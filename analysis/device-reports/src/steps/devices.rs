@@ -9,7 +9,7 @@
 //! clock; everything else is by the clock that timed the ops. The two are never
 //! combined.
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Context, Percent};
 use engine::{Table, Tabular};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
@@ -17,9 +17,10 @@ use facts::core_time::CoreTime;
 use facts::window::{counts, has_ops, ran_nothing, slices_of_window};
 use math::intervals::IntervalSet;
 use math::stats::median;
-use math::unit::Unit;
 use serde::Serialize;
-use trace_model::{GroupId, Picos, SliceRef, SliceSpans, TimeRange, TraceModel, TrackKind};
+use trace_model::{
+    GroupId, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackKind,
+};
 
 /// The device-time analysis.
 pub struct Devices;
@@ -51,55 +52,72 @@ pub struct DevicesReport {
 }
 
 /// The time of one core by category.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CoreReport {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// Which device.
     pub group: GroupId,
     /// Length of the window: the denominator of all shares.
-    pub window_ps: i64,
+    #[column("Window")]
+    pub window_ps: Picos,
     /// Time with an op on the core: the sum of all groups but idle. `None` if the capture has no ops.
-    pub op_time_ps: Option<i64>,
+    #[column("Ops")]
+    #[column("Ops", id = "op_percent", with = |core| core.percent(core.op_time_ps))]
+    pub op_time_ps: Option<Picos>,
     /// Time without one.
-    pub idle_ps: Option<i64>,
+    #[column("Idle", id = "idle_percent", with = |core| core.percent(core.idle_ps))]
+    pub idle_ps: Option<Picos>,
     /// Self time by group of ops; with idle it adds up to the window.
+    #[column("Copy wait", id = "copy_wait_percent", with = |core| core.percent(core.copy_wait_ps()))]
     pub groups: Vec<GroupTime>,
     /// Union of program executions, on the timeline; `None` if not recorded.
-    pub program_ps: Option<i64>,
+    pub program_ps: Option<Picos>,
     /// Program executions that start in the window.
+    #[column("Programs")]
     pub programs: u64,
     /// Time between programs.
+    #[column(nested)]
     pub gaps: Option<IdleGaps>,
     /// Waiting for the other cores to start a program (`barrier-cores`).
-    pub barrier_ps: Option<i64>,
+    pub barrier_ps: Option<Picos>,
 }
 
 /// Self time of a group of ops.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct GroupTime {
     /// Which group.
+    #[column("Kind")]
     pub group: OpGroup,
     /// How long.
-    pub time_ps: i64,
+    #[column("Self time")]
+    pub time_ps: Picos,
     /// Of the window.
-    pub percent: f64,
+    #[column("Of window")]
+    pub percent: Percent,
 }
 
 /// Gaps between consecutive programs of a core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct IdleGaps {
     /// How many.
     pub count: usize,
     /// All of them.
-    pub total_ps: i64,
+    pub total_ps: Picos,
     /// The middle one.
-    pub median_ps: i64,
+    #[column("Median gap", id = "gap_median_ps")]
+    pub median_ps: Picos,
     /// The longest.
-    pub largest_ps: i64,
+    #[column("Largest gap", id = "gap_largest_ps")]
+    pub largest_ps: Picos,
     /// Start of the longest gap.
-    pub largest_start_ps: i64,
+    pub largest_start_ps: Timestamp,
     /// The program before the longest.
+    #[column("between", id = "gap_largest_where", with = |gaps| format!("{} → {}", gaps.largest_after, gaps.largest_before))]
     pub largest_after: String,
     /// The program after the longest.
     pub largest_before: String,
@@ -113,6 +131,18 @@ impl CoreReport {
             .filter(|entry| entry.group == group)
             .map(|entry| entry.time_ps)
             .sum::<Picos>()
+    }
+
+    /// Time waiting for copies; `None` without ops.
+    fn copy_wait_ps(&self) -> Option<Picos> {
+        self.op_time_ps?;
+        Some(self.time(OpGroup::AsyncWait))
+    }
+
+    /// A time as a share of the window.
+    fn percent(&self, time: Option<Picos>) -> Option<Percent> {
+        let window = self.window_ps.ps().max(1) as f64;
+        Some(Percent(100.0 * time?.as_ps_f64() / window))
     }
 }
 
@@ -130,13 +160,13 @@ impl DevicesReport {
         self.cores
             .iter()
             .filter_map(|core| core.op_time_ps)
-            .map(Picos::from_ps)
             .reduce(|a, b| a + b)
     }
     /// The share of copy waits in the window, idle time included.
-    pub fn copy_wait_of_window_percent(&self) -> Option<f64> {
+    pub fn copy_wait_of_window_percent(&self) -> Option<Percent> {
         self.op_time()?;
-        Some(100.0 * self.time(OpGroup::AsyncWait).fraction_of(self.window())?)
+        let share = self.time(OpGroup::AsyncWait).fraction_of(self.window())?;
+        Some(Percent::of_fraction(share))
     }
 }
 
@@ -160,11 +190,11 @@ fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
             let own = times[group.index()];
             GroupTime {
                 group,
-                time_ps: own.ps(),
-                percent: 100.0 * own.fraction_of(window).unwrap_or_default(),
+                time_ps: own,
+                percent: Percent::of_fraction(own.fraction_of(window).unwrap_or_default()),
             }
         })
-        .filter(|entry| entry.time_ps > 0)
+        .filter(|entry| entry.time_ps > Picos::ZERO)
         .collect();
     if !has_ops {
         groups.clear();
@@ -182,17 +212,17 @@ fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
     CoreReport {
         core: model.device_name(time.core),
         group: time.core,
-        window_ps: window.ps(),
-        op_time_ps: has_ops.then(|| (window - idle).ps()),
-        idle_ps: has_ops.then(|| idle.ps()),
+        window_ps: window,
+        op_time_ps: has_ops.then_some(window - idle),
+        idle_ps: has_ops.then_some(idle),
         groups,
-        program_ps: (!programs.is_empty()).then(|| program_set.measure().ps()),
+        program_ps: (!programs.is_empty()).then(|| program_set.measure()),
         programs: programs
             .iter()
             .filter(|spans| counts(cx, time.window, spans.slice))
             .count() as u64,
         gaps: gaps(&programs),
-        barrier_ps: barriers.reduce(|a, b| a + b).map(Picos::ps),
+        barrier_ps: barriers.reduce(|a, b| a + b),
     }
 }
 
@@ -219,16 +249,16 @@ fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
             )
         })
         .collect();
-    let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().ps() as f64).collect();
+    let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().as_ps_f64()).collect();
     let (largest, after, before) = gaps
         .iter()
         .min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
     Some(IdleGaps {
         count: gaps.iter().filter(|(gap, ..)| !gap.is_empty()).count(),
-        total_ps: gaps.iter().map(|(gap, ..)| gap.dur()).sum::<Picos>().ps(),
-        median_ps: median(&lengths)? as i64,
-        largest_ps: largest.dur().ps(),
-        largest_start_ps: largest.start.ps(),
+        total_ps: gaps.iter().map(|(gap, ..)| gap.dur()).sum(),
+        median_ps: Picos::from_ps(median(&lengths)? as i64),
+        largest_ps: largest.dur(),
+        largest_start_ps: largest.start,
         largest_after: after.name().to_owned(),
         largest_before: before.name().to_owned(),
     })
@@ -236,25 +266,16 @@ fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
 
 impl Tabular for DevicesReport {
     fn tables(&self) -> Vec<Table> {
-        let percent = |core: &CoreReport, ps: Option<i64>| {
-            Some(100.0 * ps? as f64 / core.window_ps.max(1) as f64)
-        };
         let devices = Table::of("devices", "Devices", &self.cores)
-            .measured("core", "Device", Unit::None, |core| &core.core)
-            .measured("window_ps", "Window", Unit::Picoseconds, |core| core.window_ps)
-            .measured("op_time_ps", "Ops", Unit::Picoseconds, |core| core.op_time_ps)
-            .measured("op_percent", "Ops", Unit::Percent, |core| percent(core, core.op_time_ps))
-            .measured("idle_percent", "Idle", Unit::Percent, |core| percent(core, core.idle_ps))
-            .measured("copy_wait_percent", "Copy wait", Unit::Percent, |core| {
-                percent(core, core.op_time_ps.map(|_| core.time(OpGroup::AsyncWait).ps()))
-            })
-            .measured("programs", "Programs", Unit::Count, |core| core.programs)
-            .measured("gap_median_ps", "Median gap", Unit::Picoseconds, |core| Some(core.gaps.as_ref()?.median_ps))
-            .measured("gap_largest_ps", "Largest gap", Unit::Picoseconds, |core| Some(core.gaps.as_ref()?.largest_ps))
-            .measured("gap_largest_where", "between", Unit::None, |core| {
-                let gaps = core.gaps.as_ref()?;
-                Some(format!("{} → {}", gaps.largest_after, gaps.largest_before))
-            })
+            .declared([
+                "core",
+                "window_ps",
+                "op_time_ps",
+                "op_percent",
+                "idle_percent",
+                "copy_wait_percent",
+            ])
+            .remaining()
             .note("Percentages are of the window: from its first op or step to the end of the last (of a device that is away for long, of the others of its host), \
                  or the part of it that is looked at. Gaps are between programs.")
             .build();
@@ -263,16 +284,8 @@ impl Tabular for DevicesReport {
             .iter()
             .flat_map(|core| core.groups.iter().map(move |entry| (core, entry)));
         let groups = Table::of("device_time", "Device time by kind of op", rows)
-            .measured("core", "Device", Unit::None, |(core, _)| &core.core)
-            .measured("group", "Kind", Unit::None, |(_, entry)| {
-                entry.group.title()
-            })
-            .measured("time_ps", "Self time", Unit::Picoseconds, |(_, entry)| {
-                entry.time_ps
-            })
-            .measured("percent", "Of window", Unit::Percent, |(_, entry)| {
-                entry.percent
-            })
+            .declared_by(|(core, _)| core, ["core"])
+            .declared_by(|(_, entry)| entry, ["group", "time_ps", "percent"])
             .note("The kinds of one device add up to its window.")
             .build();
         vec![devices, groups]
@@ -317,11 +330,15 @@ mod tests {
         let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
         let core = &report.cores[0];
         assert_eq!(
-            (core.window_ps, core.op_time_ps, core.idle_ps),
+            (
+                core.window_ps.ps(),
+                core.op_time_ps.map(Picos::ps),
+                core.idle_ps.map(Picos::ps)
+            ),
             (24_000, Some(18_000), Some(6_000))
         );
         assert_eq!(
-            core.groups.iter().map(|entry| entry.time_ps).sum::<i64>(),
+            core.groups.iter().map(|entry| entry.time_ps).sum::<Picos>(),
             core.window_ps
         );
         let time = |group| core.time(group).ps();
@@ -332,7 +349,7 @@ mod tests {
         assert_eq!(time(OpGroup::Vector), 2_000);
         assert_eq!(time(OpGroup::DataMovement), 1_000);
         let percent = report.copy_wait_of_window_percent().unwrap();
-        assert!((percent - 700.0 / 24.0).abs() < 1e-9);
+        assert!((percent.0 - 700.0 / 24.0).abs() < 1e-9);
     }
 
     #[test]
@@ -340,7 +357,12 @@ mod tests {
         let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
         let gaps = report.cores[0].gaps.clone().unwrap();
         assert_eq!(
-            (gaps.count, gaps.total_ps, gaps.median_ps, gaps.largest_ps),
+            (
+                gaps.count,
+                gaps.total_ps.ps(),
+                gaps.median_ps.ps(),
+                gaps.largest_ps.ps()
+            ),
             (2, 6_000, 3_000, 4_000)
         );
         assert_eq!(
@@ -348,7 +370,10 @@ mod tests {
             ("jit_g(2)", "jit_h(3)")
         );
         assert_eq!(
-            (report.cores[0].program_ps, report.cores[0].programs),
+            (
+                report.cores[0].program_ps.map(Picos::ps),
+                report.cores[0].programs
+            ),
             (Some(18_000), 3)
         );
     }
@@ -356,7 +381,7 @@ mod tests {
     #[test]
     fn adjacent_ranges_sum_to_the_whole() {
         let model = text_trace(OFFLOAD);
-        let at = |ps| trace_model::Timestamp::from_ps(ps);
+        let at = Timestamp::from_ps;
         let part = |from, to| {
             report(&model, Scope::Range(TimeRange::new(at(from), at(to))))
                 .unwrap()

@@ -84,6 +84,8 @@ impl OpGroup {
     }
 }
 
+engine::shown_by_title!(OpGroup);
+
 /// Role of an instruction in an asynchronous op.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,

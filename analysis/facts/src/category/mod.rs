@@ -241,12 +241,3 @@ impl Fact for OpClasses {
         Self::with_programs(cx.model, |program| hlo_for_now(cx, program).ok())
     }
 }
-
-/// Serializes numbers in the order of [`OpGroup::ALL`] as a map of groups.
-///
-/// # Errors
-///
-/// The serializer fails.
-pub fn by_group<S: Serializer>(numbers: &[i64], out: S) -> Result<S::Ok, S::Error> {
-    out.collect_map(OpGroup::ALL.iter().zip(numbers))
-}

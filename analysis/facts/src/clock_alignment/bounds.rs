@@ -5,6 +5,7 @@
 //! still explain them: a line `δ(t) = a + b·t` between the two sets of bounds.
 
 use serde::Serialize;
+use trace_model::{Picos, Timestamp};
 
 /// Minimum number of pairs to compute thirds.
 pub(super) const LEAST_FOR_THIRDS: usize = 6;
@@ -13,18 +14,21 @@ pub(super) const LEAST_FOR_THIRDS: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShiftBound {
     /// The time, by the device's own position on the timeline.
-    pub at_ps: i64,
+    pub at_ps: Timestamp,
     /// The bound on the shift.
-    pub shift_ps: i64,
+    pub shift_ps: Picos,
 }
 
 /// The shifts that some pairs allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct ShiftInterval {
     /// No program starts before the host launched it.
-    pub at_least_ps: i64,
+    #[column("At least")]
+    pub at_least_ps: Picos,
     /// No program ends after the host noticed its end; `None` if the host noticed none.
-    pub at_most_ps: Option<i64>,
+    #[column("At most")]
+    pub at_most_ps: Option<Picos>,
 }
 
 impl ShiftInterval {
@@ -45,26 +49,26 @@ impl ShiftInterval {
 
     /// The smallest correction: none if possible, else the bound closest to zero. If the bounds contradict each other,
     /// the lower one, because an effect before its cause is worse than a late notice.
-    pub(crate) fn choice_ps(&self) -> i64 {
+    pub(crate) fn choice_ps(&self) -> Picos {
         if self.is_empty() {
             return self.at_least_ps;
         }
-        let least = self.at_least_ps.max(0);
+        let least = self.at_least_ps.clamped();
         self.at_most_ps.map_or(least, |at_most| least.min(at_most))
     }
 }
 
 /// A shift that grows with time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ShiftLine {
     /// The shift at `at_ps`.
-    pub shift_ps: i64,
+    pub shift_ps: Picos,
     /// Somewhere in the middle of the pairs.
-    pub at_ps: i64,
+    pub at_ps: Timestamp,
     /// Picoseconds per microsecond: how much faster the host's clock runs.
     pub drift_ppm: f64,
     /// The smallest distance between the line and a bound.
-    pub slack_ps: i64,
+    pub slack_ps: Picos,
 }
 
 /// Well above real drift: crystals of computers differ by less than 100 ppm.
@@ -78,7 +82,7 @@ pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLi
     // The distance between the bounds is a concave function of the slope: it has one maximum.
     let room = |ppm: f64| {
         let rest = |bound: &ShiftBound| {
-            bound.shift_ps as f64 - ppm * 1e-6 * (bound.at_ps.saturating_sub(at_ps)) as f64
+            bound.shift_ps.as_ps_f64() - ppm * 1e-6 * (bound.at_ps - at_ps).as_ps_f64()
         };
         let low = lower.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
         let high = upper.iter().map(rest).fold(f64::INFINITY, f64::min);
@@ -101,10 +105,10 @@ pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLi
     let (low, high) = room(drift_ppm);
     let is_steepest = drift_ppm.abs() > 0.99 * MAX_DRIFT_PPM;
     (low <= high && high.is_finite() && !is_steepest).then(|| ShiftLine {
-        shift_ps: f64::midpoint(low, high) as i64,
+        shift_ps: Picos::from_ps(f64::midpoint(low, high) as i64),
         at_ps,
         drift_ppm,
-        slack_ps: ((high - low) / 2.0) as i64,
+        slack_ps: Picos::from_ps(((high - low) / 2.0) as i64),
     })
 }
 
@@ -121,16 +125,20 @@ mod tests {
     fn bounds(points: &[(i64, i64)]) -> Vec<ShiftBound> {
         points
             .iter()
-            .map(|&(at_ps, shift_ps)| ShiftBound { at_ps, shift_ps })
+            .map(|&(at, shift)| ShiftBound {
+                at_ps: Timestamp::from_ps(at),
+                shift_ps: Picos::from_ps(shift),
+            })
             .collect()
     }
 
-    fn choice(at_least_ps: i64, at_most_ps: Option<i64>) -> i64 {
+    fn choice(at_least: i64, at_most: Option<i64>) -> i64 {
         ShiftInterval {
-            at_least_ps,
-            at_most_ps,
+            at_least_ps: Picos::from_ps(at_least),
+            at_most_ps: at_most.map(Picos::from_ps),
         }
         .choice_ps()
+        .ps()
     }
 
     #[test]
@@ -157,7 +165,7 @@ mod tests {
                 interval.at_most_ps,
                 interval.is_empty()
             ),
-            (120, Some(140), false)
+            (Picos::from_ps(120), Some(Picos::from_ps(140)), false)
         );
     }
 
@@ -172,7 +180,8 @@ mod tests {
         let line = line(&lower, &upper).unwrap();
         assert!((line.drift_ppm - 20.0).abs() < 0.05, "{line:?}");
         assert!(
-            (line.shift_ps - truth(5)).abs() < 100_000 && line.at_ps == 5_000_000_000_000,
+            (line.shift_ps.ps() - truth(5)).abs() < 100_000
+                && line.at_ps == Timestamp::from_ps(5_000_000_000_000),
             "{line:?}"
         );
     }

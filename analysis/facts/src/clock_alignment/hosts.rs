@@ -11,32 +11,41 @@ use std::sync::Arc;
 use engine::Context;
 use math::quantile::quantile;
 use serde::Serialize;
-use trace_model::{GroupId, SourceId, TimeRange, Timestamp, TraceModel, TrackKind};
+use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp, TraceModel, TrackKind};
 
 use super::bounds::LEAST_FOR_THIRDS;
 use crate::category::{AsyncRole, OpClass, OpClasses};
 
 /// The clock of a host, compared with that of the first host.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(inferred)]
 pub struct HostOffset {
     /// The host.
+    #[column("Host")]
     pub host: String,
     /// The same.
     #[serde(skip)]
     pub source: SourceId,
     /// The host that it is compared with.
+    #[column("Against")]
     pub against: String,
     /// Executions of collectives that both took part in.
+    #[column("Collectives")]
     pub collectives: usize,
     /// Median of how much later they end on this host, on its clock.
-    pub offset_ps: i64,
+    #[column("Ahead by")]
+    pub offset_ps: Picos,
     /// Length of the interval that contains the middle 80 % of them.
-    pub spread_ps: i64,
+    #[column("within")]
+    pub spread_ps: Picos,
     /// Median of the first third; `None` for fewer than six.
-    pub first_third_ps: Option<i64>,
+    #[column("First third")]
+    pub first_third_ps: Option<Picos>,
     /// The same for the last third.
-    pub last_third_ps: Option<i64>,
+    #[column("Last third")]
+    pub last_third_ps: Option<Picos>,
     /// How much faster this host's clock runs, if the thirds differ by more than the spread of each.
+    #[column("Drift (ppm)")]
     pub drift_ppm: Option<f64>,
 }
 
@@ -178,15 +187,15 @@ fn offset(
         let source = model.source(source);
         source.host.clone().unwrap_or_else(|| source.name.clone())
     };
-    let middle_of =
-        |part: Option<&[(i64, f64)]>| part.and_then(|part| at(part, 0.5)).map(|ps| ps as i64);
+    let whole = |ps: f64| Picos::from_ps(ps as i64);
+    let middle_of = |part: Option<&[(i64, f64)]>| part.and_then(|part| at(part, 0.5)).map(whole);
     Some(HostOffset {
         host: name(host),
         source: host,
         against: name(first),
         collectives: seen.len(),
-        offset_ps: at(&seen, 0.5)? as i64,
-        spread_ps: spread(&seen)? as i64,
+        offset_ps: whole(at(&seen, 0.5)?),
+        spread_ps: whole(spread(&seen)?),
         first_third_ps: middle_of(thirds.map(|(early, _)| early)),
         last_third_ps: middle_of(thirds.map(|(_, late)| late)),
         drift_ppm: drift,

@@ -104,36 +104,53 @@ impl ClockBase {
     }
 }
 
+engine::shown_by_title!(ClockSync, ClockBase, PairedBy);
+
 /// The shift that one device needs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct ClockShift {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// The device.
     #[serde(skip)]
     pub group: GroupId,
     /// Executions that were paired with their launch.
+    #[column("Launches")]
     pub pairs: usize,
     /// Executions whose end the host noticed.
+    #[column("Ends")]
     pub ends: usize,
     /// How executions were paired.
+    #[column("Paired by")]
     pub paired_by: PairedBy,
     /// The time base that the shift applies to.
+    #[column("Of", inferred)]
     pub base: ClockBase,
     /// The host events that bound the shift (`DoEnqueueProgram`, `CompleteCallbacks`).
+    #[column("By")]
     pub evidence: Vec<String>,
     /// The shifts that all pairs allow.
     #[serde(flatten)]
+    #[column(nested)]
     pub bounds: ShiftInterval,
     /// The correction: none if possible, else the smallest. If the clocks drift, at the middle of the pairs.
-    pub shift_ps: i64,
+    #[column("Shift", inferred)]
+    pub shift_ps: Picos,
     /// The conclusion from the bounds.
+    #[column("Clocks", inferred)]
     pub sync: ClockSync,
     /// The shifts that the first third of the pairs allows; `None` with fewer than six.
+    #[column("First third at least", id = "first_at_least_ps", with = |shift| Some(shift.first_third?.at_least_ps))]
+    #[column("at most", id = "first_at_most_ps", with = |shift| shift.first_third?.at_most_ps)]
     pub first_third: Option<ShiftInterval>,
     /// The same of the last third.
+    #[column("Last third at least", id = "last_at_least_ps", with = |shift| Some(shift.last_third?.at_least_ps))]
+    #[column("at most", id = "last_at_most_ps", with = |shift| shift.last_third?.at_most_ps)]
     pub last_third: Option<ShiftInterval>,
     /// The shift as a function of time, where no constant fits but a line does.
+    #[column("Drift (ppm)", inferred, id = "drift_ppm", with = |shift| Some(shift.drift?.drift_ppm))]
     pub drift: Option<ShiftLine>,
 }
 
@@ -142,16 +159,11 @@ impl ClockShift {
     pub fn clock(&self) -> DeviceToHostClock {
         let constant = ShiftLine {
             shift_ps: self.shift_ps,
-            at_ps: 0,
-            drift_ppm: 0.0,
-            slack_ps: 0,
+            ..ShiftLine::default()
         };
-        let line = self.drift.unwrap_or(constant);
         DeviceToHostClock {
             base: self.base,
-            shift: Picos::from_ps(line.shift_ps),
-            at: Timestamp::from_ps(line.at_ps),
-            drift_ppm: line.drift_ppm,
+            line: self.drift.unwrap_or(constant),
         }
     }
 }
@@ -161,16 +173,20 @@ impl ClockShift {
 pub struct DeviceToHostClock {
     /// The time base of its input.
     pub base: ClockBase,
-    shift: Picos,
-    at: Timestamp,
-    drift_ppm: f64,
+    line: ShiftLine,
 }
 
 impl DeviceToHostClock {
     /// Converts a time in this base to the host's clock.
     pub fn to_host(self, at: Timestamp) -> Timestamp {
-        let drift = Picos::from_ps((self.drift_ppm * 1e-6 * (at - self.at).ps() as f64) as i64);
-        at + self.shift + drift
+        let ShiftLine {
+            shift_ps,
+            at_ps,
+            drift_ppm,
+            ..
+        } = self.line;
+        let drift = Picos::from_ps((drift_ppm * 1e-6 * (at - at_ps).as_ps_f64()) as i64);
+        at + shift_ps + drift
     }
 }
 
@@ -210,8 +226,8 @@ pub fn on_shared_clock(cx: &Context<'_>, core: GroupId, range: TimeRange) -> Tim
     let offset = hosts
         .iter()
         .find(|host| host.source == source)
-        .map_or(0, |host| host.offset_ps);
-    let (range, offset) = (to_host(cx, core, range), Picos::from_ps(offset));
+        .map_or(Picos::ZERO, |host| host.offset_ps);
+    let range = to_host(cx, core, range);
     TimeRange::new(range.start - offset, range.end - offset)
 }
 
@@ -228,7 +244,7 @@ pub(super) fn programs_on_host<'a>(
 pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
     let clock = device_clock(cx, core);
     if clock.base == ClockBase::Timeline {
-        clock.shift
+        clock.line.shift_ps
     } else {
         Picos::ZERO
     }
@@ -303,8 +319,8 @@ fn fit(
     span: impl Fn(SliceId) -> TimeRange,
 ) -> Option<ClockShift> {
     let bound = |at: Timestamp, host: SliceId| ShiftBound {
-        at_ps: at.ps(),
-        shift_ps: (model.slice(host).start() - at).ps(),
+        at_ps: at,
+        shift_ps: model.slice(host).start() - at,
     };
     let lower: Vec<ShiftBound> = launches
         .begins
@@ -342,7 +358,7 @@ fn fit(
         sync: match (bounds.is_empty(), drift.is_some()) {
             (true, true) => ClockSync::Drifting,
             (true, false) => ClockSync::Poor,
-            (false, _) if shift_ps == 0 => ClockSync::Aligned,
+            (false, _) if shift_ps == Picos::ZERO => ClockSync::Aligned,
             (false, _) => ClockSync::Shifted,
         },
         first_third: third(first, first_ends),

@@ -19,17 +19,21 @@ use crate::TraceFacts as _;
 use crate::category::{CollectiveKind, resized};
 
 /// Traffic of one execution of a collective.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct CollectiveTraffic {
     /// Message size by the convention of nccl-tests; `None` if no shape is known.
+    #[column("Message")]
     pub bytes: Option<u64>,
     /// The size is an upper bound: how much a ragged exchange moves depends on data.
     pub is_upper_bound: bool,
     /// Number of devices that communicate with each other; `None` if it is not even known from the capture.
+    #[column("Group")]
     pub participants: Option<u64>,
     /// Whether the number of participants is that of the captured devices, because the groups are unknown.
     pub participants_estimated: bool,
     /// Bytes that each device must send, by the best ring algorithm.
+    #[column("Sent")]
     pub sent_bytes: Option<f64>,
     /// Groups of devices, listed; `None` if unknown, or all in one.
     #[serde(skip)]

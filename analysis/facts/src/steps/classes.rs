@@ -115,7 +115,7 @@ fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<ClassPrograms> {
                 .and_then(|at| spans.get(at))
                 .filter(|&&(_, end, _)| run.start() < end);
             if let Some(times) = step.and_then(|&(.., step)| times.get_mut(step)) {
-                *times.entry(run.label().name).or_default() += run.measured_dur().ps() as f64;
+                *times.entry(run.label().name).or_default() += run.measured_dur().as_ps_f64();
             }
         }
     }
@@ -168,10 +168,11 @@ fn split_by_time(steps: &[Step], members: Vec<usize>) -> Vec<Vec<usize>> {
     let time = |member: usize| {
         steps
             .get(member)
-            .map_or(1.0, |step| step.time_ps.max(1) as f64)
+            .map_or(1.0, |step| step.time_ps.ps().max(1) as f64)
     };
-    let is_plain =
-        |step: &Step| !step.is_partial && step.compile_ps.saturating_mul(10) < step.time_ps;
+    let is_plain = |step: &Step| {
+        !step.is_partial && step.compile_ps.ps().saturating_mul(10) < step.time_ps.ps()
+    };
     let mut times: Vec<f64> = members
         .iter()
         .filter(|&&m| steps.get(m).is_some_and(is_plain))

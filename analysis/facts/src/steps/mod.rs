@@ -159,10 +159,10 @@ impl StepsReport {
                 self.counted()
                     .filter(|step| class.is_none_or(|class| step.class == class))
             };
-            let times: Vec<f64> = counted().map(|step| step.time_ps as f64).collect();
+            let times: Vec<f64> = counted().map(|step| step.time_ps.as_ps_f64()).collect();
             let intervals: Vec<f64> = counted()
                 .filter_map(|step| step.interval_ps)
-                .map(|ps| ps as f64)
+                .map(|time| time.as_ps_f64())
                 .collect();
             (Stats::of(&times), Stats::of(&intervals))
         };
@@ -192,7 +192,7 @@ impl StepsReport {
                 .and_then(|class| class.time)
                 .map(|time| time.median);
             step.is_outlier &=
-                median.is_none_or(|median| step.time_ps as f64 > OUTLIER_RATIO * median);
+                median.is_none_or(|median| step.time_ps.as_ps_f64() > OUTLIER_RATIO * median);
         }
     }
 
@@ -201,7 +201,7 @@ impl StepsReport {
         let with_median = |step| Some((step, self.class_of(step)?.time?.median));
         let slow = self.outliers().into_iter().filter_map(with_median);
         // In a part of the steps, the median can be that of slow ones.
-        slow.filter(|(step, median)| step.time_ps as f64 > *median)
+        slow.filter(|(step, median)| step.time_ps.as_ps_f64() > *median)
             .collect()
     }
 }
@@ -210,7 +210,7 @@ impl StepsReport {
 fn mark_outliers(steps: &mut [Step], classes: usize) {
     for class in 0..classes {
         let members = || steps.iter().filter(|step| step.class == class);
-        let times: Vec<f64> = members().map(|step| step.time_ps as f64).collect();
+        let times: Vec<f64> = members().map(|step| step.time_ps.as_ps_f64()).collect();
         let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else {
             continue;
         };
@@ -236,10 +236,7 @@ fn leave_out(steps: &mut [Step], warmup_steps: u32) {
                 "warm-up: among the first {warmup_steps}, as asked for"
             ));
         } else if compiles && compiles_still {
-            let (part, whole) = (
-                Picos::from_ps(step.compile_ps),
-                Picos::from_ps(step.time_ps),
-            );
+            let (part, whole) = (step.compile_ps, step.time_ps);
             step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
         }
         step.is_warmup = step.left_out.is_some();
@@ -312,7 +309,7 @@ fn step(
             .find(|(group, _)| *group == slowest.group)
             .map(span)?;
         // on the device clock a step can start before the one that the timeline shows before it.
-        Some((following.measured.start - slowest.measured.start).ps()).filter(|&ps| ps >= 0)
+        Some(following.measured.start - slowest.measured.start).filter(|&time| time >= Picos::ZERO)
     });
     let hull = raw
         .spans
@@ -325,8 +322,8 @@ fn step(
         number,
         label: raw.label.as_str().into(),
         recorded: raw.number.filter(|&recorded| recorded != number),
-        start_ps: hull.start.ps(),
-        time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
+        start_ps: hull.start,
+        time_ps: slowest.map_or(Picos::ZERO, |span| span.measured.dur()),
         interval_ps: interval,
         slowest: slowest.filter(|_| spans.len() > 1).map(|span| {
             let name = names
@@ -334,7 +331,7 @@ fn step(
                 .or_insert_with(|| model.device_name(span.group).into());
             name.clone()
         }),
-        compile_ps: on_host.map_or(0, |range| compiling.measure_in(range).ps()),
+        compile_ps: on_host.map_or(Picos::ZERO, |range| compiling.measure_in(range)),
         is_partial: raw.partial.is_some(),
         is_warmup: false,
         left_out: raw.partial.as_ref().map(|why| format!("partial: {why}")),

@@ -97,9 +97,9 @@ fn judge<'a>(
     let durations: Vec<f64> = executions
         .iter()
         .flat_map(|(_, s)| s.iter().filter(is_step))
-        .map(|s| s.measured_dur().ps() as f64)
+        .map(|s| s.measured_dur().as_ps_f64())
         .collect();
-    let share = durations.iter().sum::<f64>() / (total.ps() as f64).max(1.0);
+    let share = durations.iter().sum::<f64>() / (total.as_ps_f64()).max(1.0);
     let is_program = function_of(marker) != marker;
     let quarter = |at| quantile(&durations, at).unwrap_or_default();
     let spread = (quarter(0.75) - quarter(0.25)) / quarter(0.5).max(1.0);

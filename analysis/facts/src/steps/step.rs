@@ -5,42 +5,53 @@ use std::sync::Arc;
 use engine::Context;
 use math::stats::Stats;
 use serde::Serialize;
-use trace_model::{GroupId, TimeRange};
+use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::clock_alignment::to_host;
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct Step {
     /// Its number, which `--steps` selects.
+    #[column("Step", id = "step", unit = None)]
     pub number: u32,
     /// Its recorded name.
+    #[column("Recorded as")]
     pub label: String,
     /// The recorded number, where it is not its own because numbers repeat.
     pub recorded: Option<u32>,
     /// Begin on the first core, on the timeline.
-    pub start_ps: i64,
+    #[column("Begin")]
+    pub start_ps: Timestamp,
     /// Longest span over the cores, by the clock that timed their ops.
-    pub time_ps: i64,
+    #[column("Time")]
+    pub time_ps: Picos,
     /// From the start to the start of the next step, on the slowest core, by the same clock; `None` for the last.
-    pub interval_ps: Option<i64>,
-    /// The core (or host) with the longest span, if there are several.
-    pub slowest: Option<Arc<str>>,
+    #[column("Begin to begin")]
+    pub interval_ps: Option<Picos>,
     /// Time of compilation on the host during the step.
-    pub compile_ps: i64,
+    #[column("Compiling")]
+    pub compile_ps: Picos,
+    /// The core (or host) with the longest span, if there are several.
+    #[column("Slowest")]
+    pub slowest: Option<Arc<str>>,
     /// Whether it is only partly in the capture, and so excluded from the statistics.
     pub is_partial: bool,
     /// Whether it is a warm-up step, by the options or because it is slow and compiles. Excluded from the statistics.
     pub is_warmup: bool,
-    /// Reason why the statistics exclude it.
-    pub left_out: Option<String>,
+    /// Whether it is unusually slow: modified z above 3.5 and more than 1.3 × the median of its class.
+    #[column("Remark", id = "remark", with = Self::remark)]
+    pub is_outlier: bool,
     /// Its class: an index of the report's classes.
     pub class: usize,
-    /// Whether it is unusually slow: modified z above 3.5 and more than 1.3 × the median of its class.
-    pub is_outlier: bool,
     /// Modified z-score of its time in its class; `None` for classes of fewer than
     /// three steps.
+    #[column("Modified z")]
     pub z: Option<f64>,
+    /// Reason why the statistics exclude it.
+    #[column("Left out as")]
+    pub left_out: Option<String>,
     /// Its span on each core or host, in the order of these.
     pub spans: Vec<StepSpan>,
 }
@@ -81,7 +92,7 @@ impl Step {
 
     /// Whether the host compiles for more than half of it.
     pub fn mostly_compiles(&self) -> bool {
-        self.compile_ps > self.time_ps / 2
+        self.compile_ps.ps() > self.time_ps.ps() / 2
     }
 }
 

@@ -45,7 +45,6 @@ impl StepsReport {
     }
 
     /// Rows for all steps, then for each class where there are several.
-    #[expect(clippy::too_many_lines, reason = "one list of columns")]
     fn statistics_table(&self) -> Table {
         let mut notes = vec![format!(
             "Steps are {}: {}.",
@@ -85,92 +84,34 @@ impl StepsReport {
                     .to_owned(),
             );
         }
-        let provenance = self.provenance();
+        let ps = Unit::Picoseconds;
         let rows = statistics
             .iter()
             .filter_map(|(what, stats)| Some((what, stats.as_ref()?)));
         Table::of("step_time", "Step time", rows)
-            .column("what", "What", Unit::None, provenance, |(what, _)| what)
-            .column("steps", "Steps", Unit::Count, provenance, |(_, stats)| {
-                stats.count
-            })
-            .column(
-                "mean_ps",
-                "Mean",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| stats.mean,
-            )
-            .column(
-                "median_ps",
-                "Median",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| stats.median,
-            )
-            .column(
-                "min_ps",
-                "Min",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| stats.min,
-            )
-            .column(
-                "max_ps",
-                "Max",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| stats.max,
-            )
-            .column(
-                "stddev_ps",
-                "Std dev",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| stats.stddev,
-            )
-            .column(
+            .measured("what", "What", Unit::None, |(what, _)| what)
+            .measured("steps", "Steps", Unit::Count, |(_, stats)| stats.count)
+            .measured("mean_ps", "Mean", ps, |(_, stats)| stats.mean)
+            .measured("median_ps", "Median", ps, |(_, stats)| stats.median)
+            .measured("min_ps", "Min", ps, |(_, stats)| stats.min)
+            .measured("max_ps", "Max", ps, |(_, stats)| stats.max)
+            .measured("stddev_ps", "Std dev", ps, |(_, stats)| stats.stddev)
+            .measured(
                 "cv_percent",
                 "Std dev / mean",
                 Unit::Percent,
-                provenance,
                 |(_, stats)| stats.cv_percent,
             )
-            .column(
-                "p10_ps",
-                "p10",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| stats.p10,
-            )
-            .column(
-                "p90_ps",
-                "p90",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| stats.p90,
-            )
-            .column(
-                "p99_ps",
-                "p99",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| stats.p99,
-            )
-            .column(
-                "median_low_ps",
-                "Median from",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| Some(stats.median_range?.0),
-            )
-            .column(
-                "median_high_ps",
-                "to",
-                Unit::Picoseconds,
-                provenance,
-                |(_, stats)| Some(stats.median_range?.1),
-            )
+            .measured("p10_ps", "p10", ps, |(_, stats)| stats.p10)
+            .measured("p90_ps", "p90", ps, |(_, stats)| stats.p90)
+            .measured("p99_ps", "p99", ps, |(_, stats)| stats.p99)
+            .measured("median_low_ps", "Median from", ps, |(_, stats)| {
+                Some(stats.median_range?.0)
+            })
+            .measured("median_high_ps", "to", ps, |(_, stats)| {
+                Some(stats.median_range?.1)
+            })
+            .known_as(self.provenance())
             .notes(notes)
             .build()
     }
@@ -196,43 +137,22 @@ impl StepsReport {
                 "{more} more are left out; the exports have the reasons."
             ));
         }
-        let provenance = self.provenance();
         Table::of("steps", "Each step", &self.steps)
-            .column("step", "Step", Unit::None, provenance, |step| step.number)
-            .column("label", "Recorded as", Unit::None, provenance, |step| {
-                &step.label
-            })
-            .column("start_ps", "Begin", Unit::Picoseconds, provenance, |step| {
-                step.start_ps
-            })
-            .column("time_ps", "Time", Unit::Picoseconds, provenance, |step| {
-                step.time_ps
-            })
-            .column(
+            .declared([
+                "step",
+                "label",
+                "start_ps",
+                "time_ps",
                 "interval_ps",
-                "Begin to begin",
-                Unit::Picoseconds,
-                provenance,
-                |step| step.interval_ps,
-            )
-            .column(
                 "compile_ps",
-                "Compiling",
-                Unit::Picoseconds,
-                provenance,
-                |step| step.compile_ps,
-            )
-            .column("slowest", "Slowest", Unit::None, provenance, |step| {
-                step.slowest.as_deref()
-            })
-            .column("remark", "Remark", Unit::None, provenance, Step::remark)
-            .column("class", "Class", Unit::None, provenance, |step| {
+                "slowest",
+                "remark",
+            ])
+            .measured("class", "Class", Unit::None, |step| {
                 Some(&self.class_of(step)?.id)
             })
-            .column("z", "Modified z", Unit::None, provenance, |step| step.z)
-            .column("left_out", "Left out as", Unit::None, provenance, |step| {
-                step.left_out.as_deref()
-            })
+            .remaining()
+            .known_as(self.provenance())
             .notes(notes)
             .build()
     }

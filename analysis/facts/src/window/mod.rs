@@ -159,7 +159,7 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
             });
         };
         let is_away = |away: TimeRange| {
-            let is_long = 100.0 * away.dur().ps() as f64 >= AWAY_PERCENT * run.dur().ps() as f64;
+            let is_long = 100.0 * away.dur().as_ps_f64() >= AWAY_PERCENT * run.dur().as_ps_f64();
             is_long
                 && cores
                     .iter()

@@ -152,7 +152,7 @@ fn step_without_device_clock_is_as_long_as_its_ops() {
     let report = cx.steps();
     assert_eq!(
         measured_range(step, &model).dur().ps(),
-        report.steps[0].time_ps,
+        report.steps[0].time_ps.ps(),
         "reports say the same"
     );
 }

@@ -15,18 +15,17 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Analysis, AnalysisError, Context, Scope, Table, Tabular};
+use engine::{Analysis, AnalysisError, Context, Percent, Scope, Table, Tabular};
 use facts::TraceFacts as _;
 use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use facts::device_shift::shifted;
 use facts::window::{TimeWindow, counts};
 use math::quantile::quantile;
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::host::clocks::Clocks;
-use crate::host::gaps::{DeviceGaps, Gaps, IdleCause};
+use crate::host::gaps::{DeviceGaps, Gaps, IdleCause, time_of};
 
 /// The analysis `dispatch`.
 pub struct Dispatch;
@@ -39,43 +38,57 @@ pub struct DispatchReport {
 }
 
 /// Dispatch of programs to one device.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(inferred)]
 pub struct DeviceDispatch {
     /// Name of the device.
+    #[column("Device", measured)]
     pub core: String,
     /// Number of executions paired with their launch, in the scope.
+    #[column("Launches", measured)]
     pub launches: usize,
+    /// Whether gaps matter, and dispatch fills them or the host is never ahead.
+    #[column("Dispatch-bound", with = |device| if device.is_dispatch_bound { "yes" } else { "no" })]
+    pub is_dispatch_bound: bool,
     /// Median time from the start of the launch to the start of the program.
-    pub latency_median_ps: i64,
-    /// The 90th percentile of this time.
-    pub latency_p90_ps: i64,
-    /// The longest such time.
-    pub latency_max_ps: i64,
+    #[column("Latency")]
+    pub latency_median_ps: Picos,
     /// How much longer all latencies can be, given the bounds on the clocks; `None` if no end of a program was
     /// noticed.
-    pub uncertainty_ps: Option<i64>,
+    #[column("plus up to", measured)]
+    pub uncertainty_ps: Option<Picos>,
     /// Median number of programs that are enqueued but not finished when another is enqueued.
+    #[column("Ahead")]
     pub ahead_median: f64,
     /// The largest such number.
     pub ahead_max: u64,
     /// Share of the launches, except the first, at which the device was idle.
-    pub dry_percent: Option<f64>,
-    /// Median length of a program, by the clock of its ops.
-    pub program_median_ps: i64,
+    #[column("Ran dry")]
+    pub dry_percent: Option<Percent>,
     /// Median gap between programs; `None` with fewer than two programs.
-    pub gap_median_ps: Option<i64>,
-    /// The same as a share of the median program.
-    pub gap_of_program_percent: Option<f64>,
+    #[column("Gap", measured)]
+    pub gap_median_ps: Option<Picos>,
+    /// Median length of a program, by the clock of its ops.
+    #[column("Program", measured)]
+    pub program_median_ps: Picos,
     /// Share of the time between programs in which the host dispatches.
-    pub dispatch_of_gaps_percent: Option<f64>,
-    /// Whether gaps matter, and dispatch fills them or the host is never ahead.
-    pub is_dispatch_bound: bool,
+    #[column("Dispatch of gaps")]
+    pub dispatch_of_gaps_percent: Option<Percent>,
+    /// The median gap as a share of the median program.
+    #[column("Gap of program", measured)]
+    pub gap_of_program_percent: Option<Percent>,
+    /// The 90th percentile of the latencies.
+    #[column("Latency 90 %")]
+    pub latency_p90_ps: Picos,
+    /// The longest latency.
+    #[column("max")]
+    pub latency_max_ps: Picos,
 }
 
 /// Gaps below this share of the program between them are negligible.
-const GAPS_MATTER_PERCENT: f64 = 5.0;
+const GAPS_MATTER: Percent = Percent(5.0);
 /// From this share of the gaps on, dispatch counts as their cause.
-const MOSTLY_PERCENT: f64 = 50.0;
+const MOSTLY: Percent = Percent(50.0);
 
 impl Analysis for Dispatch {
     type Report = DispatchReport;
@@ -117,12 +130,12 @@ impl Analysis for Dispatch {
 }
 
 /// How much larger than the applied shift the true one may be.
-fn uncertainty(shift: &ClockShift) -> Option<i64> {
+fn uncertainty(shift: &ClockShift) -> Option<Picos> {
     let at_most = shift.bounds.at_most_ps?;
     Some(match (shift.sync, shift.drift) {
         (_, Some(line)) => line.slack_ps,
-        (ClockSync::Poor, None) => shift.bounds.at_least_ps.saturating_sub(at_most).max(0),
-        _ => at_most.saturating_sub(shift.shift_ps).max(0),
+        (ClockSync::Poor, None) => (shift.bounds.at_least_ps - at_most).clamped(),
+        _ => (at_most - shift.shift_ps).clamped(),
     })
 }
 
@@ -133,7 +146,7 @@ struct ProgramRun {
     /// The program on the clock of the host.
     ran: TimeRange,
     /// By the clock of its ops.
-    length_ps: i64,
+    length_ps: Picos,
     in_scope: bool,
 }
 
@@ -149,7 +162,7 @@ fn runs(
         ProgramRun {
             enqueued: cx.model.slice(pair.host).start(),
             ran: cx.to_host(core, program.range()),
-            length_ps: shifted(cx.model, core, program.range()).dur().ps(),
+            length_ps: shifted(cx.model, core, program.range()).dur(),
             in_scope: counts(cx, window, program),
         }
     };
@@ -172,18 +185,16 @@ fn device(
     cx: &Context<'_>,
     core: GroupId,
     runs: &[ProgramRun],
-    uncertainty_ps: Option<i64>,
+    uncertainty_ps: Option<Picos>,
     idle: Option<&DeviceGaps>,
 ) -> Option<DeviceDispatch> {
     let name = cx.model.device_name(core);
-    let of_scope = |get: &dyn Fn(&ProgramRun) -> i64| -> Vec<f64> {
-        runs.iter()
-            .filter(|run| run.in_scope)
-            .map(|run| get(run) as f64)
-            .collect()
-    };
-    let latencies = of_scope(&|run| (run.ran.start - run.enqueued).ps());
-    let latency = |at| quantile(&latencies, at).map(|ps| ps as i64);
+    let in_scope = || runs.iter().filter(|run| run.in_scope);
+    let latencies: Vec<f64> = in_scope()
+        .map(|run| (run.ran.start - run.enqueued).ps() as f64)
+        .collect();
+    let lengths: Vec<f64> = in_scope().map(|run| run.length_ps.ps() as f64).collect();
+    let time_at = |times: &[f64], at| quantile(times, at).map(|ps| Picos::from_ps(ps as i64));
     let all: Vec<(&ProgramRun, u64)> = runs
         .iter()
         .zip(ahead(runs))
@@ -191,38 +202,27 @@ fn device(
         .collect();
     let depths: Vec<f64> = all.iter().map(|(_, depth)| *depth as f64).collect();
     let dry = all.iter().skip(1).filter(|(_, depth)| *depth == 0).count();
-    let dry_percent = math::stats::percent(dry as i64, all.len() as i64 - 1);
-    let program_median_ps = quantile(&of_scope(&|run| run.length_ps), 0.5)? as i64;
-    let mut spans: Vec<TimeRange> = runs
-        .iter()
-        .filter(|run| run.in_scope)
-        .map(|run| run.ran)
-        .collect();
+    let dry_percent = math::stats::percent(dry as i64, all.len() as i64 - 1).map(Percent);
+    let program_median_ps = time_at(&lengths, 0.5)?;
+    let mut spans: Vec<TimeRange> = in_scope().map(|run| run.ran).collect();
     spans.sort_by_key(|span| span.start);
     let between: Vec<f64> = spans
         .windows(2)
         .map(|pair| (pair[1].start - pair[0].end).clamped().ps() as f64)
         .collect();
-    let gap_median_ps = quantile(&between, 0.5).map(|ps| ps as i64);
-    let gap_of_program_percent =
-        gap_median_ps.and_then(|gap| math::stats::percent(gap, program_median_ps));
+    let gap_median_ps = time_at(&between, 0.5);
+    let gap_of_program_percent = gap_median_ps.and_then(|gap| Percent::of(gap, program_median_ps));
     let dispatch_of_gaps_percent = idle.and_then(|device| {
-        let parts = device
-            .between
-            .iter()
-            .filter(|part| part.cause == IdleCause::Dispatch);
-        math::stats::percent(
-            parts.map(|part| part.time_ps).sum::<Picos>().ps(),
-            device.between_ps(),
-        )
+        let dispatch = time_of(&device.between, IdleCause::Dispatch);
+        Percent::of(dispatch, device.between_ps())
     });
-    let at_least = |share: Option<f64>, limit| share.is_some_and(|share| share >= limit);
+    let at_least = |share: Option<Percent>, limit| share.is_some_and(|share| share >= limit);
     Some(DeviceDispatch {
         core: name,
         launches: latencies.len(),
-        latency_median_ps: latency(0.5)?,
-        latency_p90_ps: latency(0.9)?,
-        latency_max_ps: latency(1.0)?,
+        latency_median_ps: time_at(&latencies, 0.5)?,
+        latency_p90_ps: time_at(&latencies, 0.9)?,
+        latency_max_ps: time_at(&latencies, 1.0)?,
         uncertainty_ps,
         ahead_median: quantile(&depths, 0.5)?,
         ahead_max: all.iter().map(|(_, depth)| *depth).max()?,
@@ -231,49 +231,37 @@ fn device(
         gap_median_ps,
         gap_of_program_percent,
         dispatch_of_gaps_percent,
-        is_dispatch_bound: at_least(gap_of_program_percent, GAPS_MATTER_PERCENT)
-            && (at_least(dispatch_of_gaps_percent, MOSTLY_PERCENT)
-                || at_least(dry_percent, MOSTLY_PERCENT)),
+        is_dispatch_bound: at_least(gap_of_program_percent, GAPS_MATTER)
+            && (at_least(dispatch_of_gaps_percent, MOSTLY) || at_least(dry_percent, MOSTLY)),
     })
 }
 
 impl Tabular for DispatchReport {
     fn tables(&self) -> Vec<Table> {
-        vec![Table::of("dispatch", "From launch to program", &self.devices)
-.measured("core", "Device", Unit::None, |device| &device.core)
-.measured("launches", "Launches", Unit::Count, |device| device.launches)
-.inferred("is_dispatch_bound", "Dispatch-bound", Unit::None, |device| {
-if device.is_dispatch_bound { "yes" } else { "no" }
-})
-.inferred("latency_median_ps", "Latency", Unit::Picoseconds, |device| device.latency_median_ps)
-.measured("uncertainty_ps", "plus up to", Unit::Picoseconds, |device| device.uncertainty_ps)
-.inferred("ahead_median", "Ahead", Unit::None, |device| device.ahead_median)
-.inferred("dry_percent", "Ran dry", Unit::Percent, |device| device.dry_percent)
-.measured("gap_median_ps", "Gap", Unit::Picoseconds, |device| device.gap_median_ps)
-.measured("program_median_ps", "Program", Unit::Picoseconds, |device| device.program_median_ps)
-.inferred("dispatch_of_gaps_percent", "Dispatch of gaps", Unit::Percent, |device| device.dispatch_of_gaps_percent)
-.measured("gap_of_program_percent", "Gap of program", Unit::Percent, |device| device.gap_of_program_percent)
-.inferred("latency_p90_ps", "Latency 90 %", Unit::Picoseconds, |device| device.latency_p90_ps)
-.inferred("latency_max_ps", "max", Unit::Picoseconds, |device| device.latency_max_ps)
-.note("Latency is from the start of the launch on the host to the start of the program, on the clock of the \
-                 host, median; the true values may be longer by up to “plus up to”. Ahead: programs launched but not finished when another one is launched (median). Ran dry: launches that found none.")
-.note("Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \
-                 time between programs, or half of the launches found the device idle.")
-.build()]
+        let table = Table::of("dispatch", "From launch to program", &self.devices)
+            .remaining()
+            .note(
+                "Latency is from the start of the launch on the host to the start of the program, on the clock of the \
+                 host, median; the true values may be longer by up to “plus up to”. Ahead: programs launched but not finished when another one is launched (median). Ran dry: launches that found none.",
+            )
+            .note(
+                "Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \
+                 time between programs, or half of the launches found the device idle.",
+            );
+        vec![table.build()]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_model::Picos;
 
     fn run(enqueued: i64, start: i64, end: i64) -> ProgramRun {
         let at = Timestamp::from_ps;
         ProgramRun {
             enqueued: at(enqueued),
             ran: TimeRange::new(at(start), at(end)),
-            length_ps: end - start,
+            length_ps: Picos::from_ps(end - start),
             in_scope: true,
         }
     }
@@ -319,8 +307,8 @@ mod tests {
         assert_eq!(
             (
                 device.launches,
-                device.latency_median_ps,
-                device.latency_max_ps
+                device.latency_median_ps.ps(),
+                device.latency_max_ps.ps()
             ),
             (3, 3_000, 4_000)
         );
@@ -330,11 +318,11 @@ mod tests {
                 device.ahead_median,
                 device.dry_percent
             ),
-            (None, 0.0, Some(100.0))
+            (None, 0.0, Some(Percent(100.0)))
         );
         assert_eq!(
             (device.program_median_ps, device.gap_median_ps),
-            (2_000, Some(6_000))
+            (Picos::from_ps(2_000), Some(Picos::from_ps(6_000)))
         );
         assert!(device.is_dispatch_bound);
     }
@@ -353,11 +341,11 @@ mod tests {
         let device = report(&model).unwrap().devices[0].clone();
         assert_eq!(
             (device.launches, device.ahead_max, device.dry_percent),
-            (2, 1, Some(0.0))
+            (2, 1, Some(Percent(0.0)))
         );
-        assert_eq!(device.gap_median_ps, Some(1_000));
+        assert_eq!(device.gap_median_ps, Some(Picos::from_ps(1_000)));
         assert!(!device.is_dispatch_bound);
-        assert_eq!(Picos::from_ps(device.latency_max_ps).ps(), 13_000);
+        assert_eq!(device.latency_max_ps.ps(), 13_000);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use analysis::reports::hlo::{Neighbourhood, ProgramListing};
 use analysis::{AnalysisError, Report, number};
 use clap::{Args, ValueEnum};
-use trace_model::Picos;
 
 use crate::common::args::{ForceArgs, OutputArgs};
 use crate::common::loading::Loading;
@@ -133,7 +132,7 @@ fn print_text(
     for line in text.lines.iter().take(most) {
         let time = line
             .self_time_ps
-            .map_or_else(String::new, |ps| Picos::from_ps(ps).to_string());
+            .map_or_else(String::new, |time| time.to_string());
         let _ = writeln!(out, "{time:>12}  {}", line.text);
     }
     if let Some(left) = text.lines.len().checked_sub(most).filter(|&left| left > 0) {

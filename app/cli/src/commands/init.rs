@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use analysis::compare::METRICS;
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
-use analysis::gates::{GateDefaults, METRICS, Regression, StepAggregate, preset};
+use analysis::gates::{GateDefaults, Regression, StepAggregate, preset};
 use analysis::reports::steps::step_parts::StepPart;
 use clap::Args;
 

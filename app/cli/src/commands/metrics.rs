@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use analysis::gates::{GateMetric, METRICS, suffixes};
+use analysis::compare::{METRICS, SummaryMetric};
+use analysis::gates::suffixes;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -64,7 +65,7 @@ fn text() -> String {
     text
 }
 
-fn also(metric: &GateMetric) -> String {
+fn also(metric: &SummaryMetric) -> String {
     if metric.aliases.is_empty() {
         String::new()
     } else {
@@ -72,7 +73,7 @@ fn also(metric: &GateMetric) -> String {
     }
 }
 
-fn metric(metric: &GateMetric) -> Value {
+fn metric(metric: &SummaryMetric) -> Value {
     json!({
         "name": metric.name,
         "summary_id": metric.id,

@@ -44,8 +44,8 @@ impl McpTool for HloTool {
         let answer = input.question.answer(&cx, open, &())?;
         let content = match answer.map_err(|error| RequestError::Usage(error.to_string()))? {
             HloAnswer::Text(found) => {
-                let line = |time: Option<i64>, text: &str| {
-                    let time = time.map_or_else(String::new, |ps| Picos::from_ps(ps).to_string());
+                let line = |time: Option<Picos>, text: &str| {
+                    let time = time.map_or_else(String::new, |time| time.to_string());
                     format!("{time}\t{text}")
                 };
                 let lines = found

@@ -92,7 +92,7 @@ impl<'a> OpCircle<'a> {
         let radius = 2.0
             + point
                 .self_of_op_time_percent
-                .unwrap_or(1.0)
+                .map_or(1.0, |share| share.0)
                 .clamp(0.0, 40.0)
                 .sqrt()
                 * 1.8;
@@ -110,7 +110,7 @@ impl<'a> OpCircle<'a> {
         let share = point.self_of_op_time_percent;
         let share = share.map_or_else(
             || "an unknown share".to_owned(),
-            |share| number::value(share, Unit::Percent),
+            |share| number::value(share.0, Unit::Percent),
         );
         html! {
             circle cx=(Fixed(self.x, 1)) cy=(Fixed(self.y, 1)) r=(Fixed(self.radius, 1))

@@ -145,7 +145,7 @@ pub fn roofline(
     drawing.begin_clip(LEFT, TOP, width, height);
     draw_ceilings(&mut drawing, &ceilings(&report, range), &axes, palette);
     for (op, (x, y)) in dots.iter().rev() {
-        let share = op.self_of_op_time_percent;
+        let share = op.self_of_op_time_percent.map(|share| share.0);
         // Drawn no larger than this, so that one op does not cover the others.
         let radius = 2.0 + (share.unwrap_or(1.0).clamp(0.0, 40.0).sqrt() * 1.8) as f32;
         let title = format!(

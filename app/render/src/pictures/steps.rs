@@ -32,16 +32,14 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
         return Err(report.why.join("; "));
     }
     let divided = trace.session.report::<StepParts>(Scope::WholeTrace).ok();
-    let StepBars {
-        bars, cut_ps: cut, ..
-    } = StepBars::new(&report, divided.as_deref());
+    let StepBars { bars, cut, .. } = StepBars::new(&report, divided.as_deref());
     let palette = look.palette();
-    let text = |ps: i64| look.times.text(Picos::from_ps(ps));
+    let text = |time: Picos| look.times.text(time);
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
     let note = report.time.as_ref().map_or_else(String::new, |time| {
         format!(
             ": median {} of {}",
-            text(time.median as i64),
+            text(Picos::from_ps(time.median as i64)),
             counted(time.count as u64, "step")
         )
     });
@@ -78,10 +76,12 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     }
     let (height, width) = (look.height - TOP - BOTTOM, look.width - LEFT - 12.0);
     let base = TOP + height;
-    let y_of = |ps: i64| base - (ps.min(cut) as f64 / (cut as f64 * 1.06)) as f32 * height;
-    let mark = round_mark(cut);
-    for i in 0..=cut / mark {
-        let y = y_of(i * mark);
+    let y_of =
+        |time: Picos| base - (time.min(cut).ps() as f64 / (cut.ps() as f64 * 1.06)) as f32 * height;
+    let mark = round_mark(cut.ps());
+    for i in 0..=cut.ps() / mark {
+        let at = Picos::from_ps(i * mark);
+        let y = y_of(at);
         drawing.line((LEFT, y), (LEFT + width, y), palette.edge, 0.6);
         drawing.text(
             LEFT - 8.0,
@@ -89,16 +89,16 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
             Anchor::End,
             11.0,
             palette.text_weak,
-            &text(i * mark),
+            &text(at),
         );
     }
     let slot = width / bars.len() as f32;
     let every = bars.len().div_ceil(24);
     for (i, bar) in bars.iter().enumerate() {
         let (x, bar_width) = (LEFT + i as f32 * slot + slot * 0.07, slot * 0.86);
-        let time = text(bar.time_ps);
+        let time = text(bar.time);
         if bar.parts.is_empty() {
-            let top = y_of(bar.time_ps);
+            let top = y_of(bar.time);
             drawing.rect(
                 x,
                 top,
@@ -108,11 +108,11 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
                 &format!("{}: {time}", bar.title()),
             );
         }
-        let mut from = 0_i64;
-        for &(part, ps) in &bar.parts {
-            let to = from.saturating_add(ps);
+        let mut from = Picos::ZERO;
+        for &(part, own) in &bar.parts {
+            let to = from + own;
             let (top, bottom) = (y_of(to), y_of(from));
-            let title = format!("{} ({time}): {} {}", bar.title(), part.title(), text(ps));
+            let title = format!("{} ({time}): {} {}", bar.title(), part.title(), text(own));
             if bottom - top > 0.05 {
                 drawing.rect(
                     x,
@@ -140,7 +140,7 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
                 &title,
             );
         }
-        if bar.time_ps > cut {
+        if bar.time > cut {
             drawing.text(
                 x + bar_width / 2.0,
                 TOP + 4.0,
@@ -172,20 +172,24 @@ fn one_step(drawing: &mut Drawing, bar: &StepBar, look: PictureStyle) {
     /// Space between the bar and the lines below it, and their height.
     const LINE: f32 = 20.0;
     let palette = look.palette();
-    let text = |ps: i64| look.times.text(Picos::from_ps(ps));
+    let text = |time: Picos| look.times.text(time);
     let width = look.width - 2.0 * LEFT;
-    let share = |ps: i64| (ps as f64 / bar.time_ps.max(1) as f64).clamp(0.0, 1.0);
+    let share = |own: Picos| {
+        own.fraction_of(bar.time)
+            .unwrap_or_default()
+            .clamp(0.0, 1.0)
+    };
     if bar.parts.is_empty() {
-        drawing.rect(LEFT, TOP, width, BAR, palette.accent, &text(bar.time_ps));
+        drawing.rect(LEFT, TOP, width, BAR, palette.accent, &text(bar.time));
     }
     let (mut x, mut y) = (LEFT, TOP + BAR + LINE);
-    for &(part, ps) in &bar.parts {
-        let own = width * share(ps) as f32;
+    for &(part, time) in &bar.parts {
+        let own = width * share(time) as f32;
         let about = format!(
             "{} {}, {:.1}",
             part.title(),
-            text(ps),
-            Percent(100.0 * share(ps))
+            text(time),
+            Percent(100.0 * share(time))
         );
         drawing.rect(x, TOP, own, BAR, palette.group(group_of(part)), &about);
         drawing.rect(LEFT, y - 5.0, 10.0, 10.0, palette.group(group_of(part)), "");
@@ -196,7 +200,7 @@ fn one_step(drawing: &mut Drawing, bar: &StepBar, look: PictureStyle) {
     let about = format!(
         "step {}: {}, on the core that took longest",
         bar.longest.0,
-        text(bar.time_ps)
+        text(bar.time)
     );
     drawing.fitted(LEFT, y, width, 11.0, palette.text_weak, &about);
 }

@@ -3,8 +3,7 @@
 use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
 use analysis::reports::ops::op_stats::Ops;
-use analysis::{Cell, Table, Unit};
-use trace_model::Picos;
+use analysis::{Cell, Percent, Table, Unit};
 
 use crate::table::table;
 use crate::{Document, TextLayout};
@@ -34,14 +33,7 @@ pub fn top(document: &Document, room: usize, layout: &TextLayout) -> String {
     let (shown, rest) = families.split_at(families.len().min(top));
     let note = (!rest.is_empty()).then(|| {
         let count: usize = rest.iter().map(|family| family.rows.len()).sum();
-        let time = Picos::from_ps(
-            over.each_ps(
-                rest.iter()
-                    .map(|family| family.self_time_ps)
-                    .sum::<Picos>()
-                    .ps(),
-            ),
-        );
+        let time = over.each_ps(rest.iter().map(|family| family.self_time_ps).sum());
         let others = if count == 1 {
             "1 more op takes".to_owned()
         } else {
@@ -54,9 +46,6 @@ pub fn top(document: &Document, room: usize, layout: &TextLayout) -> String {
         (Some(_), _) => "Top ops by self time in a step on a device, mean",
         (None, 1) => "Top ops by self time",
         (None, _) => "Top ops by self time on a device, mean",
-    };
-    let share = |time: i64| {
-        (report.total_time_ps > 0).then(|| 100.0 * time as f64 / report.total_time_ps as f64)
     };
     let file = |source: &str| source.rsplit('/').next().unwrap_or(source).to_owned();
     let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
@@ -74,7 +63,7 @@ pub fn top(document: &Document, room: usize, layout: &TextLayout) -> String {
             |family| over.each_ps(family.self_time_ps),
         )
         .derived("share", "of device", Unit::Percent, |family| {
-            share(family.self_time_ps)
+            Percent::of(family.self_time_ps, report.total_time_ps)
         })
         .derived("limit", "Limit reached", Unit::None, |family| {
             limit(family, &report.peaks)
@@ -94,7 +83,7 @@ pub fn top(document: &Document, room: usize, layout: &TextLayout) -> String {
 /// the longest op. Only if it is known for all ops. A rate above the peak is reported as such.
 fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
     peaks.flops.or(peaks.hbm)?;
-    let percent = |value| number::value(value, Unit::Percent);
+    let percent = |share: Percent| number::value(share.0, Unit::Percent);
     if family
         .rows
         .iter()

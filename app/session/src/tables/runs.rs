@@ -8,6 +8,7 @@ use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::Verdict;
 use analysis::{OpGroup, Provenance, Scope, Table, Unit};
 use std::sync::Arc;
+use trace_model::Picos;
 
 use super::data::DataTable;
 use super::from_report::of_report;
@@ -153,7 +154,7 @@ impl RunRow<'_> {
     }
 
     /// Time of a group over all devices; a group without ops has none.
-    fn time_of(&self, group: OpGroup) -> Option<i64> {
+    fn time_of(&self, group: OpGroup) -> Option<Picos> {
         let ops = self.ops.as_ref()?;
         if group == OpGroup::Idle {
             return Some(ops.idle_ps);
@@ -162,7 +163,7 @@ impl RunRow<'_> {
             ops.groups
                 .iter()
                 .find(|row| row.group == group)
-                .map_or(0, |row| row.self_time_ps),
+                .map_or(Picos::ZERO, |row| row.self_time_ps),
         )
     }
 
@@ -175,7 +176,7 @@ impl RunRow<'_> {
             .iter()
             .filter(|step| step.is_counted);
         let most = steps.filter_map(|step| step.cores.iter().map(|core| core.parts.work()).max());
-        analysis::math::stats::median(&most.map(|work| work as f64).collect::<Vec<_>>())
+        analysis::math::stats::median(&most.map(|work| work.ps() as f64).collect::<Vec<_>>())
     }
 }
 

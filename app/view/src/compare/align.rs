@@ -52,7 +52,7 @@ impl StepAlignment {
                 numbers: [first, second],
                 titles: [a, b].map(|step| step.label.clone()),
                 ranges: [a.range()?, b.range()?],
-                times_ps: [a.time_ps, b.time_ps],
+                times_ps: [a.time_ps.ps(), b.time_ps.ps()],
             })
         };
         Self::of(numbers.iter().filter_map(pair).collect())

@@ -54,16 +54,14 @@ pub struct TimeDelta {
     /// Time of B minus time of A, on the slowest cores.
     pub change_ps: i64,
     /// The change as a percentage of A.
-    pub percent: Option<f64>,
+    pub percent: Option<Percent>,
 }
 
 /// `+1.2 ms (+3.4 %)`.
-pub fn change_text(format: TimeFormat, change_ps: f64, percent: Option<f64>) -> String {
+pub fn change_text(format: TimeFormat, change_ps: f64, share: Option<Percent>) -> String {
     let change = Picos::from_ps(change_ps.round() as i64);
     let sign = if change > Picos::ZERO { "+" } else { "" };
-    let share = percent
-        .map(|percent| format!(" ({percent:+.1})", percent = Percent(percent)))
-        .unwrap_or_default();
+    let share = share.map_or_else(String::new, |share| format!(" ({share:+.1})"));
     format!("{sign}{}{share}", format.text(change))
 }
 
@@ -137,7 +135,7 @@ fn delta(
     };
     let [a, b] = alignment.times_ps(from, count);
     let change_ps = b.saturating_sub(a);
-    let percent = (a > 0).then(|| 100.0 * change_ps as f64 / a as f64);
+    let percent = Percent::of(Picos::from_ps(change_ps), Picos::from_ps(a));
     TimeDelta {
         top: ends(TraceSide::A),
         bottom: ends(TraceSide::B),

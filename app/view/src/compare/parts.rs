@@ -38,7 +38,7 @@ impl PartChanges {
             match (parts(0, step.numbers[0]), parts(1, step.numbers[1])) {
                 (Some(a), Some(b)) => {
                     for (sum, part) in sum.iter_mut().zip(StepPart::ALL) {
-                        *sum += i128::from(b.get(part)) - i128::from(a.get(part));
+                        *sum += i128::from(b.get(part).ps()) - i128::from(a.get(part).ps());
                     }
                 }
                 _ => unknown += 1,

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use analysis::Percent;
 use trace_model::{
     GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
 };
@@ -86,7 +87,7 @@ fn views_align_at_the_first_step_in_their_left_half() {
 #[test]
 fn changes_print_like_times() {
     assert_eq!(
-        change_text(TimeFormat::Digits, 12_345_678.4, Some(3.0)),
+        change_text(TimeFormat::Digits, 12_345_678.4, Some(Percent(3.0))),
         "+12.35 µs (+3.0 %)"
     );
     assert_eq!(

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use analysis::facts::steps::{Step, StepsReport};
 use analysis::math::quantile::in_place;
-use analysis::reports::steps::step_parts::{StepPart, StepPartsReport};
-use trace_model::{GroupId, TimeRange};
+use analysis::reports::steps::step_parts::{CoreParts, StepPart, StepPartsReport};
+use trace_model::{GroupId, Picos, TimeRange};
 
 /// Ranges narrower than this part of the median step are drawn as if they were that wide.
 const LEAST_SPAN: i64 = 50;
@@ -48,23 +48,13 @@ impl HeatQuantity {
         ),
     ];
 
-    /// Its value for a device in a step, ps.
-    fn of(self, core: &analysis::reports::steps::step_parts::CoreParts) -> i64 {
-        let part = |part: StepPart| core.parts.get(part);
+    /// Its value for a device in a step.
+    fn of(self, core: &CoreParts) -> Picos {
         match self {
             Self::Time => core.time_ps,
-            Self::Exposed => part(StepPart::ExposedComm),
-            Self::Idle => part(StepPart::Idle),
-            Self::Work => {
-                let lost = [
-                    StepPart::ExposedComm,
-                    StepPart::CopyWait,
-                    StepPart::HostIo,
-                    StepPart::Idle,
-                ];
-                lost.into_iter()
-                    .fold(core.time_ps, |rest, lost| rest.saturating_sub(part(lost)))
-            }
+            Self::Exposed => core.parts.get(StepPart::ExposedComm),
+            Self::Idle => core.parts.get(StepPart::Idle),
+            Self::Work => core.parts.work(),
         }
     }
 }
@@ -73,9 +63,9 @@ impl HeatQuantity {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeatCell {
     /// The quantity.
-    pub ps: i64,
+    pub value: Picos,
     /// Length of the step on this device.
-    pub time_ps: i64,
+    pub time: Picos,
     /// The quantity relative to the range of all counted cells: 0 is the minimum, 1 the maximum. The range is at least
     /// a fiftieth of the median step.
     pub heat: f32,
@@ -101,7 +91,7 @@ pub struct HeatDevice {
     /// By column; `None` if the device recorded nothing in the step.
     pub cells: Vec<Option<HeatCell>>,
     /// Median of its counted steps; `None` without one.
-    pub median_ps: Option<i64>,
+    pub median: Option<Picos>,
 }
 
 /// Devices × steps.
@@ -113,7 +103,7 @@ pub struct HeatMap {
     /// The rows, in the order of the trace.
     pub devices: Vec<HeatDevice>,
     /// Minimum and maximum of the counted cells.
-    pub range: (i64, i64),
+    pub range: (Picos, Picos),
     /// The row that stands out: its median is above that of all others by more than a tenth of the range, and by more
     /// than half a percent of the median step.
     pub hottest: Option<usize>,
@@ -149,12 +139,12 @@ impl HeatMap {
                     group: core.group,
                     name: core.core.to_string(),
                     cells: vec![None; columns.len()],
-                    median_ps: None,
+                    median: None,
                 });
                 if let Some(slot) = row.cells.get_mut(at) {
                     *slot = Some(HeatCell {
-                        ps: quantity.of(core),
-                        time_ps: core.time_ps,
+                        value: quantity.of(core),
+                        time: core.time_ps,
                         heat: 0.0,
                     });
                 }
@@ -162,42 +152,38 @@ impl HeatMap {
         }
         let mut devices: Vec<HeatDevice> = rows.into_values().collect();
         let is_counted: Vec<bool> = columns.iter().map(|step| step.is_counted).collect();
-        let counted = |device: &HeatDevice| -> Vec<i64> {
+        let counted = |device: &HeatDevice| -> Vec<Picos> {
             let cells = device
                 .cells
                 .iter()
                 .zip(&is_counted)
                 .filter(|(_, counted)| **counted);
             cells
-                .filter_map(|(cell, _)| Some(cell.as_ref()?.ps))
+                .filter_map(|(cell, _)| Some(cell.as_ref()?.value))
                 .collect()
         };
         for device in &mut devices {
-            device.median_ps = median(counted(device));
+            device.median = median(counted(device));
         }
-        let all: Vec<i64> = devices.iter().flat_map(counted).collect();
+        let all: Vec<Picos> = devices.iter().flat_map(counted).collect();
         let range = (all.iter().copied().min()?, all.iter().copied().max()?);
         let time = median(
             devices
                 .iter()
                 .flat_map(|row| &row.cells)
                 .flatten()
-                .map(|cell| cell.time_ps)
+                .map(|cell| cell.time)
                 .collect(),
         );
-        let time = time.unwrap_or(0);
+        let time = time.unwrap_or_default();
         // Nearly equal devices must have the same colour.
-        let span = range
-            .1
-            .saturating_sub(range.0)
-            .max(time / LEAST_SPAN)
-            .max(1) as f32;
+        let span = (range.1 - range.0).ps().max(time.ps() / LEAST_SPAN).max(1) as f32;
         for cell in devices
             .iter_mut()
             .flat_map(|device| &mut device.cells)
             .flatten()
         {
-            cell.heat = (cell.ps.saturating_sub(range.0) as f32 / span).clamp(0.0, 1.0);
+            cell.heat = ((cell.value - range.0).ps() as f32 / span).clamp(0.0, 1.0);
         }
         let hottest = hottest(&devices, range, time);
         Some(Self {
@@ -211,25 +197,25 @@ impl HeatMap {
 }
 
 /// The device that stands out, if one does.
-fn hottest(devices: &[HeatDevice], (least, most): (i64, i64), time_ps: i64) -> Option<usize> {
+fn hottest(devices: &[HeatDevice], (least, most): (Picos, Picos), time: Picos) -> Option<usize> {
     // A device without counted steps is neither slow nor fast.
-    let mut medians: Vec<(i64, usize)> = (0..)
+    let mut medians: Vec<(Picos, usize)> = (0..)
         .zip(devices)
-        .filter_map(|(at, one)| Some((one.median_ps?, at)))
+        .filter_map(|(at, one)| Some((one.median?, at)))
         .collect();
     medians.sort_by_key(|&(median, _)| std::cmp::Reverse(median));
     let [(highest, first), (second, _), _, ..] = medians[..] else {
         return None;
     };
-    let above = highest.saturating_sub(second);
-    let is_clear = above > most.saturating_sub(least) / 10 && above > time_ps / 200;
+    let above = (highest - second).ps();
+    let is_clear = above > (most - least).ps() / 10 && above > time.ps() / 200;
     is_clear.then_some(first)
 }
 
 /// The median to the picosecond; `None` without times.
-fn median(times: Vec<i64>) -> Option<i64> {
-    let mut times: Vec<f64> = times.into_iter().map(|time| time as f64).collect();
-    in_place(&mut times, 0.5).map(|median| median.round() as i64)
+fn median(times: Vec<Picos>) -> Option<Picos> {
+    let mut times: Vec<f64> = times.into_iter().map(|time| time.ps() as f64).collect();
+    in_place(&mut times, 0.5).map(|median| Picos::from_ps(median.round() as i64))
 }
 
 #[cfg(test)]
@@ -243,17 +229,22 @@ mod tests {
 
     #[test]
     fn device_without_counted_steps_highlights_no_other() {
-        let device = |median_ps| HeatDevice {
-            median_ps,
-            ..map(HeatQuantity::Work).devices[0].clone()
+        let any = map(HeatQuantity::Work).devices[0].clone();
+        let hottest_of = |medians: &[Option<i64>]| {
+            let devices: Vec<_> = medians
+                .iter()
+                .map(|median| HeatDevice {
+                    median: median.map(Picos::from_ps),
+                    ..any.clone()
+                })
+                .collect();
+            let range = (Picos::ZERO, Picos::from_ps(90));
+            hottest(&devices, range, Picos::from_ps(100))
         };
-        let devices = [Some(90), Some(88), None, None].map(device);
-        assert_eq!(hottest(&devices, (0, 90), 100), None);
-        let devices = [Some(90), Some(10), Some(11), None].map(device);
-        assert_eq!(hottest(&devices, (0, 90), 100), Some(0));
-        let devices = [Some(90), None, None].map(device);
+        assert_eq!(hottest_of(&[Some(90), Some(88), None, None]), None);
+        assert_eq!(hottest_of(&[Some(90), Some(10), Some(11), None]), Some(0));
         assert_eq!(
-            hottest(&devices, (0, 90), 100),
+            hottest_of(&[Some(90), None, None]),
             None,
             "there is nothing to compare it with"
         );
@@ -261,9 +252,13 @@ mod tests {
 
     #[test]
     fn median_of_an_even_count_is_between_the_middle_two() {
-        assert_eq!(median(vec![40, 10, 30, 20]), Some(25));
-        assert_eq!(median(vec![3, 1, 2]), Some(2));
-        assert_eq!(median(Vec::new()), None);
+        let median_of = |times: &[i64]| {
+            let times = times.iter().copied().map(Picos::from_ps).collect();
+            median(times).map(Picos::ps)
+        };
+        assert_eq!(median_of(&[40, 10, 30, 20]), Some(25));
+        assert_eq!(median_of(&[3, 1, 2]), Some(2));
+        assert_eq!(median_of(&[]), None);
     }
 
     fn map(quantity: HeatQuantity) -> HeatMap {
@@ -303,7 +298,7 @@ mod tests {
         for device in &work.devices {
             for cell in device.cells.iter().flatten() {
                 assert!(
-                    cell.ps <= cell.time_ps && (0.0..=1.0).contains(&cell.heat),
+                    cell.value <= cell.time && (0.0..=1.0).contains(&cell.heat),
                     "{cell:?}"
                 );
             }

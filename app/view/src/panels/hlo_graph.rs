@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use analysis::reports::hlo::{HloNode, Neighbourhood};
-use trace_model::Picos;
 
 /// Width of a box, in points.
 pub const WIDTH: f32 = 228.0;
@@ -212,14 +211,8 @@ pub fn shape_line(node: &HloNode) -> String {
 
 /// Times; empty if nothing was measured.
 pub fn time_line(node: &HloNode) -> String {
-    let own = node
-        .op
-        .self_time_ps
-        .map(|ps| format!("self {}", Picos::from_ps(ps)));
-    let exposed = node
-        .op
-        .exposed_ps
-        .map(|ps| format!("exposed {}", Picos::from_ps(ps)));
+    let own = node.op.self_time_ps.map(|time| format!("self {time}"));
+    let exposed = node.op.exposed_ps.map(|time| format!("exposed {time}"));
     own.into_iter()
         .chain(exposed)
         .collect::<Vec<_>>()

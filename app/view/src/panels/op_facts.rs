@@ -57,11 +57,11 @@ pub fn facts(
             lines.push(format!(
                 "bound by {}, {} of that limit",
                 bound.title(),
-                number::value(percent, Unit::Percent)
+                number::value(percent.0, Unit::Percent)
             ));
         }
         if let Some(share) = row.self_of_op_time_percent {
-            let share = number::value(share, Unit::Percent);
+            let share = number::value(share.0, Unit::Percent);
             lines.push(format!(
                 "all {} executions: {share} of op time",
                 number::count(row.occurrences as f64)
@@ -72,9 +72,9 @@ pub fn facts(
         .overlap
         .and_then(|report| transfer_of(model, report, slice))
     {
-        let each = |ps: i64| {
+        let each = |sum: Picos| {
             times.text(Picos::from_ps(
-                ps / i64::try_from(transfer.occurrences.max(1)).unwrap_or(i64::MAX),
+                sum.ps() / i64::try_from(transfer.occurrences.max(1)).unwrap_or(i64::MAX),
             ))
         };
         lines.push(format!(

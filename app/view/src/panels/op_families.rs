@@ -4,8 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use analysis::Percent;
 use analysis::reports::ops::op_stats::OpRow;
-use trace_model::without_number;
+use trace_model::{Picos, without_number};
 
 /// Ops of one name without number, and of one category. Kernels are grouped only if they are called at the same source
 /// line, because unnamed ones share their name.
@@ -15,7 +16,7 @@ pub struct OpFamily<'a> {
     pub rows: Vec<&'a OpRow>,
     /// Where they are in the report.
     pub places: Vec<usize>,
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
 }
 
 impl<'a> OpFamily<'a> {
@@ -35,14 +36,18 @@ impl<'a> OpFamily<'a> {
 
     /// The least time that the limits of the device allow as a share of the time taken; `None` unless it is known for
     /// all ops.
-    pub fn efficiency_percent(&self) -> Option<f64> {
+    pub fn efficiency_percent(&self) -> Option<Percent> {
         let ideal: f64 = self
             .rows
             .iter()
             .map(|row| row.rates.ideal_time_ps)
             .sum::<Option<f64>>()?;
-        let total: f64 = self.rows.iter().map(|row| row.total_time_ps as f64).sum();
-        (total > 0.0).then(|| (100.0 * ideal / total).min(100.0))
+        let total: f64 = self
+            .rows
+            .iter()
+            .map(|row| row.total_time_ps.ps() as f64)
+            .sum();
+        (total > 0.0).then(|| Percent((100.0 * ideal / total).min(100.0)))
     }
 }
 
@@ -60,13 +65,13 @@ pub fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
                     name,
                     rows: Vec::new(),
                     places: Vec::new(),
-                    self_time_ps: 0,
+                    self_time_ps: Picos::ZERO,
                 });
                 families.len() - 1
             });
         families[at].rows.push(row);
         families[at].places.push(number);
-        families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps);
+        families[at].self_time_ps += row.self_time_ps;
     }
     families.sort_by_key(|family| Reverse(family.self_time_ps));
     families
@@ -97,7 +102,7 @@ mod tests {
         let families = families(&report.rows);
         let shown: Vec<_> = families
             .iter()
-            .map(|family| (family.title(), family.rows.len(), family.self_time_ps))
+            .map(|family| (family.title(), family.rows.len(), family.self_time_ps.ps()))
             .collect();
         assert_eq!(
             shown,

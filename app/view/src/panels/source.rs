@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Scope, TraceFacts as _};
-use trace_model::OpId;
+use trace_model::{OpId, Picos};
 
 use session::Session;
 use session::files::open_regular;
@@ -120,7 +120,7 @@ pub fn stack_of(session: &Session, op: OpId) -> Vec<SourcePlace> {
 /// The ops of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineTime {
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
     pub ops: BTreeSet<OpId>,
 }
 
@@ -130,7 +130,7 @@ pub struct FileTimes {
     /// The file, as recorded.
     pub file: String,
     /// Self time of all its ops.
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
     /// By line.
     pub lines: BTreeMap<u32, LineTime>,
 }
@@ -154,9 +154,9 @@ pub fn files(rows: &[OpRow]) -> Vec<FileTimes> {
             continue;
         };
         let file = files.entry(place.file.clone()).or_default();
-        file.self_time_ps = file.self_time_ps.saturating_add(row.self_time_ps);
+        file.self_time_ps += row.self_time_ps;
         let line = file.lines.entry(place.line).or_default();
-        line.self_time_ps = line.self_time_ps.saturating_add(row.self_time_ps);
+        line.self_time_ps += row.self_time_ps;
         line.ops.extend(row.op);
     }
     let mut files: Vec<FileTimes> = files
@@ -291,7 +291,10 @@ mod tests {
                 .collect::<Vec<_>>(),
             ["model.py", "other.py"]
         );
-        assert_eq!((files[0].self_time_ps, files[0].hottest()), (5_000_000, 9));
+        assert_eq!(
+            (files[0].self_time_ps.ps(), files[0].hottest()),
+            (5_000_000, 9)
+        );
         let op = files[0].lines[&7].ops.first().copied().unwrap();
         assert_eq!(
             stack_of(&session, op),

@@ -65,7 +65,7 @@ pub fn bands(report: &StepsReport) -> Vec<StepBand> {
         let range = step.range()?;
         Some(StepBand {
             range,
-            time: Picos::from_ps(step.time_ps),
+            time: step.time_ps,
             number: step.number,
             title: step.label.clone(),
             is_outlier: step.is_outlier,
@@ -118,12 +118,12 @@ pub fn group_of(part: StepPart) -> OpGroup {
 pub struct StepBar {
     /// The first and the last step.
     pub steps: (u32, u32),
-    /// The mean time, in picoseconds.
-    pub time_ps: i64,
+    /// The mean time.
+    pub time: Picos,
     /// The number of the longest step, and its time.
-    pub longest: (u32, i64),
+    pub longest: (u32, Picos),
     /// Mean parts on the slowest core of each step, from the bottom; empty if unknown.
-    pub parts: Vec<(StepPart, i64)>,
+    pub parts: Vec<(StepPart, Picos)>,
     /// Whether the statistics include one of them.
     pub is_counted: bool,
 }
@@ -150,7 +150,7 @@ pub struct StepBars {
     /// In time order.
     pub bars: Vec<StepBar>,
     /// Height at which bars are cut, so that one compiling step does not flatten all others.
-    pub cut_ps: i64,
+    pub cut: Picos,
     /// Number of steps per bar.
     pub each: usize,
 }
@@ -164,12 +164,10 @@ impl StepBars {
         let each = steps.steps.len().div_ceil(MOST_BARS).max(1);
         let bar = |chunk: &[Step]| {
             let longest = chunk.iter().max_by_key(|step| step.time_ps)?;
-            let mean = |time: &dyn Fn(&Step) -> Option<i64>| {
-                let sum = chunk
-                    .iter()
-                    .map(time)
-                    .try_fold(0_i64, |sum, time| Some(sum.saturating_add(time?)))?;
-                Some((sum as f64 / chunk.len() as f64).round() as i64)
+            let mean = |time: &dyn Fn(&Step) -> Option<Picos>| {
+                let sum = chunk.iter().map(time).sum::<Option<Picos>>()?;
+                let mean = sum.ps() as f64 / chunk.len() as f64;
+                Some(Picos::from_ps(mean.round() as i64))
             };
             let of_part = |part: StepPart, step: &Step| {
                 Some(parts.get(&step.number)?.critical()?.parts.get(part))
@@ -179,9 +177,9 @@ impl StepBars {
                 .filter_map(|part| Some((part, mean(&|step| of_part(part, step))?)));
             Some(StepBar {
                 steps: (chunk.first()?.number, chunk.last()?.number),
-                time_ps: mean(&|step| Some(step.time_ps))?,
+                time: mean(&|step| Some(step.time_ps))?,
                 longest: (longest.number, longest.time_ps),
-                parts: own.filter(|&(_, ps)| ps > 0).collect(),
+                parts: own.filter(|&(_, time)| time > Picos::ZERO).collect(),
                 is_counted: chunk
                     .iter()
                     .any(|step| !(step.is_partial || step.is_warmup)),
@@ -191,12 +189,13 @@ impl StepBars {
         let highest = |counted: bool| {
             bars.iter()
                 .filter(|bar| bar.is_counted || !counted)
-                .map(|bar| bar.time_ps)
+                .map(|bar| bar.time)
                 .max()
         };
-        let cut = highest(true).map_or(i64::MAX, |ps| ps.saturating_mul(2));
-        let cut_ps = cut.min(highest(false).unwrap_or(1)).max(1);
-        Self { bars, cut_ps, each }
+        let least = Picos::from_ps(1);
+        let cut = highest(true).map_or(Picos::MAX, |time| time + time);
+        let cut = cut.min(highest(false).unwrap_or(least)).max(least);
+        Self { bars, cut, each }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use analysis::facts::host_class::{HostClass, classify};
 use analysis::reports::ops::op_stats::OpsReport;
-use analysis::{OpClasses, OpGroup, Scope, TraceFacts as _, measured_range};
+use analysis::{OpClasses, OpGroup, Percent, Scope, TraceFacts as _, measured_range};
 use importers::Progress;
 use trace_model::{
     Label, LabelId, LodIndex, OpId, SliceId, StringId, TimeRange, TraceModel, TrackKind, pausing,
@@ -120,7 +120,7 @@ impl OpenTrace {
         }
         let key =
             |op: Option<OpId>| match op.and_then(|op| by_op.get(op.index()).copied().flatten()) {
-                Some(percent) => ColorKey::of_share(percent),
+                Some(Percent(percent)) => ColorKey::of_share(percent),
                 None => ColorKey::of_group(OpGroup::Idle),
             };
         self.model

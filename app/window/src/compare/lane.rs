@@ -1,6 +1,5 @@
 //! The lane between the two timelines: the change of each step, and headings that name the timelines.
 
-use analysis::Percent;
 use egui::{
     Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo,
     pos2, vec2,
@@ -279,7 +278,7 @@ fn delta_ui(
     };
     let short = delta
         .percent
-        .map(|percent| format!("{percent:+.1}", percent = Percent(percent)))
+        .map(|percent| format!("{percent:+.1}"))
         .unwrap_or_default();
     let width = |text: &str| {
         painter

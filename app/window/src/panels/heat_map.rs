@@ -10,7 +10,7 @@ use egui::{
     StrokeKind, Ui,
 };
 use egui::{WidgetInfo, pos2, vec2};
-use trace_model::{Picos, SliceRef, TraceModel, TrackId};
+use trace_model::{SliceRef, TraceModel, TrackId};
 
 use super::context::{PanelContext, section_ui};
 use super::number::number;
@@ -101,8 +101,8 @@ pub fn heat_map_ui(
     let Some(map) = state.made.as_ref().filter(|map| map.devices.len() > 1) else {
         return;
     };
-    let least = times::time(Picos::from_ps(map.range.0));
-    let most = times::time(Picos::from_ps(map.range.1));
+    let least = times::time(map.range.0);
+    let most = times::time(map.range.1);
     section_ui(
         ui,
         "Devices and steps",
@@ -123,12 +123,8 @@ pub fn heat_map_ui(
         scale_ui(ui);
     });
     let hottest = map.hottest.and_then(|at| map.devices.get(at));
-    if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median_ps?))) {
-        let text = format!(
-            "{} stands out: median {}",
-            device.name,
-            times::time(Picos::from_ps(median))
-        );
+    if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median?))) {
+        let text = format!("{} stands out: median {}", device.name, times::time(median));
         ui.label(
             RichText::new(text)
                 .small()
@@ -362,10 +358,9 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
 
 fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>) {
     ui.label(RichText::new(&device.name).strong());
-    let shown = |ps: i64| times::time(Picos::from_ps(ps));
     let median = device
-        .median_ps
-        .map_or_else(|| "no complete step".to_owned(), shown);
+        .median
+        .map_or_else(|| "no complete step".to_owned(), times::time);
     let title = HeatQuantity::ALL
         .iter()
         .find(|(own, ..)| *own == map.quantity)
@@ -380,10 +375,10 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     ui.label(format!("Step {}", column.label));
     match cell {
         Some(cell) => {
-            let share = cell.ps as f64 * 100.0 / cell.time_ps.max(1) as f64;
+            let share = cell.value.ps() as f64 * 100.0 / cell.time.ps().max(1) as f64;
             ui.label(format!(
                 "{title}: {}, {} of the step",
-                shown(cell.ps),
+                times::time(cell.value),
                 number(share, Unit::Percent)
             ));
             ui.weak(format!("median of this device: {median}"));

@@ -109,7 +109,7 @@ fn depth(node: &OpNode) -> usize {
 struct IcicleWalk<'a> {
     trace: &'a OpenTrace,
     /// Time of all ops.
-    whole: i64,
+    whole: Picos,
     time: TreeTime,
     /// Whether colours show changes between two runs.
     is_compared: bool,
@@ -122,7 +122,8 @@ impl IcicleWalk<'_> {
     fn node_ui(&mut self, ui: &mut Ui, node: &OpNode, rect: Rect, path: &mut Vec<String>) {
         self.box_ui(ui, node, rect, path);
         let of = self.time;
-        let width = |time: i64| rect.width() * (time as f32 / node.time_ps(of).max(1) as f32);
+        let width =
+            |time: Picos| rect.width() * (time.ps() as f32 / node.time_ps(of).ps().max(1) as f32);
         let mut left = rect.left();
         let below = |left: f32, width: f32| {
             Rect::from_min_size(pos2(left, rect.bottom()), vec2(width, LEVEL))
@@ -132,12 +133,10 @@ impl IcicleWalk<'_> {
             if own < LEAST {
                 // Children are sorted by time, so all that follow are at least as narrow.
                 let rest = node.children.get(at..).unwrap_or_default();
-                let time = rest
-                    .iter()
-                    .fold(0, |sum: i64, child| sum.saturating_add(child.time_ps(of)));
+                let time = rest.iter().map(|child| child.time_ps(of)).sum();
                 let room = below(left, width(time)).shrink(0.5);
                 ui.painter().rect_filled(room, 0.0, theme::current(ui).edge);
-                let about = format!("{} more, {}", rest.len(), times::time(Picos::from_ps(time)));
+                let about = format!("{} more, {}", rest.len(), times::time(time));
                 let id = ui.scope_id().with(("icicle rest", &*path, at));
                 ui.interact(room, id, Sense::hover()).on_hover_text(about);
                 return;
@@ -167,7 +166,7 @@ impl IcicleWalk<'_> {
         };
         let response = ui.interact(rect, ui.scope_id().with(("icicle", path)), Sense::click());
         let share = number(
-            node.time_ps(self.time) as f64 * 100.0 / self.whole.max(1) as f64,
+            node.time_ps(self.time).ps() as f64 * 100.0 / self.whole.ps().max(1) as f64,
             Unit::Percent,
         );
         if rect.width() >= NAMED {
@@ -202,7 +201,7 @@ impl IcicleWalk<'_> {
             .on_hover_cursor(CursorIcon::PointingHand)
             .on_hover_ui(|ui| {
                 ui.label(RichText::new(&node.title).strong());
-                let own = times::time(Picos::from_ps(node.self_time_ps));
+                let own = times::time(node.self_time_ps);
                 let of_ops = if self.time == TreeTime::SelfTime {
                     format!(", {share} of op time")
                 } else {
@@ -210,7 +209,7 @@ impl IcicleWalk<'_> {
                 };
                 ui.label(format!("self {own}{of_ops}"));
                 if self.time == TreeTime::Total {
-                    let total = times::time(Picos::from_ps(node.total_time_ps));
+                    let total = times::time(node.total_time_ps);
                     ui.label(format!(
                         "total {total}, {share} of the total time of all ops"
                     ));

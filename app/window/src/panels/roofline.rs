@@ -3,7 +3,7 @@
 
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint, RooflineReport};
-use analysis::{OpGroup, Unit};
+use analysis::{OpGroup, Percent, Unit};
 use egui::{Align2, Color32, Rangef, RichText, Ui, Vec2b};
 use egui_plot::{AxisHints, Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
 
@@ -19,7 +19,7 @@ use view::state::ViewCommand;
 use view::timeline::tree::group_digits;
 
 /// Ops with a smaller share of op time are drawn small.
-const SMALL_PERCENT: f64 = 1.0;
+const SMALL: Percent = Percent(1.0);
 /// Maximum distance of the pointer to a point, in screen points.
 const REACH: f32 = 14.0;
 
@@ -246,7 +246,7 @@ impl<'a> PlacedPoint<'a> {
     fn is_small(&self) -> bool {
         self.point
             .self_of_op_time_percent
-            .is_some_and(|share| share < SMALL_PERCENT)
+            .is_some_and(|share| share < SMALL)
     }
 
     /// The radius; the area is proportional to the share of op time.
@@ -254,7 +254,7 @@ impl<'a> PlacedPoint<'a> {
         let share = self
             .point
             .self_of_op_time_percent
-            .unwrap_or(10.0)
+            .map_or(10.0, |share| share.0)
             .clamp(0.0, 40.0);
         2.0 + (share.sqrt() * 1.6) as f32
     }
@@ -382,14 +382,19 @@ fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
     if !point.program.is_empty() {
         ui.weak(format!("{} · {}", point.group.title(), point.program));
     }
+    let share = |share: Option<Percent>| share.map(|share| share.0);
     for (title, value, unit) in [
         ("achieved", point.flops_per_second, Unit::FlopPerSecond),
-        ("of peak FLOP/s", point.flops_percent, Unit::Percent),
+        ("of peak FLOP/s", share(point.flops_percent), Unit::Percent),
         ("HBM", point.hbm_bytes_per_second, Unit::BytesPerSecond),
-        ("of peak HBM", point.hbm_percent, Unit::Percent),
+        ("of peak HBM", share(point.hbm_percent), Unit::Percent),
         ("intensity", point.flops_per_hbm_byte, Unit::FlopPerByte),
-        ("of the roofline", point.efficiency_percent, Unit::Percent),
-        ("time", Some(point.time_ps as f64), Unit::Picoseconds),
+        (
+            "of the roofline",
+            share(point.efficiency_percent),
+            Unit::Percent,
+        ),
+        ("time", Some(point.time_ps.ps() as f64), Unit::Picoseconds),
         ("least time", point.ideal_time_ps, Unit::Picoseconds),
     ] {
         if let Some(value) = value {

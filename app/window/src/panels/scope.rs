@@ -85,9 +85,7 @@ fn name(scope: ReportScope, steps: Option<&StepsReport>) -> String {
         ReportScope::Steps { first, last } if first == last => {
             let step =
                 steps.and_then(|report| report.steps.iter().find(|step| step.number == first));
-            let length = step.map_or_else(String::new, |step| {
-                format!(" ({})", time(trace_model::Picos::from_ps(step.time_ps)))
-            });
+            let length = step.map_or_else(String::new, |step| format!(" ({})", time(step.time_ps)));
             format!("step {first}{length}")
         }
         ReportScope::Steps { first, last } => format!("steps {first} to {last}"),

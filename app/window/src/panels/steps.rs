@@ -127,11 +127,8 @@ fn mark_step(top: f64) -> f64 {
 
 fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<ViewCommand>) {
     let theme = theme::current(ui);
-    let StepBars {
-        bars, cut_ps: cut, ..
-    } = made;
-    let cut = *cut;
-    let top = cut as f64;
+    let StepBars { bars, cut, .. } = made;
+    let top = cut.ps() as f64;
     let step = mark_step(top);
     let plot = Plot::new("step times")
         .height(HEIGHT)
@@ -173,10 +170,8 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
         for chart in charts(made, theme) {
             plot.bar_chart(chart);
         }
-        for bar in bars.iter().filter(|bar| bar.time_ps > cut) {
-            let text = RichText::new(time(Picos::from_ps(bar.time_ps)))
-                .small()
-                .color(theme.warning);
+        for bar in bars.iter().filter(|bar| bar.time > *cut) {
+            let text = RichText::new(time(bar.time)).small().color(theme.warning);
             let at = PlotPoint::new(bar.middle(), top * 1.01);
             plot.text(Text::new("cut", at, text).anchor(Align2::CENTER_BOTTOM));
         }
@@ -227,20 +222,26 @@ fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<V
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 3.0, theme.group(OpGroup::Idle));
     let mut left = rect.left();
-    let plain = [(None, bar.time_ps)];
-    let parts = bar.parts.iter().map(|&(part, ps)| (Some(part), ps));
+    let plain = [(None, bar.time)];
+    let parts = bar
+        .parts
+        .iter()
+        .map(|&(part, part_time)| (Some(part), part_time));
     let parts: Vec<_> = if bar.parts.is_empty() {
         plain.to_vec()
     } else {
         parts.collect()
     };
-    for (part, ps) in parts {
-        let share = (ps as f64 / bar.time_ps.max(1) as f64).clamp(0.0, 1.0);
+    for (part, part_time) in parts {
+        let share = part_time
+            .fraction_of(bar.time)
+            .unwrap_or_default()
+            .clamp(0.0, 1.0);
         let right = (left + rect.width() * share as f32).min(rect.right());
         let fill = part.map_or(theme.accent, |part| theme.group(group_of(part)));
         let own = Rect::from_x_y_ranges(left..=right, rect.y_range());
         painter.rect_filled(own, 2.0, fill);
-        let whole = || format!("{}: {}", bar.title(), time(Picos::from_ps(bar.time_ps)));
+        let whole = || format!("{}: {}", bar.title(), time(bar.time));
         let text = part.map_or_else(whole, |part| {
             format!("{} {:.1}", part.title(), Percent(share * 100.0))
         });
@@ -267,7 +268,7 @@ fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<V
 
 /// One chart per part, so that each has its colour.
 fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
-    let (cut, width) = (made.cut_ps, 0.86 * made.each as f64);
+    let (cut, width) = (made.cut, 0.86 * made.each as f64);
     let mut by_part: Vec<Vec<PlotBar>> = StepPart::ALL.iter().map(|_| Vec::new()).collect();
     let mut plain = Vec::new();
     for bar in &made.bars {
@@ -276,19 +277,19 @@ fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
         if bar.parts.is_empty() {
             let fill = theme.accent.gamma_multiply(dim);
             plain.push(
-                PlotBar::new(x, bar.time_ps.min(cut) as f64)
+                PlotBar::new(x, bar.time.min(cut).ps() as f64)
                     .width(width)
                     .fill(fill)
                     .stroke(egui::Stroke::NONE),
             );
         }
-        let mut from = 0_i64;
-        for &(part, ps) in &bar.parts {
-            let to = from.saturating_add(ps).min(cut);
+        let mut from = Picos::ZERO;
+        for &(part, part_time) in &bar.parts {
+            let to = (from + part_time).min(cut);
             if to > from {
                 let fill = theme.group(group_of(part)).gamma_multiply(dim);
-                let piece = PlotBar::new(x, (to - from) as f64)
-                    .base_offset(from as f64)
+                let piece = PlotBar::new(x, (to - from).ps() as f64)
+                    .base_offset(from.ps() as f64)
                     .width(width);
                 if let Some(at) = StepPart::ALL.iter().position(|other| *other == part) {
                     by_part[at].push(piece.fill(fill).stroke(egui::Stroke::NONE));
@@ -298,11 +299,11 @@ fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
         }
     }
     by_part.push(plain);
-    let line = cut as f64 * 0.01;
+    let line = cut.ps() as f64 * 0.01;
     let several = made.bars.iter().filter(|bar| bar.steps.0 < bar.steps.1);
     let longest = several.map(|bar| {
         let mark = PlotBar::new(bar.middle(), line)
-            .base_offset(bar.longest.1.min(cut) as f64 - line)
+            .base_offset(bar.longest.1.min(cut).ps() as f64 - line)
             .width(width);
         mark.fill(theme.text_weak).stroke(egui::Stroke::NONE)
     });
@@ -322,30 +323,30 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
             format!("Step {}", step.label)
         };
         ui.label(RichText::new(title).strong());
-        ui.label(time(Picos::from_ps(bar.time_ps)));
-        for &(part, ps) in &bar.parts {
-            let share = Percent(ps as f64 * 100.0 / (bar.time_ps.max(1) as f64));
+        ui.label(time(bar.time));
+        for &(part, part_time) in &bar.parts {
+            let share = Percent(part_time.ps() as f64 * 100.0 / (bar.time.ps().max(1) as f64));
             ui.label(format!(
                 "{}: {} ({share:.1})",
                 part.title(),
-                time(Picos::from_ps(ps))
+                time(part_time)
             ));
         }
         if is_mean {
             ui.label(format!(
                 "The longest is step {}: {}",
                 step.label,
-                time(Picos::from_ps(step.time_ps))
+                time(step.time_ps)
             ));
         }
     }
     if let Some(slowest) = &step.slowest {
         ui.weak(format!("longest on {slowest}"));
     }
-    if step.compile_ps > 0 {
+    if step.compile_ps > Picos::ZERO {
         ui.label(format!(
             "compiling at the same time: {}",
-            time(Picos::from_ps(step.compile_ps))
+            time(step.compile_ps)
         ));
     }
     for (is, text) in [

@@ -1,5 +1,6 @@
 //! The change of a number between two sides, and whether it is more than noise.
 
+use engine::Percent;
 use math::bounds::{Bounds, bounds};
 use math::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
 use math::resample::{self, StepRuns};
@@ -78,7 +79,7 @@ pub struct MetricChange {
     /// Second minus first.
     pub change: Option<f64>,
     /// The same as a share of the first.
-    pub change_percent: Option<f64>,
+    pub change_percent: Option<Percent>,
     /// 95 % confidence interval of the change.
     #[serde(serialize_with = "bounds")]
     #[schemars(with = "Option<Bounds<f64>>")]
@@ -223,8 +224,10 @@ impl MetricChange {
             .map(|base| base.median)
             .filter(|median| median.abs() > 0.0);
         let change_percent = match change {
-            Some(0.0) => Some(0.0),
-            change => change.zip(of).map(|(change, of)| 100.0 * change / of.abs()),
+            Some(0.0) => Some(Percent(0.0)),
+            change => change
+                .zip(of)
+                .map(|(change, of)| Percent(100.0 * change / of.abs())),
         };
         Self {
             base,

@@ -20,7 +20,7 @@ fn run_compared_with_itself_is_unchanged() {
     let change = MetricChange::of_runs(&same, &same, 0.0, &TestOptions::default());
     assert_eq!(
         (change.change, change.change_percent, change.finding),
-        (Some(0.0), Some(0.0), ChangeVerdict::Noise)
+        (Some(0.0), Some(Percent(0.0)), ChangeVerdict::Noise)
     );
     assert!(change.p.unwrap() > 0.99);
 }
@@ -34,7 +34,7 @@ fn change_beyond_noise_is_reported_with_its_size() {
         &TestOptions::default(),
     );
     assert!(change.is_real());
-    assert!((change.change_percent.unwrap() - 10.0).abs() < 0.1);
+    assert!((change.change_percent.unwrap().0 - 10.0).abs() < 0.1);
     let (low, high) = change.range.unwrap();
     assert!(low <= 10.0 && 10.0 <= high);
     // The same change does not count if only a larger one would be relevant.

@@ -40,12 +40,10 @@ fn is_answered<'f>(
             .filter_map(|spot| spot.intersect(*range))
             .collect::<IntervalSet>()
     };
-    let within: i64 = named
-        .ranges
-        .iter()
-        .map(|range| inside(range).measure().ps())
-        .fold(0, i64::saturating_add);
-    if within > 0 && within as f64 >= MOST * named.time_ps as f64 {
+    let is_most =
+        |time: Picos| time > Picos::ZERO && time.ps() as f64 >= MOST * named.time_ps.ps() as f64;
+    let within = named.ranges.iter().map(|range| inside(range).measure());
+    if is_most(within.sum()) {
         return true;
     }
     let ops: BTreeSet<OpId> = hints
@@ -55,10 +53,7 @@ fn is_answered<'f>(
         .iter()
         .filter_map(|op| rows.get(op))
         .filter(|row| TimeUse::from(row.group) == named.id);
-    let time = of_group
-        .map(|row| row.self_time_ps)
-        .fold(0, i64::saturating_add);
-    time > 0 && time as f64 >= MOST * named.time_ps as f64
+    is_most(of_group.map(|row| row.self_time_ps).sum())
 }
 
 /// Whether a hint about more than the capture is about this use of time.

@@ -5,7 +5,7 @@ mod answers;
 mod priced;
 mod same;
 
-use engine::AnalysisError;
+use engine::{AnalysisError, Percent};
 use facts::sum_over::SumOver;
 use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
@@ -21,7 +21,7 @@ use crate::what_if::Scenario;
 use priced::{PricedFinding, RowByOp};
 
 /// Savings below this share of a step are not worth a hint.
-const WORTHWHILE_PERCENT: f64 = 0.5;
+const WORTHWHILE: Percent = Percent(0.5);
 /// Ops listed with a hint.
 const OPS_LISTED: usize = 20;
 /// Places listed with a hint.
@@ -92,7 +92,7 @@ pub(super) fn run(
         .collect();
     let is_worthwhile = |hint: &PricedFinding| {
         let is_enough =
-            |saving| percent(saving, step.ps).is_none_or(|part| part >= WORTHWHILE_PERCENT);
+            |saving| share_of_step(saving, step.ps).is_none_or(|part| part >= WORTHWHILE);
         !hint.finding.is_last_resort && hint.saving.is_none_or(is_enough)
     };
     let (mut priced, mut small): (Vec<_>, Vec<_>) = priced.into_iter().partition(is_worthwhile);
@@ -222,9 +222,9 @@ fn price(
     }
 }
 
-/// Percent of a step.
-fn percent(saving: Picos, step_ps: f64) -> Option<f64> {
-    (step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / step_ps)
+/// Its share of a step.
+fn share_of_step(saving: Picos, step_ps: f64) -> Option<Percent> {
+    (step_ps > 0.0).then(|| Percent(100.0 * saving.ps() as f64 / step_ps))
 }
 
 /// What all hints save together, at most: their changes played at once, but of hints with a bound no more than it
@@ -282,8 +282,8 @@ fn combine(
         .filter(is_left_out)
         .map(|hint| hint.rule.id)
         .collect();
-    report.combined_saving_ps = Some(saving.ps());
-    report.combined_saving_percent = percent(saving, report.step_ps);
+    report.combined_saving_ps = Some(saving);
+    report.combined_saving_percent = share_of_step(saving, report.step_ps);
     Ok(())
 }
 
@@ -337,7 +337,7 @@ fn hint_of(
         by,
         ..
     } = priced;
-    let saving_percent = saving.and_then(|saving| percent(saving, step_ps));
+    let saving_percent = saving.and_then(|saving| share_of_step(saving, step_ps));
     let once_percent = if let PossibleSaving::Once { percent, .. } = finding.saving {
         Some(percent)
     } else {
@@ -367,9 +367,9 @@ fn hint_of(
         confidence: rule.confidence,
         statement: finding.statement,
         evidence: finding.evidence,
-        saving_ps: saving.map(Picos::ps),
+        saving_ps: saving,
         saving_percent,
-        once_ps: once.map(Picos::ps),
+        once_ps: once,
         saving_by: by,
         changes,
         brief: brief_of(&finding.advice).unwrap_or_else(|| page.brief()),

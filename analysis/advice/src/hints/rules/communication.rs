@@ -73,18 +73,15 @@ static EXCHANGE: Threshold = Threshold::percent(
 
 fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
     let worst = overlap.iter().max_by_key(|core| core.exposed_ps)?;
-    Some((worst, worst.exposed_share_percent?))
+    Some((worst, worst.exposed_share_percent?.0))
 }
 
 /// Compute of a device that hides nothing yet, in each step: only it can hide more.
 fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos, AnalysisError> {
     let free = |overlap: &OverlapReport| {
         let core = overlap.cores.iter().find(|own| own.group == core.group)?;
-        Some(
-            core.compute_ps
-                .saturating_sub(core.overlapped_ps.unwrap_or(0))
-                .max(0) as f64,
-        )
+        let free = core.compute_ps - core.overlapped_ps.unwrap_or_default();
+        Some(free.clamped().ps() as f64)
     };
     Ok(Picos::from_ps(facts.each_step::<Overlap>(free)? as i64))
 }
@@ -101,7 +98,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
     let (advice, code) = flags(facts, &collectives);
     let hidden = worst.overlap_ratio_percent.map_or_else(
         || "how much is hidden is not recorded".to_owned(),
-        |part| format!("compute hides {:.1} of all communication", Percent(part)),
+        |part| format!("compute hides {part:.1} of all communication"),
     );
     Ok(Some(Finding {
         statement: format!(
@@ -194,7 +191,7 @@ fn dominated(facts: &HintFacts<'_>) -> RuleResult {
     if worst.compute_ps >= worst.comm_total_ps {
         return Ok(None);
     }
-    let more = worst.comm_total_ps as f64 / worst.compute_ps.max(1) as f64;
+    let more = worst.comm_total_ps.ps() as f64 / worst.compute_ps.ps().max(1) as f64;
     Ok(Some(Finding {
         statement: format!(
             "{} communicates {more:.1} times as long as it computes: overlap alone cannot hide it",

@@ -9,6 +9,7 @@ use facts::steps::Step;
 use facts::time_use::TimeUse;
 use math::unit::Unit;
 use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport};
+use trace_model::time::PS_PER_S;
 use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
@@ -77,7 +78,6 @@ static COLD: Threshold = Threshold::new(
 
 /// A step that compiles is slow, and devices idle meanwhile.
 const COMPILING: &[TimeUse] = &[TimeUse::Compile, TimeUse::Idle, TimeUse::SlowSteps];
-const PS_PER_S: f64 = 1e12;
 /// Compilations that a sentence names.
 const NAMED: usize = 3;
 
@@ -148,11 +148,10 @@ fn saving(
 ) -> Result<PossibleSaving, AnalysisError> {
     let step = facts.step()?;
     let inside = counted_range(facts);
-    let counts =
-        |own: &&&Compilation| inside.is_none_or(|(from, to)| (from..to).contains(&own.start_ps));
+    let counts = |own: &&&Compilation| inside.is_none_or(|inside| inside.contains(own.start_ps));
     let cost = |own: &&Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
     let sum: Picos = of.iter().filter(counts).map(cost).sum();
-    let each = Picos::from_ps(sum.ps() / step.count.max(1) as i64);
+    let each = step.each(sum);
     if facts.ops().is_err() {
         return Ok(PossibleSaving::PerStep(each));
     }
@@ -163,14 +162,10 @@ fn saving(
 }
 
 /// From the start of the first counted step to the end of the last, on the host.
-fn counted_range(facts: &HintFacts<'_>) -> Option<(i64, i64)> {
+fn counted_range(facts: &HintFacts<'_>) -> Option<TimeRange> {
     let steps = facts.steps()?;
     let on_host = |step: &Step| facts::steps::on_host(facts.cx, &step.spans);
-    let all = steps
-        .counted()
-        .filter_map(on_host)
-        .reduce(TimeRange::hull)?;
-    Some((all.start.ps(), all.end.ps()))
+    steps.counted().filter_map(on_host).reduce(TimeRange::hull)
 }
 
 /// Compilations that a warm loop does not do: after the first two steps of the trace,
@@ -209,7 +204,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
         late(facts, &report),
         facts.cx.scope.title(),
     );
-    if share < limit || late.is_empty() {
+    if share.0 < limit || late.is_empty() {
         return Ok(None);
     }
     let mut seen = BTreeSet::new();
@@ -225,16 +220,14 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     };
     Ok(Some(Finding {
         statement: format!(
-            "compiling takes {}, {:.1} of the {scope}; the loop compiles {count}: {}{}",
-            Picos::from_ps(wall),
-            Percent(share),
+            "compiling takes {wall}, {share:.1} of the {scope}; the loop compiles {count}: {}{}",
             listed(functions, NAMED),
             places(&late)
         ),
         evidence: vec![
             HintEvidence::percent(
                 "tracing, lowering, compiling and loading",
-                share,
+                share.0,
                 scope,
                 Some(limit),
             ),
@@ -259,7 +252,7 @@ fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let limit = facts.limit(&WARM_UP_SHARE);
-    if share < limit || !late(facts, &report).is_empty() {
+    if share.0 < limit || !late(facts, &report).is_empty() {
         return Ok(None);
     }
     let list = longest(report.list.iter());
@@ -276,20 +269,18 @@ fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
     };
     Ok(Some(Finding {
         statement: format!(
-            "compiling takes {}, {share:.1} of the capture, before the loop is warm{what}",
-            Picos::from_ps(wall),
-            share = Percent(share)
+            "compiling takes {wall}, {share:.1} of the capture, before the loop is warm{what}"
         ),
         evidence: vec![HintEvidence::percent(
             "tracing, lowering, compiling and loading",
-            share,
+            share.0,
             "capture",
             Some(limit),
         )],
         about: COMPILING,
         spots: spots(facts, &list),
         saving: PossibleSaving::Once {
-            time: Picos::from_ps(wall),
+            time: wall,
             percent: share,
         },
         ..Finding::default()
@@ -299,7 +290,10 @@ fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
 /// The step that compiles longest, where no compilation is told apart.
 fn step_that_compiles(facts: &HintFacts<'_>) -> String {
     let most = facts.steps().and_then(|steps| {
-        let compiling = steps.steps.iter().filter(|step| step.compile_ps > 0);
+        let compiling = steps
+            .steps
+            .iter()
+            .filter(|step| step.compile_ps > Picos::ZERO);
         compiling
             .max_by_key(|step| (step.compile_ps, std::cmp::Reverse(step.number)))
             .map(|step| step.number)
@@ -350,7 +344,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
         .filter(|own| own.function == first.function)
         .collect();
     let others = list.len() - own.len();
-    let time = list.iter().map(|own| own.wall_ps).sum::<Picos>().ps();
+    let time: Picos = list.iter().map(|own| own.wall_ps).sum();
     let mut seen = BTreeSet::new();
     let changes = own
         .iter()
@@ -386,7 +380,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
                 Some(limit),
             )
             .by(Provenance::Inferred),
-            HintEvidence::time("they take", time as f64, "capture, on the host"),
+            HintEvidence::time("they take", time.ps() as f64, "capture, on the host"),
         ],
         code: one_shape(facts.framework, &own),
         about: COMPILING,
@@ -401,12 +395,12 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     let (Some(compile), cache) = (report.compile_ps, &report.cache) else {
         return Ok(None);
     };
-    let limit = facts.limit(&COLD) * PS_PER_S;
+    let limit = facts.limit(&COLD) * PS_PER_S as f64;
     let hit = [cache.hits, cache.deserialized]
         .into_iter()
         .flatten()
         .any(|count| count > 0);
-    if hit || (compile as f64) < limit {
+    if hit || (compile.ps() as f64) < limit {
         return Ok(None);
     }
     let known = if cache.lookups.is_some() {
@@ -414,9 +408,13 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     } else {
         "the capture shows no cache"
     };
-    let evidence = HintEvidence::time("a compiler ran", compile as f64, "capture, on the host");
+    let evidence = HintEvidence::time(
+        "a compiler ran",
+        compile.ps() as f64,
+        "capture, on the host",
+    );
     Ok(Some(Finding {
-        statement: format!("compilers run for {}, and {known}", Picos::from_ps(compile)),
+        statement: format!("compilers run for {compile}, and {known}"),
         evidence: vec![HintEvidence {
             threshold: Some(limit),
             ..evidence

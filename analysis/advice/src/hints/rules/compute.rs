@@ -191,8 +191,8 @@ fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
 }
 
 /// Like ops whose rate is known and below `limit` percent.
-fn is_below(limit: f64, rate: Option<f64>) -> bool {
-    rate.is_some_and(|percent| percent < limit)
+fn is_below(limit: f64, rate: Option<Percent>) -> bool {
+    rate.is_some_and(|percent| percent.0 < limit)
 }
 
 /// A matmul that is limited by the matrix units, and by no memory.
@@ -204,7 +204,7 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let limit = facts.limit(&MATMUL_EFFICIENCY);
     let kind = |row: &OpRow| is_plain(row) && is_compute_bound_matmul(row);
-    let slow = |like: &LikeOps<'_>| is_below(limit, like.rate(|rates| rates.flops_percent));
+    let slow = |like: &LikeOps<'_>| is_below(limit, like.percent(|rates| rates.flops_percent));
     let Some(found) = facts.heavy_alike(&MATMUL_SHARE, kind, slow)? else {
         return Ok(None);
     };
@@ -221,7 +221,8 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let limit = facts.limit(&MEMORY_BOUND_USE);
     let kind = |row: &OpRow| is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm);
-    let at_roof = |like: &LikeOps<'_>| like.rate(|rates| rates.hbm_percent) >= Some(limit);
+    let at_roof =
+        |like: &LikeOps<'_>| like.percent(|rates| rates.hbm_percent) >= Some(Percent(limit));
     let Some(found) = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)? else {
         return Ok(None);
     };
@@ -234,11 +235,12 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// The share of the roofline that like ops reach, besides the time that they need to start.
-fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<f64> {
+fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<Percent> {
     let starting = facts.limit(&START) * PS_PER_US * like.occurrences as f64;
-    let working = like.total_time_ps as f64 - starting;
-    let efficiency = like.rate(|rates| rates.efficiency_percent)?;
-    (working > 0.0).then(|| efficiency * like.total_time_ps as f64 / working)
+    let time = like.total_time_ps.ps() as f64;
+    let working = time - starting;
+    let efficiency = like.percent(|rates| rates.efficiency_percent)?;
+    (working > 0.0).then(|| Percent(efficiency.0 * time / working))
 }
 
 fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
@@ -265,8 +267,8 @@ fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
     );
     let kind = |row: &OpRow| is_plain(row) && row.mean_time_ps < most_ps;
     let loses = |like: &LikeOps<'_>| {
-        like.rate(|rates| rates.efficiency_percent)
-            .is_none_or(|percent| percent < limit)
+        like.percent(|rates| rates.efficiency_percent)
+            .is_none_or(|percent| percent.0 < limit)
     };
     let Some(found) = facts.heavy_alike(&TINY_SHARE, kind, loses)? else {
         return Ok(None);
@@ -401,7 +403,7 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
 fn kernel_names(report: &KernelsReport) -> Option<String> {
     const SHOWN: usize = 3;
     let silent = |kernel: &&Kernel| {
-        kernel.declared != DeclaredCosts::Yes && kernel.of_op_time_percent >= Some(1.0)
+        kernel.declared != DeclaredCosts::Yes && kernel.of_op_time_percent >= Some(Percent(1.0))
     };
     let names: Vec<String> = report
         .kernels

@@ -1,6 +1,6 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
-use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
+use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad, MOST_OF_WAITING};
 use engine::{AnalysisError, Percent, Provenance, Threshold, counted};
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
@@ -112,9 +112,6 @@ fn worst(
     known.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Who causes more than this of all waiting is the one that the others wait for.
-const MOST_PERCENT: f64 = 50.0;
-
 fn skew(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
@@ -147,10 +144,10 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
         Some((last, part)) => {
             let what = format!("waiting for {}", last.core);
             evidence.push(
-                HintEvidence::percent(what, part, "all waiting in collectives", None)
+                HintEvidence::percent(what, part.0, "all waiting in collectives", None)
                     .by(Provenance::Derived),
             );
-            if part > MOST_PERCENT {
+            if part > MOST_OF_WAITING {
                 format!(
                     "the other devices wait for {} to reach collectives; {longest}",
                     last.core
@@ -186,7 +183,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
     let percents: Vec<f64> = balance
         .steps
         .iter()
-        .filter_map(|step| step.imbalance_percent)
+        .filter_map(|step| Some(step.imbalance_percent?.0))
         .collect();
     let Some(percent) = stats::median(&percents) else {
         return Err(AnalysisError::NotApplicable(
@@ -200,7 +197,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
     let costs: Vec<f64> = balance
         .steps
         .iter()
-        .map(|step| step.max_ps as f64 - step.mean_ps)
+        .map(|step| step.max_ps.ps() as f64 - step.mean_ps)
         .collect();
     let saving = stats::median(&costs).unwrap_or(0.0);
     Ok(Some(Finding {
@@ -217,10 +214,9 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
         ops: awaited_in(facts),
         spots: spots(
             facts,
-            balance
-                .steps
-                .iter()
-                .filter_map(|step| Some((step.step?, step.imbalance_percent))),
+            balance.steps.iter().filter_map(|step| {
+                Some((step.step?, step.imbalance_percent.map(|percent| percent.0)))
+            }),
         ),
         saving: PossibleSaving::PerStep(Picos::from_ps(saving as i64)),
         ..Finding::default()
@@ -348,7 +344,7 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
     let busy = |device: &DeviceLoad| {
         HintEvidence::percent(
             format!("{} busy", device.core),
-            device.busy_percent.unwrap_or(0.0),
+            device.busy_percent.unwrap_or_default().0,
             "longest window of any device",
             None,
         )
@@ -384,10 +380,10 @@ fn jitter(facts: &HintFacts<'_>) -> RuleResult {
 fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
     let slow = steps.slow_steps().into_iter();
     let slow: Vec<(&Step, f64)> = slow
-        .filter(|(step, _)| step.compile_ps.saturating_mul(2) <= step.time_ps)
+        .filter(|(step, _)| step.compile_ps + step.compile_ps <= step.time_ps)
         .collect();
     let (first, usual) = *slow.first()?;
-    let beyond = |(step, median): &(&Step, f64)| step.time_ps as f64 - median;
+    let beyond = |(step, median): &(&Step, f64)| step.time_ps.ps() as f64 - median;
     let excess: f64 = slow.iter().map(beyond).sum();
     let counts = |(step, _): &&(&Step, f64)| !(step.is_partial || step.is_warmup);
     let saved = slow.iter().filter(counts).map(beyond).sum::<f64>()
@@ -401,7 +397,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         statement: format!(
             "step {} takes {}, others of its class {}{others}",
             first.title(),
-            Picos::from_ps(first.time_ps),
+            first.time_ps,
             Picos::from_ps(usual as i64)
         ),
         evidence: vec![HintEvidence::time(
@@ -414,7 +410,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         spots: spots(
             facts,
             slow.iter()
-                .map(|(step, _)| (step.number, Some(step.time_ps as f64))),
+                .map(|(step, _)| (step.number, Some(step.time_ps.ps() as f64))),
         ),
         saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
         ..Finding::default()
@@ -428,7 +424,10 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
         .counted()
         .filter(|step| Some(step.class) == class && !step.mostly_compiles());
     let of_class: Vec<_> = of_class.collect();
-    let times: Vec<f64> = of_class.iter().map(|step| step.time_ps as f64).collect();
+    let times: Vec<f64> = of_class
+        .iter()
+        .map(|step| step.time_ps.ps() as f64)
+        .collect();
     let Some(time) = stats::Stats::of(&times) else {
         return Ok(None);
     };
@@ -483,7 +482,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
             facts,
             of_class
                 .iter()
-                .map(|step| (step.number, Some(step.time_ps as f64))),
+                .map(|step| (step.number, Some(step.time_ps.ps() as f64))),
         ),
         saving: if short {
             PossibleSaving::Unknown

@@ -114,16 +114,12 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let (waited, limit) = (
-        known.iter().map(|&(_, wait)| wait).sum::<Picos>().ps(),
+        known.iter().map(|&(_, wait)| wait).sum(),
         facts.limit(&SPARSE_WAIT),
     );
-    let share = if total > 0 {
-        100.0 * waited as f64 / total as f64
-    } else {
-        0.0
-    };
+    let share = Percent::of(waited, total).unwrap_or_default();
     let first = report.offloads.iter().max_by_key(|own| own.waited_ps);
-    let Some(first) = first.filter(|_| share >= limit) else {
+    let Some(first) = first.filter(|_| share.0 >= limit) else {
         return Ok(None);
     };
     let names = known
@@ -134,12 +130,11 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         statement: format!(
             "the TensorCore waits for SparseCores for {share:.1} of device time, most for what {} starts",
-            short_name(&first.op),
-            share = Percent(share)
+            short_name(&first.op)
         ),
         evidence: vec![HintEvidence::percent(
             "waiting for SparseCores",
-            share,
+            share.0,
             "device time",
             Some(limit),
         )],
@@ -151,13 +146,13 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
 
 /// What is left of an op that no longer waits for so much of its time: its copies
 /// must still be made.
-fn without_wait(row: &OpRow, percent: f64) -> f64 {
+fn without_wait(row: &OpRow, percent: Percent) -> f64 {
     let floor = row
         .rates
         .ideal_time_ps
-        .filter(|_| row.total_time_ps > 0)
-        .map(|ideal| ideal / row.total_time_ps as f64);
-    (1.0 - percent / 100.0)
+        .filter(|_| row.total_time_ps > Picos::ZERO)
+        .map(|ideal| ideal / row.total_time_ps.ps() as f64);
+    (1.0 - percent.0 / 100.0)
         .max(floor.unwrap_or(0.0))
         .clamp(0.0, 1.0)
 }
@@ -178,19 +173,9 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let limit = facts.limit(&DMA_STALL);
-    let sum = stalled
-        .rows
-        .iter()
-        .filter_map(|row| row.dma_stall_ps)
-        .sum::<Picos>()
-        .ps();
-    let busy = facts.ops()?.op_time_ps;
-    let share = if busy > 0 {
-        100.0 * sum as f64 / busy as f64
-    } else {
-        0.0
-    };
-    if share >= limit {
+    let stalls = stalled.rows.iter().filter_map(|row| row.dma_stall_ps);
+    let share = Percent::of(stalls.sum(), facts.ops()?.op_time_ps).unwrap_or_default();
+    if share.0 >= limit {
         let factor = |row: &&OpRow| Some((row.op?, without_wait(row, row.dma_stall_percent?)));
         let factors: Vec<_> = stalled
             .rows
@@ -201,12 +186,11 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(Some(Finding {
             statement: format!(
                 "ops stall on DMA for {share:.1} of the time that ops take ({})",
-                stalled.names(),
-                share = Percent(share)
+                stalled.names()
             ),
             evidence: vec![HintEvidence::percent(
                 "stalled on DMA, as the hardware counts",
-                share,
+                share.0,
                 "op time",
                 Some(limit),
             )],
@@ -232,26 +216,25 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     } else {
         String::new()
     };
-    let share: f64 = waiting
+    let share: Percent = waiting
         .iter()
         .filter_map(|(kernel, _)| kernel.of_op_time_percent)
         .sum();
     Ok(Some(Finding {
         statement: format!(
             "the kernel {} waits for its copies for {percent:.1} of its time{more}",
-            short_name(&kernel.kernel),
-            percent = Percent(percent)
+            short_name(&kernel.kernel)
         ),
         evidence: vec![
             HintEvidence::percent(
                 "waiting for DMA",
-                percent,
+                percent.0,
                 "time of the kernel",
                 Some(facts.limit(&DMA_WAIT)),
             ),
             HintEvidence::percent(
                 "kernels that wait",
-                share,
+                share.0,
                 "op time",
                 Some(facts.limit(&DMA_KERNEL)),
             ),
@@ -263,20 +246,23 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// The kernels that wait too much for their copies, the longest first; none if together they take little time.
-fn waiting_kernels<'r>(facts: &HintFacts<'_>, report: &'r KernelsReport) -> Vec<(&'r Kernel, f64)> {
+fn waiting_kernels<'r>(
+    facts: &HintFacts<'_>,
+    report: &'r KernelsReport,
+) -> Vec<(&'r Kernel, Percent)> {
     let limit = facts.limit(&DMA_WAIT);
     let wait = |kernel: &'r Kernel| Some((kernel, kernel.pipeline.as_ref()?.dma_wait_percent?));
     let waiting: Vec<_> = report
         .kernels
         .iter()
         .filter_map(wait)
-        .filter(|&(_, percent)| percent >= limit)
+        .filter(|&(_, percent)| percent.0 >= limit)
         .collect();
-    let share: f64 = waiting
+    let share: Percent = waiting
         .iter()
         .filter_map(|(kernel, _)| kernel.of_op_time_percent)
         .sum();
-    if share >= facts.limit(&DMA_KERNEL) {
+    if share.0 >= facts.limit(&DMA_KERNEL) {
         waiting
     } else {
         Vec::new()
@@ -323,13 +309,13 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .filter(|kernel| spill(kernel).is_some())
         .collect();
-    let share: f64 = spilling
+    let share: Percent = spilling
         .iter()
         .filter_map(|kernel| kernel.of_op_time_percent)
         .sum();
     let first = spilling
         .first()
-        .filter(|_| share >= least)
+        .filter(|_| share.0 >= least)
         .and_then(|kernel| Some((kernel, spill(kernel)?)));
     let Some((kernel, (spills, fills))) = first else {
         return Ok(None);
@@ -359,7 +345,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
 fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     let ratio = |row: &OpRow| {
         let at_default = row.time_at_default_clock_ps?;
-        (row.total_time_ps > 0).then(|| at_default / row.total_time_ps as f64)
+        (row.total_time_ps > Picos::ZERO).then(|| at_default / row.total_time_ps.ps() as f64)
     };
     let slow =
         facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
@@ -403,8 +389,7 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     let step = facts.step()?;
     Ok(Some(Finding {
         statement: format!(
-            "{device} skips {percent:.1} of its clock cycles to stay within its power",
-            percent = Percent(percent)
+            "{device} skips {percent:.1} of its clock cycles to stay within its power"
         ),
         evidence: vec![HintEvidence::percent(
             "skipped cycles",

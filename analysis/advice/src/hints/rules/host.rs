@@ -106,18 +106,16 @@ static UPLOAD: Threshold = Threshold::percent(
 );
 
 /// Idle time below this share of a step is none worth a fix.
-const HARDLY_PERCENT: f64 = 0.5;
+const HARDLY: f64 = 0.5;
 
 /// Idle time that no other rule has a better word for.
 fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let (ops, gaps) = (facts.ops()?, facts.report::<Gaps>());
     let is_explained = gaps.as_ref().is_ok_and(|gaps| gaps.has_known_cause());
     let limit = facts.limit(if is_explained { &IDLE } else { &UNEXPLAINED });
-    let share = if ops.total_time_ps > 0 {
-        100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64
-    } else {
-        0.0
-    };
+    let share = Percent::of(ops.idle_ps, ops.total_time_ps)
+        .unwrap_or_default()
+        .0;
     if share < limit {
         return Ok(None);
     }
@@ -144,7 +142,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     if let Some(steady) = steady {
         statement = format!("{statement}; in the steps after warm-up mostly {steady}");
     }
-    if 100.0 * all.ps() as f64 / step.ps.max(1.0) < HARDLY_PERCENT {
+    if 100.0 * all.ps() as f64 / step.ps.max(1.0) < HARDLY {
         statement = format!("{statement}; hardly any of it in the steps after warm-up");
     }
     let mut evidence = vec![HintEvidence::percent(
@@ -210,7 +208,7 @@ fn gaps_with(device: &DeviceGaps, wanted: impl Fn(IdleCause) -> bool) -> Vec<Fin
             .filter(|part| wanted(part.cause))
             .map(|part| part.time_ps)
             .sum::<Picos>();
-        gap.place == GapPlace::Between && wanted + wanted > Picos::from_ps(gap.length_ps)
+        gap.place == GapPlace::Between && wanted + wanted > gap.length_ps
     };
     device
         .gaps
@@ -226,8 +224,11 @@ fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
         .devices
         .iter()
         .max_by_key(|device| device.between_ps());
-    let within = |device: &DeviceGaps| device.inside.as_ref().map_or(0, |inside| inside.idle_ps);
-    let most = most.filter(|device| within(device) <= device.between_ps());
+    let is_between = |device: &&DeviceGaps| {
+        let inside = device.inside.as_ref();
+        inside.is_none_or(|inside| inside.idle_ps <= device.between_ps())
+    };
+    let most = most.filter(is_between);
     most.map(|device| gaps_with(device, |_| true))
         .unwrap_or_default()
 }
@@ -235,7 +236,7 @@ fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
 /// Idle time between programs with some causes, on the device that has most of it.
 struct MostIdleDevice<'r> {
     device: &'r DeviceGaps,
-    time_ps: i64,
+    time: Picos,
 }
 
 impl<'r> MostIdleDevice<'r> {
@@ -247,22 +248,18 @@ impl<'r> MostIdleDevice<'r> {
                 .filter(|part| causes.contains(&part.cause));
             Self {
                 device,
-                time_ps: parts.map(|part| part.time_ps).sum::<Picos>().ps(),
+                time: parts.map(|part| part.time_ps).sum(),
             }
         };
         report
             .devices
             .iter()
             .map(of)
-            .max_by_key(|waiting| waiting.time_ps)
+            .max_by_key(|waiting| waiting.time)
     }
 
-    fn percent(&self) -> f64 {
-        if self.device.window_ps > 0 {
-            100.0 * self.time_ps as f64 / self.device.window_ps as f64
-        } else {
-            0.0
-        }
+    fn share_of(&self, whole: Picos) -> Percent {
+        Percent::of(self.time, whole).unwrap_or_default()
     }
 
     /// Host events that take most of it.
@@ -272,7 +269,10 @@ impl<'r> MostIdleDevice<'r> {
             .between
             .iter()
             .filter(|part| causes.contains(&part.cause));
-        let names: Vec<&str> = parts.filter_map(|part| part.event()).take(2).collect();
+        let names: Vec<&str> = parts
+            .filter_map(|part| part.event.as_deref())
+            .take(2)
+            .collect();
         if names.is_empty() {
             String::new()
         } else {
@@ -292,25 +292,23 @@ impl<'r> MostIdleDevice<'r> {
         causes: &[IdleCause],
         limit: f64,
     ) -> RuleResult {
-        let percent = self.percent();
-        if percent < limit {
+        let share = self.share_of(self.device.window_ps);
+        if share.0 < limit {
             return Ok(None);
         }
-        let steps = facts.step()?.count.max(1) as i64;
         let of = format!("window of {}", self.device.core);
         Ok(Some(Finding {
             statement: format!(
-                "{} {what} for {percent:.1} of its window{}",
+                "{} {what} for {share:.1} of its window{}",
                 self.device.core,
-                self.events(causes),
-                percent = Percent(percent)
+                self.events(causes)
             ),
             evidence: vec![
-                HintEvidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred),
+                HintEvidence::percent(what, share.0, of, Some(limit)).by(Provenance::Inferred),
             ],
             about: &[TimeUse::Idle],
             spots: self.gaps(causes),
-            saving: PossibleSaving::PerStep(Picos::from_ps(self.time_ps / steps)),
+            saving: PossibleSaving::PerStep(facts.step()?.each(self.time)),
             ..Finding::default()
         }))
     }
@@ -322,12 +320,7 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
     let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else {
         return Ok(None);
     };
-    let between = waiting.device.between_ps();
-    let part = if between > 0 {
-        100.0 * waiting.time_ps as f64 / between as f64
-    } else {
-        0.0
-    };
+    let Percent(part) = waiting.share_of(waiting.device.between_ps());
     let least = facts.limit(&DISPATCH);
     if part < least {
         return Ok(None);
@@ -369,12 +362,12 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
         .devices
         .iter()
         .filter_map(|device| Some((device, device.percent?)));
-    let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
-    let Some((device, percent)) = worst.filter(|(_, percent)| *percent >= limit) else {
+    let worst = known.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
+    let Some((device, share)) = worst.filter(|(_, share)| share.0 >= limit) else {
         return Ok(None);
     };
     if facts.cx.tensor_cores().is_empty() {
-        return host_input_bound(facts, device, percent, limit);
+        return host_input_bound(facts, device, share, limit);
     }
     let gaps = facts.in_steps::<Gaps>()?;
     let waiting = MostIdleDevice::most(&gaps, &[IdleCause::Input]);
@@ -382,19 +375,17 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
         .as_ref()
         .map(|waiting| waiting.events(&[IdleCause::Input]));
     // Ops that wait show themselves.
-    let waiting = waiting.filter(|waiting| waiting.time_ps >= device.infeed_ps.unwrap_or(0));
+    let waiting = waiting.filter(|waiting| waiting.time >= device.infeed_ps.unwrap_or_default());
     let infeed = facts.select(|row| &*row.category == "infeed")?;
-    let time = device.gap_ps.saturating_add(device.infeed_ps.unwrap_or(0));
     let of = format!("{} from its first program to its last", device.name);
     Ok(Some(Finding {
         statement: format!(
-            "{} waits for input for {percent:.1} of its time{}",
+            "{} waits for input for {share:.1} of its time{}",
             device.name,
-            events.unwrap_or_default(),
-            percent = Percent(percent)
+            events.unwrap_or_default()
         ),
         evidence: vec![
-            HintEvidence::percent("waits for input", percent, of, Some(limit))
+            HintEvidence::percent("waits for input", share.0, of, Some(limit))
                 .by(Provenance::Inferred),
         ],
         ops: infeed.ops(),
@@ -402,7 +393,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
             .map(|waiting| waiting.gaps(&[IdleCause::Input]))
             .unwrap_or_default(),
         about: &[TimeUse::Idle],
-        saving: PossibleSaving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
+        saving: PossibleSaving::PerStep(facts.step()?.each(device.total_ps())),
         ..Finding::default()
     }))
 }
@@ -411,7 +402,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
 fn host_input_bound(
     facts: &HintFacts<'_>,
     host: &InputWait,
-    percent: f64,
+    share: Percent,
     limit: f64,
 ) -> RuleResult {
     let event = host
@@ -422,17 +413,14 @@ fn host_input_bound(
     Ok(Some(Finding {
         statement: format!(
             "the host {} waits for input for {percent:.1} of its steps{event}",
-            host.name,
-            percent = Percent(percent)
+            host.name
         ),
         evidence: vec![
-            HintEvidence::percent("waits for input", percent, of, Some(limit))
+            HintEvidence::percent("waits for input", share.0, of, Some(limit))
                 .by(Provenance::Inferred),
         ],
         about: &[TimeUse::Input, TimeUse::SlowSteps],
-        saving: PossibleSaving::PerStep(Picos::from_ps(
-            host.gap_ps / facts.step()?.count.max(1) as i64,
-        )),
+        saving: PossibleSaving::PerStep(facts.step()?.each(host.gap_ps)),
         ..Finding::default()
     }))
 }

@@ -10,13 +10,11 @@ use math::unit::Unit;
 use run_reports::host::compile::{Compile, LazyTensors};
 use run_reports::host::gaps::Gaps;
 use trace_model::Picos;
+use trace_model::time::{PS_PER_S, PS_PER_US};
 
 use crate::hints::{
     Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
 };
-
-const PS_PER_S: f64 = 1e12;
-const PS_PER_US: f64 = 1e6;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -80,7 +78,7 @@ fn unmarked(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let markers = lazy.facts.iter().find(|fact| fact.id == "step_markers");
-    let limit = facts.limit(&SYNC_TIME) * PS_PER_S;
+    let limit = facts.limit(&SYNC_TIME) * PS_PER_S as f64;
     let longest = fact(lazy, "longest_sync_ps").unwrap_or(0.0);
     let statement = match markers.and_then(|fact| fact.statement.clone()) {
         Some(statement) => statement,
@@ -157,7 +155,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
     let steps = facts.step()?.count.max(1) as f64;
     let (least, most) = (
         facts.limit(&SMALL_PROGRAMS),
-        facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US,
+        facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US as f64,
     );
     let Some(device) = gaps.devices.iter().max_by_key(|device| device.between_ps()) else {
         return Ok(None);
@@ -195,7 +193,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
         ],
         about: &[TimeUse::Idle],
         saving: PossibleSaving::PerStep(Picos::from_ps(
-            (device.between_ps() as f64 / steps) as i64,
+            (device.between_ps().ps() as f64 / steps) as i64,
         )),
         ..Finding::default()
     }))

@@ -81,9 +81,8 @@ static NARROW_PEAK: Threshold = Threshold::percent(
     "a matmul far below the peak has another cause, which a narrower type does not fix (K12)",
 );
 
-/// Some matmuls, most time first, with what would be left of each, and their share
-/// of device time in percent.
-type ShrinkingMatmuls = (Vec<OpId>, BTreeMap<OpId, f64>, f64);
+/// Some matmuls, most time first, with what would be left of each, and their share of device time.
+type ShrinkingMatmuls = (Vec<OpId>, BTreeMap<OpId, f64>, Percent);
 
 /// The matmuls for which `factor` says what would be left of their time; none where together they take less than
 /// `share` percent.
@@ -93,21 +92,15 @@ fn shrinking(
     share: f64,
     factor: impl Fn(&MatmulRow) -> Option<f64>,
 ) -> Result<ShrinkingMatmuls, AnalysisError> {
-    let total = facts.ops()?.total_time_ps as f64;
-    let percent = |row: &MatmulRow| {
-        if total > 0.0 {
-            100.0 * row.self_time_ps as f64 / total
-        } else {
-            0.0
-        }
-    };
+    let total = facts.ops()?.total_time_ps;
+    let percent = |row: &MatmulRow| Percent::of(row.self_time_ps, total).unwrap_or_default();
     let mut found: Vec<(&MatmulRow, OpId, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, row.op?, factor(row)?)))
         .collect();
     found.sort_by_key(|(row, ..)| std::cmp::Reverse(row.self_time_ps));
-    let sum = found.iter().map(|(row, ..)| percent(row)).sum();
-    if sum < share {
+    let sum: Percent = found.iter().map(|(row, ..)| percent(row)).sum();
+    if sum.0 < share {
         found.clear();
     }
     let ops = found.iter().map(|&(_, op, _)| op).collect();
@@ -131,10 +124,10 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
     // way, padding costs nothing.
     let left = |row: &MatmulRow| {
         row.padding_efficiency_percent
-            .filter(|&useful| useful < limit)?;
+            .filter(|useful| useful.0 < limit)?;
         row.padding_loss_ps
             .filter(|&loss| loss > 0.0)
-            .map(|loss| 1.0 - loss / row.total_time_ps as f64)
+            .map(|loss| 1.0 - loss / row.total_time_ps.ps() as f64)
     };
     if matmuls
         .rows
@@ -163,12 +156,11 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .filter(|row| row.op.is_some_and(|op| factors.contains_key(&op)));
     let least = padded
-        .filter_map(|row| row.padding_efficiency_percent)
+        .filter_map(|row| Some(row.padding_efficiency_percent?.0))
         .fold(100.0, f64::min);
     Ok(Some(Finding {
         statement: format!(
-            "matmuls that take {percent:.1} of device time fill the matrix units only in part{what}",
-            percent = Percent(percent)
+            "matmuls that take {percent:.1} of device time fill the matrix units only in part{what}"
         ),
         evidence: vec![
             HintEvidence::percent(
@@ -178,7 +170,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
                 Some(limit),
             )
             .by(Provenance::Derived),
-            HintEvidence::percent("padded matmuls", percent, "device time", Some(share)),
+            HintEvidence::percent("padded matmuls", percent.0, "device time", Some(share)),
         ],
         code,
         ops,
@@ -228,13 +220,12 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
     let most = factors.values().copied().fold(1.0, f64::min).recip();
     Ok(Some(Finding {
         statement: format!(
-            "matmuls that take {percent:.1} of device time are computed in up to {most:.0} bfloat16 passes",
-            percent = Percent(percent)
+            "matmuls that take {percent:.1} of device time are computed in up to {most:.0} bfloat16 passes"
         ),
         evidence: vec![
             HintEvidence::percent(
                 "matmuls of several passes",
-                percent,
+                percent.0,
                 "device time",
                 Some(share),
             ),
@@ -292,20 +283,19 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let at_ridge = rows_at_ridge(ridge, first);
     let by_speed = first
         .flops_percent
-        .filter(|&percent| percent > 0.0)
-        .map_or(f64::INFINITY, |percent| 100.0 / percent);
+        .filter(|percent| percent.0 > 0.0)
+        .map_or(f64::INFINITY, |percent| 100.0 / percent.0);
     let gain = (at_ridge / rows).min(by_speed);
     Ok(Some(Finding {
         statement: format!(
             "matmuls that take {percent:.1} of device time read their weights for few rows: {} has {rows:.0}, up to \
              {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
-            short_name(&first.name),
-            percent = Percent(percent)
+            short_name(&first.name)
         ),
         evidence: vec![
             HintEvidence::percent(
                 "matmuls of few rows, bound by HBM",
-                percent,
+                percent.0,
                 "device time",
                 Some(limit),
             ),
@@ -356,7 +346,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
             .types
             .as_deref()
             .is_some_and(|types| types.starts_with("bf16 × bf16"));
-        let near = row.flops_percent.is_some_and(|percent| percent >= peak);
+        let near = row.flops_percent.is_some_and(|percent| percent.0 >= peak);
         (wide && near && row.bound_by == Some(BoundBy::Compute)).then_some(0.5)
     };
     if matmuls.rows.iter().all(|row| row.types.is_none()) {
@@ -372,13 +362,12 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
         statement: format!(
             "bfloat16 matmuls at {peak} % or more of the peak take {percent:.1} of device time; {} computes {} twice as fast",
             chip.id,
-            fast.join(" and "),
-            percent = Percent(percent)
+            fast.join(" and ")
         ),
         evidence: vec![
             HintEvidence::percent(
                 "bfloat16 matmuls bound by compute",
-                percent,
+                percent.0,
                 "device time",
                 Some(limit),
             ),

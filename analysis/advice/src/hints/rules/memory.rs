@@ -8,7 +8,7 @@ use facts::category::OpGroup;
 use facts::framework::Framework;
 use math::unit::Unit;
 use run_reports::host::serving::Serving;
-use trace_model::{Picos, TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
     Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
@@ -231,15 +231,14 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
     {
         finding.evidence.push(HintEvidence::percent(
             "peak of the fullest memory",
-            peak,
+            peak.0,
             "its capacity",
             Some(full),
         ));
-        if peak >= full {
+        if peak.0 >= full {
             finding.statement = format!(
                 "{}; memory is {peak:.0} full at its peak, so there is no room to store more",
-                found.take(what),
-                peak = Percent(peak)
+                found.take(what)
             );
             finding.saving = PossibleSaving::Unknown;
         }
@@ -326,7 +325,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         let why = "no device memory has both its use and its capacity recorded";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
-    let full = |(_, percent): &(_, f64)| *percent >= limit;
+    let full = |(_, percent): &(_, Percent)| percent.0 >= limit;
     let Some((fullest, percent)) = memory.device_peaks().find(full) else {
         return Ok(None);
     };
@@ -355,13 +354,12 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
             "{} is {percent:.1} full at its peak{step}: {} of {}{largest}{others}",
             fullest.memory,
             bytes_text(fullest.peak_bytes),
-            bytes_text(capacity),
-            percent = Percent(percent),
+            bytes_text(capacity)
         ),
         evidence: vec![
             HintEvidence::percent(
                 "peak of the fullest memory",
-                percent,
+                percent.0,
                 "its capacity",
                 Some(limit),
             )
@@ -371,7 +369,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         ],
         spots: vec![FindingPlace::span(
             "peak of memory",
-            TimeRange::at(Timestamp::from_ps(fullest.peak_at_ps), Picos::ZERO),
+            TimeRange::at(fullest.peak_at_ps, Picos::ZERO),
         )],
         explains: &["K24"],
         ..Finding::default()

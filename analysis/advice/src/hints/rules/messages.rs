@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use device_reports::communication::collectives::{CollectiveRow, Collectives};
-use device_reports::communication::dcn::{Dcn, DcnReport};
+use device_reports::communication::dcn::{Dcn, DcnDevice, DcnReport};
 use device_reports::ops::op_stats::OpRow;
 use engine::{AnalysisError, Percent, Provenance, Threshold};
 use facts::category::CollectiveKind;
@@ -120,17 +120,20 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
             && row
                 .share
                 .as_ref()
-                .is_some_and(|share| share.high_percent < limit)
+                .is_some_and(|share| share.high_percent.0 < limit)
     };
     let rows: Vec<&CollectiveRow> = ledger.rows.iter().filter(slow).collect();
     let Some(first) = rows.iter().max_by_key(|row| row.exposed_ps) else {
         return Ok(None);
     };
-    let high = first.share.as_ref().map_or(0.0, |share| share.high_percent);
+    let high = first
+        .share
+        .as_ref()
+        .map_or(0.0, |share| share.high_percent.0);
     let ops = ops_of(facts, &rows)?;
     let changes = rows.iter().filter_map(|row| {
         // Waiting is no part of what the replay shortens.
-        let factor = row.share.as_ref()?.high_percent / 100.0;
+        let factor = row.share.as_ref()?.high_percent.0 / 100.0;
         Some(
             ops_of(facts, &[*row])
                 .ok()?
@@ -199,7 +202,7 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     }
     // Together they cost one latency instead of one each; what is exposed of them can go.
-    let exposed = per_step(|row| row.exposed_ps as f64)?;
+    let exposed = per_step(|row| row.exposed_ps.ps() as f64)?;
     Ok(Some(Finding {
         statement: format!(
             "{count:.0} collectives of less than {} KiB in each step",
@@ -278,25 +281,21 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
             .rows
             .iter()
             .find(|other| is_op_of(row, other))
-            .map_or(0, |row| row.exposed_ps)
+            .map_or(Picos::ZERO, |row| row.exposed_ps)
     };
     // One of each stays.
     let extra: Vec<&OpRow> = same
         .values()
         .flat_map(|rows| rows.iter().skip(1).copied())
         .collect();
-    let time = extra.iter().map(|row| exposed(row)).sum::<Picos>().ps();
+    let time = extra.iter().map(|row| exposed(row)).sum();
     let (total, limit) = (facts.ops()?.total_time_ps, facts.limit(&TWICE));
-    let share = if total > 0 {
-        100.0 * time as f64 / total as f64
-    } else {
-        0.0
-    };
+    let share = Percent::of(time, total).unwrap_or_default();
     let longest = same
         .iter()
         .filter(|(_, rows)| rows.len() > 1)
         .max_by_key(|(_, rows)| rows.iter().map(|row| exposed(row)).sum::<Picos>());
-    let Some((key, rows)) = longest.filter(|_| share >= limit) else {
+    let Some((key, rows)) = longest.filter(|_| share.0 >= limit) else {
         return Ok(None);
     };
     let names: Vec<String> = rows
@@ -309,13 +308,12 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         statement: format!(
             "{} send the same data (%{}): the repeated transfers are exposed for {share:.1} of device time",
             names.join(" and "),
-            short_name(&key.2.join(", %")),
-            share = Percent(share)
+            short_name(&key.2.join(", %"))
         ),
         evidence: vec![
             HintEvidence::percent(
                 "exposed time of the repeated transfers",
-                share,
+                share.0,
                 "device time",
                 Some(limit),
             ),
@@ -335,17 +333,17 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
 fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Dcn>()?;
     let (stall_limit, speed_limit) = (facts.limit(&DCN_STALL), facts.limit(&DCN_BANDWIDTH) * 1e9);
-    let worst = report.devices.iter().max_by(|a, b| {
-        a.stall_percent
-            .unwrap_or(0.0)
-            .total_cmp(&b.stall_percent.unwrap_or(0.0))
-    });
+    let stall_of = |device: &DcnDevice| device.stall_percent.unwrap_or_default();
+    let worst = report
+        .devices
+        .iter()
+        .max_by(|a, b| stall_of(a).0.total_cmp(&stall_of(b).0));
     let Some(worst) = worst else {
         let why =
             "only hosts recorded messages between slices: whether devices waited is not known";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     };
-    let stall = worst.stall_percent.unwrap_or(0.0);
+    let stall = stall_of(worst);
     let model = facts.cx.model;
     let hosts = facts
         .cx
@@ -363,17 +361,16 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let too_fast = required
         .as_ref()
         .is_some_and(|(_, rate)| *rate > speed_limit);
-    if stall < stall_limit && !too_fast {
+    if stall.0 < stall_limit && !too_fast {
         return Ok(None);
     }
     let mut statement = format!(
         "{} spends {stall:.1} of its window in transfers between slices",
-        worst.device,
-        stall = Percent(stall)
+        worst.device
     );
     let mut evidence = vec![HintEvidence::percent(
         "in send, recv and their done ops",
-        stall,
+        stall.0,
         format!("window of {}", worst.device),
         Some(stall_limit),
     )];
@@ -403,7 +400,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
             .devices
             .iter()
             .find(|own| own.device == worst.device)?;
-        Some(device.stall_ps as f64)
+        Some(device.stall_ps.ps() as f64)
     };
     let each = Picos::from_ps(facts.each_step::<Dcn>(stall_of)? as i64);
     let changes = vec![Scenario::Ops {

@@ -1,8 +1,8 @@
 //! Rules about servers: what requests wait for.
 
-use engine::{AnalysisError, Percent, Provenance, Threshold};
+use engine::{AnalysisError, Provenance, Threshold};
 use run_reports::host::serving::{ServedRequest, Serving, ServingReport};
-use trace_model::{TimeRange, Timestamp};
+use trace_model::Picos;
 
 use crate::hints::{
     Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
@@ -60,13 +60,13 @@ fn queueing(facts: &HintFacts<'_>) -> RuleResult {
     let count = report.requests.iter().filter(waiting).count();
     let Some(share) = report
         .queue_of_first_token_percent
-        .filter(|&share| share >= limit && count >= FEWEST)
+        .filter(|&share| share.0 >= limit && count >= FEWEST)
     else {
         return Ok(None);
     };
     let mut evidence = vec![HintEvidence::percent(
         "in the queue",
-        share,
+        share.0,
         format!("time to the first token of {count} requests"),
         Some(limit),
     )];
@@ -76,8 +76,7 @@ fn queueing(facts: &HintFacts<'_>) -> RuleResult {
     );
     Ok(Some(Finding {
         statement: format!(
-            "requests spend {:.1} of the time to their first token in the queue",
-            Percent(share)
+            "requests spend {share:.1} of the time to their first token in the queue"
         ),
         evidence,
         spots: spots(&report, |request| request.queue_ps),
@@ -91,20 +90,22 @@ fn prefill_stalls(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let limit = facts.limit(&STALL);
-    let Some(share) = report.prefill_stall_percent.filter(|&share| share >= limit) else {
+    let Some(share) = report
+        .prefill_stall_percent
+        .filter(|share| share.0 >= limit)
+    else {
         return Ok(None);
     };
     let of = "time after the first token, over all requests";
     let evidence = HintEvidence::percent(
         "prefills of other requests run instead",
-        share,
+        share.0,
         of,
         Some(limit),
     );
     Ok(Some(Finding {
         statement: format!(
-            "prefills of other requests take {:.1} of the time in which requests wait for their tokens",
-            Percent(share)
+            "prefills of other requests take {share:.1} of the time in which requests wait for their tokens"
         ),
         evidence: vec![evidence.by(Provenance::Inferred)],
         spots: spots(&report, |request| request.prefill_stall_ps),
@@ -122,20 +123,19 @@ fn p50(report: &ServingReport, name: &str) -> Option<f64> {
 }
 
 /// The requests that wait longest.
-fn spots(report: &ServingReport, of: impl Fn(&ServedRequest) -> Option<i64>) -> Vec<FindingPlace> {
+fn spots(
+    report: &ServingReport,
+    of: impl Fn(&ServedRequest) -> Option<Picos>,
+) -> Vec<FindingPlace> {
     const MOST: usize = 5;
     let mut worst: Vec<&ServedRequest> = report
         .requests
         .iter()
-        .filter(|request| of(request) > Some(0))
+        .filter(|request| of(request) > Some(Picos::ZERO))
         .collect();
     worst.sort_by_key(|request| std::cmp::Reverse(of(request)));
     let place = |request: &&ServedRequest| {
-        let range = TimeRange::new(
-            Timestamp::from_ps(request.start_ps),
-            Timestamp::from_ps(request.end_ps),
-        );
-        FindingPlace::span(format!("request {}", request.request), range)
+        FindingPlace::span(format!("request {}", request.request), request.range())
     };
     worst.iter().take(MOST).map(place).collect()
 }

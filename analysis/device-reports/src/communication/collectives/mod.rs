@@ -26,9 +26,8 @@ use trace_model::Picos;
 pub use links::LinkUse;
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::sum_over::SumOver;
-use math::stats::percent;
 
 use crate::communication::overlap::{Overlap, Transfer};
 
@@ -97,47 +96,62 @@ impl CollectivesReport {
     }
 
     /// The part of the time in flight of transfers whose speed is a lower bound, percent; `None` without transfers.
-    pub fn hidden_percent(&self) -> Option<f64> {
+    pub fn hidden_percent(&self) -> Option<Percent> {
         let rows = || self.rows.iter().filter(|row| row.share.is_some());
         let hidden = rows()
             .filter(|row| row.is_lower_bound())
             .map(|row| row.time_ps)
-            .sum::<Picos>();
-        percent(
-            hidden.ps(),
-            rows().map(|row| row.time_ps).sum::<Picos>().ps(),
-        )
+            .sum();
+        Percent::of(hidden, rows().map(|row| row.time_ps).sum())
     }
 }
 
 /// All collectives of one pattern.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct KindRow {
     /// `all-reduce`, …, `all` for the sum.
+    #[column("Kind", with = Self::title)]
     pub kind: String,
     /// Whether it is fused with other work.
     pub is_fused: bool,
     /// Distinct ops.
+    #[column("Ops")]
     pub ops: usize,
     /// Executions over all devices.
+    #[column("Times")]
     pub occurrences: u64,
+    /// Exposed time of one device in one step, ps.
+    #[column("Exposed a step", derived, with = |kind| rounded(kind.exposed_per_step_ps))]
+    pub exposed_per_step_ps: Option<f64>,
     /// Bytes that devices had to send, summed over all executions; `None` if any is unknown.
+    #[column("Sent (sum)", compiler)]
     pub sent_bytes: Option<f64>,
     /// Sum of the times in flight or of the ops.
-    pub time_ps: i64,
+    #[column("In flight (sum)")]
+    pub time_ps: Picos,
     /// The part of it while the core computed.
-    pub hidden_ps: i64,
+    #[column("Hidden")]
+    pub hidden_ps: Picos,
     /// The rest.
-    pub exposed_ps: i64,
+    #[column("Exposed")]
+    #[column("of in flight", derived, id = "exposed_of_time_percent", with = |kind| Percent::of(kind.exposed_ps, kind.time_ps))]
+    pub exposed_ps: Picos,
     /// `sent ÷ time`, bytes/s.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
+    #[column("Bus bandwidth", derived)]
     pub bus_bandwidth: Option<f64>,
     /// Share of link speed, over all ops that have one, weighted by time.
+    #[column(nested)]
     pub share: Option<CollectiveShare>,
     /// Bytes that one device sends in one step.
+    #[column("Sent a step", compiler, id = "sent_per_step_bytes")]
     pub sent_bytes_per_step: Option<f64>,
-    /// Exposed time of one device in one step, ps.
-    pub exposed_per_step_ps: Option<f64>,
+}
+
+/// A mean in whole picoseconds.
+fn rounded(mean_ps: Option<f64>) -> Option<Picos> {
+    mean_ps.map(|ps| Picos::from_ps(ps.round() as i64))
 }
 
 fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
@@ -166,11 +180,13 @@ fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
 }
 
 impl KindRow {
+    fn title(&self) -> String {
+        let fused = if self.is_fused { " (fused)" } else { "" };
+        format!("{}{fused}", self.kind)
+    }
+
     fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], over: SumOver) -> Self {
-        let time = |of: fn(&CollectiveRow) -> i64| {
-            rows.iter()
-                .fold(0_i64, |sum, row| sum.saturating_add(of(row)))
-        };
+        let time = |of: fn(&CollectiveRow) -> Picos| rows.iter().map(|row| of(row)).sum::<Picos>();
         let sent = rows
             .iter()
             .map(|row| Some(row.message.sent_bytes? * row.executions))
@@ -187,11 +203,11 @@ impl KindRow {
             hidden_ps: time(|row| row.hidden_ps),
             exposed_ps,
             bus_bandwidth: sent
-                .filter(|_| time_ps > 0)
-                .map(|sent| sent / (time_ps as f64 * 1e-12)),
+                .filter(|_| time_ps > Picos::ZERO)
+                .map(|sent| sent / (time_ps.as_ps_f64() * 1e-12)),
             share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
             sent_bytes_per_step: sent.and_then(of_step),
-            exposed_per_step_ps: of_step(exposed_ps as f64),
+            exposed_per_step_ps: of_step(exposed_ps.as_ps_f64()),
         }
     }
 }

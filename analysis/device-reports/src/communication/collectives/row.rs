@@ -2,23 +2,30 @@
 
 use std::sync::Arc;
 
+use engine::{Cell, Percent};
 use facts::collective_traffic::CollectiveTraffic;
 use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
 use serde::Serialize;
+use trace_model::Picos;
 
-use super::LinkUse;
+use super::{LinkUse, rounded};
 use crate::communication::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CollectiveRow {
     /// `all-reduce`, …
+    #[column("Kind")]
     pub kind: String,
     /// Instruction that issues it.
+    #[column("Op")]
     pub op: String,
     /// Program that contains it.
+    #[column("Program")]
     pub program: Option<String>,
     /// Line of source that it comes from.
+    #[column("Source")]
     pub source: Option<String>,
     /// Whether it has a start and a done op.
     pub is_async: bool,
@@ -27,52 +34,73 @@ pub struct CollectiveRow {
     /// Devices that executed it.
     pub devices: usize,
     /// Executions over all devices.
+    #[column("Times")]
     pub occurrences: u64,
     /// The same with the parts of those that a border of the scope cuts.
     #[serde(skip)]
     pub executions: f64,
     /// Message size, participants, and bytes that each must send in one execution.
     #[serde(flatten)]
+    #[column(nested)]
     pub message: Arc<CollectiveTraffic>,
     /// Mean time in flight or of the op, ps.
     pub mean_time_ps: Option<f64>,
     /// Mean time of the transfer itself, without waiting for other devices if that time is known, ps.
+    #[column("Transfer", with = |row| rounded(row.transfer_ps))]
     pub transfer_ps: Option<f64>,
     /// Message ÷ mean time, bytes/s.
     #[serde(rename = "algorithm_bandwidth_bytes_per_second")]
+    #[column("Alg. bandwidth", derived)]
     pub algorithm_bandwidth: Option<f64>,
     /// Sent ÷ mean time, bytes/s: comparable to link speed.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
+    #[column("Bus bandwidth", derived)]
     pub bus_bandwidth: Option<f64>,
     /// How long the transfer should take.
+    #[column("At best", peak, id = "expected_least_ps", with = |row| rounded(row.expected.map(|time| time.least_seconds * 1e12)))]
+    #[column("Usual", peak, id = "expected_usual_ps", with = |row| rounded(row.expected.map(|time| time.usual_seconds * 1e12)))]
     pub expected: Option<ExpectedTime>,
     /// How close the transfer comes to the published speed of the links that it can use.
+    #[column(nested)]
     pub share: Option<CollectiveShare>,
     /// Sum of the times in flight or of the op.
-    pub time_ps: i64,
+    #[column("In flight")]
+    pub time_ps: Picos,
     /// The part of it while the core computed.
-    pub hidden_ps: i64,
+    #[column("Hidden")]
+    pub hidden_ps: Picos,
     /// The rest.
-    pub exposed_ps: i64,
+    #[column("Exposed")]
+    #[column("of in flight", derived, id = "exposed_of_time_percent", with = |row| Percent::of(row.exposed_ps, row.time_ps))]
+    pub exposed_ps: Picos,
     /// Time in which a core waited in it.
-    pub blocking_ps: i64,
+    #[column("Blocking")]
+    pub blocking_ps: Picos,
     /// In flight while the core neither computed nor was in a collective.
-    pub idle_ps: i64,
+    #[column("In flight while idle")]
+    pub idle_ps: Picos,
     /// The compute that hid it, most time first.
+    #[column("Hidden most by", with = |row| Some(&row.hidden_most_by()?.op))]
+    #[column("for", id = "hidden_by_ps", with = |row| Some(row.hidden_most_by()?.time_ps))]
     pub hidden_by: Option<Vec<HiddenBy>>,
     /// How long devices waited for each other.
+    #[column(nested)]
     pub skew: Option<Arc<Skew>>,
     /// Notes on this collective.
+    #[column("Remarks", inferred, with = Self::remarks_text)]
     pub remarks: Vec<Remark>,
 }
 
 /// A share of the published link speed, as a range over the unknown layout.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(peak)]
 pub struct CollectiveShare {
     /// On the layout with the most links.
-    pub low_percent: f64,
+    #[column("Of links", id = "links_low_percent")]
+    pub low_percent: Percent,
     /// On the layout with the fewest links that is not ruled out.
-    pub high_percent: f64,
+    #[column("Up to", id = "links_high_percent")]
+    pub high_percent: Percent,
 }
 
 impl CollectiveShare {
@@ -80,13 +108,13 @@ impl CollectiveShare {
     pub(super) fn weighted(shares: impl Iterator<Item = (Self, f64)>) -> Option<Self> {
         let (mut low, mut high, mut time) = (0.0, 0.0, 0.0);
         for (share, weight) in shares {
-            low += share.low_percent * weight;
-            high += share.high_percent * weight;
+            low += share.low_percent.0 * weight;
+            high += share.high_percent.0 * weight;
             time += weight;
         }
         (time > 0.0).then(|| Self {
-            low_percent: low / time,
-            high_percent: high / time,
+            low_percent: Percent(low / time),
+            high_percent: Percent(high / time),
         })
     }
 }
@@ -144,8 +172,11 @@ impl CollectiveRow {
     pub(super) fn of(links: &LinkUse, transfer: &Transfer) -> Self {
         let message = transfer.message.clone().unwrap_or_default();
         let mean_time_ps =
-            (transfer.executions > 0.0).then(|| transfer.time_ps as f64 / transfer.executions);
-        let shortest = transfer.skew.as_ref().map(|skew| skew.transfer_ps as f64);
+            (transfer.executions > 0.0).then(|| transfer.time_ps.as_ps_f64() / transfer.executions);
+        let shortest = transfer
+            .skew
+            .as_ref()
+            .map(|skew| skew.transfer_ps.as_ps_f64());
         let transfer_ps = shortest.or(mean_time_ps).filter(|&time| time > 0.0);
         let per_second = |bytes: Option<f64>| {
             bytes
@@ -184,9 +215,19 @@ impl CollectiveRow {
         out
     }
 
+    /// The compute that hid it for the longest time.
+    fn hidden_most_by(&self) -> Option<&HiddenBy> {
+        self.hidden_by.as_ref()?.first()
+    }
+
+    fn remarks_text(&self) -> Cell {
+        let remarks: Vec<_> = self.remarks.iter().map(|remark| remark.text()).collect();
+        Cell::non_empty(&remarks.join("; "))
+    }
+
     /// Whether it may have arrived long before its done op: cores hardly waited for it, so its speed is a lower bound.
     pub(super) fn is_lower_bound(&self) -> bool {
-        self.is_async && self.blocking_ps < self.time_ps / 10
+        self.is_async && self.blocking_ps.ps() < self.time_ps.ps() / 10
     }
 
     /// The share together with the time that it applies to.
@@ -214,20 +255,11 @@ impl CollectiveRow {
         };
         let possible: Vec<&(GroupLayout, f64)> =
             all.iter().filter(|&&(_, least)| least <= taken).collect();
-        let share = possible.iter().map(|(_, least)| 100.0 * least / taken);
-        let bounds = share.fold(None, |range: Option<CollectiveShare>, percent| {
-            let range = range.unwrap_or(CollectiveShare {
-                low_percent: percent,
-                high_percent: percent,
-            });
-            let (low_percent, high_percent) = (
-                range.low_percent.min(percent),
-                range.high_percent.max(percent),
-            );
-            Some(CollectiveShare {
-                low_percent,
-                high_percent,
-            })
+        let shares = || possible.iter().map(|(_, least)| 100.0 * least / taken);
+        let bounds = shares().reduce(f64::min).zip(shares().reduce(f64::max));
+        let bounds = bounds.map(|(low, high)| CollectiveShare {
+            low_percent: Percent(low),
+            high_percent: Percent(high),
         });
         let is_faster = !all.is_empty() && possible.is_empty();
         let kept: Vec<GroupLayout> = if is_faster {
@@ -250,8 +282,8 @@ impl CollectiveRow {
             .is_some_and(|expected| expected.latency_bound == Some(true));
         let skewed = self.skew.as_ref().is_some_and(|skew| {
             skew.waits_most.is_some()
-                && i128::from(skew.wait_ps)
-                    > i128::from(skew.transfer_ps) * i128::from(skew.instances)
+                && i128::from(skew.wait_ps.ps())
+                    > i128::from(skew.transfer_ps.ps()) * i128::from(skew.instances)
         });
         let all = [
             (Remark::Fused, self.is_fused),
@@ -272,7 +304,10 @@ impl CollectiveRow {
                 Remark::NothingBetween,
                 self.is_async && transfer.adjacent * 2 >= self.occurrences.max(1),
             ),
-            (Remark::IdleMeanwhile, self.idle_ps > self.time_ps / 10),
+            (
+                Remark::IdleMeanwhile,
+                self.idle_ps.ps() > self.time_ps.ps() / 10,
+            ),
             (Remark::Skewed, skewed),
         ];
         self.remarks = all

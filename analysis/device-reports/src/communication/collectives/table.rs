@@ -1,9 +1,7 @@
 //! The tables of collectives.
 
-use engine::{Cell, Table, Tabular};
+use engine::{Table, Tabular};
 use facts::sum_over::SumOver;
-use math::stats::percent;
-use math::unit::Unit;
 
 use super::{CollectivesReport, Remark};
 
@@ -13,13 +11,8 @@ impl Tabular for CollectivesReport {
     }
 }
 
-fn maybe_ps(time: Option<f64>) -> Option<i64> {
-    time.map(|ps| ps.round() as i64)
-}
-
 impl CollectivesReport {
     fn kinds_table(&self) -> Table {
-        let of_links = self.links.provenance();
         let over = SumOver {
             devices: self.devices,
             steps: self.steps,
@@ -31,124 +24,32 @@ impl CollectivesReport {
             self.links.note(),
         ];
         Table::of("collective_kinds", "Collectives by pattern", &self.kinds)
-            .measured("kind", "Kind", Unit::None, |kind| {
-                if kind.is_fused {
-                    format!("{} (fused)", kind.kind)
-                } else {
-                    kind.kind.clone()
-                }
-            })
-            .measured("ops", "Ops", Unit::Count, |kind| kind.ops)
-            .measured("occurrences", "Times", Unit::Count, |kind| kind.occurrences)
-            .derived(
-                "exposed_per_step_ps",
-                "Exposed a step",
-                Unit::Picoseconds,
-                |kind| maybe_ps(kind.exposed_per_step_ps),
-            )
-            .compiler("sent_bytes", "Sent (sum)", Unit::Bytes, |kind| {
-                kind.sent_bytes
-            })
-            .measured("time_ps", "In flight (sum)", Unit::Picoseconds, |kind| {
-                kind.time_ps
-            })
-            .measured("hidden_ps", "Hidden", Unit::Picoseconds, |kind| {
-                kind.hidden_ps
-            })
-            .measured("exposed_ps", "Exposed", Unit::Picoseconds, |kind| {
-                kind.exposed_ps
-            })
-            .derived(
-                "exposed_of_time_percent",
-                "of in flight",
-                Unit::Percent,
-                |kind| percent(kind.exposed_ps, kind.time_ps),
-            )
-            .derived(
-                "bus_bandwidth",
-                "Bus bandwidth",
-                Unit::BytesPerSecond,
-                |kind| kind.bus_bandwidth,
-            )
-            .column(
-                "links_low_percent",
-                "Of links",
-                Unit::Percent,
-                of_links,
-                |kind| kind.share.map(|share| share.low_percent),
-            )
-            .column(
-                "links_high_percent",
-                "Up to",
-                Unit::Percent,
-                of_links,
-                |kind| kind.share.map(|share| share.high_percent),
-            )
-            .compiler("sent_per_step_bytes", "Sent a step", Unit::Bytes, |kind| {
-                kind.sent_bytes_per_step
-            })
+            .peak(self.links.provenance())
+            .remaining()
             .notes(notes)
             .build()
     }
 
     fn links_table(&self) -> Table {
-        let of_links = self.links.provenance();
         Table::of("collectives", "Collectives against the links", &self.rows)
-            .measured("op", "Op", Unit::None, |row| &row.op)
-            .measured("occurrences", "Times", Unit::Count, |row| row.occurrences)
-            .compiler("bytes", "Message", Unit::Bytes, |row| row.message.bytes)
-            .compiler("participants", "Group", Unit::Count, |row| {
-                row.message.participants
-            })
-            .measured("transfer_ps", "Transfer", Unit::Picoseconds, |row| {
-                maybe_ps(row.transfer_ps)
-            })
-            .column(
+            .peak(self.links.provenance())
+            .declared([
+                "op",
+                "occurrences",
+                "bytes",
+                "participants",
+                "transfer_ps",
                 "expected_least_ps",
-                "At best",
-                Unit::Picoseconds,
-                of_links,
-                |row| maybe_ps(row.expected.map(|expected| expected.least_seconds * 1e12)),
-            )
-            .column(
                 "expected_usual_ps",
-                "Usual",
-                Unit::Picoseconds,
-                of_links,
-                |row| maybe_ps(row.expected.map(|expected| expected.usual_seconds * 1e12)),
-            )
-            .column(
                 "links_low_percent",
-                "Of links",
-                Unit::Percent,
-                of_links,
-                |row| row.share.map(|share| share.low_percent),
-            )
-            .column(
                 "links_high_percent",
-                "Up to",
-                Unit::Percent,
-                of_links,
-                |row| row.share.map(|share| share.high_percent),
-            )
-            .derived(
                 "bus_bandwidth",
-                "Bus bandwidth",
-                Unit::BytesPerSecond,
-                |row| row.bus_bandwidth,
-            )
-            .derived(
                 "algorithm_bandwidth",
-                "Alg. bandwidth",
-                Unit::BytesPerSecond,
-                |row| row.algorithm_bandwidth,
-            )
-            .compiler("sent_bytes", "Sent", Unit::Bytes, |row| {
-                row.message.sent_bytes
-            })
-            .measured("kind", "Kind", Unit::None, |row| &row.kind)
-            .measured("program", "Program", Unit::None, |row| &row.program)
-            .measured("source", "Source", Unit::None, |row| &row.source)
+                "sent_bytes",
+                "kind",
+                "program",
+                "source",
+            ])
             .notes(self.link_notes())
             .build()
     }
@@ -204,57 +105,21 @@ impl CollectivesReport {
             "What hides collectives, and who waits",
             &self.rows,
         )
-        .measured("op", "Op", Unit::None, |row| &row.op)
-        .measured("time_ps", "In flight", Unit::Picoseconds, |row| row.time_ps)
-        .measured("hidden_ps", "Hidden", Unit::Picoseconds, |row| {
-            row.hidden_ps
-        })
-        .measured("exposed_ps", "Exposed", Unit::Picoseconds, |row| {
-            row.exposed_ps
-        })
-        .derived(
+        .declared([
+            "op",
+            "time_ps",
+            "hidden_ps",
+            "exposed_ps",
             "exposed_of_time_percent",
-            "of in flight",
-            Unit::Percent,
-            |row| percent(row.exposed_ps, row.time_ps),
-        )
-        .measured("hidden_by", "Hidden most by", Unit::None, |row| {
-            row.hidden_by
-                .as_ref()
-                .and_then(|all| Some(&all.first()?.op))
-        })
-        .measured("hidden_by_ps", "for", Unit::Picoseconds, |row| {
-            row.hidden_by
-                .as_ref()
-                .and_then(|all| Some(all.first()?.time_ps))
-        })
-        .inferred("skew_wait_ps", "Waiting", Unit::Picoseconds, |row| {
-            row.skew.as_ref().map(|skew| skew.wait_ps)
-        })
-        .inferred("waits_most", "Waits most", Unit::None, |row| {
-            row.skew.as_ref().map(|skew| &skew.waits_most)
-        })
-        .inferred("waited_for", "Last to come", Unit::None, |row| {
-            row.skew.as_ref().map(|skew| &skew.waited_for)
-        })
-        .measured("blocking_ps", "Blocking", Unit::Picoseconds, |row| {
-            row.blocking_ps
-        })
-        .measured(
+            "hidden_by",
+            "hidden_by_ps",
+            "skew_wait_ps",
+            "waits_most",
+            "waited_for",
+            "blocking_ps",
             "idle_ps",
-            "In flight while idle",
-            Unit::Picoseconds,
-            |row| row.idle_ps,
-        )
-        .inferred("remarks", "Remarks", Unit::None, |row| {
-            Cell::non_empty(
-                &row.remarks
-                    .iter()
-                    .map(|remark| remark.text())
-                    .collect::<Vec<_>>()
-                    .join("; "),
-            )
-        })
+            "remarks",
+        ])
         .note("Sums over all devices; waiting for others on the device that waits most.")
         .build()
     }

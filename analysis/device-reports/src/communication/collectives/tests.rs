@@ -56,7 +56,7 @@ fn all_gather_is_measured_against_its_usable_links() {
     let expected = row.expected.unwrap();
     assert!(near(expected.least_seconds, 150e-6) && near(expected.usual_seconds, 150e-6 / 0.9));
     let share = row.share.unwrap();
-    assert!(near(share.low_percent, 30.0) && near(share.high_percent, 30.0));
+    assert!(near(share.low_percent.0, 30.0) && near(share.high_percent.0, 30.0));
     assert!(near(row.algorithm_bandwidth.unwrap(), 80e9) && near(row.bus_bandwidth.unwrap(), 60e9));
     assert!(row.remarks.is_empty());
     assert_eq!(
@@ -70,7 +70,7 @@ fn all_gather_is_measured_against_its_usable_links() {
 fn unknown_grid_gives_a_range_of_link_share() {
     let row = report(ALL_GATHER, &on("v6e", None)).unwrap().rows[0].clone();
     let (share, expected) = (row.share.unwrap(), row.expected.unwrap());
-    assert!(near(share.low_percent, 30.0) && near(share.high_percent, 60.0));
+    assert!(near(share.low_percent.0, 30.0) && near(share.high_percent.0, 60.0));
     assert!(near(expected.least_seconds, 150e-6) && near(expected.usual_seconds, 300e-6 / 0.9));
 }
 
@@ -80,7 +80,8 @@ fn grids_slower_than_measured_are_ruled_out() {
     let faster = ALL_GATHER.replace("@column 100us", "@column 40us");
     let row = report(&faster, &on("v6e", None)).unwrap().rows[0].clone();
     assert!(
-        near(row.share.unwrap().low_percent, 75.0) && near(row.share.unwrap().high_percent, 75.0)
+        near(row.share.unwrap().low_percent.0, 75.0)
+            && near(row.share.unwrap().high_percent.0, 75.0)
     );
     // 50 µs: no layout of this generation is that fast, so there is no share.
     let fastest = ALL_GATHER.replace("@column 100us", "@column 10us");
@@ -122,7 +123,7 @@ fn last_participant_is_named_and_transfer_excludes_waiting() {
     let row = report(picture, &on("v6e", Some("2x2"))).unwrap().rows[0].clone();
     let skew = row.skew.unwrap();
     assert_eq!(
-        (skew.wait_ps, skew.transfer_ps, skew.instances),
+        (skew.wait_ps.ps(), skew.transfer_ps.ps(), skew.instances),
         (400_000_000, 100_000_000, 1)
     );
     assert_eq!(
@@ -130,7 +131,7 @@ fn last_participant_is_named_and_transfer_excludes_waiting() {
         (Some("/device:TPU:0"), Some("/device:TPU:2"))
     );
     // 15 MB over two links need 75 of the 100 µs.
-    assert!(near(row.share.unwrap().high_percent, 75.0));
+    assert!(near(row.share.unwrap().high_percent.0, 75.0));
     assert_eq!(row.remarks, [Remark::Skewed]);
 }
 
@@ -253,5 +254,5 @@ fn thousands_of_concurrent_collectives_stay_cheap() {
     };
     let row = cx.report::<Collectives>().unwrap().rows[0].clone();
     assert_eq!((row.occurrences, row.hidden_by), (4 * SPANS as u64, None));
-    assert!(row.hidden_ps > row.time_ps * 6 / 10);
+    assert!(row.hidden_ps.ps() > row.time_ps.ps() * 6 / 10);
 }

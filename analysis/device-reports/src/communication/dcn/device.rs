@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::{AnalysisError, Context};
+use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::window::{TimeWindow, counts, part_in};
@@ -198,9 +198,9 @@ struct TransferSums {
     /// Executions whose `recv-done` begins in the scope, and their times.
     occurrences: u64,
     times: DcnTimes,
-    window_ps: i64,
+    window_ps: Picos,
     /// Time of ops, as far as it lies in the scope.
-    stall_ps: i64,
+    stall_ps: Picos,
 }
 
 pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices, AnalysisError> {
@@ -216,29 +216,29 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
         };
         let ops = ops(cx, core, window, &known);
         let busy: IntervalSet = ops.iter().map(|op| op.range).collect();
-        let stall = busy.measure_in(window.measured).ps();
-        if stall == 0 && !ops.iter().any(|op| op.counts) {
+        let stall = busy.measure_in(window.measured);
+        if stall == Picos::ZERO && !ops.iter().any(|op| op.counts) {
             continue;
         }
-        let window_ps = window.dur().ps();
+        let window_ps = window.dur();
         let mut own: BTreeMap<usize, TransferSums> = BTreeMap::new();
         out.unmatched += walk(&ops, &busy, &mut own);
         for op in ops.iter().filter(|op| op.inside > Picos::ZERO) {
             let sum = own.entry(op.is.key).or_default();
-            sum.stall_ps = sum.stall_ps.saturating_add(op.inside.ps());
+            sum.stall_ps += op.inside;
         }
         out.devices.push(DcnDevice {
             device: cx.model.device_name(core),
             window_ps,
             stall_ps: stall,
-            stall_percent: percent(stall, window_ps),
+            stall_percent: Percent::of(stall, window_ps),
             occurrences: own.values().map(|sums| sums.occurrences).sum(),
         });
         for (key, one) in own {
             let sum = sums.entry(key).or_default();
             sum.occurrences += one.occurrences;
-            sum.window_ps = sum.window_ps.saturating_add(window_ps);
-            sum.stall_ps = sum.stall_ps.saturating_add(one.stall_ps);
+            sum.window_ps += window_ps;
+            sum.stall_ps += one.stall_ps;
             sum.times = sum.times.plus(&one.times);
         }
     }
@@ -311,8 +311,8 @@ fn walk(
             TransferPart::SendDone => match sums.get_mut(&op.key) {
                 // The program finished receiving before it waited for its send.
                 Some(sum) => {
-                    sum.times.send_done_ps += range.dur().ps() as f64;
-                    sum.times.stall_ps += range.dur().ps() as f64;
+                    sum.times.send_done_ps += range.dur().as_ps_f64();
+                    sum.times.stall_ps += range.dur().as_ps_f64();
                 }
                 None => unmatched += 1,
             },
@@ -331,15 +331,15 @@ fn walk(
                 };
                 let waiting = TimeRange::new(send.start, range.start.max(send.start));
                 let length =
-                    |range: Option<TimeRange>| range.map_or(0.0, |range| range.dur().ps() as f64);
+                    |range: Option<TimeRange>| range.map_or(0.0, |range| range.dur().as_ps_f64());
                 let (send_ps, send_done_ps, recv_ps) =
                     (length(Some(send)), length(send_done), length(recv));
                 let recv_done_ps = length(Some(range));
                 let sum = sums.entry(op.key).or_default();
                 sum.occurrences += 1;
                 sum.times = sum.times.plus(&DcnTimes {
-                    observed_ps: (range.end - send.start).ps() as f64,
-                    slack_ps: (waiting.dur() - busy.measure_in(waiting)).ps() as f64,
+                    observed_ps: (range.end - send.start).as_ps_f64(),
+                    slack_ps: (waiting.dur() - busy.measure_in(waiting)).as_ps_f64(),
                     stall_ps: send_ps + send_done_ps + recv_ps + recv_done_ps,
                     send_ps,
                     send_done_ps,
@@ -412,7 +412,7 @@ fn rows(
                 slices,
                 occurrences: sums.occurrences,
                 stall_ps: sums.stall_ps,
-                stall_percent: percent(sums.stall_ps, sums.window_ps),
+                stall_percent: Percent::of(sums.stall_ps, sums.window_ps),
                 mean,
                 transmitted_bytes: bytes,
                 required_bandwidth: rate(|mean| mean.slack_ps),

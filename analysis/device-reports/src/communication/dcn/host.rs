@@ -81,12 +81,12 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
                 .trim_end_matches('.')
                 .to_owned(),
             count: 0,
-            total_ps: 0,
-            max_ps: 0,
+            total_ps: Picos::ZERO,
+            max_ps: Picos::ZERO,
         });
         action.count += 1;
-        action.total_ps = action.total_ps.saturating_add(stated.dur.ps());
-        action.max_ps = action.max_ps.max(stated.dur.ps());
+        action.total_ps += stated.dur;
+        action.max_ps = action.max_ps.max(stated.dur);
         if name == RECEIVED {
             receive(
                 hosts.entry(host_of(model, slice)).or_default(),
@@ -153,14 +153,14 @@ fn receive(
         messages: 0,
         bytes: 0.0,
         mean_ps: 0.0,
-        max_ps: 0,
+        max_ps: Picos::ZERO,
         bandwidth: None,
     });
     row.messages += 1;
     row.bytes += stated.bytes;
     // The sum, until all messages are known.
-    row.mean_ps += stated.dur.ps() as f64;
-    row.max_ps = row.max_ps.max(stated.dur.ps());
+    row.mean_ps += stated.dur.as_ps_f64();
+    row.max_ps = row.max_ps.max(stated.dur);
 }
 
 impl DcnEventFacts {
@@ -213,7 +213,7 @@ fn host_of(model: &TraceModel, slice: SliceRef<'_>) -> GroupId {
 
 impl HostSums {
     fn row(&self, model: &TraceModel, host: GroupId) -> DcnHost {
-        let mut active_ps_by_class = [0_i64; 4];
+        let mut active_ps_by_class = [Picos::ZERO; 4];
         let mut peak_bandwidth = 0.0_f64;
         for (dur, rate) in self.rates() {
             let class = CLASSES
@@ -226,17 +226,20 @@ impl HostSums {
             } else {
                 class
             };
-            active_ps_by_class[class] = active_ps_by_class[class].saturating_add(dur.ps());
+            active_ps_by_class[class] += dur;
             peak_bandwidth = peak_bandwidth.max(rate);
         }
-        let active_ps = active_ps_by_class.iter().copied().sum::<Picos>().ps();
+        let active_ps = active_ps_by_class.into_iter().sum::<Picos>();
         let bytes: f64 = self.messages.iter().map(|message| message.bytes).sum();
         DcnHost {
             host: model.str(model.group(host).name).to_owned(),
             messages: self.messages.len() as u64,
             bytes,
             active_ps,
-            mean_bandwidth: hardware::limits::ratio(Some(bytes), Some(active_ps as f64 / 1e12)),
+            mean_bandwidth: hardware::limits::ratio(
+                Some(bytes),
+                Some(active_ps.as_ps_f64() / 1e12),
+            ),
             peak_bandwidth,
             active_ps_by_class,
             loopback: self.loopback,

@@ -1,6 +1,8 @@
 //! Rows of the report on communication between slices of a pod.
 
+use engine::Percent;
 use serde::{Serialize, Serializer};
+use trace_model::Picos;
 
 /// Communication between slices.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -37,10 +39,10 @@ pub struct DcnCollective {
     pub occurrences: u64,
     /// Time that devices spent in one of the four ops, as far as it lies in the scope.
     #[column("Stall")]
-    pub stall_ps: i64,
+    pub stall_ps: Picos,
     /// The same as a share of the windows of the devices that took part.
     #[column("of window")]
-    pub stall_percent: Option<f64>,
+    pub stall_percent: Option<Percent>,
     /// Means over these executions; `None` if there are none.
     #[column(nested)]
     pub mean: Option<DcnTimes>,
@@ -97,13 +99,13 @@ pub struct DcnDevice {
     pub device: String,
     /// Window: the denominator.
     #[column("Window")]
-    pub window_ps: i64,
+    pub window_ps: Picos,
     /// Time in ops of collectives between slices.
     #[column("Stall")]
-    pub stall_ps: i64,
+    pub stall_ps: Picos,
     /// The same as a share of the window.
     #[column("of window")]
-    pub stall_percent: Option<f64>,
+    pub stall_percent: Option<Percent>,
     /// Executions that ended.
     #[column("Runs")]
     pub occurrences: u64,
@@ -124,7 +126,7 @@ pub struct DcnHost {
     pub bytes: f64,
     /// Time with any message in flight.
     #[column("Active")]
-    pub active_ps: i64,
+    pub active_ps: Picos,
     /// `bytes / active time`, bytes/s.
     #[serde(rename = "mean_bandwidth_bytes_per_second")]
     #[column("Mean")]
@@ -140,7 +142,7 @@ pub struct DcnHost {
     #[column("< 8.34 GB/s", id = "medium_ps", with = |host| host.active_ps_by_class[1])]
     #[column("≤ 12.5 GB/s", id = "high_ps", with = |host| host.active_ps_by_class[2])]
     #[column("above", id = "above_ps", with = |host| host.active_ps_by_class[3])]
-    pub active_ps_by_class: [i64; 4],
+    pub active_ps_by_class: [Picos; 4],
     /// Messages within the slice, which the numbers above exclude.
     #[column("Within slice")]
     pub loopback: u64,
@@ -167,7 +169,7 @@ pub struct DcnMessages {
     pub mean_ps: f64,
     /// Longest time in flight.
     #[column("Longest")]
-    pub max_ps: i64,
+    pub max_ps: Picos,
     /// Sum of bytes ÷ sum of times, bytes/s: the bandwidth of a single message.
     #[serde(rename = "bandwidth_bytes_per_second")]
     #[column("One at a time")]
@@ -186,10 +188,10 @@ pub struct DcnAction {
     pub count: u64,
     /// Sum of the durations that the events state.
     #[column("Total")]
-    pub total_ps: i64,
+    pub total_ps: Picos,
     /// Longest duration.
     #[column("Longest")]
-    pub max_ps: i64,
+    pub max_ps: Picos,
 }
 
 /// Times in four classes of bandwidth, lowest first.
@@ -197,17 +199,17 @@ pub struct DcnAction {
 #[expect(clippy::struct_field_names, reason = "the unit belongs to the names")]
 pub(super) struct TimeByBandwidth {
     /// Below 4.17 GB/s.
-    lowest_ps: i64,
+    lowest_ps: Picos,
     /// From 4.17 to 8.34 GB/s.
-    low_ps: i64,
+    low_ps: Picos,
     /// From 8.34 to 12.5 GB/s.
-    high_ps: i64,
+    high_ps: Picos,
     /// At least 12.5 GB/s.
-    highest_ps: i64,
+    highest_ps: Picos,
 }
 
 /// Four times as [`TimeByBandwidth`].
-pub(super) fn by_bandwidth<S: Serializer>(times: &[i64; 4], out: S) -> Result<S::Ok, S::Error> {
+pub(super) fn by_bandwidth<S: Serializer>(times: &[Picos; 4], out: S) -> Result<S::Ok, S::Error> {
     let [lowest_ps, low_ps, high_ps, highest_ps] = *times;
     TimeByBandwidth {
         lowest_ps,

@@ -86,7 +86,7 @@ fn reports_slack_stall_and_observed_time_of_overlapping_collectives() {
         ),
         (1, 2, 0)
     );
-    assert_eq!(report.devices[0].stall_ps, 146_000_000);
+    assert_eq!(report.devices[0].stall_ps.ps(), 146_000_000);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{AnalysisError, Context};
+use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::{OpClass, OpClasses, classify_texts};
 use facts::core_time::CoreTime;
@@ -186,26 +186,25 @@ impl CoreTraffic {
         let blocking = synchronous.measure() + waiting.measure();
         let copies = self.flight(false);
         let window = time.window.dur();
-        let percent =
-            |part: Picos, whole: Picos| part.fraction_of(whole).map(|share| 100.0 * share);
+        let percent = |part: Picos, whole: Picos| part.fraction_of(whole).map(Percent::of_fraction);
         CoreOverlap {
             core: model.device_name(time.core),
             group: time.core,
-            window_ps: window.ps(),
-            compute_ps: activity.compute_time.ps(),
+            window_ps: window,
+            compute_ps: activity.compute_time,
             collectives: self.collectives(model),
-            comm_total_ps: comm.total.ps(),
-            overlapped_ps: (!self.unknown_flight).then(|| comm.overlapped.ps()),
-            exposed_ps: comm.exposed.ps(),
-            exposed_blocking_ps: blocking.ps(),
-            in_flight_while_idle_ps: (comm.exposed - blocking).clamped().ps(),
+            comm_total_ps: comm.total,
+            overlapped_ps: (!self.unknown_flight).then(|| comm.overlapped),
+            exposed_ps: comm.exposed,
+            exposed_blocking_ps: blocking,
+            in_flight_while_idle_ps: (comm.exposed - blocking).clamped(),
             overlap_ratio_percent: percent(comm.overlapped, comm.total)
                 .filter(|_| !self.unknown_flight),
             exposed_share_percent: percent(comm.exposed, window),
-            fused_ps: activity.fused_time.ps(),
-            copy_in_flight_ps: copies.measure().ps(),
-            copy_hidden_ps: copies.intersect(activity.compute.set()).measure().ps(),
-            copy_wait_ps: activity.copy_wait.ps(),
+            fused_ps: activity.fused_time,
+            copy_in_flight_ps: copies.measure(),
+            copy_hidden_ps: copies.intersect(activity.compute.set()).measure(),
+            copy_wait_ps: activity.copy_wait,
             skew_wait_ps: None, // Needs the other cores.
             awaited_ps: None,
         }

@@ -67,10 +67,10 @@ impl Analysis for Overlap {
         }
         let (transfers, waits) = rows.finish(cx, classes, &cores);
         for (index, core) in cores.iter_mut().enumerate() {
-            core.skew_wait_ps = waits.own.get(&index).map(|wait| wait.ps());
+            core.skew_wait_ps = waits.own.get(&index).copied();
             core.awaited_ps = core
                 .skew_wait_ps
-                .map(|_| waits.caused.get(&index).map_or(0, |wait| wait.ps()));
+                .map(|_| waits.caused.get(&index).copied().unwrap_or_default());
         }
         let (summary, sums_over) = (OverlapSummary::of(&cores), SumOver::of(cx, cores.len()));
         Ok(OverlapReport {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::Percent;
 use facts::category::CollectiveKind;
 use facts::collective_traffic::CollectiveTraffic;
 use facts::sum_over::SumOver;
@@ -33,77 +34,94 @@ pub struct OverlapSummary {
     /// Executions of collectives over all cores.
     pub collectives: u64,
     /// Mean over cores of the communication time.
-    pub comm_mean_ps: Option<i64>,
+    pub comm_mean_ps: Option<Picos>,
     /// Mean over cores of the exposed part.
-    pub exposed_mean_ps: Option<i64>,
+    pub exposed_mean_ps: Option<Picos>,
     /// The exposed part on the core with the most.
-    pub exposed_max_ps: Option<i64>,
+    pub exposed_max_ps: Option<Picos>,
     /// Largest minus smallest exposed part over cores.
-    pub exposed_spread_ps: Option<i64>,
+    pub exposed_spread_ps: Option<Picos>,
     /// The core with the most exposed communication.
     pub most_exposed: Option<String>,
     /// Exposed share of the window, on that core.
-    pub exposed_share_percent: Option<f64>,
+    pub exposed_share_percent: Option<Percent>,
     /// Sum of overlapped ÷ sum of communication time; `None` without communication or if the overlap is unknown.
-    pub overlap_ratio_percent: Option<f64>,
+    pub overlap_ratio_percent: Option<Percent>,
 }
 
 /// One core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CoreOverlap {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// The device.
     pub group: GroupId,
     /// Length of the window.
-    pub window_ps: i64,
-    /// `|C|`.
-    pub compute_ps: i64,
+    pub window_ps: Picos,
     /// Executions of collectives.
+    #[column("Collectives")]
     pub collectives: u64,
+    /// `|C|`.
+    #[column("Compute")]
+    pub compute_ps: Picos,
     /// `|S ∪ F|`.
-    pub comm_total_ps: i64,
+    #[column("Communication")]
+    pub comm_total_ps: Picos,
     /// `|F ∩ C|`; `None` if spans in flight are not known.
-    pub overlapped_ps: Option<i64>,
+    #[column("Hidden")]
+    pub overlapped_ps: Option<Picos>,
     /// `comm_total − overlapped`.
-    pub exposed_ps: i64,
+    #[column("Exposed")]
+    pub exposed_ps: Picos,
     /// `|S ∪ D|`.
-    pub exposed_blocking_ps: i64,
+    #[column("Blocking")]
+    pub exposed_blocking_ps: Picos,
     /// The part of `exposed` in flight while the core neither computes nor waits in a collective.
-    pub in_flight_while_idle_ps: i64,
+    pub in_flight_while_idle_ps: Picos,
     /// `overlapped ÷ comm_total`.
-    pub overlap_ratio_percent: Option<f64>,
+    pub overlap_ratio_percent: Option<Percent>,
     /// `exposed ÷ window`.
-    pub exposed_share_percent: Option<f64>,
+    #[column("Exposed, of window")]
+    pub exposed_share_percent: Option<Percent>,
     /// The part of `S` that is fused with other work and may overlap internally.
-    pub fused_ps: i64,
+    #[column("Fused")]
+    pub fused_ps: Picos,
     /// Union of spans in flight of copies and other transfers that are no collectives.
-    pub copy_in_flight_ps: i64,
+    #[column("Copies in flight")]
+    pub copy_in_flight_ps: Picos,
     /// The part of it that runs while the core computes.
-    pub copy_hidden_ps: i64,
+    #[column("Copies hidden")]
+    pub copy_hidden_ps: Picos,
     /// Time in which the core waits for one of them (self time of `copy-done` and similar ops).
-    pub copy_wait_ps: i64,
+    #[column("Copy wait")]
+    pub copy_wait_ps: Picos,
     /// Sum over synchronous collectives of how much longer they took than on the core that arrived last; `None` if
     /// executions cannot be matched over cores.
-    pub skew_wait_ps: Option<i64>,
+    pub skew_wait_ps: Option<Picos>,
     /// Sum over the collectives at which this core arrived last of how much longer they took on the others. Over all
     /// cores it equals the sum of `skew_wait`.
-    pub awaited_ps: Option<i64>,
+    pub awaited_ps: Option<Picos>,
 }
 
 /// One collective, or one asynchronous transfer, of one program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 // Four independent facts about an op; no two of them form a state.
 #[allow(clippy::struct_excessive_bools)]
 pub struct Transfer {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
+    #[column("Kind")]
     pub kind: String,
     /// Instruction that issues it.
+    #[column("Op")]
     pub op: String,
     /// The op of the trace that issues it.
     #[serde(skip)]
     pub issued_by: Option<OpId>,
     /// Program that contains it.
+    #[column("Program")]
     pub program: Option<String>,
     /// Line of source that it comes from.
     pub source: Option<String>,
@@ -116,20 +134,26 @@ pub struct Transfer {
     /// Cores that executed it.
     pub cores: usize,
     /// Executions over all cores.
+    #[column("Times")]
     pub occurrences: u64,
     /// The same with the parts of those that a border of the scope cuts.
     #[serde(skip)]
     pub executions: f64,
     /// Sum of the times in flight (asynchronous) or of the op, over all cores.
-    pub time_ps: i64,
+    #[column("In flight (sum)")]
+    pub time_ps: Picos,
     /// The part of it while the core computed.
-    pub hidden_ps: i64,
+    #[column("Hidden")]
+    pub hidden_ps: Picos,
     /// The rest.
-    pub exposed_ps: i64,
+    #[column("Exposed")]
+    pub exposed_ps: Picos,
     /// Time in which its core waited for it: the op itself, or its start and done op.
-    pub blocking_ps: i64,
+    #[column("Blocking")]
+    pub blocking_ps: Picos,
     /// The part of it in flight while its core neither computed nor was in a collective.
-    pub idle_ps: i64,
+    #[column("In flight while idle")]
+    pub idle_ps: Picos,
     /// Executions without compute between start and done: issued too late, or there was no independent work.
     pub adjacent: u64,
     /// The compute that hid it, most time first, for collectives; `None` if too many were in flight at once.
@@ -150,22 +174,32 @@ pub struct HiddenBy {
     /// Instruction.
     pub op: String,
     /// Time over all cores.
-    pub time_ps: i64,
+    pub time_ps: Picos,
 }
 
 /// How long cores waited for each other in one collective.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(inferred)]
 pub struct Skew {
     /// Executions that were matched over cores.
     pub instances: u64,
     /// Mean over them of the shortest time on any core: the transfer itself.
-    pub transfer_ps: i64,
+    pub transfer_ps: Picos,
     /// Sum over executions of how much longer it took than on the fastest core, for the core that waited most.
-    pub wait_ps: i64,
+    #[column("Waiting", id = "skew_wait_ps")]
+    pub wait_ps: Picos,
     /// The core that waited most; `None` if none waited.
+    #[column("Waits most")]
     pub waits_most: Option<String>,
     /// The core for which the others waited.
+    #[column("Last to come")]
     pub waited_for: Option<String>,
+}
+
+/// The mean of `count` times; `None` of none.
+fn mean(sum: Picos, count: u64) -> Option<Picos> {
+    let mean = sum.ps().checked_div(count.cast_signed());
+    mean.map(Picos::from_ps)
 }
 
 impl Skew {
@@ -178,12 +212,8 @@ impl Skew {
         };
         Self {
             instances: found.instances,
-            transfer_ps: found
-                .transfer
-                .ps()
-                .checked_div(found.instances.cast_signed())
-                .unwrap_or_default(),
-            wait_ps: found.most.1.ps(),
+            transfer_ps: mean(found.transfer, found.instances).unwrap_or_default(),
+            wait_ps: found.most.1,
             waits_most: name(found.most.0),
             waited_for: name(found.least.0),
         }
@@ -191,24 +221,32 @@ impl Skew {
 }
 
 /// All transfers of one pattern.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct KindTotal {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
+    #[column("Kind")]
     pub kind: String,
     /// Whether it is communication between devices.
     pub is_collective: bool,
     /// Distinct ops.
+    #[column("Ops")]
     pub ops: usize,
     /// Executions over all cores.
+    #[column("Times")]
     pub occurrences: u64,
     /// Sum of the times in flight (asynchronous) or of the ops.
-    pub time_ps: i64,
+    #[column("In flight (sum)")]
+    pub time_ps: Picos,
     /// The part of it while the core computed.
-    pub hidden_ps: i64,
+    #[column("Hidden")]
+    pub hidden_ps: Picos,
     /// The rest.
-    pub exposed_ps: i64,
+    #[column("Exposed")]
+    pub exposed_ps: Picos,
     /// Time in which a core waited.
-    pub blocking_ps: i64,
+    #[column("Blocking")]
+    pub blocking_ps: Picos,
 }
 
 impl OverlapReport {
@@ -218,49 +256,41 @@ impl OverlapReport {
             devices: 1,
             ..self.sums_over
         };
-        let each = |ps: i64| Picos::from_ps(steps.each_ps(ps));
         Some((
-            each(self.summary.comm_mean_ps?),
-            each(self.summary.exposed_mean_ps?),
+            steps.each_ps(self.summary.comm_mean_ps?),
+            steps.each_ps(self.summary.exposed_mean_ps?),
         ))
     }
 }
 
 impl OverlapSummary {
     pub(super) fn of(cores: &[CoreOverlap]) -> Self {
-        let communicates = cores.iter().any(|core| core.comm_total_ps > 0);
-        let known = |value: i64| communicates.then_some(value);
+        let communicates = cores.iter().any(|core| core.comm_total_ps > Picos::ZERO);
         let most = cores
             .iter()
             .min_by_key(|core| std::cmp::Reverse(core.exposed_ps))
             .filter(|_| communicates);
-        let least = cores.iter().map(|core| core.exposed_ps).min().unwrap_or(0);
-        let mean = |of: &dyn Fn(&CoreOverlap) -> i64| {
-            cores
-                .iter()
-                .map(of)
-                .sum::<Picos>()
-                .ps()
-                .checked_div(cores.len() as i64)
-                .and_then(known)
+        let least = cores.iter().map(|core| core.exposed_ps).min();
+        let mean = |of: fn(&CoreOverlap) -> Picos| {
+            mean(cores.iter().map(of).sum(), cores.len() as u64).filter(|_| communicates)
         };
         let total = cores.iter().map(|core| core.comm_total_ps).sum::<Picos>();
         let overlapped = cores
             .iter()
-            .map(|core| core.overlapped_ps.map(Picos::from_ps))
+            .map(|core| core.overlapped_ps)
             .sum::<Option<Picos>>();
         Self {
             cores: cores.len(),
             collectives: cores.iter().map(|core| core.collectives).sum(),
-            comm_mean_ps: mean(&|core| core.comm_total_ps),
-            exposed_mean_ps: mean(&|core| core.exposed_ps),
+            comm_mean_ps: mean(|core| core.comm_total_ps),
+            exposed_mean_ps: mean(|core| core.exposed_ps),
             exposed_max_ps: most.map(|core| core.exposed_ps),
-            exposed_spread_ps: most.map(|core| core.exposed_ps.saturating_sub(least)),
+            exposed_spread_ps: most.zip(least).map(|(core, least)| core.exposed_ps - least),
             most_exposed: most.map(|core| core.core.clone()),
             exposed_share_percent: most.and_then(|core| core.exposed_share_percent),
             overlap_ratio_percent: overlapped
                 .and_then(|hidden| hidden.fraction_of(total))
-                .map(|part| 100.0 * part),
+                .map(Percent::of_fraction),
         }
     }
 }

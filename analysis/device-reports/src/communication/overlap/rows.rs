@@ -250,11 +250,11 @@ fn finish(
         cores: row.cores,
         occurrences: row.occurrences,
         executions: row.executions,
-        time_ps: row.time.ps(),
-        hidden_ps: row.hidden.ps(),
-        exposed_ps: (row.time - row.hidden).ps(),
-        blocking_ps: row.blocking.ps(),
-        idle_ps: row.idle.ps(),
+        time_ps: row.time,
+        hidden_ps: row.hidden,
+        exposed_ps: row.time - row.hidden,
+        blocking_ps: row.blocking,
+        idle_ps: row.idle,
         adjacent: row.adjacent,
         skew,
         op: name.to_owned(),
@@ -281,7 +281,7 @@ fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
         let name = label.op.map_or(label.name, |op| model.op(op).name);
         HiddenBy {
             op: model.str(name).to_owned(),
-            time_ps: time.ps(),
+            time_ps: time,
         }
     });
     let mut named: Vec<HiddenBy> = named.collect();
@@ -302,19 +302,16 @@ pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
             .push(transfer);
     }
     let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
-        let sum = |of: &dyn Fn(&Transfer) -> i64| {
-            rows.iter()
-                .fold(0_i64, |sum, row| sum.saturating_add(of(row)))
-        };
+        let sum = |of: fn(&Transfer) -> Picos| rows.iter().map(|row| of(row)).sum();
         KindTotal {
             kind: kind.to_owned(),
             is_collective,
             ops: rows.len(),
             occurrences: rows.iter().map(|row| row.occurrences).sum(),
-            time_ps: sum(&|row| row.time_ps),
-            hidden_ps: sum(&|row| row.hidden_ps),
-            exposed_ps: sum(&|row| row.exposed_ps),
-            blocking_ps: sum(&|row| row.blocking_ps),
+            time_ps: sum(|row| row.time_ps),
+            hidden_ps: sum(|row| row.hidden_ps),
+            exposed_ps: sum(|row| row.exposed_ps),
+            blocking_ps: sum(|row| row.blocking_ps),
         }
     };
     let mut kinds: Vec<KindTotal> = by_kind.into_iter().map(total).collect();

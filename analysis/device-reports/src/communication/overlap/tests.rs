@@ -60,11 +60,18 @@ fn exposed_time_splits_into_blocking_and_idle() {
     let report = report(&text_trace(HALF_HIDDEN), Scope::WholeTrace);
     let core = &report.cores[0];
     assert_eq!(
-        (core.comm_total_ps, core.overlapped_ps, core.exposed_ps),
+        (
+            core.comm_total_ps.ps(),
+            core.overlapped_ps.map(Picos::ps),
+            core.exposed_ps.ps()
+        ),
         (70_000, Some(0), 70_000)
     );
     assert_eq!(
-        (core.exposed_blocking_ps, core.in_flight_while_idle_ps),
+        (
+            core.exposed_blocking_ps.ps(),
+            core.in_flight_while_idle_ps.ps()
+        ),
         (50_000, 20_000)
     );
     assert_eq!(core.collectives, 1);
@@ -87,18 +94,26 @@ fn async_all_gather_fusion_is_hidden_communication() {
     let report = report(&model, Scope::WholeTrace);
     let core = &report.cores[0];
     assert_eq!(
-        (core.comm_total_ps, core.overlapped_ps, core.exposed_ps),
+        (
+            core.comm_total_ps.ps(),
+            core.overlapped_ps.map(Picos::ps),
+            core.exposed_ps.ps()
+        ),
         (12_000, Some(8_000), 4_000)
     );
     assert_eq!(
-        (core.collectives, core.fused_ps, core.compute_ps),
+        (core.collectives, core.fused_ps.ps(), core.compute_ps.ps()),
         (1, 0, 10_000)
     );
     let [gather] = &report.transfers[..] else {
         panic!("{:?}", report.transfers)
     };
     assert_eq!(
-        (gather.kind.as_str(), gather.is_async, gather.blocking_ps),
+        (
+            gather.kind.as_str(),
+            gather.is_async,
+            gather.blocking_ps.ps()
+        ),
         ("all-gather", true, 4_000)
     );
     let message = gather.message.as_ref().unwrap();
@@ -122,11 +137,18 @@ fn async_all_gather_is_hidden_and_sync_reduce_is_exposed() {
     let report = report(&model, Scope::WholeTrace);
     let core = &report.cores[0];
     assert_eq!(
-        (core.comm_total_ps, core.overlapped_ps, core.exposed_ps),
+        (
+            core.comm_total_ps.ps(),
+            core.overlapped_ps.map(Picos::ps),
+            core.exposed_ps.ps()
+        ),
         (15_000, Some(8_000), 7_000)
     );
     assert_eq!(
-        (core.exposed_blocking_ps, core.in_flight_while_idle_ps),
+        (
+            core.exposed_blocking_ps.ps(),
+            core.in_flight_while_idle_ps.ps()
+        ),
         (7_000, 0)
     );
     assert_eq!(core.collectives, 2);
@@ -134,7 +156,11 @@ fn async_all_gather_is_hidden_and_sync_reduce_is_exposed() {
         panic!("{:?}", report.transfers)
     };
     assert_eq!(
-        (reduce.kind.as_str(), reduce.exposed_ps, reduce.hidden_ps),
+        (
+            reduce.kind.as_str(),
+            reduce.exposed_ps.ps(),
+            reduce.hidden_ps.ps()
+        ),
         ("all-reduce", 4_000, 0)
     );
     let message = reduce.message.as_ref().unwrap();
@@ -147,13 +173,17 @@ fn async_all_gather_is_hidden_and_sync_reduce_is_exposed() {
         (Some(4_000), Some(4), false)
     );
     assert_eq!(
-        (gather.op.as_str(), gather.time_ps, gather.hidden_ps),
+        (
+            gather.op.as_str(),
+            gather.time_ps.ps(),
+            gather.hidden_ps.ps()
+        ),
         ("all-gather-start.1", 11_000, 8_000)
     );
-    assert_eq!((gather.blocking_ps, gather.occurrences), (3_000, 1));
+    assert_eq!((gather.blocking_ps.ps(), gather.occurrences), (3_000, 1));
     assert_eq!(
         (
-            gather.idle_ps,
+            gather.idle_ps.ps(),
             gather.adjacent,
             gather.message.as_ref().unwrap().bytes
         ),
@@ -163,7 +193,7 @@ fn async_all_gather_is_hidden_and_sync_reduce_is_exposed() {
         gather.hidden_by,
         Some(vec![HiddenBy {
             op: "fusion.1".to_owned(),
-            time_ps: 8_000
+            time_ps: Picos::from_ps(8_000)
         }])
     );
 }
@@ -184,17 +214,17 @@ fn copies_are_measured_but_are_not_communication() {
     let core = &report.cores[0];
     assert_eq!(
         (
-            core.comm_total_ps,
-            core.exposed_ps,
+            core.comm_total_ps.ps(),
+            core.exposed_ps.ps(),
             core.overlap_ratio_percent
         ),
         (0, 0, None)
     );
     assert_eq!(
         (
-            core.copy_in_flight_ps,
-            core.copy_hidden_ps,
-            core.copy_wait_ps
+            core.copy_in_flight_ps.ps(),
+            core.copy_hidden_ps.ps(),
+            core.copy_wait_ps.ps()
         ),
         (9_000, 4_000, 4_000)
     );
@@ -202,7 +232,7 @@ fn copies_are_measured_but_are_not_communication() {
     assert_eq!(
         (
             report.transfers[0].kind.as_str(),
-            report.transfers[0].blocking_ps
+            report.transfers[0].blocking_ps.ps()
         ),
         ("copy", 5_000)
     );
@@ -228,8 +258,8 @@ fn overlap_is_unknown_without_async_spans() {
     );
     assert_eq!(
         (
-            core.comm_total_ps,
-            core.exposed_blocking_ps,
+            core.comm_total_ps.ps(),
+            core.exposed_blocking_ps.ps(),
             core.collectives
         ),
         (50_000, 50_000, 1)
@@ -265,21 +295,21 @@ fn ops_that_hide_a_collective_are_named() {
         .hidden_by
         .iter()
         .flatten()
-        .map(|by| (by.op.as_str(), by.time_ps / 1_000_000))
+        .map(|by| (by.op.as_str(), by.time_ps.ps() / 1_000_000))
         .collect();
     assert_eq!(by, [("fusion.1", 4), ("fusion.2", 2)]);
     assert_eq!(row("all-gather-start.1").adjacent, 0);
     assert_eq!(
         (
             row("all-gather-start.2").adjacent,
-            row("all-gather-start.2").idle_ps
+            row("all-gather-start.2").idle_ps.ps()
         ),
         (1, 0)
     );
     assert_eq!(
         (
             row("all-gather-start.3").adjacent,
-            row("all-gather-start.3").idle_ps
+            row("all-gather-start.3").idle_ps.ps()
         ),
         (0, 2_000_000)
     );
@@ -291,7 +321,10 @@ fn fused_collectives_are_summed_separately() {
         text_trace("ops: ffffCC\n f = fusion.7 [all-reduce fusion]\n C = fusion.1 [loop fusion]");
     let report = report(&model, Scope::WholeTrace);
     assert_eq!(
-        (report.cores[0].exposed_ps, report.cores[0].fused_ps),
+        (
+            report.cores[0].exposed_ps.ps(),
+            report.cores[0].fused_ps.ps()
+        ),
         (4_000, 4_000)
     );
     assert!(report.transfers[0].is_fused);
@@ -314,15 +347,15 @@ fn slowest_core_is_named_and_skew_is_waiting_time() {
     );
     assert_eq!(
         (
-            report.summary.exposed_max_ps,
-            report.summary.exposed_spread_ps
+            report.summary.exposed_max_ps.map(Picos::ps),
+            report.summary.exposed_spread_ps.map(Picos::ps)
         ),
         (Some(6_000), Some(3_000))
     );
     let skew = Skew {
         instances: 1,
-        transfer_ps: 3_000,
-        wait_ps: 3_000,
+        transfer_ps: Picos::from_ps(3_000),
+        wait_ps: Picos::from_ps(3_000),
         waits_most: Some("/device:TPU:0".to_owned()),
         waited_for: Some("/device:TPU:1".to_owned()),
     };
@@ -388,12 +421,12 @@ proptest! {
         let overlap = cx.report::<Overlap>().unwrap();
         let (time, comm) = (&devices.cores[0], &overlap.cores[0]);
         // Groups and idle fill the window.
-        prop_assert_eq!(time.groups.iter().map(|group| group.time_ps).sum::<i64>(), time.window_ps);
+        prop_assert_eq!(time.groups.iter().map(|group| group.time_ps).sum::<Picos>(), time.window_ps);
         // Compute + waiting in collectives + copy wait + host I/O + control + idle = window.
         let other = [OpGroup::AsyncWait, OpGroup::HostIo, OpGroup::Control, OpGroup::Idle];
-        let rest: i64 = other.iter().map(|&group| time.time(group).ps()).sum();
+        let rest: Picos = other.iter().map(|&group| time.time(group)).sum();
         prop_assert_eq!(comm.compute_ps + comm.exposed_blocking_ps + rest, time.window_ps);
-        prop_assert_eq!(comm.copy_wait_ps, time.time(OpGroup::AsyncWait).ps());
+        prop_assert_eq!(comm.copy_wait_ps, time.time(OpGroup::AsyncWait));
         // Communication is hidden or exposed.
         if let Some(overlapped) = comm.overlapped_ps {
             prop_assert_eq!(comm.comm_total_ps, overlapped + comm.exposed_ps);
@@ -402,10 +435,10 @@ proptest! {
         prop_assert!(comm.exposed_ps <= comm.window_ps && comm.exposed_blocking_ps <= comm.exposed_ps);
         for transfer in &overlap.transfers {
             prop_assert_eq!(transfer.time_ps, transfer.hidden_ps + transfer.exposed_ps);
-            prop_assert!(transfer.hidden_ps >= 0 && transfer.exposed_ps >= 0);
-            prop_assert!(transfer.idle_ps >= 0 && transfer.idle_ps <= transfer.exposed_ps);
+            prop_assert!(transfer.hidden_ps >= Picos::ZERO && transfer.exposed_ps >= Picos::ZERO);
+            prop_assert!(transfer.idle_ps >= Picos::ZERO && transfer.idle_ps <= transfer.exposed_ps);
             // Few kinds of compute: all that hide a transfer are listed, and every instant counts once.
-            let by: i64 = transfer.hidden_by.iter().flatten().map(|by| by.time_ps).sum();
+            let by: Picos = transfer.hidden_by.iter().flatten().map(|by| by.time_ps).sum();
             prop_assert!(!transfer.is_collective || by == transfer.hidden_ps);
         }
     }

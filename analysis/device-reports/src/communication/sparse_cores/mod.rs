@@ -24,11 +24,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::window::{counts, slices_of_window};
-use math::stats::percent;
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos, SliceSpans, TraceModel, TrackKind};
 
@@ -51,45 +50,63 @@ pub struct SparseCoresReport {
 }
 
 /// One `SparseCore`.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct SparseCore {
     /// Its name.
+    #[column("SparseCore")]
     pub core: String,
-    /// The device that it belongs to.
-    pub device: String,
-    /// Window of the device, or of the `SparseCore` if that is longer: the denominator.
-    pub window_ps: i64,
     /// Time with an op running; `None` if the capture has no ops.
-    pub busy_ps: Option<i64>,
+    #[column("Busy")]
+    pub busy_ps: Option<Picos>,
     /// The same as a share of the window.
-    pub busy_percent: Option<f64>,
+    #[column("of window")]
+    pub busy_percent: Option<Percent>,
     /// Number of programs that ran.
+    #[column("Programs")]
     pub programs: u64,
     /// Time of these programs, on the timeline.
-    pub program_ps: i64,
+    #[column("Program time")]
+    pub program_ps: Picos,
     /// Number of recorded steps.
+    #[column("Steps")]
     pub steps: u64,
     /// Mean length of a step.
+    #[column("Mean step")]
     pub step_mean_ps: Option<f64>,
+    /// Window of the device, or of the `SparseCore` if that is longer: the denominator.
+    #[column("Window")]
+    pub window_ps: Picos,
+    /// The device that it belongs to.
+    #[column("Device")]
+    pub device: String,
 }
 
 /// One op on all `SparseCores`.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct SparseOp {
     /// Instruction, or the name of slices without one.
+    #[column("Op")]
     pub op: String,
-    /// Program, with its id.
-    pub program: Option<String>,
-    /// HLO category.
-    pub category: Option<String>,
+    /// The same without ops inside (self time).
+    #[column("Self time")]
+    pub self_ps: Picos,
+    /// Share of the self time of all ops on `SparseCores`.
+    #[column("of op time")]
+    pub self_percent: Option<Percent>,
     /// Executions.
+    #[column("Runs")]
     pub occurrences: u64,
     /// Time of all executions.
-    pub time_ps: i64,
-    /// The same without ops inside (self time).
-    pub self_ps: i64,
-    /// Share of the self time of all ops on `SparseCores`.
-    pub self_percent: Option<f64>,
+    #[column("Total time")]
+    pub time_ps: Picos,
+    /// HLO category.
+    #[column("Category")]
+    pub category: Option<String>,
+    /// Program, with its id.
+    #[column("Program")]
+    pub program: Option<String>,
 }
 
 impl Analysis for SparseCores {
@@ -168,14 +185,14 @@ fn core_row(
     let windows = around
         .into_iter()
         .chain(own.as_ref().map(|time| time.window));
-    let window_ps = windows.map(|window| window.dur().ps()).max().unwrap_or(0);
+    let window_ps = windows.map(|window| window.dur()).max().unwrap_or_default();
     let has_ops = model
         .track_of_kind(core, TrackKind::Ops)
         .is_some_and(|track| !model.lanes(track).is_empty());
     let busy = own
         .as_ref()
         .filter(|_| has_ops)
-        .map(|time| time.busy_time().ps());
+        .map(|time| time.busy_time());
     let count = |kind| {
         let tracks = model
             .tracks_of(core)
@@ -189,12 +206,12 @@ fn core_row(
             slices.map(move |spans| {
                 (
                     u64::from(counts(cx, window, spans.slice)),
-                    spans.shown.dur().ps(),
+                    spans.shown.dur(),
                 )
             })
         });
-        inside.fold((0_u64, 0_i64), |(count, sum), (begins, time)| {
-            (count + begins, sum.saturating_add(time))
+        inside.fold((0_u64, Picos::ZERO), |(count, sum), (begins, time)| {
+            (count + begins, sum + time)
         })
     };
     let ((programs, program_ps), (steps, step_ps)) =
@@ -207,19 +224,19 @@ fn core_row(
             .unwrap_or_default(),
         window_ps,
         busy_ps: busy,
-        busy_percent: busy.and_then(|busy| percent(busy, window_ps)),
+        busy_percent: busy.and_then(|busy| Percent::of(busy, window_ps)),
         programs,
         program_ps,
         steps,
-        step_mean_ps: (steps > 0).then(|| step_ps as f64 / steps as f64),
+        step_mean_ps: (steps > 0).then(|| step_ps.as_ps_f64() / steps as f64),
     })
 }
 
 #[derive(Default)]
 struct SparseOpSums {
     occurrences: u64,
-    time_ps: i64,
-    self_ps: i64,
+    time_ps: Picos,
+    self_ps: Picos,
 }
 
 fn add_ops(
@@ -239,13 +256,13 @@ fn add_ops(
     {
         let sum = sums.entry(slice.label_id()).or_default();
         sum.occurrences += u64::from(counts(cx, window, slice));
-        sum.time_ps = sum.time_ps.saturating_add(measured.dur().ps());
+        sum.time_ps += measured.dur();
     }
     for segment in cx.core_time(core)?.iter().flat_map(|time| &time.segments) {
         let sum = sums
             .entry(cx.model.slice(segment.slice).label_id())
             .or_default();
-        sum.self_ps = sum.self_ps.saturating_add(segment.range.dur().ps());
+        sum.self_ps += segment.range.dur();
     }
     Ok(())
 }
@@ -255,7 +272,7 @@ fn op_rows(
     classes: &OpClasses,
     sums: &BTreeMap<trace_model::LabelId, SparseOpSums>,
 ) -> Vec<SparseOp> {
-    let all = sums.values().map(|sums| sums.self_ps).sum::<Picos>().ps();
+    let all = sums.values().map(|sums| sums.self_ps).sum();
     let mut rows: Vec<SparseOp> = sums
         .iter()
         .map(|(&label, sums)| {
@@ -270,7 +287,7 @@ fn op_rows(
                 occurrences: sums.occurrences,
                 time_ps: sums.time_ps,
                 self_ps: sums.self_ps,
-                self_percent: percent(sums.self_ps, all),
+                self_percent: Percent::of(sums.self_ps, all),
             }
         })
         .collect();

@@ -2,39 +2,48 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{AnalysisError, Context};
+use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::{OpClass, OpClasses};
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::window::{counts, part_in};
 use math::intervals::IntervalSet;
-use math::stats::percent;
 use serde::Serialize;
 use trace_model::{
-    GroupId, GroupKind, LabelId, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind,
+    GroupId, GroupKind, LabelId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind,
 };
 
 /// Work handed over by one start op.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct Offload {
     /// The start op.
+    #[column("Handed over by")]
     pub op: String,
-    /// Its program, with the id.
-    pub program: Option<String>,
-    /// Programs that executed the work on `SparseCores`.
-    pub runs: Vec<String>,
-    /// Number of executions whose work was found, and whose start op begins in the scope.
-    pub occurrences: u64,
-    /// Time in which `SparseCores` worked.
-    pub sparse_ps: i64,
-    /// The part of it while the `TensorCore` computed.
-    pub hidden_ps: i64,
-    /// The same as a share of the work.
-    pub hidden_percent: Option<f64>,
-    /// Time from the start op to the end of the done op.
-    pub in_flight_ps: i64,
     /// Self time of done ops, in which the `TensorCore` waited. `None` if no done op was found.
-    pub waited_ps: Option<i64>,
+    #[column("Waited")]
+    pub waited_ps: Option<Picos>,
+    /// Time in which `SparseCores` worked.
+    #[column("SparseCore work")]
+    pub sparse_ps: Picos,
+    /// The same as a share of the work.
+    #[column("hidden")]
+    pub hidden_percent: Option<Percent>,
+    /// The part of it while the `TensorCore` computed.
+    #[column("Hidden")]
+    pub hidden_ps: Picos,
+    /// Time from the start op to the end of the done op.
+    #[column("In flight")]
+    pub in_flight_ps: Picos,
+    /// Number of executions whose work was found, and whose start op begins in the scope.
+    #[column("Runs")]
+    pub occurrences: u64,
+    /// Programs that executed the work on `SparseCores`.
+    #[column("SparseCore program")]
+    pub runs: Vec<String>,
+    /// Its program, with the id.
+    #[column("Program")]
+    pub program: Option<String>,
 }
 
 /// Sums over the executions of one start op.
@@ -42,10 +51,10 @@ pub struct Offload {
 struct OffloadSums {
     occurrences: u64,
     runs: BTreeSet<String>,
-    sparse_ps: i64,
-    hidden_ps: i64,
-    in_flight_ps: i64,
-    waited_ps: Option<i64>,
+    sparse_ps: Picos,
+    hidden_ps: Picos,
+    in_flight_ps: Picos,
+    waited_ps: Option<Picos>,
 }
 
 /// All offloads of the scope by start op, and the number of those whose work was not found.
@@ -115,14 +124,12 @@ pub(super) fn offloads(
             let sum = sums.entry(start.label_id()).or_default();
             sum.occurrences += u64::from(counts);
             sum.runs.insert(program.name().to_owned());
-            sum.sparse_ps = sum.sparse_ps.saturating_add(work.measure().ps());
-            sum.hidden_ps = sum
-                .hidden_ps
-                .saturating_add(work.intersect(&compute).measure().ps());
-            sum.in_flight_ps = sum.in_flight_ps.saturating_add(in_flight.dur().ps());
+            sum.sparse_ps += work.measure();
+            sum.hidden_ps += work.intersect(&compute).measure();
+            sum.in_flight_ps += in_flight.dur();
             if let Some(done) = done {
                 let waited = part_in(cx, window, done).min(done.self_dur());
-                sum.waited_ps = Some(sum.waited_ps.unwrap_or(0).saturating_add(waited.ps()));
+                *sum.waited_ps.get_or_insert_default() += waited;
             }
         }
     }
@@ -142,7 +149,7 @@ fn rows(model: &TraceModel, sums: &BTreeMap<LabelId, OffloadSums>) -> Vec<Offloa
                 occurrences: sums.occurrences,
                 sparse_ps: sums.sparse_ps,
                 hidden_ps: sums.hidden_ps,
-                hidden_percent: percent(sums.hidden_ps, sums.sparse_ps),
+                hidden_percent: Percent::of(sums.hidden_ps, sums.sparse_ps),
                 in_flight_ps: sums.in_flight_ps,
                 waited_ps: sums.waited_ps,
             }

@@ -2,7 +2,6 @@
 
 use engine::{Table, Tabular};
 use facts::sum_over::ARE_SUMS;
-use math::unit::Unit;
 
 use super::SparseCoresReport;
 
@@ -28,23 +27,7 @@ impl SparseCoresReport {
             notes.push("no op that hands work to a SparseCore was recorded".to_owned());
         }
         Table::of("sparse_cores", "SparseCores", &self.cores)
-            .measured("core", "SparseCore", Unit::None, |core| &core.core)
-            .measured("busy_ps", "Busy", Unit::Picoseconds, |core| core.busy_ps)
-            .measured("busy_percent", "of window", Unit::Percent, |core| {
-                core.busy_percent
-            })
-            .measured("programs", "Programs", Unit::Count, |core| core.programs)
-            .measured("program_ps", "Program time", Unit::Picoseconds, |core| {
-                core.program_ps
-            })
-            .measured("steps", "Steps", Unit::Count, |core| core.steps)
-            .measured("step_mean_ps", "Mean step", Unit::Picoseconds, |core| {
-                core.step_mean_ps
-            })
-            .measured("window_ps", "Window", Unit::Picoseconds, |core| {
-                core.window_ps
-            })
-            .measured("device", "Device", Unit::None, |core| &core.device)
+            .remaining()
             .notes(notes)
             .build()
     }
@@ -61,47 +44,14 @@ impl SparseCoresReport {
             ));
         }
         Table::of("offloads", "Work handed to SparseCores", &self.offloads)
-            .measured("op", "Handed over by", Unit::None, |offload| &offload.op)
-            .measured("waited_ps", "Waited", Unit::Picoseconds, |offload| {
-                offload.waited_ps
-            })
-            .measured(
-                "sparse_ps",
-                "SparseCore work",
-                Unit::Picoseconds,
-                |offload| offload.sparse_ps,
-            )
-            .measured("hidden_percent", "hidden", Unit::Percent, |offload| {
-                offload.hidden_percent
-            })
-            .measured("hidden_ps", "Hidden", Unit::Picoseconds, |offload| {
-                offload.hidden_ps
-            })
-            .measured("in_flight_ps", "In flight", Unit::Picoseconds, |offload| {
-                offload.in_flight_ps
-            })
-            .measured("occurrences", "Runs", Unit::Count, |offload| {
-                offload.occurrences
-            })
-            .measured("runs", "SparseCore program", Unit::None, |offload| {
-                offload.runs.join(", ")
-            })
-            .measured("program", "Program", Unit::None, |offload| &offload.program)
+            .remaining()
             .notes(notes)
             .build()
     }
 
     fn op_table(&self) -> Table {
         Table::of("sparse_core_ops", "Ops on SparseCores", &self.ops)
-            .measured("op", "Op", Unit::None, |op| &op.op)
-            .measured("self_ps", "Self time", Unit::Picoseconds, |op| op.self_ps)
-            .measured("self_percent", "of op time", Unit::Percent, |op| {
-                op.self_percent
-            })
-            .measured("occurrences", "Runs", Unit::Count, |op| op.occurrences)
-            .measured("time_ps", "Total time", Unit::Picoseconds, |op| op.time_ps)
-            .measured("category", "Category", Unit::None, |op| &op.category)
-            .measured("program", "Program", Unit::None, |op| &op.program)
+            .remaining()
             .note(ARE_SUMS)
             .note("of op time: of the self time of all ops on SparseCores")
             .build()

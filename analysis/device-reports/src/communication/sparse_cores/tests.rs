@@ -33,7 +33,13 @@ fn sparse_core_busy_share_is_of_the_device_window() {
     let cores: Vec<_> = report
         .cores
         .iter()
-        .map(|core| (core.core.as_str(), core.busy_ps, core.window_ps))
+        .map(|core| {
+            (
+                core.core.as_str(),
+                core.busy_ps.map(Picos::ps),
+                core.window_ps.ps(),
+            )
+        })
         .collect();
     let name = |n: u32| format!("/device:TPU:0 SparseCore {n}");
     assert_eq!(
@@ -44,13 +50,13 @@ fn sparse_core_busy_share_is_of_the_device_window() {
         ]
     );
     assert_eq!(
-        (report.cores[0].programs, report.cores[0].program_ps),
+        (report.cores[0].programs, report.cores[0].program_ps.ps()),
         (2, 16_000)
     );
     let ops: Vec<_> = report
         .ops
         .iter()
-        .map(|op| (op.op.as_str(), op.occurrences, op.self_ps))
+        .map(|op| (op.op.as_str(), op.occurrences, op.self_ps.ps()))
         .collect();
     // The second core records no program: its op has a row of its own.
     assert_eq!(

@@ -170,9 +170,11 @@ pub struct SetAside {
 }
 
 /// The plan of one program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct ProgramPlan {
     /// Name and id.
+    #[column("Program")]
     pub program: String,
     /// The program.
     #[serde(skip)]
@@ -290,8 +292,8 @@ fn in_words(bytes: u64) -> String {
     bytes_text(as_i64(bytes))
 }
 
-fn percent(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+fn percent(part: u64, whole: u64) -> Option<Percent> {
+    (whole > 0).then(|| Percent(100.0 * part as f64 / whole as f64))
 }
 
 fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str) -> String {
@@ -307,8 +309,7 @@ fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str
             format!(
                 ", {percent:.1} of {} ({})",
                 in_words(capacity.bytes),
-                capacity.source,
-                percent = Percent(percent)
+                capacity.source
             )
         });
     let parts = [
@@ -354,10 +355,10 @@ fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric>
         provenance: Provenance::StaticCost,
         note: None,
     };
-    let share = |id, title, value, of, provenance, note: Option<&str>| Metric {
+    let share = |id, title, value: Option<Percent>, of, provenance, note: Option<&str>| Metric {
         id,
         title,
-        value,
+        value: value.map(|percent| percent.0),
         is_lower_bound: false,
         unit: Unit::Percent,
         of,

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use engine::Percent;
 use hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
 use serde::Serialize;
 
 use super::heap::{self, CurvePoint, HeapReplay};
+use super::percent;
 
 /// The use of a planned buffer.
 #[derive(
@@ -56,75 +58,118 @@ impl Purpose {
 }
 
 /// Something that is in memory when a program needs the most of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct PlannedBuffer {
-    /// Its use.
-    pub purpose: Purpose,
     /// The instruction that produces it, with the index in its tuple: `copy-start{0}`.
+    #[column("Instruction", with = Self::instruction_title)]
     pub instruction: String,
-    /// Its shape with layout; `None` for tables of addresses.
-    pub shape: Option<String>,
+    /// Its use.
+    #[column("What")]
+    pub purpose: Purpose,
     /// Bytes, padding included.
+    #[column("Bytes")]
     pub bytes: u64,
+    /// Its shape with layout; `None` for tables of addresses.
+    #[column("Shape")]
+    pub shape: Option<String>,
     /// Bytes of its elements only.
+    #[column("Padding", derived, id = "padding_bytes", with = Self::padding_bytes)]
+    #[column("Padding", derived, id = "padding_percent", with = Self::padding_percent)]
     pub element_bytes: Option<u64>,
     /// Provenance in the framework, if recorded.
+    #[column("Op")]
     pub op_name: Option<String>,
     /// `file:line`, if recorded.
+    #[column("Source")]
     pub source: Option<String>,
 }
 
+engine::shown_by_title!(Purpose);
+
 impl PlannedBuffer {
+    fn instruction_title(&self) -> &str {
+        if self.instruction.is_empty() {
+            "–"
+        } else {
+            &self.instruction
+        }
+    }
+
     /// Bytes that contain no element (padding).
     pub(crate) fn padding_bytes(&self) -> u64 {
         self.element_bytes
             .map_or(0, |elements| self.bytes.saturating_sub(elements))
     }
+
+    /// The same as a share of the buffer; `None` if its elements are not known.
+    fn padding_percent(&self) -> Option<Percent> {
+        self.element_bytes?;
+        percent(self.padding_bytes(), self.bytes)
+    }
 }
 
 /// An argument whose memory a result could have reused.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct Donation {
     /// Name of the parameter.
+    #[column("Argument")]
     pub argument: String,
     /// Instruction that produces a result of the same shape.
+    #[column("Result")]
     pub output: String,
     /// Their shape.
+    #[column("Shape")]
     pub shape: String,
     /// Bytes that donating one of them would save.
+    #[column("Would save", derived)]
     pub bytes: u64,
 }
 
 /// Needs of a program for one memory.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct MemoryPlan {
     /// Number of the memory: 0 is HBM, 1 VMEM, 5 host memory.
     pub space: u64,
     /// Bytes of all allocations together.
+    #[column("Total")]
     pub total_bytes: u64,
     /// Arguments that remain the caller's.
+    #[column("Arguments")]
     pub argument_bytes: u64,
     /// Arguments whose memory results reuse.
+    #[column("Donated")]
     pub donated_bytes: u64,
     /// Results with their own memory.
+    #[column("Results")]
     pub output_bytes: u64,
     /// Constants.
+    #[column("Constants")]
     pub constant_bytes: u64,
     /// Everything else: temporaries that the program needs while it runs.
+    #[column("Temporary")]
     pub temporary_bytes: u64,
     /// The part of them in heaps, which buffers share over time.
     pub heap_bytes: u64,
     /// Most bytes live at once in the heaps.
+    #[column("Live", derived)]
     pub heap_peak_bytes: u64,
     /// Bytes of the heaps that are unused even then.
+    #[column("Unused", derived)]
     pub fragmentation_bytes: u64,
     /// Sum of the bytes of all buffers placed in the heaps ÷ size of the heaps: how often memory is reused.
+    #[column("Reuse", derived)]
     pub reuse: Option<f64>,
     /// The instruction during which most of the (largest) heap is live.
+    #[column("Fullest during", derived)]
     pub peak_instruction: Option<String>,
     /// Padding of the memory contents at the peak.
+    #[column("Padding", derived)]
     pub padding_bytes: u64,
     /// Bytes that donating arguments would save.
+    #[column("Donatable", derived)]
     pub donatable_bytes: u64,
     /// Contents of the memory at the peak, largest first, small ones combined; adds up to `total_bytes`.
     pub at_peak: Vec<PlannedBuffer>,

@@ -1,6 +1,6 @@
 //! The tables of planned memory.
 
-use engine::{Provenance, Table, Tabular};
+use engine::{Percent, Provenance, Table, Tabular};
 use math::unit::Unit;
 
 use super::{
@@ -10,10 +10,10 @@ use super::{
 /// Maximum number of rows in a table of buffers.
 const SHOWN: usize = 20;
 /// Padding below this share of a buffer, or below this many bytes, gets no row.
-const LEAST_PADDING_PERCENT: f64 = 1.0;
+const LEAST_PADDING_SHARE: Percent = Percent(1.0);
 const LEAST_PADDING: u64 = 1 << 16;
 /// Buffers below this share of the program's memory are combined in one row.
-const LEAST_SHARE_PERCENT: f64 = 0.01;
+const LEAST_SHARE: Percent = Percent(0.01);
 /// Smaller donations are not listed.
 const LEAST_DONATION: u64 = 1 << 20;
 
@@ -74,15 +74,11 @@ impl BuffersReport {
             .as_ref()
             .map_or(Provenance::StaticCost, |capacity| capacity.provenance);
         Table::of("buffers", "Memory planned by the compiler", self.plans())
-            .compiler("program", "Program", Unit::None, |(program, _)| {
-                &program.program
-            })
+            .declared_by(|(program, _)| program, ["program"])
             .compiler("memory", "Memory", Unit::None, |(_, plan)| {
                 self.memory_name(plan.space)
             })
-            .compiler("total_bytes", "Total", Unit::Bytes, |(_, plan)| {
-                plan.total_bytes
-            })
+            .declared_by(|(_, plan)| plan, ["total_bytes"])
             .column(
                 "total_percent",
                 "Of memory",
@@ -90,39 +86,21 @@ impl BuffersReport {
                 of_capacity,
                 |(_, plan)| percent(plan.total_bytes, self.capacity_of(plan.space)?),
             )
-            .compiler("argument_bytes", "Arguments", Unit::Bytes, |(_, plan)| {
-                plan.argument_bytes
-            })
-            .compiler("donated_bytes", "Donated", Unit::Bytes, |(_, plan)| {
-                plan.donated_bytes
-            })
-            .compiler("output_bytes", "Results", Unit::Bytes, |(_, plan)| {
-                plan.output_bytes
-            })
-            .compiler("temporary_bytes", "Temporary", Unit::Bytes, |(_, plan)| {
-                plan.temporary_bytes
-            })
-            .derived("heap_peak_bytes", "Live", Unit::Bytes, |(_, plan)| {
-                plan.heap_peak_bytes
-            })
-            .derived("fragmentation_bytes", "Unused", Unit::Bytes, |(_, plan)| {
-                plan.fragmentation_bytes
-            })
-            .derived("padding_bytes", "Padding", Unit::Bytes, |(_, plan)| {
-                plan.padding_bytes
-            })
-            .derived("donatable_bytes", "Donatable", Unit::Bytes, |(_, plan)| {
-                plan.donatable_bytes
-            })
-            .derived("reuse", "Reuse", Unit::None, |(_, plan)| plan.reuse)
-            .compiler("constant_bytes", "Constants", Unit::Bytes, |(_, plan)| {
-                plan.constant_bytes
-            })
-            .derived(
-                "peak_instruction",
-                "Fullest during",
-                Unit::None,
-                |(_, plan)| &plan.peak_instruction,
+            .declared_by(
+                |(_, plan)| plan,
+                [
+                    "argument_bytes",
+                    "donated_bytes",
+                    "output_bytes",
+                    "temporary_bytes",
+                    "heap_peak_bytes",
+                    "fragmentation_bytes",
+                    "padding_bytes",
+                    "donatable_bytes",
+                    "reuse",
+                    "constant_bytes",
+                    "peak_instruction",
+                ],
             )
             .notes(notes)
             .build()
@@ -140,12 +118,9 @@ impl BuffersReport {
             .collect();
         found.sort_by_key(|(_, donation)| std::cmp::Reverse(donation.bytes));
         (!found.is_empty()).then(|| {
-            Table::of("donations", "Arguments that could be donated", found.iter().take(SHOWN))
-                .compiler("program", "Program", Unit::None, |(program, _)| &program.program)
-                .compiler("argument", "Argument", Unit::None, |(_, donation)| &donation.argument)
-                .compiler("output", "Result", Unit::None, |(_, donation)| &donation.output)
-                .compiler("shape", "Shape", Unit::None, |(_, donation)| &donation.shape)
-                .derived("bytes", "Would save", Unit::Bytes, |(_, donation)| donation.bytes)
+            Table::of("donations", "Arguments that could be donated", found.into_iter().take(SHOWN))
+                .declared_by(|(program, _)| program, ["program"])
+                .declared_by(|(_, donation)| donation, ["argument", "output", "shape", "bytes"])
                 .note(
                     "A result of the same shape could take over the memory, if the caller does not need the argument \
                  afterwards (donate_argnums).",
@@ -157,8 +132,7 @@ impl BuffersReport {
     fn padding(&self) -> Option<Table> {
         let is_padded = |buffer: &&PlannedBuffer| {
             let padding = buffer.padding_bytes();
-            padding >= LEAST_PADDING
-                && percent(padding, buffer.bytes) >= Some(LEAST_PADDING_PERCENT)
+            padding >= LEAST_PADDING && percent(padding, buffer.bytes) >= Some(LEAST_PADDING_SHARE)
         };
         let mut found: Vec<_> = self
             .plans()
@@ -169,18 +143,13 @@ impl BuffersReport {
             .collect();
         found.sort_by_key(|(_, _, buffer)| std::cmp::Reverse(buffer.padding_bytes()));
         (!found.is_empty()).then(|| {
-            Table::of("buffer_padding", "Padding at the peak", found.iter().take(SHOWN))
-                .compiler("program", "Program", Unit::None, |(program, ..)| &program.program)
+            Table::of("buffer_padding", "Padding at the peak", found.into_iter().take(SHOWN))
+                .declared_by(|(program, ..)| program, ["program"])
                 .compiler("memory", "Memory", Unit::None, |(_, plan, _)| self.memory_name(plan.space))
-                .compiler("instruction", "Instruction", Unit::None, |(.., buffer)| &buffer.instruction)
-                .compiler("shape", "Shape", Unit::None, |(.., buffer)| &buffer.shape)
-                .derived("padding_bytes", "Padding", Unit::Bytes, |(.., buffer)| buffer.padding_bytes())
-                .derived("padding_percent", "Of buffer", Unit::Percent, |(.., buffer)| {
-                    percent(buffer.padding_bytes(), buffer.bytes)
-                })
-                .compiler("bytes", "Buffer", Unit::Bytes, |(.., buffer)| buffer.bytes)
-                .compiler("op_name", "Op", Unit::None, |(.., buffer)| &buffer.op_name)
-                .compiler("source", "Source", Unit::None, |(.., buffer)| &buffer.source)
+                .declared_by(
+                    |(.., buffer)| buffer,
+                    ["instruction", "shape", "padding_bytes", "padding_percent", "bytes", "op_name", "source"],
+                )
                 .note(
                     "Memory comes in tiles: T(8,128) rounds the two minor dimensions up to multiples of 8 and 128, and \
                      allocations to 512 bytes. Make the minor dimension a multiple of 128, or a large one minor.",
@@ -191,9 +160,8 @@ impl BuffersReport {
 }
 
 fn at_peak(program: &ProgramPlan, plan: &MemoryPlan, memory: &str) -> Option<Table> {
-    let is_shown = |buffer: &PlannedBuffer| {
-        percent(buffer.bytes, plan.total_bytes) >= Some(LEAST_SHARE_PERCENT)
-    };
+    let is_shown =
+        |buffer: &PlannedBuffer| percent(buffer.bytes, plan.total_bytes) >= Some(LEAST_SHARE);
     let shown = plan
         .at_peak
         .iter()
@@ -210,28 +178,11 @@ fn at_peak(program: &ProgramPlan, plan: &MemoryPlan, memory: &str) -> Option<Tab
             format!("In {memory} when {} needs most of it", program.program),
             plan::cut(&plan.at_peak, shown).iter(),
         )
-        .compiler("instruction", "Instruction", Unit::None, |buffer| {
-            if buffer.instruction.is_empty() {
-                "–"
-            } else {
-                &buffer.instruction
-            }
-        })
-        .compiler("purpose", "What", Unit::None, |buffer| {
-            buffer.purpose.title()
-        })
-        .compiler("bytes", "Bytes", Unit::Bytes, |buffer| buffer.bytes)
+        .declared(["instruction", "purpose", "bytes"])
         .derived("share_percent", "Share", Unit::Percent, |buffer| {
             percent(buffer.bytes, plan.total_bytes)
         })
-        .compiler("shape", "Shape", Unit::None, |buffer| &buffer.shape)
-        .derived("padding_percent", "Padding", Unit::Percent, |buffer| {
-            buffer
-                .element_bytes
-                .and_then(|_| percent(buffer.padding_bytes(), buffer.bytes))
-        })
-        .compiler("op_name", "Op", Unit::None, |buffer| &buffer.op_name)
-        .compiler("source", "Source", Unit::None, |buffer| &buffer.source)
+        .declared(["shape", "padding_percent", "op_name", "source"])
         .notes(notes)
         .build()
     })

@@ -81,9 +81,9 @@ pub fn memory_curve(
 
 /// Most bytes in use in each part of a window.
 fn highest(events: &[MemoryEvent], window: TimeRange, columns: usize) -> Vec<Option<i64>> {
-    let width = window.dur().ps() as f64 / columns.max(1) as f64;
+    let width = window.dur().as_ps_f64() / columns.max(1) as f64;
     let column = |at: Timestamp| {
-        let column = (at - window.start).ps() as f64 / width.max(f64::MIN_POSITIVE);
+        let column = (at - window.start).as_ps_f64() / width.max(f64::MIN_POSITIVE);
         (column.max(0.0) as usize).min(columns.saturating_sub(1))
     };
     let mut highest: Vec<Option<i64>> = vec![None; columns];

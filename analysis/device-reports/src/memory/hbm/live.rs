@@ -10,21 +10,29 @@ use super::events::MemoryEvent;
 use super::replay::SizeSums;
 
 /// Allocations of one size.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct SizeClass {
     /// Bytes of each.
+    #[column("Size")]
     pub bytes: i64,
     /// Number in the window.
+    #[column("Allocated")]
     pub count: u64,
     /// Total bytes.
+    #[column("Bytes in all", derived)]
     pub total_bytes: i64,
     /// Number of them that were released in the window.
+    #[column("Released")]
     pub released: u64,
     /// Mean lifetime of the released ones.
-    pub mean_lifetime_ps: Option<i64>,
+    #[column("Mean lifetime", derived)]
+    pub mean_lifetime_ps: Option<Picos>,
     /// The op of the first of them, if recorded.
+    #[column("Op of the first")]
     pub op: Option<String>,
     /// The shape of the first of them, if recorded.
+    #[column("Shape of the first")]
     pub shape: Option<String>,
 }
 
@@ -37,26 +45,37 @@ const SIZES: usize = 24;
 pub(super) const OLDER: &str = "older buffers";
 
 /// Equal buffers, or a part of memory that is not a buffer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct LiveBuffer {
     /// `buffer`, or another use of memory.
+    #[column("What", derived)]
     pub what: String,
     /// The op that made the first of them, if recorded.
+    #[column("Op of the first")]
     pub op: Option<String>,
     /// Shape with layout, if recorded.
+    #[column("Shape")]
     pub shape: Option<String>,
     /// Kind of buffer, if recorded (`temp`, `output`).
+    #[column("Region")]
     pub region: Option<String>,
     /// Number of equal buffers.
+    #[column("Count")]
     pub count: u64,
     /// Total bytes.
+    #[column("Bytes")]
     pub bytes: i64,
     /// Requested bytes, if recorded.
+    #[column("Asked for")]
     pub requested_bytes: Option<i64>,
     /// Bytes of their elements without padding, if the shape is known.
+    #[column("Padding", derived, id = "padding_bytes", with = Self::padding_bytes)]
+    #[column("Padding", derived, id = "padding_percent", with = Self::padding_percent)]
     pub element_bytes: Option<i64>,
     /// When the first of them was allocated, on the timeline.
-    pub since_ps: Option<i64>,
+    #[column("Since")]
+    pub since_ps: Option<Timestamp>,
 }
 
 impl LiveBuffer {
@@ -67,9 +86,10 @@ impl LiveBuffer {
     }
 
     /// Share of its bytes that contain no element; `None` if the shape is unknown.
-    pub(crate) fn padding_percent(&self) -> Option<f64> {
+    pub(crate) fn padding_percent(&self) -> Option<Percent> {
         let elements = self.element_bytes.filter(|_| self.bytes > 0)?;
-        Some(100.0 * (1.0 - elements as f64 / self.bytes as f64).max(0.0))
+        let padding = 1.0 - elements as f64 / self.bytes as f64;
+        Some(Percent::of_fraction(padding.max(0.0)))
     }
 }
 
@@ -147,7 +167,7 @@ pub(super) fn buffers(
             row.bytes = row.bytes.saturating_add(event.taken());
             row.requested_bytes = sum(row.requested_bytes, event.requested());
             row.element_bytes = sum(row.element_bytes, elements);
-            row.since_ps = row.since_ps.min(Some(event.at.ps()));
+            row.since_ps = row.since_ps.min(Some(event.at));
             continue;
         }
         each.push(event.taken());
@@ -160,7 +180,7 @@ pub(super) fn buffers(
             bytes: event.taken(),
             requested_bytes: event.requested(),
             element_bytes: elements,
-            since_ps: Some(event.at.ps()),
+            since_ps: Some(event.at),
         });
     }
     if !rest.is_empty() {
@@ -235,7 +255,8 @@ pub(super) fn sizes(
             released: sums.released,
             mean_lifetime_ps: i64::try_from(sums.released)
                 .ok()
-                .and_then(|n| sums.lifetime_ps.checked_div(n)),
+                .and_then(|n| sums.lifetime.ps().checked_div(n))
+                .map(Picos::from_ps),
             op: words.op,
             shape: words.shape,
         }

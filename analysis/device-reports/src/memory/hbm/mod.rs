@@ -119,65 +119,85 @@ pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 
 impl MemoryReport {
     /// Memories of devices whose peak and capacity are both known, with the peak in percent; the fullest first.
-    pub fn device_peaks(&self) -> impl Iterator<Item = (&MemoryTimeline, f64)> {
+    pub fn device_peaks(&self) -> impl Iterator<Item = (&MemoryTimeline, Percent)> {
         let of_devices = self.memories.iter().filter(|memory| memory.is_device);
         of_devices.filter_map(|memory| Some((memory, memory.peak_percent?)))
     }
 }
 
 /// One memory over time.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct MemoryTimeline {
     /// The device (`/device:TPU:0`), or the name of the allocator.
+    #[column("Memory")]
     pub memory: String,
     /// Whether it is the memory of a device and not a pool of the host, as far as the capture shows.
     #[serde(skip)]
     pub is_device: bool,
     /// Capacity in bytes: in use plus free at the peak, as the allocator records them.
+    #[column("Capacity")]
     pub capacity_bytes: Option<i64>,
     /// Most bytes in use within the window, stack and heap together.
+    #[column("Peak")]
     pub peak_bytes: i64,
     /// The peak as a share of the capacity.
-    pub peak_percent: Option<f64>,
+    #[column("Of capacity")]
+    pub peak_percent: Option<Percent>,
     /// When the peak was first reached, on the timeline.
-    pub peak_at_ps: i64,
+    #[column("At")]
+    pub peak_at_ps: Timestamp,
     /// The step in which the peak was reached.
+    #[column("Step", derived, unit = None)]
     pub peak_step: Option<u32>,
     /// The part of the peak set aside for programs.
+    #[column("Programs")]
     pub peak_reserved_bytes: i64,
     /// The part of the peak in buffers.
+    #[column("Buffers")]
     pub peak_heap_bytes: i64,
     /// Bytes free at the peak.
+    #[column("Free")]
     pub peak_free_bytes: Option<i64>,
     /// Share of the free bytes outside the largest free block.
-    pub peak_fragmentation_percent: Option<f64>,
+    pub peak_fragmentation_percent: Option<Percent>,
     /// The largest free block at the peak: the largest buffer that would still have fitted.
+    #[column("In a block", derived)]
     pub peak_largest_free_bytes: Option<i64>,
     /// The highest fragmentation in the window.
-    pub max_fragmentation_percent: Option<f64>,
+    #[column("Fragmentation")]
+    pub max_fragmentation_percent: Option<Percent>,
     /// When it was first reached, on the timeline.
-    pub max_fragmentation_at_ps: Option<i64>,
+    pub max_fragmentation_at_ps: Option<Timestamp>,
     /// The highest peak that the allocator itself recorded, including the time before the capture. Runtimes count
     /// buffers only, so it can be lower than the peak of the window.
     pub lifetime_peak_bytes: Option<i64>,
     /// Mean use over the window, from the first event on.
+    #[column("Mean in use", derived)]
     pub mean_bytes: Option<f64>,
     /// Bytes in buffers after the last event of the window minus those after the first: continuous growth eventually
     /// fills the memory.
+    #[column("Growth", derived)]
     pub growth_bytes: i64,
     /// Allocations in the window.
+    #[column("Allocated")]
     pub allocations: u64,
     /// Releases in the window.
+    #[column("Released")]
     pub releases: u64,
     /// Bytes of all allocations in the window.
+    #[column("Bytes")]
     pub allocated_bytes: i64,
     /// Requested bytes of these.
     pub requested_bytes: i64,
     /// Bytes that they received beyond the requested ones.
+    #[column("Rounding", derived)]
     pub rounding_bytes: i64,
     /// Allocations per step, over the complete steps of the capture.
+    #[column("A step", derived, unit = Count)]
     pub allocations_per_step: Option<f64>,
     /// Bytes allocated per step, over the complete steps of the capture.
+    #[column("Bytes a step", derived, unit = Bytes)]
     pub allocated_bytes_per_step: Option<f64>,
     /// Releases of buffers from before the capture.
     pub unknown_releases: u64,
@@ -190,6 +210,7 @@ pub struct MemoryTimeline {
     /// Number of these buffers.
     pub kept_count: u64,
     /// Bytes of these buffers.
+    #[column("Not released", derived)]
     pub kept_bytes: i64,
     /// Allocations by size, the sizes with the most bytes in total first.
     pub sizes: Vec<SizeClass>,
@@ -197,18 +218,18 @@ pub struct MemoryTimeline {
 
 impl MemoryReport {
     /// Peak of the fullest memory as a percentage of its capacity.
-    pub fn peak_percent(&self) -> Option<f64> {
+    pub fn peak_percent(&self) -> Option<Percent> {
         self.memories
             .iter()
             .filter_map(|memory| memory.peak_percent)
-            .reduce(f64::max)
+            .reduce(|a, b| Percent(a.0.max(b.0)))
     }
 }
 
 impl MemoryTimeline {
     fn parts_per_million(&self) -> i64 {
         self.peak_percent
-            .map_or(0, |percent| (percent * 1e4) as i64)
+            .map_or(0, |percent| (percent.0 * 1e4) as i64)
     }
 }
 
@@ -222,7 +243,6 @@ fn timeline(
     let replay = replay::replay(events, window);
     let event = |index: Option<usize>| index.and_then(|index| events.get(index));
     let peak = event(replay.peak)?;
-    let percent = |share: f64| 100.0 * share;
     let capacity = peak.capacity();
     let most_fragmented =
         event(replay.most_fragmented).filter(|event| event.fragmentation() > Some(0.0));
@@ -238,18 +258,19 @@ fn timeline(
         is_device: key.is_device(),
         capacity_bytes: capacity,
         peak_bytes: peak.used(),
-        peak_percent: capacity.map(|capacity| 100.0 * peak.used() as f64 / capacity as f64),
-        peak_at_ps: replay.peak_at.ps(),
+        peak_percent: capacity
+            .map(|capacity| Percent(100.0 * peak.used() as f64 / capacity as f64)),
+        peak_at_ps: replay.peak_at,
         peak_step: step_at(&steps, replay.peak_at),
         peak_reserved_bytes: peak.reserved,
         peak_heap_bytes: peak.allocated,
         peak_free_bytes: peak.available(),
-        peak_fragmentation_percent: peak.fragmentation().map(percent),
+        peak_fragmentation_percent: peak.fragmentation().map(Percent::of_fraction),
         peak_largest_free_bytes: largest_free,
         max_fragmentation_percent: most_fragmented
             .and_then(MemoryEvent::fragmentation)
-            .map(percent),
-        max_fragmentation_at_ps: most_fragmented.map(|event| event.at.max(window.start).ps()),
+            .map(Percent::of_fraction),
+        max_fragmentation_at_ps: most_fragmented.map(|event| event.at.max(window.start)),
         lifetime_peak_bytes: event(replay.last).and_then(|event| live::lifetime_peak(model, event)),
         mean_bytes: replay.mean_used,
         growth_bytes: heap(replay.last).saturating_sub(heap(replay.first)),
@@ -349,11 +370,7 @@ fn statement(memories: &[MemoryTimeline]) -> String {
     };
     let full = match (fullest.peak_percent, fullest.capacity_bytes) {
         (Some(percent), Some(capacity)) => {
-            format!(
-                "{percent:.1} of {}",
-                bytes_text(capacity),
-                percent = Percent(percent)
-            )
+            format!("{percent:.1} of {}", bytes_text(capacity))
         }
         _ => "of an unknown capacity".to_owned(),
     };
@@ -361,7 +378,7 @@ fn statement(memories: &[MemoryTimeline]) -> String {
         .peak_step
         .map(|step| format!(", in step {step}"))
         .unwrap_or_default();
-    let at = trace_model::Picos::from_ps(fullest.peak_at_ps);
+    let at = fullest.peak_at_ps.since_origin();
     let mut text = format!(
         "{} held up to {}, {full}, at {at}{step}",
         fullest.memory,
@@ -425,7 +442,7 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
         metric(
             "memory_peak_percent",
             "Peak memory, of capacity",
-            memory.peak_percent,
+            memory.peak_percent.map(|percent| percent.0),
             Unit::Percent,
             format!("{capacity}: all that {name} has for programs and buffers"),
             recorded,
@@ -461,7 +478,7 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
         metric(
             "memory_fragmentation_percent",
             "Highest fragmentation",
-            memory.max_fragmentation_percent,
+            memory.max_fragmentation_percent.map(|percent| percent.0),
             Unit::Percent,
             "free bytes outside the largest free block".to_owned(),
             recorded,

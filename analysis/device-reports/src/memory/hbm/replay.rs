@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_model::{TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::events::MemoryEvent;
 
@@ -15,7 +15,7 @@ pub(super) struct SizeSums {
     pub(super) count: u64,
     pub(super) released: u64,
     /// Sum of the lifetimes of released ones.
-    pub(super) lifetime_ps: i64,
+    pub(super) lifetime: Picos,
     /// The first of these allocations.
     pub(super) example: usize,
 }
@@ -102,7 +102,7 @@ impl AllocationReplay {
                 .get(offset + 1)
                 .map_or(window.end, |next| next.at)
                 .max(start);
-            let weight = (end - start).ps() as f64;
+            let weight = (end - start).as_ps_f64();
             weighted = (
                 weighted.0 + weight * event.used() as f64,
                 weighted.1 + weight,
@@ -184,9 +184,7 @@ impl AllocationReplay {
             && let Some(sums) = self.sizes.get_mut(&allocation.taken())
         {
             sums.released += 1;
-            sums.lifetime_ps = sums
-                .lifetime_ps
-                .saturating_add((event.at - allocation.at).ps());
+            sums.lifetime += event.at - allocation.at;
         }
     }
 }

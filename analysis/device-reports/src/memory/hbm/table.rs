@@ -42,37 +42,18 @@ impl MemoryReport {
             ));
         }
         Table::of("memory", "Peak memory", &self.memories)
-            .recorded("memory", "Memory", Unit::None, |memory| &memory.memory)
-            .recorded("peak_bytes", "Peak", Unit::Bytes, |memory| {
-                memory.peak_bytes
-            })
-            .recorded("peak_percent", "Of capacity", Unit::Percent, |memory| {
-                memory.peak_percent
-            })
-            .recorded("capacity_bytes", "Capacity", Unit::Bytes, |memory| {
-                memory.capacity_bytes
-            })
-            .recorded("peak_reserved_bytes", "Programs", Unit::Bytes, |memory| {
-                memory.peak_reserved_bytes
-            })
-            .recorded("peak_heap_bytes", "Buffers", Unit::Bytes, |memory| {
-                memory.peak_heap_bytes
-            })
-            .recorded("peak_free_bytes", "Free", Unit::Bytes, |memory| {
-                memory.peak_free_bytes
-            })
-            .derived(
+            .declared([
+                "memory",
+                "peak_bytes",
+                "peak_percent",
+                "capacity_bytes",
+                "peak_reserved_bytes",
+                "peak_heap_bytes",
+                "peak_free_bytes",
                 "peak_largest_free_bytes",
-                "In a block",
-                Unit::Bytes,
-                |memory| memory.peak_largest_free_bytes,
-            )
-            .recorded("peak_at_ps", "At", Unit::Picoseconds, |memory| {
-                memory.peak_at_ps
-            })
-            .derived("peak_step", "Step", Unit::None, |memory| {
-                memory.peak_step.map(i64::from)
-            })
+                "peak_at_ps",
+                "peak_step",
+            ])
             .notes(notes)
             .build()
     }
@@ -106,43 +87,19 @@ impl MemoryReport {
             ));
         }
         Table::of("memory_allocations", "Allocations", &self.memories)
-            .recorded("memory", "Memory", Unit::None, |memory| &memory.memory)
-            .recorded("allocations", "Allocated", Unit::Count, |memory| {
-                memory.allocations
-            })
-            .recorded("releases", "Released", Unit::Count, |memory| {
-                memory.releases
-            })
-            .recorded("allocated_bytes", "Bytes", Unit::Bytes, |memory| {
-                memory.allocated_bytes
-            })
-            .derived("allocations_per_step", "A step", Unit::Count, |memory| {
-                memory.allocations_per_step
-            })
-            .derived(
+            .declared([
+                "memory",
+                "allocations",
+                "releases",
+                "allocated_bytes",
+                "allocations_per_step",
                 "allocated_bytes_per_step",
-                "Bytes a step",
-                Unit::Bytes,
-                |memory| memory.allocated_bytes_per_step,
-            )
-            .derived("rounding_bytes", "Rounding", Unit::Bytes, |memory| {
-                memory.rounding_bytes
-            })
-            .derived("kept_bytes", "Not released", Unit::Bytes, |memory| {
-                memory.kept_bytes
-            })
-            .derived("growth_bytes", "Growth", Unit::Bytes, |memory| {
-                memory.growth_bytes
-            })
-            .derived("mean_bytes", "Mean in use", Unit::Bytes, |memory| {
-                memory.mean_bytes
-            })
-            .recorded(
+                "rounding_bytes",
+                "kept_bytes",
+                "growth_bytes",
+                "mean_bytes",
                 "max_fragmentation_percent",
-                "Fragmentation",
-                Unit::Percent,
-                |memory| memory.max_fragmentation_percent,
-            )
+            ])
             .notes(notes)
             .build()
     }
@@ -157,27 +114,18 @@ fn buffer_table(
     notes: Vec<String>,
 ) -> Table {
     Table::of(id, title, buffers.iter().take(SHOWN))
-        .derived("what", "What", Unit::None, |buffer| &buffer.what)
-        .recorded("count", "Count", Unit::Count, |buffer| buffer.count)
-        .recorded("bytes", "Bytes", Unit::Bytes, |buffer| buffer.bytes)
+        .declared(["what", "count", "bytes"])
         .derived("share_percent", "Share", Unit::Percent, |buffer| {
             percent(buffer.bytes, whole)
         })
-        .recorded("op", "Op of the first", Unit::None, |buffer| &buffer.op)
-        .recorded("shape", "Shape", Unit::None, |buffer| &buffer.shape)
-        .recorded("region", "Region", Unit::None, |buffer| &buffer.region)
-        .recorded("requested_bytes", "Asked for", Unit::Bytes, |buffer| {
-            buffer.requested_bytes
-        })
-        .derived(
+        .declared([
+            "op",
+            "shape",
+            "region",
+            "requested_bytes",
             "padding_percent",
-            "Padding",
-            Unit::Percent,
-            LiveBuffer::padding_percent,
-        )
-        .recorded("since_ps", "Since", Unit::Picoseconds, |buffer| {
-            buffer.since_ps
-        })
+            "since_ps",
+        ])
         .notes(notes)
         .build()
 }
@@ -194,24 +142,11 @@ fn cut<T>(all: &[T], what: &str) -> Vec<String> {
 /// What is in a memory at a time, of which `used` bytes are in use.
 pub(super) fn live_at(buffers: &[LiveBuffer], used: i64) -> Table {
     Table::of("memory_live", "In memory", buffers)
-        .derived("what", "What", Unit::None, |buffer| &buffer.what)
-        .recorded("count", "Count", Unit::Count, |buffer| buffer.count)
-        .recorded("bytes", "Size", Unit::Bytes, |buffer| buffer.bytes)
+        .declared(["what", "count", "bytes"])
         .derived("share_percent", "Share", Unit::Percent, |buffer| {
             percent(buffer.bytes, used)
         })
-        .derived(
-            "padding_bytes",
-            "Padding",
-            Unit::Bytes,
-            LiveBuffer::padding_bytes,
-        )
-        .recorded("op", "Op of the first", Unit::None, |buffer| &buffer.op)
-        .recorded("shape", "Shape", Unit::None, |buffer| &buffer.shape)
-        .recorded("region", "Region", Unit::None, |buffer| &buffer.region)
-        .recorded("since_ps", "Since", Unit::Picoseconds, |buffer| {
-            buffer.since_ps
-        })
+        .declared(["padding_bytes", "op", "shape", "region", "since_ps"])
         .note(format!(
             "Shares are of {} in use. Padding: bytes that hold no element.",
             bytes_text(used)
@@ -264,22 +199,7 @@ fn sizes(memory: &MemoryTimeline) -> Option<Table> {
             format!("Allocations by size on {}", memory.memory),
             &memory.sizes,
         )
-        .recorded("bytes", "Size", Unit::Bytes, |class| class.bytes)
-        .recorded("count", "Allocated", Unit::Count, |class| class.count)
-        .derived("total_bytes", "Bytes in all", Unit::Bytes, |class| {
-            class.total_bytes
-        })
-        .recorded("released", "Released", Unit::Count, |class| class.released)
-        .derived(
-            "mean_lifetime_ps",
-            "Mean lifetime",
-            Unit::Picoseconds,
-            |class| class.mean_lifetime_ps,
-        )
-        .recorded("op", "Op of the first", Unit::None, |class| &class.op)
-        .recorded("shape", "Shape of the first", Unit::None, |class| {
-            &class.shape
-        })
+        .remaining()
         .note("Sizes with the most bytes in all first; the lifetime is of those released.")
         .build()
     })

@@ -2,7 +2,8 @@
 
 use engine::{Options, ReportCache, Tabular as _};
 use trace_model::{
-    GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
+    GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel,
+    TrackKind,
 };
 
 use super::*;
@@ -98,8 +99,8 @@ fn peak_is_stack_plus_heap() {
         (600, 300, 300)
     );
     assert_eq!(
-        (memory.peak_percent, memory.peak_at_ps),
-        (Some(60.0), 20_000)
+        (memory.peak_percent, memory.peak_at_ps.ps()),
+        (Some(Percent(60.0)), 20_000)
     );
     // A quarter of the 400 free bytes is outside the largest block.
     assert_eq!(
@@ -133,7 +134,14 @@ fn allocations_are_matched_with_releases_by_address() {
     let sizes: Vec<_> = memory
         .sizes
         .iter()
-        .map(|s| (s.bytes, s.count, s.released, s.mean_lifetime_ps))
+        .map(|s| {
+            (
+                s.bytes,
+                s.count,
+                s.released,
+                s.mean_lifetime_ps.map(Picos::ps),
+            )
+        })
         .collect();
     assert_eq!(
         sizes,
@@ -158,7 +166,7 @@ fn allocations_alive_at_range_start_count() {
     // Nothing happens inside, but 300 bytes are in use all the time.
     let inside = memory(&capture(&THREE, 0), range(25, 35));
     assert_eq!(
-        (inside.peak_bytes, inside.peak_at_ps, inside.mean_bytes),
+        (inside.peak_bytes, inside.peak_at_ps.ps(), inside.mean_bytes),
         (300, 25_000, Some(300.0))
     );
     assert_eq!((inside.allocations, inside.at_peak.len()), (0, 2));

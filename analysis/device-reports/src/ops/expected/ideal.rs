@@ -27,6 +27,8 @@ pub enum TimeLimit {
     HostWrite,
 }
 
+engine::shown_by_title!(TimeLimit);
+
 impl TimeLimit {
     /// Every limit, those of the device first.
     pub const ALL: [Self; 9] = [

@@ -22,7 +22,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Cell, Context, Percent};
 use facts::category::OpGroup;
 use facts::sum_over::SumOver;
 use hardware::ici::NetworkFrom;
@@ -30,6 +30,7 @@ use hardware::limits::{BoundBy, possible};
 use hardware::peaks::Peaks;
 use serde::Serialize;
 use std::sync::Arc;
+use trace_model::Picos;
 
 use crate::ops::op_stats::{OpRow, Ops, OpsReport};
 pub use ideal::TimeLimit;
@@ -65,88 +66,118 @@ pub struct ExpectedReport {
 }
 
 /// One op of one program, all executions on all devices.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct ExpectedRow {
     /// Instruction name.
+    #[column("Op")]
     pub name: Arc<str>,
-    /// Program.
-    pub program: Arc<str>,
-    /// Kind of op.
-    pub group: OpGroup,
-    /// Executions.
-    pub occurrences: u64,
     /// Self time.
-    pub actual_ps: i64,
+    #[column("Actual (sum)")]
+    pub actual_ps: Picos,
     /// Least time of these executions.
+    #[column("Expected (sum)", peak)]
     pub expected_ps: Option<f64>,
-    /// The difference; negative where the op beats its roofline.
-    pub above_ps: Option<f64>,
-    /// The same as a share of all op time.
-    pub above_of_op_time_percent: Option<f64>,
     /// Least time as a share of self time; above 100 if the op beats its roofline.
-    pub efficiency_percent: Option<f64>,
+    #[column("Efficiency", peak)]
+    pub efficiency_percent: Option<Percent>,
     /// The limit that keeps it from being faster.
     #[schemars(with = "Option<String>")]
+    #[column("Bound by", peak)]
     pub bound_by: Option<TimeLimit>,
+    /// Executions.
+    #[column("Runs")]
+    pub occurrences: u64,
+    /// `file:line`.
+    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
+    pub source: Option<Arc<str>>,
     /// Whether it waits for a transfer: other work could hide the least time, too.
     pub is_wait: bool,
     /// Unknown terms of the least time.
     pub without: Vec<&'static str>,
     /// Why there is no least time, or a caveat.
+    #[column("Note", derived, with = |row| Cell::non_empty(&row.remark()))]
     pub note: Option<&'static str>,
+    /// Time above the roofline as a share of all op time.
+    #[column("of op time", peak)]
+    pub above_of_op_time_percent: Option<Percent>,
+    /// Self time above the least time; negative where the op beats its roofline.
+    #[column("Above roofline (sum)", peak)]
+    pub above_ps: Option<f64>,
+    /// Kind of op.
+    #[column("Group")]
+    pub group: OpGroup,
     /// Operations.
+    #[column("Operations", compiler)]
     pub flops: Option<f64>,
     /// Bytes to and from all memories.
+    #[column("Bytes", compiler)]
     pub bytes: Option<u64>,
     /// Bytes to and from HBM.
+    #[column("HBM bytes", compiler)]
     pub hbm_bytes: Option<f64>,
-    /// `file:line`.
-    pub source: Option<Arc<str>>,
+    /// Program.
+    #[column("Program", with = |row| Cell::non_empty(&row.program))]
+    pub program: Arc<str>,
 }
 
 /// One kind of op.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct GroupSums {
     /// The kind.
+    #[column("Group")]
     pub group: OpGroup,
     /// Sums of its ops.
+    #[column(nested)]
     pub totals: Totals,
 }
 
 /// Sums over ops and devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns,
+)]
+#[columns(measured)]
 pub struct Totals {
     /// Self time of leaf ops.
-    pub actual_ps: i64,
+    #[column("Actual (sum)")]
+    pub actual_ps: Picos,
     /// The part of it in ops with a least time.
-    pub known_ps: i64,
+    pub known_ps: Picos,
     /// The part of it in ops without one: `actual_ps − known_ps`.
-    pub unknown_ps: i64,
+    #[column("of actual unknown (sum)")]
+    pub unknown_ps: Picos,
     /// The part of it in ops that wait for transfers.
-    pub wait_ps: i64,
+    pub wait_ps: Picos,
     /// Least time of the ops that have one.
+    #[column("Expected (sum)", peak, with = |totals| totals.known(totals.expected_ps))]
     pub expected_ps: f64,
     /// Time above the roofline, of ops that are slower than it.
+    #[column("Above roofline (sum)", peak, with = |totals| totals.known(totals.above_ps))]
     pub above_ps: f64,
     /// Time below the roofline, of ops that are faster than it, as far as rounding can explain it.
     pub below_ps: f64,
     /// The part of the time without a least time in ops above a peak of the device.
-    pub beyond_ps: i64,
+    pub beyond_ps: Picos,
     /// Self time of containers, which no other number includes.
-    pub container_ps: i64,
+    pub container_ps: Picos,
 }
 
 /// The whole program compared with one limit.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(peak)]
 pub struct LimitRow {
     /// The limit.
     #[schemars(with = "String")]
+    #[column("Limit")]
     pub limit: TimeLimit,
     /// Time that all work, including asynchronous transfers, needs at this limit: no schedule is faster.
+    #[column("Least time (sum)")]
     pub least_ps: f64,
     /// The same as a share of the windows of all devices; `None` if the work does not fit into them, such as
     /// transfers that continue after a range.
-    pub of_window_percent: Option<f64>,
+    #[column("of window")]
+    pub of_window_percent: Option<Percent>,
 }
 
 impl Analysis for Expected {
@@ -184,7 +215,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     let mut rows = Vec::new();
     for op in &ops.rows {
         if !op.is_leaf {
-            totals.container_ps = totals.container_ps.saturating_add(op.self_time_ps);
+            totals.container_ps += op.self_time_ps;
             continue;
         }
         let ideal = rates.ideal(op);
@@ -234,25 +265,18 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     }
 }
 
-fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
+fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: Picos) -> ExpectedRow {
     let longest = ideal.longest();
     // Ops inside have rows of their own.
-    let share = if op.total_time_ps > 0 {
-        op.self_time_ps as f64 / op.total_time_ps as f64
-    } else {
-        1.0
-    };
+    let share = op.self_time_ps.fraction_of(op.total_time_ps).unwrap_or(1.0);
+    let self_time = op.self_time_ps.ps() as f64;
     let is_wait = op.is_async && !ideal.is_issue;
     let least_ps = longest
         .map(|(_, seconds)| seconds * 1e12 * share)
         .filter(|least| least.is_finite());
-    let hidden = is_wait && least_ps.is_some_and(|least| least > op.self_time_ps as f64);
-    let expected_ps = if hidden {
-        Some(op.self_time_ps as f64)
-    } else {
-        least_ps
-    };
-    let above_ps = expected_ps.map(|expected| op.self_time_ps as f64 - expected);
+    let hidden = is_wait && least_ps.is_some_and(|least| least > self_time);
+    let expected_ps = if hidden { Some(self_time) } else { least_ps };
+    let above_ps = expected_ps.map(|expected| self_time - expected);
     let work = op.work();
     ExpectedRow {
         name: Arc::clone(&op.name),
@@ -263,11 +287,11 @@ fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
         expected_ps,
         above_ps,
         above_of_op_time_percent: above_ps
-            .filter(|_| op_time_ps > 0)
-            .map(|above| 100.0 * above / op_time_ps as f64),
+            .filter(|_| op_time_ps > Picos::ZERO)
+            .map(|above| Percent(100.0 * above / op_time_ps.ps() as f64)),
         efficiency_percent: expected_ps
-            .filter(|&expected| op.self_time_ps > 0 && expected > 0.0 && !hidden)
-            .map(|expected| 100.0 * expected / op.self_time_ps as f64),
+            .filter(|&expected| self_time > 0.0 && expected > 0.0 && !hidden)
+            .map(|expected| Percent(100.0 * expected / self_time)),
         bound_by: longest
             .filter(|&(_, seconds)| seconds > 0.0)
             .map(|(limit, _)| limit),
@@ -289,7 +313,7 @@ const FASTER: f64 = 1.01;
 
 /// Why an op beats its roofline.
 fn why_faster(op: &OpRow, expected_ps: Option<f64>) -> Option<&'static str> {
-    let is_faster = expected_ps? > FASTER * op.self_time_ps as f64;
+    let is_faster = expected_ps? > FASTER * op.self_time_ps.ps() as f64;
     is_faster.then_some(if op.costs.hbm_estimate_bytes.is_some() {
         "faster than its roofline: bytes are estimated from shapes"
     } else if op.is_custom_call {
@@ -314,7 +338,7 @@ fn beyond_peaks(op: &OpRow, peaks: &Peaks) -> Vec<BoundBy> {
         return Vec::new();
     }
     op.costs
-        .beyond_peaks(op.total_time_ps as f64 * 1e-12, peaks)
+        .beyond_peaks(op.total_time_ps.ps() as f64 * 1e-12, peaks)
         .collect()
 }
 
@@ -333,12 +357,13 @@ fn add_limits(limits: &mut [f64; TimeLimit::ALL.len()], ideal: &IdealTime, beyon
 }
 
 /// Limits, largest first, without limits of zero.
-fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
+fn limit_rows(limits: &[f64], window_ps: Picos) -> Vec<LimitRow> {
     let row = |(&seconds, limit): (&f64, TimeLimit)| {
         let least_ps = seconds * 1e12;
-        let of_window_percent = (window_ps > 0)
-            .then(|| 100.0 * least_ps / window_ps as f64)
-            .and_then(possible);
+        let of_window_percent = (window_ps > Picos::ZERO)
+            .then(|| 100.0 * least_ps / window_ps.ps() as f64)
+            .and_then(possible)
+            .map(Percent);
         (seconds > 0.0).then_some(LimitRow {
             limit,
             least_ps,
@@ -354,24 +379,42 @@ fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
     rows
 }
 
+impl ExpectedRow {
+    /// The unknown terms, with reasons.
+    fn remark(&self) -> String {
+        let without = self.without.join(", ");
+        match (self.note, without.is_empty()) {
+            (Some(note), true) => note.to_owned(),
+            (Some(note), false) => format!("without {without}: {note}"),
+            (None, true) => String::new(),
+            (None, false) => format!("without {without}"),
+        }
+    }
+}
+
 impl Totals {
+    /// A sum over ops with a least time, if there are any.
+    fn known(&self, sum: f64) -> Option<f64> {
+        (self.known_ps > Picos::ZERO).then_some(sum)
+    }
+
     /// Adds an op; the least time of one above a peak counts as unknown.
     fn add(&mut self, row: &ExpectedRow, is_beyond: bool) {
-        self.actual_ps = self.actual_ps.saturating_add(row.actual_ps);
+        self.actual_ps += row.actual_ps;
         if is_beyond {
-            self.beyond_ps = self.beyond_ps.saturating_add(row.actual_ps);
+            self.beyond_ps += row.actual_ps;
         }
         if row.is_wait {
-            self.wait_ps = self.wait_ps.saturating_add(row.actual_ps);
+            self.wait_ps += row.actual_ps;
         }
         match (row.expected_ps, row.above_ps) {
             (Some(expected), Some(above)) if !is_beyond => {
-                self.known_ps = self.known_ps.saturating_add(row.actual_ps);
+                self.known_ps += row.actual_ps;
                 self.expected_ps += expected;
                 self.above_ps += above.max(0.0);
                 self.below_ps += (-above).max(0.0);
             }
-            _ => self.unknown_ps = self.unknown_ps.saturating_add(row.actual_ps),
+            _ => self.unknown_ps += row.actual_ps,
         }
     }
 }

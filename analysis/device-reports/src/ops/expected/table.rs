@@ -1,10 +1,10 @@
 //! The tables of the report.
 
-use engine::{Cell, Percent, Provenance, Table, Tabular};
+use engine::{Percent, Provenance, Table, Tabular};
 use math::unit::Unit;
 use trace_model::Picos;
 
-use super::{ExpectedReport, ExpectedRow, GroupSums};
+use super::ExpectedReport;
 
 /// Titles of the time above the roofline in a step, and on a device.
 const ABOVE: [&str; 2] = ["Above roofline a step", "Above roofline a device"];
@@ -46,7 +46,8 @@ impl ExpectedReport {
         }
         notes.extend(self.notes.iter().cloned());
         Table::of("expected", "Ops by time above their roofline", &self.rows)
-            .measured("name", "Op", Unit::None, |row| &row.name)
+            .peak(of_peak)
+            .declared(["name"])
             .column(
                 "above_each_ps",
                 over.title(ABOVE),
@@ -54,54 +55,7 @@ impl ExpectedReport {
                 of_peak,
                 |row| Some(over.each(row.above_ps?)),
             )
-            .measured("actual_ps", "Actual (sum)", Unit::Picoseconds, |row| {
-                row.actual_ps
-            })
-            .column(
-                "expected_ps",
-                "Expected (sum)",
-                Unit::Picoseconds,
-                of_peak,
-                |row| row.expected_ps,
-            )
-            .column(
-                "efficiency_percent",
-                "Efficiency",
-                Unit::Percent,
-                of_peak,
-                |row| row.efficiency_percent,
-            )
-            .column("bound_by", "Bound by", Unit::None, of_peak, |row| {
-                Some(row.bound_by?.title())
-            })
-            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-            .recorded("source", "Source", Unit::None, |row| {
-                row.source.as_deref().map(Cell::non_empty)
-            })
-            .derived("note", "Note", Unit::None, |row| {
-                Cell::non_empty(&note(row))
-            })
-            .column(
-                "above_of_op_time_percent",
-                "of op time",
-                Unit::Percent,
-                of_peak,
-                |row| row.above_of_op_time_percent,
-            )
-            .column(
-                "above_ps",
-                "Above roofline (sum)",
-                Unit::Picoseconds,
-                of_peak,
-                |row| row.above_ps,
-            )
-            .measured("group", "Group", Unit::None, |row| row.group.title())
-            .compiler("flops", "Operations", Unit::Flop, |row| row.flops)
-            .compiler("bytes", "Bytes", Unit::Bytes, |row| row.bytes)
-            .compiler("hbm_bytes", "HBM bytes", Unit::Bytes, |row| row.hbm_bytes)
-            .measured("program", "Program", Unit::None, |row| {
-                Cell::non_empty(&row.program)
-            })
+            .remaining()
             .notes(notes)
             .build()
     }
@@ -109,37 +63,31 @@ impl ExpectedReport {
     /// The sums, with denominators.
     fn total_notes(&self) -> Vec<String> {
         let totals = &self.totals;
-        let time = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
-        let of = |part: f64, whole: f64| {
-            if whole > 0.0 {
-                format!("{:.1}", Percent(100.0 * part / whole))
-            } else {
-                "–".to_owned()
-            }
+        let time = |ps: f64| Picos::from_ps(ps.round() as i64);
+        let of = |part: Picos| {
+            Percent::of(part, totals.actual_ps)
+                .map_or_else(|| "–".to_owned(), |share| format!("{share:.1}"))
         };
-        let (actual, known) = (totals.actual_ps as f64, totals.known_ps as f64);
         let mut notes = vec![format!(
             "ops took {} (all sums); of {} ({} of it) the least time is known: {}, so {} of them are above the roofline",
-            time(actual),
-            time(known),
-            of(known, actual),
+            totals.actual_ps,
+            totals.known_ps,
+            of(totals.known_ps),
             time(totals.expected_ps),
             time(totals.above_ps),
         )];
-        if totals.unknown_ps > 0 {
-            let unknown = totals.unknown_ps as f64;
+        if totals.unknown_ps > Picos::ZERO {
             notes.push(format!(
                 "unknown: {} ({} of it)",
-                time(unknown),
-                of(unknown, actual)
+                totals.unknown_ps,
+                of(totals.unknown_ps)
             ));
         }
-        if totals.beyond_ps > 0 {
-            let beyond = totals.beyond_ps as f64;
+        if totals.beyond_ps > Picos::ZERO {
             notes.push(format!(
                 "of that, ops above a peak of the device: {} ({} of all); their work is wrong, so it is left out of sums",
-                time(beyond),
-                of(beyond, actual)
+                totals.beyond_ps,
+                of(totals.beyond_ps)
             ));
         }
         if totals.below_ps > 0.0 {
@@ -148,17 +96,17 @@ impl ExpectedReport {
                 time(totals.below_ps)
             ));
         }
-        if totals.wait_ps > 0 {
+        if totals.wait_ps > Picos::ZERO {
             notes.push(format!(
                 "waiting for transfers: {} ({} of op time); their least times are those of the transfers at full speed, which other work could hide",
-                time(totals.wait_ps as f64),
-                of(totals.wait_ps as f64, actual),
+                totals.wait_ps,
+                of(totals.wait_ps),
             ));
         }
-        if totals.container_ps > 0 {
+        if totals.container_ps > Picos::ZERO {
             notes.push(format!(
                 "loops and calls themselves took {}, which is not counted here",
-                time(totals.container_ps as f64)
+                totals.container_ps
             ));
         }
         notes
@@ -167,87 +115,35 @@ impl ExpectedReport {
     fn group_table(&self) -> Table {
         let of_peak = self.provenance();
         let over = self.sums_over;
-        let known = |sums: &GroupSums| sums.totals.known_ps > 0;
-        let above = move |sums: &GroupSums| known(sums).then_some(sums.totals.above_ps);
         Table::of(
             "expected_groups",
             "Time above the roofline by kind of op",
             &self.groups,
         )
-        .measured("group", "Group", Unit::None, |sums| sums.group.title())
+        .peak(of_peak)
+        .declared(["group"])
         .column(
             "above_each_ps",
             over.title(ABOVE),
             Unit::Picoseconds,
             of_peak,
-            move |sums| Some(over.each(above(sums)?)),
+            move |sums| Some(over.each(sums.totals.known(sums.totals.above_ps)?)),
         )
-        .column(
-            "above_ps",
-            "Above roofline (sum)",
-            Unit::Picoseconds,
-            of_peak,
-            above,
-        )
-        .measured("actual_ps", "Actual (sum)", Unit::Picoseconds, |sums| {
-            sums.totals.actual_ps
-        })
-        .column(
-            "expected_ps",
-            "Expected (sum)",
-            Unit::Picoseconds,
-            of_peak,
-            |sums| known(sums).then_some(sums.totals.expected_ps),
-        )
-        .measured(
-            "unknown_ps",
-            "of actual unknown (sum)",
-            Unit::Picoseconds,
-            |sums| sums.totals.unknown_ps,
-        )
+        .declared(["above_ps", "actual_ps", "expected_ps", "unknown_ps"])
         .build()
     }
 
     fn limit_table(&self) -> Table {
-        let of_peak = self.provenance();
-        let notes = vec![
-            "all known work at one limit, transfers too, summed over devices: no schedule of the same work takes less"
-                .to_owned(),
-        ];
         Table::of(
             "expected_limits",
             "Least time of the work at each limit",
             &self.limits,
         )
-        .column("limit", "Limit", Unit::None, of_peak, |row| {
-            row.limit.title()
-        })
-        .column(
-            "least_ps",
-            "Least time (sum)",
-            Unit::Picoseconds,
-            of_peak,
-            |row| row.least_ps,
+        .peak(self.provenance())
+        .remaining()
+        .note(
+            "all known work at one limit, transfers too, summed over devices: no schedule of the same work takes less",
         )
-        .column(
-            "of_window_percent",
-            "of window",
-            Unit::Percent,
-            of_peak,
-            |row| row.of_window_percent,
-        )
-        .notes(notes)
         .build()
-    }
-}
-
-/// The unknown terms, with reasons.
-fn note(row: &ExpectedRow) -> String {
-    let without = row.without.join(", ");
-    match (row.note, without.is_empty()) {
-        (Some(note), true) => note.to_owned(),
-        (Some(note), false) => format!("without {without}: {note}"),
-        (None, true) => String::new(),
-        (None, false) => format!("without {without}"),
     }
 }

@@ -125,13 +125,18 @@ fn ops_are_ranked_by_the_time_above_the_slowest_limit() {
     assert_eq!(names, ["waste", "compute", "vmem"]);
     near(row(&report, "waste").above_ps, 490_000.0);
     near(row(&report, "compute").expected_ps, 50_000.0);
-    near(row(&report, "compute").efficiency_percent, 50.0);
+    near(
+        row(&report, "compute")
+            .efficiency_percent
+            .map(|share| share.0),
+        50.0,
+    );
     let vmem = row(&report, "vmem");
     assert_eq!(vmem.bound_by, Some(TimeLimit::Device(BoundBy::VmemRead)));
     near(vmem.above_ps, 20_000.0);
     // Sums, and the whole program against each limit.
     assert_eq!(
-        (report.totals.actual_ps, report.totals.unknown_ps),
+        (report.totals.actual_ps.ps(), report.totals.unknown_ps.ps()),
         (660_000, 0)
     );
     near(
@@ -144,7 +149,10 @@ fn ops_are_ranked_by_the_time_above_the_slowest_limit() {
         .find(|row| row.limit.title() == "HBM")
         .unwrap();
     near(Some(hbm.least_ps), 60_000.0);
-    near(hbm.of_window_percent, 100.0 * 60.0 / 660.0);
+    near(
+        hbm.of_window_percent.map(|share| share.0),
+        100.0 * 60.0 / 660.0,
+    );
 }
 
 #[test]
@@ -182,11 +190,11 @@ fn unknown_times_are_missing_not_zero() {
     assert_eq!(declared.without, ["HBM bytes"]);
     assert_eq!(row(&report, "plain").without, ["operations"]);
     assert_eq!(
-        (report.totals.unknown_ps, report.totals.known_ps),
+        (report.totals.unknown_ps.ps(), report.totals.known_ps.ps()),
         (300_000, 120_000)
     );
     assert_eq!(
-        (report.totals.unknown_ps, report.totals.actual_ps),
+        (report.totals.unknown_ps.ps(), report.totals.actual_ps.ps()),
         (300_000, 420_000)
     );
     // Ops of unknown least time come last, however long they take.
@@ -207,13 +215,17 @@ fn ops_faster_than_their_roofline_do_not_offset_others() {
     let report = expected(&model(&ops, ""), &Options::default());
     let fast = row(&report, "fast");
     near(fast.above_ps, -60_000.0);
-    near(fast.efficiency_percent, 250.0);
+    near(fast.efficiency_percent.map(|share| share.0), 250.0);
     assert!(fast.note.unwrap().contains("stayed on the chip"));
     near(Some(report.totals.above_ps), 30_000.0);
     // Impossible work is in no sum, and a note says so.
     let totals = report.totals;
     assert_eq!(
-        (totals.known_ps, totals.unknown_ps, totals.beyond_ps),
+        (
+            totals.known_ps.ps(),
+            totals.unknown_ps.ps(),
+            totals.beyond_ps.ps()
+        ),
         (40_000, 40_000, 40_000)
     );
     near(Some(totals.expected_ps), 10_000.0);
@@ -248,7 +260,10 @@ fn containers_are_excluded_and_start_ops_have_no_ideal_time() {
     ));
     let report = expected(&model(&ops, ""), &Options::default());
     assert_eq!(
-        (report.totals.container_ps, report.totals.actual_ps),
+        (
+            report.totals.container_ps.ps(),
+            report.totals.actual_ps.ps()
+        ),
         (100_000, 1_000)
     );
     let start = row(&report, "copy-start");
@@ -277,7 +292,12 @@ fn waits_are_compared_with_their_transfer() {
         (Some(TimeLimit::HostRead), true)
     );
     near(load.above_ps, 500_000.0);
-    near(row(&report, "fetch").efficiency_percent, 50.0);
+    near(
+        row(&report, "fetch")
+            .efficiency_percent
+            .map(|share| share.0),
+        50.0,
+    );
     // Shorter than the transfer: the transfer ran in parallel to other work.
     let hidden = row(&report, "hidden");
     assert_eq!(

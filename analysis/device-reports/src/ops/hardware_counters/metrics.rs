@@ -9,21 +9,29 @@ use serde::Serialize;
 use super::known::{CountedQuantity, CounterGeneration, Dtype, KnownCounter};
 
 /// The achieved and the possible amount of a unit.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct CounterMetric {
     /// Stable name.
     pub id: &'static str,
     /// Display name.
+    #[column("Unit", id = "metric")]
     pub title: &'static str,
     /// Core of the chip; `None` for units of the chip.
+    #[column("Core", unit = None, with = |metric| metric.core.map_or("chip".to_owned(), |core| core.to_string()))]
     pub core: Option<u8>,
     /// The counted amount.
+    #[column("of peak", derived, id = "percent", with = Self::percent)]
+    #[column("Achieved", unit = Count)]
     pub achieved: f64,
-    /// The amount possible in the same cycles; `None` if unknown.
+    /// The amount possible in the same cycles; `None` if unknown. It is rarely a whole number of bytes.
+    #[column("Peak", derived, unit = Count, with = |metric| metric.peak.map(f64::round))]
     pub peak: Option<f64>,
     /// Unit of both amounts.
+    #[column("in")]
     pub unit: CounterUnit,
     /// The reference for the peak: `2 a cycle`.
+    #[column("Peak is", derived)]
     pub of: String,
 }
 
@@ -38,6 +46,8 @@ pub enum CounterUnit {
     /// Bytes moved.
     Bytes,
 }
+
+engine::shown_by_title!(CounterUnit);
 
 impl CounterUnit {
     /// Display name.

@@ -63,15 +63,20 @@ pub struct HardwareCounterSample {
 }
 
 /// One counter.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct HardwareCounterTotal {
     /// Number of the counter.
+    #[column("Number", unit = None, with = |count| count.id.to_string())]
     pub id: u64,
     /// Name as recorded.
+    #[column("Counter", id = "counter")]
     pub name: String,
     /// Sum over samples.
+    #[column("Value", unit = Count)]
     pub value: f64,
     /// Whether a metric uses it.
+    #[column("Used", with = |count| if count.is_known { "yes" } else { "no" })]
     pub is_known: bool,
 }
 

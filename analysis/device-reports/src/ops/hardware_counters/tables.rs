@@ -38,25 +38,12 @@ fn metric_table<'a>(
     if has_samples {
         table = table.recorded("sample", "Sample", Unit::None, |(_, sample, _)| sample);
     }
-    table
-        .recorded("core", "Core", Unit::None, |(.., metric)| {
-            metric
-                .core
-                .map_or("chip".to_owned(), |core| core.to_string())
-        })
-        .recorded("metric", "Unit", Unit::None, |(.., metric)| metric.title)
-        .derived("percent", "of peak", Unit::Percent, |(.., metric)| {
-            metric.percent()
-        })
-        .recorded("achieved", "Achieved", Unit::Count, |(.., metric)| {
-            metric.achieved
-        })
-        // The peak is rarely a whole number of bytes.
-        .derived("peak", "Peak", Unit::Count, |(.., metric)| {
-            metric.peak.map(f64::round)
-        })
-        .recorded("unit", "in", Unit::None, |(.., metric)| metric.unit.title())
-        .derived("of", "Peak is", Unit::None, |(.., metric)| &metric.of)
+    table.declared_by(
+        |(.., metric)| metric,
+        [
+            "core", "metric", "percent", "achieved", "peak", "unit", "of",
+        ],
+    )
 }
 
 impl HardwareCountersReport {
@@ -92,14 +79,7 @@ impl HardwareCountersReport {
             .flat_map(|device| device.counts.iter().map(move |count| (device, count)));
         Table::of("counters", "Counters as recorded", rows)
             .recorded("device", "Device", Unit::None, |(device, _)| &device.device)
-            .recorded("counter", "Counter", Unit::None, |(_, count)| &count.name)
-            .recorded("value", "Value", Unit::Count, |(_, count)| count.value)
-            .recorded("id", "Number", Unit::None, |(_, count)| {
-                count.id.to_string()
-            })
-            .recorded("is_known", "Used", Unit::None, |(_, count)| {
-                if count.is_known { "yes" } else { "no" }
-            })
+            .declared_by(|(_, count)| count, ["counter", "value", "id", "is_known"])
             .notes(self.notes.iter().cloned())
             .build()
     }

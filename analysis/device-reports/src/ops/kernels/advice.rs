@@ -6,11 +6,11 @@ use super::declared::DeclaredCosts;
 use super::report::{Kernel, KernelEstimate};
 
 /// Share of waiting for DMA from which a kernel is bound by memory.
-const DMA_BOUND_PERCENT: f64 = 30.0;
+const DMA_BOUND: Percent = Percent(30.0);
 /// Share of stalls from which a hint is given.
-const DMA_STALL_PERCENT: f64 = 10.0;
+const DMA_STALL: Percent = Percent(10.0);
 /// Share of op time from which unknown costs make utilization doubtful.
-const WORTH_COSTS_PERCENT: f64 = 5.0;
+const WORTH_COSTS: Percent = Percent(5.0);
 
 /// Findings, with their remedies.
 pub(super) fn hints(kernels: &[Kernel]) -> Vec<String> {
@@ -30,20 +30,16 @@ pub(super) fn hints(kernels: &[Kernel]) -> Vec<String> {
             .as_ref()
             .and_then(|pipeline| pipeline.dma_wait_percent)
             .unwrap_or_default();
-        if waiting >= DMA_BOUND_PERCENT {
+        if waiting >= DMA_BOUND {
             hints.push(format!(
-                "{name} waits for DMA {waiting:.1} of its time: memory bound; larger blocks or more buffers hide more",
-                waiting = Percent(waiting)
+                "{name} waits for DMA {waiting:.1} of its time: memory bound; larger blocks or more buffers hide more"
             ));
         }
         if let Some(stalled) = kernel
             .dma_stall_percent
-            .filter(|&percent| percent >= DMA_STALL_PERCENT)
+            .filter(|&percent| percent >= DMA_STALL)
         {
-            hints.push(format!(
-                "{name} is stalled on DMA {stalled:.1} of its time",
-                stalled = Percent(stalled)
-            ));
+            hints.push(format!("{name} is stalled on DMA {stalled:.1} of its time"));
         }
         let spills = |series: &KernelEstimate| {
             matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0
@@ -64,10 +60,8 @@ fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
         .iter()
         .filter(|kernel| kernel.declared == declared)
         .collect();
-    let share: f64 = own
-        .iter()
-        .filter_map(|kernel| kernel.of_op_time_percent)
-        .sum();
+    let shares = own.iter().filter_map(|kernel| kernel.of_op_time_percent);
+    let of_op_time: Percent = shares.sum();
     let names: Vec<&str> = own
         .iter()
         .take(SHOWN)
@@ -86,8 +80,8 @@ fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
         DeclaredCosts::Partly => "some of the ops declare no operations, so utilization is unknown",
         _ => "no operations are declared, so utilization is unknown",
     };
-    let (of_op_time, names_of) = (Percent(share), names.join(", "));
-    (share >= WORTH_COSTS_PERCENT).then(|| {
+    let names_of = names.join(", ");
+    (of_op_time >= WORTH_COSTS).then(|| {
         format!(
             "{what}: {names_of}{more} ({of_op_time:.1} of op time); give pallas_call a \
              cost_estimate=pl.CostEstimate(flops=…, bytes_accessed=…)"

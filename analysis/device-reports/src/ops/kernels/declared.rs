@@ -29,6 +29,8 @@ pub enum DeclaredCosts {
     TooFew,
 }
 
+engine::shown_by_title!(DeclaredCosts);
+
 impl DeclaredCosts {
     /// Display name.
     pub(crate) fn title(self) -> &'static str {

@@ -1,7 +1,6 @@
 //! What newer captures tell about the inside of a kernel: lines, units and hardware counters.
 
-use engine::{Context, Scope};
-use math::stats::percent;
+use engine::{Context, Percent, Scope};
 use trace_model::without_number;
 
 use super::inside::{KernelInside, PartSums, STAGES};
@@ -36,8 +35,8 @@ pub(super) fn lines(inside: &KernelInside) -> Vec<KernelLine> {
             line: line.clone(),
             name: name.clone(),
             occurrences: sums.occurrences,
-            self_ps: sums.own.ps(),
-            self_percent: percent(sums.own.ps(), time.ps()),
+            self_ps: sums.own,
+            self_percent: Percent::of(sums.own, *time),
         })
         .collect()
 }
@@ -59,7 +58,7 @@ pub(super) fn units(inside: &KernelInside) -> Vec<KernelUnit> {
                 series: series.clone(),
                 unit: unit.clone(),
                 mean: sample.weighted / sample.held.ps() as f64,
-                covered_percent: percent(sample.held.ps(), sums.own.ps()),
+                covered_percent: Percent::of(sample.held, sums.own),
             },
         )
         .collect()

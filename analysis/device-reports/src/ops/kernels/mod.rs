@@ -29,7 +29,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Context, Percent};
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use hlo::HloText;
 use math::stats::percent;
@@ -132,11 +132,7 @@ impl KernelsReport {
                 .then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
         });
         lines::join_counters(cx, &mut kernels, &ops);
-        let time_ps = kernels
-            .iter()
-            .map(|kernel| kernel.time_ps)
-            .sum::<Picos>()
-            .ps();
+        let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum();
         let hints = advice::hints(&kernels);
         let (op_time_ps, peaks, sums_over) =
             (report.op_time_ps, report.peaks.clone(), report.sums_over);
@@ -155,7 +151,7 @@ impl KernelsReport {
 impl KernelRows<'_> {
     fn kernel(&self, cx: &Context<'_>, name: &str, program: &str, report: &OpsReport) -> Kernel {
         let rows = &self.rows;
-        let time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps();
+        let time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>();
         let occurrences: u64 = rows.iter().map(|row| row.occurrences).sum();
         let executions: f64 = rows.iter().map(|row| row.executions).sum();
         let flops = |row: &OpRow| row.costs.flops.or(row.costs.model_flops);
@@ -169,15 +165,18 @@ impl KernelRows<'_> {
         let bytes = all(&|row| row.costs.bytes);
         let hbm = all(&|row| row.costs.memory.as_ref().map(|memory| memory.hbm_bytes));
         let float = |value: Option<u64>| value.map(|value| value as f64);
-        let seconds = time_ps as f64 / 1e12;
+        let seconds = time_ps.ps() as f64 / 1e12;
         let work = OpWork {
             flops: float(flops),
             hbm_bytes: float(hbm),
             ..OpWork::default()
         };
-        let flops_percent = work.percent_of(BoundBy::Compute, seconds, &report.peaks);
-        let hbm_percent = work.percent_of(BoundBy::Hbm, seconds, &report.peaks);
-        let exceeds = |percent: Option<f64>| percent.is_some_and(is_beyond_peak);
+        let percent_of =
+            |work: OpWork, limit| work.percent_of(limit, seconds, &report.peaks).map(Percent);
+        let flops_percent = percent_of(work, BoundBy::Compute);
+        let hbm_percent = percent_of(work, BoundBy::Hbm);
+        let exceeds =
+            |percent: Option<Percent>| percent.is_some_and(|percent| is_beyond_peak(percent.0));
         let pipeline = pipeline(&self.inside);
         let needed = self.needed(cx, name, pipeline.as_ref());
         let declared = match declaring {
@@ -190,7 +189,7 @@ impl KernelRows<'_> {
         let stalls = rows
             .iter()
             .filter_map(|row| row.dma_stall_ps)
-            .reduce(i64::saturating_add);
+            .reduce(|sum, stall| sum + stall);
         let longest = rows.iter().max_by_key(|row| row.total_time_ps);
         Kernel {
             kernel: name.to_owned(),
@@ -201,12 +200,12 @@ impl KernelRows<'_> {
             ops: rows.len() as u64,
             occurrences,
             time_ps,
-            of_op_time_percent: percent(
-                rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps(),
+            of_op_time_percent: Percent::of(
+                rows.iter().map(|row| row.self_time_ps).sum(),
                 report.op_time_ps,
             ),
             mean_time_ps: if executions > 0.0 {
-                time_ps as f64 / executions
+                time_ps.ps() as f64 / executions
             } else {
                 0.0
             },
@@ -218,14 +217,16 @@ impl KernelRows<'_> {
             bytes_per_second: ratio(float(bytes), Some(seconds)),
             flops_percent,
             needed_flops: needed,
-            needed_flops_percent: OpWork {
-                flops: float(needed),
-                ..OpWork::default()
-            }
-            .percent_of(BoundBy::Compute, seconds, &report.peaks),
+            needed_flops_percent: percent_of(
+                OpWork {
+                    flops: float(needed),
+                    ..OpWork::default()
+                },
+                BoundBy::Compute,
+            ),
             hbm_percent,
             dma_stall_ps: stalls,
-            dma_stall_percent: stalls.and_then(|stall| percent(stall, time_ps)),
+            dma_stall_percent: stalls.and_then(|stall| Percent::of(stall, time_ps)),
             pipeline,
             estimates: estimates(&self.inside),
             lines: lines::lines(&self.inside),
@@ -276,16 +277,16 @@ fn kernel_op(row: &OpRow, kernel: &str, inside: Option<&KernelInside>) -> Kernel
 }
 
 fn pipeline(inside: &KernelInside) -> Option<KernelPipeline> {
-    let time_ps = inside.time.ps();
+    let time_ps = inside.time;
     let mut stages: Vec<KernelStage> = inside
         .stages
         .iter()
         .map(|(name, sums)| KernelStage {
             stage: name.clone(),
             occurrences: sums.occurrences,
-            total_ps: sums.total.ps(),
-            self_ps: sums.own.ps(),
-            self_percent: percent(sums.own.ps(), time_ps),
+            total_ps: sums.total,
+            self_ps: sums.own,
+            self_percent: Percent::of(sums.own, time_ps),
         })
         .collect();
     stages.sort_by(|a, b| {
@@ -302,10 +303,10 @@ fn pipeline(inside: &KernelInside) -> Option<KernelPipeline> {
         executions: inside.executions,
         time_ps,
         stages,
-        outside_ps: inside.outside.ps(),
-        dma_wait_ps: inside.dma_wait.ps(),
+        outside_ps: inside.outside,
+        dma_wait_ps: inside.dma_wait,
         // User-defined scopes alone do not show whether it waited.
-        dma_wait_percent: percent(inside.dma_wait.ps(), time_ps).filter(|_| is_pipelined),
+        dma_wait_percent: Percent::of(inside.dma_wait, time_ps).filter(|_| is_pipelined),
         grid_steps: runs.map(|runs| runs as f64 / inside.executions as f64),
     })
 }
@@ -321,7 +322,7 @@ fn estimates(inside: &KernelInside) -> Vec<KernelEstimate> {
             unit: unit.clone(),
             mean: sums.weighted / sums.held.ps() as f64,
             max: sums.max,
-            covered_percent: percent(sums.held.ps(), sums.time.ps()),
+            covered_percent: Percent::of(sums.held, sums.time),
         })
         .collect()
 }

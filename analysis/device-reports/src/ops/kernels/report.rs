@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use engine::Percent;
 use facts::sum_over::SumOver;
 use hardware::peaks::Peaks;
 use serde::Serialize;
+use trace_model::Picos;
 
 use super::declared::DeclaredCosts;
 use crate::ops::hardware_counters::CounterMetric;
@@ -17,9 +19,9 @@ pub struct KernelsReport {
     /// The ops that run them, the longest first.
     pub ops: Vec<KernelOp>,
     /// Time of all kernels.
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// Self time of all ops of all cores: the denominator of `of_op_time_percent`.
-    pub op_time_ps: i64,
+    pub op_time_ps: Picos,
     /// The peaks that achieved rates are compared with.
     pub peaks: Peaks,
     /// What times and amounts of all executions are sums over.
@@ -29,54 +31,75 @@ pub struct KernelsReport {
 }
 
 /// One kernel of one program, on all cores.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct Kernel {
     /// Name given by its author; otherwise the name of the op or of the called function.
+    #[column("Kernel")]
     pub kernel: String,
     /// `tpu_custom_call` for Pallas and Mosaic.
+    #[column("Calls", recorded)]
     pub target: Option<String>,
     /// Whether it is written in Pallas or Mosaic.
     pub is_pallas: bool,
     /// Program, with its id.
+    #[column("Program")]
     pub program: Arc<str>,
     /// `file:line` of its longest op.
+    #[column("Source", recorded)]
     pub source: Option<Arc<str>>,
     /// Number of ops that run it.
+    #[column("Ops")]
     pub ops: u64,
     /// Executions.
+    #[column("Runs")]
     pub occurrences: u64,
     /// Time of all executions.
-    pub time_ps: i64,
+    #[column("Time (sum)")]
+    pub time_ps: Picos,
     /// Share of the self time of all ops.
-    pub of_op_time_percent: Option<f64>,
+    #[column("of op time")]
+    pub of_op_time_percent: Option<Percent>,
     /// `time / occurrences`.
+    #[column("Mean")]
     pub mean_time_ps: f64,
     /// Time of the shortest execution.
-    pub min_time_ps: Option<i64>,
+    #[column("Least")]
+    pub min_time_ps: Option<Picos>,
     /// Assessment of its declared operations.
+    #[column("Costs", compiler)]
     pub declared: DeclaredCosts,
     /// Declared operations of all executions.
+    #[column("FLOP", compiler)]
     pub flops: Option<u64>,
     /// Declared bytes of all executions.
+    #[column("Bytes", compiler)]
     pub bytes: Option<u64>,
     /// `flops / time`.
+    #[column("FLOP/s", derived)]
     pub flops_per_second: Option<f64>,
     /// `bytes / time`.
+    #[column("Bytes/s", derived)]
     pub bytes_per_second: Option<f64>,
     /// Achieved share of peak operations.
-    pub flops_percent: Option<f64>,
+    #[column("of FLOP/s", peak)]
+    pub flops_percent: Option<Percent>,
     /// Operations of all executions according to the shapes of the matrix product that it seems to be, if it declares
     /// far fewer.
     pub needed_flops: Option<u64>,
     /// The rate of these operations, as a share of peak operations.
-    pub needed_flops_percent: Option<f64>,
+    #[column("by shapes", inferred)]
+    pub needed_flops_percent: Option<Percent>,
     /// Achieved share of peak HBM bandwidth, if declared bytes are split by memory.
-    pub hbm_percent: Option<f64>,
+    #[column("of HBM", derived)]
+    pub hbm_percent: Option<Percent>,
     /// Time stalled on DMA according to the hardware, if recorded.
-    pub dma_stall_ps: Option<i64>,
+    pub dma_stall_ps: Option<Picos>,
     /// The same as a share of its time.
-    pub dma_stall_percent: Option<f64>,
+    #[column("DMA stall")]
+    pub dma_stall_percent: Option<Percent>,
     /// Its scopes; `None` if it recorded none.
+    #[column(nested)]
     pub pipeline: Option<KernelPipeline>,
     /// LLO estimates over its executions.
     pub estimates: Vec<KernelEstimate>,
@@ -89,21 +112,24 @@ pub struct Kernel {
 }
 
 /// The software pipeline of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct KernelPipeline {
     /// Number of executions that recorded scopes.
     pub executions: u64,
     /// Their time: the denominator of all percentages here.
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// By self time; with `outside_ps` they add up to `time_ps`.
     pub stages: Vec<KernelStage>,
     /// Time in no scope.
-    pub outside_ps: i64,
+    pub outside_ps: Picos,
     /// Time in `ep_wait_in` or `ep_wait_out`.
-    pub dma_wait_ps: i64,
+    pub dma_wait_ps: Picos,
     /// The same as a share of the time.
-    pub dma_wait_percent: Option<f64>,
+    #[column("DMA wait")]
+    pub dma_wait_percent: Option<Percent>,
     /// Runs of the body (`ep_run_kernel`) per execution: steps of the grid.
+    #[column("Grid steps", unit = Count)]
     pub grid_steps: Option<f64>,
 }
 
@@ -115,83 +141,113 @@ pub struct KernelStage {
     /// Number of occurrences.
     pub occurrences: u64,
     /// Time including scopes inside.
-    pub total_ps: i64,
+    pub total_ps: Picos,
     /// Time excluding scopes inside.
-    pub self_ps: i64,
+    pub self_ps: Picos,
     /// Self time as a share of the kernel's time.
-    pub self_percent: Option<f64>,
+    pub self_percent: Option<Percent>,
 }
 
 /// A series that the compiler's schedule fills.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct KernelEstimate {
     /// `MXU`, `Vector ALU`, `Vector Spills` …
+    #[column("LLO estimate")]
     pub series: String,
     /// As recorded (`% util`).
+    #[column("Unit")]
     pub unit: String,
     /// Mean over the time with samples.
+    #[column("Mean")]
     pub mean: f64,
     /// Largest value.
+    #[column("Most")]
     pub max: f64,
     /// Time with samples, as a share of the time of executions that have any.
-    pub covered_percent: Option<f64>,
+    #[column("of kernel", measured)]
+    pub covered_percent: Option<Percent>,
 }
 
 /// One op that runs a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct KernelOp {
     /// Instruction.
+    #[column("Op")]
     pub op: Arc<str>,
     /// The kernel.
+    #[column("Kernel")]
     pub kernel: String,
-    /// Program, with its id.
-    pub program: Arc<str>,
-    /// Executions.
-    pub occurrences: u64,
     /// Time of all executions.
-    pub time_ps: i64,
+    #[column("Time")]
+    pub time_ps: Picos,
+    /// Executions.
+    #[column("Runs")]
+    pub occurrences: u64,
     /// `time / occurrences`.
+    #[column("Mean")]
     pub mean_time_ps: f64,
     /// Time of the shortest execution.
-    pub min_time_ps: Option<i64>,
-    /// Declared operations of all executions.
-    pub flops: Option<u64>,
+    #[column("Least")]
+    pub min_time_ps: Option<Picos>,
     /// Time waiting for DMA, as a share of the time of executions with scopes.
-    pub dma_wait_percent: Option<f64>,
+    #[column("DMA wait")]
+    pub dma_wait_percent: Option<Percent>,
+    /// Declared operations of all executions.
+    #[column("FLOP", compiler)]
+    pub flops: Option<u64>,
+    /// Program, with its id.
+    #[column("Program")]
+    pub program: Arc<str>,
     /// `file:line`.
+    #[column("Source", recorded)]
     pub source: Option<Arc<str>>,
 }
 
 /// An LLO op, a primitive of Pallas or a source line of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct KernelLine {
     /// The line of the trace (`Source Lines`, `LLO Ops` …).
+    #[column("Line")]
     pub line: String,
     /// Its name: `kernel.py:42`, an op.
+    #[column("Op or source")]
     pub name: String,
     /// Number of occurrences.
+    #[column("Times", measured)]
     pub occurrences: u64,
     /// Time excluding events inside.
-    pub self_ps: i64,
+    #[column("Self time", measured)]
+    pub self_ps: Picos,
     /// The same as a share of the time of the executions that have this line.
-    pub self_percent: Option<f64>,
+    #[column("of kernel", measured)]
+    pub self_percent: Option<Percent>,
 }
 
 /// An LLO estimate while a stage or a line of a kernel runs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct KernelUnit {
     /// `stages`, or the line of the trace.
+    #[column("Line", recorded)]
     pub line: String,
     /// The stage, the op or the source line.
+    #[column("Stage, op or source", recorded)]
     pub name: String,
     /// `MXU`, `Vector ALU` …
+    #[column("LLO estimate")]
     pub series: String,
     /// As recorded (`% util`).
+    #[column("Unit")]
     pub unit: String,
     /// Mean over the time with samples.
+    #[column("Mean")]
     pub mean: f64,
     /// Time with samples, as a share of the self time.
-    pub covered_percent: Option<f64>,
+    #[column("of it", measured)]
+    pub covered_percent: Option<Percent>,
 }
 
 /// A hardware counter that was read for a kernel.

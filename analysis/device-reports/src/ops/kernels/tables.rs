@@ -1,7 +1,6 @@
 //! The tables of the kernel report.
 
 use engine::{Percent, Provenance, Table, Tabular};
-use math::stats::percent;
 use math::unit::Unit;
 
 use super::{Kernel, KernelsReport, TRACING};
@@ -52,13 +51,13 @@ impl Kernel {
             Some(needed) => (needed, "by its shapes"),
             None => (self.flops_percent?, "by its declared costs"),
         };
-        (needed > FAR * by_schedule).then(|| {
+        (needed.0 > FAR * by_schedule).then(|| {
             format!(
                 "MXU of {}: {:.2} by the schedule, but {:.2} of peak FLOP/s {by}. Operations and time are known better \
                  than the schedule, whose samples may miss the product",
                 self.kernel,
                 Percent(by_schedule),
-                Percent(needed)
+                needed
             )
         })
     }
@@ -67,83 +66,35 @@ impl Kernel {
 impl KernelsReport {
     fn kernel_table(&self) -> Table {
         Table::of("kernels", "Kernels (custom calls)", &self.kernels)
-            .measured("kernel", "Kernel", Unit::None, |kernel| &kernel.kernel)
+            .peak(Provenance::of_peak(self.peaks.flops))
+            .declared(["kernel"])
             .derived(
                 "time_each_ps",
                 self.sums_over.title(["Time a step", "Time a device"]),
                 Unit::Picoseconds,
                 |kernel| self.sums_over.each_ps(kernel.time_ps),
             )
-            .measured(
+            .declared([
                 "of_op_time_percent",
-                "of op time",
-                Unit::Percent,
-                |kernel| kernel.of_op_time_percent,
-            )
-            .measured("occurrences", "Runs", Unit::Count, |kernel| {
-                kernel.occurrences
-            })
-            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |kernel| {
-                kernel.mean_time_ps
-            })
-            .measured("dma_wait_percent", "DMA wait", Unit::Percent, |kernel| {
-                kernel
-                    .pipeline
-                    .as_ref()
-                    .and_then(|pipeline| pipeline.dma_wait_percent)
-            })
-            .compiler("declared", "Costs", Unit::None, |kernel| {
-                kernel.declared.title()
-            })
-            .column(
+                "occurrences",
+                "mean_time_ps",
+                "dma_wait_percent",
+                "declared",
                 "flops_percent",
-                "of FLOP/s",
-                Unit::Percent,
-                Provenance::of_peak(self.peaks.flops),
-                |kernel| kernel.flops_percent,
-            )
-            .inferred(
                 "needed_flops_percent",
-                "by shapes",
-                Unit::Percent,
-                |kernel| kernel.needed_flops_percent,
-            )
-            .measured("time_ps", "Time (sum)", Unit::Picoseconds, |kernel| {
-                kernel.time_ps
-            })
-            .recorded("target", "Calls", Unit::None, |kernel| &kernel.target)
-            .measured("ops", "Ops", Unit::Count, |kernel| kernel.ops)
-            .measured("min_time_ps", "Least", Unit::Picoseconds, |kernel| {
-                kernel.min_time_ps
-            })
-            .measured("grid_steps", "Grid steps", Unit::Count, |kernel| {
-                kernel
-                    .pipeline
-                    .as_ref()
-                    .and_then(|pipeline| pipeline.grid_steps)
-            })
-            .measured("dma_stall_percent", "DMA stall", Unit::Percent, |kernel| {
-                kernel.dma_stall_percent
-            })
-            .derived(
+                "time_ps",
+                "target",
+                "ops",
+                "min_time_ps",
+                "grid_steps",
+                "dma_stall_percent",
                 "flops_per_second",
-                "FLOP/s",
-                Unit::FlopPerSecond,
-                |kernel| kernel.flops_per_second,
-            )
-            .derived(
                 "bytes_per_second",
-                "Bytes/s",
-                Unit::BytesPerSecond,
-                |kernel| kernel.bytes_per_second,
-            )
-            .derived("hbm_percent", "of HBM", Unit::Percent, |kernel| {
-                kernel.hbm_percent
-            })
-            .compiler("flops", "FLOP", Unit::Flop, |kernel| kernel.flops)
-            .compiler("bytes", "Bytes", Unit::Bytes, |kernel| kernel.bytes)
-            .measured("program", "Program", Unit::None, |kernel| &kernel.program)
-            .recorded("source", "Source", Unit::None, |kernel| &kernel.source)
+                "hbm_percent",
+                "flops",
+                "bytes",
+            ])
+            .remaining()
             .notes(self.kernel_notes())
             .build()
     }
@@ -186,9 +137,7 @@ impl KernelsReport {
                 .map(move |stage| (kernel, pipeline, stage))
         });
         Table::of("kernel_stages", "Stages of kernels", rows)
-            .measured("kernel", "Kernel", Unit::None, |(kernel, ..)| {
-                &kernel.kernel
-            })
+            .declared_by(|(kernel, ..)| kernel, ["kernel"])
             .measured("stage", "Stage", Unit::None, |(.., stage)| {
                 stage.map_or("(in no scope)", |stage| &stage.stage)
             })
@@ -204,7 +153,7 @@ impl KernelsReport {
                 Unit::Percent,
                 |(_, all, stage)| {
                     stage.map_or_else(
-                        || percent(all.outside_ps, all.time_ps),
+                        || Percent::of(all.outside_ps, all.time_ps),
                         |stage| stage.self_percent,
                     )
                 },
@@ -229,12 +178,8 @@ impl KernelsReport {
             .iter()
             .flat_map(|kernel| kernel.estimates.iter().map(move |series| (kernel, series)));
         Table::of("kernel_estimates", "What the compiler's schedule of kernels says", rows)
-            .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
-            .compiler("series", "LLO estimate", Unit::None, |(_, series)| &series.series)
-            .compiler("mean", "Mean", Unit::None, |(_, series)| series.mean)
-            .compiler("max", "Most", Unit::None, |(_, series)| series.max)
-            .compiler("unit", "Unit", Unit::None, |(_, series)| &series.unit)
-            .measured("covered_percent", "of kernel", Unit::Percent, |(_, series)| series.covered_percent)
+            .declared_by(|(kernel, _)| kernel, ["kernel"])
+            .declared_by(|(_, series)| series, ["series", "mean", "max", "unit", "covered_percent"])
             .note(
                 "LLO estimates follow from the compiler's schedule; they are not measured. Means are over time; \
                  of kernel: time with samples.",
@@ -249,12 +194,8 @@ impl KernelsReport {
             .iter()
             .flat_map(|kernel| kernel.lines.iter().map(move |line| (kernel, line)));
         Table::of("kernel_lines", "Inside kernels, by the lines of the trace", rows)
-            .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
-            .recorded("line", "Line", Unit::None, |(_, line)| &line.line)
-            .recorded("name", "Op or source", Unit::None, |(_, line)| &line.name)
-            .measured("self_ps", "Self time", Unit::Picoseconds, |(_, line)| line.self_ps)
-            .measured("self_percent", "of kernel", Unit::Percent, |(_, line)| line.self_percent)
-            .measured("occurrences", "Times", Unit::Count, |(_, line)| line.occurrences)
+            .declared_by(|(kernel, _)| kernel, ["kernel"])
+            .declared_by(|(_, line)| line, ["line", "name", "self_ps", "self_percent", "occurrences"])
             .note(
                 "Each line divides the kernel anew. The profiler spreads their times over estimated cycles between \
                  markers; of kernel: of the executions that have this line.",
@@ -273,19 +214,11 @@ impl KernelsReport {
             "Units while stages and lines of kernels run",
             rows,
         )
-        .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
-        .recorded("line", "Line", Unit::None, |(_, unit)| &unit.line)
-        .recorded("name", "Stage, op or source", Unit::None, |(_, unit)| {
-            &unit.name
-        })
-        .compiler("series", "LLO estimate", Unit::None, |(_, unit)| {
-            &unit.series
-        })
-        .compiler("mean", "Mean", Unit::None, |(_, unit)| unit.mean)
-        .compiler("unit", "Unit", Unit::None, |(_, unit)| &unit.unit)
-        .measured("covered_percent", "of it", Unit::Percent, |(_, unit)| {
-            unit.covered_percent
-        })
+        .declared_by(|(kernel, _)| kernel, ["kernel"])
+        .declared_by(
+            |(_, unit)| unit,
+            ["line", "name", "series", "mean", "unit", "covered_percent"],
+        )
         .note(
             "Means over the self time with samples; of it: that time as a share of the self time.",
         )
@@ -298,34 +231,16 @@ impl KernelsReport {
             .iter()
             .flat_map(|kernel| kernel.counters.iter().map(move |counter| (kernel, counter)));
         Table::of("kernel_counters", "Hardware counters of kernels", rows)
-            .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
+            .declared_by(|(kernel, _)| kernel, ["kernel"])
             .recorded("device", "Device", Unit::None, |(_, counter)| &counter.device)
-            .recorded("metric", "Unit", Unit::None, |(_, counter)| counter.metric.title)
-            .derived("percent", "of peak", Unit::Percent, |(_, counter)| counter.metric.percent())
-            .recorded("achieved", "Achieved", Unit::Count, |(_, counter)| counter.metric.achieved)
-            .derived("of", "Peak is", Unit::None, |(_, counter)| &counter.metric.of)
+            .declared_by(|(_, counter)| &counter.metric, ["metric", "percent", "achieved", "of"])
             .note("Readings with the name of the kernel or of one of its ops, over the whole capture.")
             .build()
     }
 
     fn op_table(&self) -> Table {
         Table::of("kernel_ops", "Ops that run kernels", &self.ops)
-            .measured("op", "Op", Unit::None, |op| &op.op)
-            .measured("kernel", "Kernel", Unit::None, |op| &op.kernel)
-            .measured("time_ps", "Time", Unit::Picoseconds, |op| op.time_ps)
-            .measured("occurrences", "Runs", Unit::Count, |op| op.occurrences)
-            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |op| {
-                op.mean_time_ps
-            })
-            .measured("min_time_ps", "Least", Unit::Picoseconds, |op| {
-                op.min_time_ps
-            })
-            .measured("dma_wait_percent", "DMA wait", Unit::Percent, |op| {
-                op.dma_wait_percent
-            })
-            .compiler("flops", "FLOP", Unit::Flop, |op| op.flops)
-            .measured("program", "Program", Unit::None, |op| &op.program)
-            .recorded("source", "Source", Unit::None, |op| &op.source)
+            .remaining()
             .note(self.sums_over.sums_note())
             .build()
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::{Cell, Percent};
 use hardware::padding::Dimension;
 use serde::Serialize;
 use trace_model::Picos;
@@ -9,38 +10,51 @@ use trace_model::Picos;
 use super::{MatmulRow, MatmulSizes};
 
 /// All ops that multiply matrices of the same sizes and types.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct SizeRow {
     /// Sizes of the product.
+    #[column(nested)]
     pub sizes: MatmulSizes,
-    /// Types of operands and sum.
-    pub types: String,
+    /// Share of the self time of all ops.
+    #[column("of op time", measured)]
+    pub self_of_op_time_percent: Option<Percent>,
+    /// Achieved share of the peak, by time.
+    #[column("of FLOP/s", peak)]
+    pub flops_percent: Option<Percent>,
+    /// Useful share of the work on whole tiles.
+    #[column("Useful")]
+    pub padding_efficiency_percent: Option<Percent>,
+    /// The dimension whose padding costs most.
+    #[column("Pad first")]
+    pub pad_first: Option<Dimension>,
     /// Distinct ops.
+    #[column("Ops", measured)]
     pub ops: u64,
     /// Executions.
+    #[column("Runs", measured)]
     pub occurrences: u64,
-    /// Time of all executions.
-    pub total_time_ps: i64,
-    /// The same without ops inside (self time).
-    pub self_time_ps: i64,
-    /// Share of the self time of all ops.
-    pub self_of_op_time_percent: Option<f64>,
     /// Operations over time.
+    #[column("FLOP/s", derived)]
     pub flops_per_second: Option<f64>,
-    /// Achieved share of the peak, by time.
-    pub flops_percent: Option<f64>,
-    /// Useful share of the work on whole tiles.
-    pub padding_efficiency_percent: Option<f64>,
-    /// The dimension whose padding costs most.
-    pub pad_first: Option<Dimension>,
-    /// The efficiency if that dimension were a multiple of its unit.
-    pub padding_gain_percent: Option<f64>,
+    /// Types of operands and sum.
+    #[column("Types", with = |row| Cell::non_empty(&row.types))]
+    pub types: String,
+    /// The efficiency if the dimension to pad first were a multiple of its unit.
+    #[column("then useful")]
+    pub padding_gain_percent: Option<Percent>,
+    /// Time of all executions.
+    pub total_time_ps: Picos,
+    /// The same without ops inside (self time).
+    #[column("Self time (sum)", measured)]
+    pub self_time_ps: Picos,
     /// Upper bound of the time that padding costs.
+    #[column("Lost, at most (sum)", inferred)]
     pub padding_loss_ps: Option<f64>,
 }
 
 /// Rows with known sizes by size, the most self time first.
-pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: i64) -> Vec<SizeRow> {
+pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: Picos) -> Vec<SizeRow> {
     let mut groups: BTreeMap<(MatmulSizes, &str), Vec<&MatmulRow>> = BTreeMap::new();
     for row in rows {
         if let Some(sizes) = row.sizes {
@@ -58,17 +72,18 @@ pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: i64) -> Vec<SizeRow> {
     out
 }
 
-fn group(rows: &[&MatmulRow], op_time_ps: i64) -> Option<SizeRow> {
+fn group(rows: &[&MatmulRow], op_time_ps: Picos) -> Option<SizeRow> {
     let first = *rows.first()?;
-    let total_time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps();
-    let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+    let total_time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>();
+    let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum();
     // Rates are work over time, so that their mean is weighted by time.
     let mean = |rate: fn(&MatmulRow) -> Option<f64>| {
         let weighted = rows
             .iter()
-            .map(|row| Some(rate(row)? * row.total_time_ps as f64))
+            .map(|row| Some(rate(row)? * row.total_time_ps.ps() as f64))
             .sum::<Option<f64>>()?;
-        (total_time_ps > 0).then(|| weighted / total_time_ps as f64)
+        let total = total_time_ps.ps();
+        (total > 0).then(|| weighted / total as f64)
     };
     Some(SizeRow {
         sizes: first.sizes?,
@@ -77,9 +92,9 @@ fn group(rows: &[&MatmulRow], op_time_ps: i64) -> Option<SizeRow> {
         occurrences: rows.iter().map(|row| row.occurrences).sum(),
         total_time_ps,
         self_time_ps,
-        self_of_op_time_percent: math::stats::percent(self_time_ps, op_time_ps),
+        self_of_op_time_percent: Percent::of(self_time_ps, op_time_ps),
         flops_per_second: mean(|row| row.flops_per_second),
-        flops_percent: mean(|row| row.flops_percent),
+        flops_percent: mean(|row| Some(row.flops_percent?.0)).map(Percent),
         padding_efficiency_percent: first.padding_efficiency_percent,
         pad_first: first.pad_first,
         padding_gain_percent: first.padding_gain_percent,

@@ -17,7 +17,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::TraceFacts;
 use facts::category::OpGroup;
 use facts::sum_over::SumOver;
@@ -43,11 +43,11 @@ pub struct MatmulsReport {
     /// The same, grouped by size; ops of unknown size are left out.
     pub sizes: Vec<SizeRow>,
     /// Self time of all of them.
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
     /// The same as a share of the self time of all ops.
-    pub self_of_op_time_percent: Option<f64>,
+    pub self_of_op_time_percent: Option<Percent>,
     /// Useful share of the work on whole tiles, over all executions of the ops whose sizes are known.
-    pub padding_efficiency_percent: Option<f64>,
+    pub padding_efficiency_percent: Option<Percent>,
     /// Width of the matrix unit, if the chip is known.
     pub tile: Option<u64>,
     /// Peaks that utilizations refer to.
@@ -90,13 +90,13 @@ impl Analysis for Matmuls {
             let why = "no op of this capture multiplies matrices: there is no dot, convolution or fusion of one";
             return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
-        let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+        let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum();
         let mut missing = BTreeMap::new();
         for reason in rows.iter().filter_map(|row| row.missing.clone()) {
             *missing.entry(reason).or_default() += 1;
         }
         Ok(MatmulsReport {
-            self_of_op_time_percent: math::stats::percent(self_time_ps, ops.op_time_ps),
+            self_of_op_time_percent: Percent::of(self_time_ps, ops.op_time_ps),
             self_time_ps,
             padding_efficiency_percent: overall_efficiency(&rows),
             tile,
@@ -132,7 +132,7 @@ fn tile(cx: &Context<'_>, peaks: &Peaks) -> Option<u64> {
 }
 
 /// Useful work divided by work on whole tiles.
-fn overall_efficiency(rows: &[MatmulRow]) -> Option<f64> {
+fn overall_efficiency(rows: &[MatmulRow]) -> Option<Percent> {
     let (mut useful, mut padded) = (0.0, 0.0);
     for row in rows {
         let (Some(flops), Some(efficiency)) = (row.flops, row.padding_efficiency_percent) else {
@@ -140,7 +140,7 @@ fn overall_efficiency(rows: &[MatmulRow]) -> Option<f64> {
         };
         let flops = flops as f64 * row.executions;
         useful += flops;
-        padded += flops / (efficiency / 100.0);
+        padded += flops / (efficiency.0 / 100.0);
     }
-    (padded > 0.0).then(|| 100.0 * useful / padded)
+    (padded > 0.0).then(|| Percent(100.0 * useful / padded))
 }

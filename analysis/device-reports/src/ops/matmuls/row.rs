@@ -1,12 +1,13 @@
 //! One op that multiplies matrices.
 
-use hardware::limits::{BoundBy, possible};
+use engine::{Cell, Percent};
+use hardware::limits::{BoundBy, is_beyond_peak};
 use hardware::padding::{self, Dimension, Padding};
 use hardware::peaks::Peaks;
 use hlo::{HBM, HloOrigin, InstructionRef, MatrixProduct, NoProduct};
 use serde::Serialize;
 use std::sync::Arc;
-use trace_model::OpId;
+use trace_model::{OpId, Picos};
 
 use super::from_shapes;
 use crate::ops::op_stats::OpRow;
@@ -27,6 +28,8 @@ pub enum SizesFrom {
     Shapes,
 }
 
+engine::shown_by_title!(SizesFrom);
+
 impl SizesFrom {
     /// Display name.
     pub(crate) fn title(self) -> &'static str {
@@ -39,77 +42,114 @@ impl SizesFrom {
 }
 
 /// `batch` products of `m × k` by `k × n`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    schemars::JsonSchema,
+    engine::Columns,
+)]
+#[columns(compiler)]
 pub struct MatmulSizes {
     /// Independent products.
+    #[column("Batch")]
     pub batch: u64,
     /// Rows of the left operand.
+    #[column("M")]
     pub m: u64,
     /// The dimension that is summed over.
+    #[column("K")]
     pub k: u64,
     /// Columns of the right operand.
+    #[column("N")]
     pub n: u64,
 }
 
 /// One op of one program that multiplies matrices, on all cores.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(compiler)]
 pub struct MatmulRow {
     /// The op.
     #[serde(skip)]
     pub op: Option<OpId>,
-    /// Program, with its id.
-    pub program: Arc<str>,
     /// Instruction name.
+    #[column("Op", measured)]
     pub name: Arc<str>,
+    /// Share of the self time of all ops.
+    #[column("of op time", measured)]
+    pub self_of_op_time_percent: Option<Percent>,
     /// Sizes of the product; of the largest one if the op contains several.
+    #[column(nested)]
     pub sizes: Option<MatmulSizes>,
-    /// The source of the sizes.
-    pub sizes_from: Option<SizesFrom>,
-    /// Why the sizes are missing.
-    pub missing: Option<String>,
-    /// Number of products in the op.
-    pub products: u64,
-    /// Whether a window slides over the operand, so that it is more than a matrix multiplication.
-    pub is_convolution: bool,
-    /// Types of operands and sum: `bf16 × bf16 → f32`.
-    pub types: Option<String>,
-    /// Passes through the matrix unit: 1 for bf16, up to 6 for exact `f32`.
-    pub passes: Option<u32>,
-    /// Operations of one execution, from the sizes of all products.
-    pub flops: Option<u64>,
-    /// Operations of one execution, as the compiler counts them.
-    pub recorded_flops: Option<u64>,
+    /// Achieved share of the peak.
+    #[column("of FLOP/s", peak)]
+    pub flops_percent: Option<Percent>,
     /// Useful share of the work on whole tiles: an upper bound for the share of the peak.
-    pub padding_efficiency_percent: Option<f64>,
+    #[column("Useful")]
+    pub padding_efficiency_percent: Option<Percent>,
     /// The dimension whose padding costs most.
+    #[column("Pad first")]
     pub pad_first: Option<Dimension>,
-    /// The efficiency if that dimension were a multiple of its unit.
-    pub padding_gain_percent: Option<f64>,
-    /// Upper bound of the time that padding costs: 0 if nothing is padded, or if reading the operands takes longer than
-    /// the padded product. Missing if the measured speed shows that the compiler avoided it, or if neither the matrix
-    /// unit nor HBM limits the op.
-    pub padding_loss_ps: Option<f64>,
-    /// The limit of the op by its recorded costs; where these do not tell, by the sizes of the product.
-    #[serde(skip)]
-    pub bound_by: Option<BoundBy>,
+    /// `file:line`.
+    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
+    pub source: Option<Arc<str>>,
     /// Executions.
+    #[column("Runs", measured)]
     pub occurrences: u64,
     /// The same with the parts of those that a border of the scope cuts.
     #[serde(skip)]
     pub executions: f64,
+    /// Why the sizes are missing.
+    pub missing: Option<String>,
+    /// Whether a window slides over the operand, so that it is more than a matrix multiplication.
+    pub is_convolution: bool,
+    /// Types of operands and sum: `bf16 × bf16 → f32`.
+    #[column("Types", with = |row| row.types.as_deref().map(Cell::non_empty))]
+    pub types: Option<String>,
+    /// Passes through the matrix unit: 1 for bf16, up to 6 for exact `f32`.
+    #[column("Passes")]
+    pub passes: Option<u32>,
+    /// The efficiency if the dimension to pad first were a multiple of its unit.
+    #[column("then useful")]
+    pub padding_gain_percent: Option<Percent>,
     /// Time of all executions.
-    pub total_time_ps: i64,
+    pub total_time_ps: Picos,
     /// The same without ops inside (self time).
-    pub self_time_ps: i64,
-    /// Share of the self time of all ops.
-    pub self_of_op_time_percent: Option<f64>,
+    #[column("Self time (sum)", measured)]
+    pub self_time_ps: Picos,
+    /// Upper bound of the time that padding costs: 0 if nothing is padded, or if reading the operands takes longer than
+    /// the padded product. Missing if the measured speed shows that the compiler avoided it, or if neither the matrix
+    /// unit nor HBM limits the op.
+    #[column("Lost, at most (sum)", inferred)]
+    pub padding_loss_ps: Option<f64>,
+    /// The limit of the op by its recorded costs; where these do not tell, by the sizes of the product.
+    #[serde(skip)]
+    pub bound_by: Option<BoundBy>,
     /// Operations over time.
+    #[column("FLOP/s", derived)]
     pub flops_per_second: Option<f64>,
-    /// The same as a share of the peak.
-    pub flops_percent: Option<f64>,
-    /// `file:line`.
-    pub source: Option<Arc<str>>,
+    /// Operations of one execution, from the sizes of all products.
+    #[column("FLOP of one run")]
+    pub flops: Option<u64>,
+    /// Operations of one execution, as the compiler counts them.
+    #[column("as recorded")]
+    pub recorded_flops: Option<u64>,
+    /// Number of products in the op.
+    #[column("Products", with = |row| (row.products > 0).then_some(row.products))]
+    pub products: u64,
+    /// The source of the sizes.
+    #[column("Sizes from", recorded)]
+    pub sizes_from: Option<SizesFrom>,
+    /// Program, with its id.
+    #[column("Program", measured, with = |row| Cell::non_empty(&row.program))]
+    pub program: Arc<str>,
     /// Provenance in the framework.
+    #[column("Framework op", recorded, with = |row| row.framework_name.as_deref().map(Cell::non_empty))]
     pub framework_name: Option<Arc<str>>,
 }
 
@@ -199,7 +239,10 @@ impl MatmulRow {
                 .rates
                 .model_flops_per_second
                 .or(row.rates.flops_per_second),
-            flops_percent: row.rates.flops_percent.and_then(possible),
+            flops_percent: row
+                .rates
+                .flops_percent
+                .filter(|percent| !is_beyond_peak(percent.0)),
             source: row.source.clone(),
             framework_name: row.framework_name.clone(),
         }
@@ -230,7 +273,7 @@ impl MatmulRow {
             .iter()
             .try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
         // If the compiler's count is missing, the count from the sizes is used.
-        let seconds = self.total_time_ps as f64 / 1e12;
+        let seconds = self.total_time_ps.ps() as f64 / 1e12;
         let all = self.flops.map(|flops| flops as f64 * self.executions);
         self.flops_per_second = self
             .flops_per_second
@@ -259,17 +302,18 @@ impl MatmulRow {
         else {
             return;
         };
-        self.padding_efficiency_percent = Some(100.0 * efficiency);
+        self.padding_efficiency_percent = Some(Percent(100.0 * efficiency));
         self.pad_first = worst;
-        self.padding_gain_percent = worst.map(|_| 100.0 * without_worst);
+        self.padding_gain_percent = worst.map(|_| Percent(100.0 * without_worst));
         let avoided = self
             .flops_percent
-            .is_some_and(|measured| measured > 100.0 * efficiency + SLACK_PERCENT);
+            .is_some_and(|measured| measured.0 > 100.0 * efficiency + SLACK_PERCENT);
         let on_chip = self
             .bound_by
             .is_some_and(|limit| !matches!(limit, BoundBy::Compute | BoundBy::Hbm));
         let lost = least.map_or(1.0 - efficiency, |least| least.lost_to_padding(efficiency));
-        self.padding_loss_ps = (!avoided && !on_chip).then_some(self.total_time_ps as f64 * lost);
+        self.padding_loss_ps =
+            (!avoided && !on_chip).then_some(self.total_time_ps.ps() as f64 * lost);
     }
 }
 

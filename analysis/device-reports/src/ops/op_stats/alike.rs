@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::Percent;
 use hardware::limits::BoundBy;
 use trace_model::{Picos, without_number};
 
@@ -26,7 +27,7 @@ pub struct LikeOps<'r> {
     /// Executions of all of them.
     pub occurrences: u64,
     /// Their time.
-    pub total_time_ps: i64,
+    pub total_time_ps: Picos,
 }
 
 impl<'r> LikeOps<'r> {
@@ -41,23 +42,24 @@ impl<'r> LikeOps<'r> {
                 .iter()
                 .map(|row| row.occurrences)
                 .fold(0, u64::saturating_add),
-            total_time_ps: rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps(),
+            total_time_ps: rows.iter().map(|row| row.total_time_ps).sum(),
             rows,
         };
         found.into_values().map(like).collect()
     }
 
-    /// A rate over the time of all of them; `None` if it is unknown for one.
-    pub fn rate(&self, of: impl Fn(&OpRates) -> Option<f64>) -> Option<f64> {
+    /// A share of a peak over the time of all of them; `None` if it is unknown for one.
+    pub fn percent(&self, of: impl Fn(&OpRates) -> Option<Percent>) -> Option<Percent> {
         if let [only] = &self.rows[..] {
             return of(&only.rates);
         }
         let work = self
             .rows
             .iter()
-            .map(|row| Some(of(&row.rates)? * row.total_time_ps as f64))
+            .map(|row| Some(of(&row.rates)?.0 * row.total_time_ps.ps() as f64))
             .sum::<Option<f64>>()?;
-        (self.total_time_ps > 0).then(|| work / self.total_time_ps as f64)
+        let time = self.total_time_ps.ps();
+        (time > 0).then(|| Percent(work / time as f64))
     }
 }
 

@@ -5,7 +5,7 @@
 use facts::category::OpGroup;
 use hardware::limits::BoundBy;
 use hardware::peaks::{PeakSource, Peaks};
-use trace_model::{Picos, TraceModel};
+use trace_model::TraceModel;
 
 use super::OpRow;
 use super::report::{BeyondPeak, CoreOps};
@@ -60,7 +60,7 @@ pub(super) fn notes(cores: &[CoreOps]) -> Vec<String> {
         } else {
             "bytes"
         };
-        let time = Picos::from_ps(BeyondPeak::time_of(&all, limit));
+        let time = BeyondPeak::time_of(&all, limit);
         format!(
             "{ops} of {time} {verb} above the peak ({}), which is impossible: their {what} are left out of sums",
             limit.title()

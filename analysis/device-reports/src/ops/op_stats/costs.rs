@@ -15,36 +15,60 @@ use super::precision::{self, NarrowType};
 use super::sums::{OpKey, OpSums, plus, times};
 
 /// Bytes by memory and direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    schemars::JsonSchema,
+    engine::Columns,
+)]
+#[columns(compiler)]
 pub struct MemoryBytes {
     /// HBM, all directions.
     pub hbm_bytes: u64,
     /// The bytes read.
+    #[column("HBM read")]
     pub hbm_read_bytes: u64,
     /// The bytes written.
+    #[column("HBM written")]
     pub hbm_write_bytes: u64,
     /// Read from CMEM.
+    #[column("CMEM read")]
     pub cmem_read_bytes: u64,
     /// Written to CMEM.
+    #[column("CMEM written")]
     pub cmem_write_bytes: u64,
     /// Read from VMEM.
+    #[column("VMEM read")]
     pub vmem_read_bytes: u64,
     /// Written to VMEM.
+    #[column("VMEM written")]
     pub vmem_write_bytes: u64,
     /// Any other memory.
     pub other_bytes: u64,
 }
 
 /// Costs of all executions of an op.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema, engine::Columns,
+)]
+#[columns(compiler)]
 pub struct OpCosts {
     /// Operations at the bf16 rate.
+    #[column("Operations")]
     pub flops: Option<u64>,
     /// Operations of the algorithm.
+    #[column("Model operations")]
     pub model_flops: Option<u64>,
     /// Bytes to and from all memories.
+    #[column("Bytes")]
     pub bytes: Option<u64>,
     /// Bytes by memory.
+    #[column(nested)]
     pub memory: Option<MemoryBytes>,
     /// HBM bytes inferred from shapes, if the split by memory was lost; rates and limits then use them.
     pub hbm_estimate_bytes: Option<u64>,

@@ -29,15 +29,14 @@ mod tests;
 
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context, counted};
+use engine::{Analysis, AnalysisError, Context, Percent, counted};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use facts::sum_over::SumOver;
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::DIFFERENT_PEAKS;
 use math::parallel;
-use math::stats::percent;
-use trace_model::GroupKind;
+use trace_model::{GroupKind, Picos};
 
 use costs::MemoryRule;
 use rows::MergedRows;
@@ -144,7 +143,7 @@ fn why_no_ops(cx: &Context<'_>) -> String {
 
 fn report(cx: &Context<'_>, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsReport {
     let basis: &Arc<OpCostModel> = cx.fact();
-    let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
+    let sum = |time: fn(&CoreOps) -> Picos| cores.iter().map(time).sum();
     let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
     let peaks = cores
         .iter()
@@ -194,43 +193,39 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
             .device
             .as_ref()
             .and_then(|device| device.local_chip_id),
-        total_time_ps: core.window.dur().ps(),
-        op_time_ps: 0,
-        idle_ps: 0,
-        busy_ps: core.duty.unwrap_or_default().busy.ps(),
-        on_duty_ps: core.duty.unwrap_or_default().on_duty.ps(),
+        total_time_ps: core.window.dur(),
+        op_time_ps: Picos::ZERO,
+        idle_ps: Picos::ZERO,
+        busy_ps: core.duty.unwrap_or_default().busy,
+        on_duty_ps: core.duty.unwrap_or_default().on_duty,
         work: OpWork::default(),
         model_flops: None,
         model_flops_as_bf16: None,
         bytes: None,
         scaled_time_ps: None,
-        scale_recorded_ps: 0,
-        mxu_time_ps: 0,
-        mxu_rated_ps: 0,
+        scale_recorded_ps: Picos::ZERO,
+        mxu_time_ps: Picos::ZERO,
+        mxu_rated_ps: Picos::ZERO,
         mxu_flops: None,
         beyond_peak: Vec::new(),
-        undeclared_ps: 0,
-        unknown_traffic_ps: 0,
-        group_self_ps: vec![0; OpGroup::ALL.len()],
-        wait_ps: 0,
+        undeclared_ps: Picos::ZERO,
+        unknown_traffic_ps: Picos::ZERO,
+        group_self_ps: OpGroup::ALL.map(|group| (group, Picos::ZERO)).into(),
+        wait_ps: Picos::ZERO,
         peaks: cx.peaks(core.core),
     };
     for (subject, sums) in core.subjects() {
         let op = subject.op();
         let class = basis.classes.class_of(op);
-        let self_ps = sums.self_time.ps();
-        out.op_time_ps = out.op_time_ps.saturating_add(self_ps);
-        let at = OpGroup::ALL.iter().position(|&group| group == class.group);
-        if let Some(sum) = at.and_then(|at| out.group_self_ps.get_mut(at)) {
-            *sum = sum.saturating_add(self_ps);
-        }
+        out.op_time_ps += sums.self_time;
+        *out.group_self_ps.entry(class.group).or_default() += sums.self_time;
         if class.is_done() {
-            out.wait_ps = out.wait_ps.saturating_add(self_ps);
+            out.wait_ps += sums.self_time;
         }
         if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
             if let Some((scaled, time)) = sums.stats.scaled {
                 out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
-                out.scale_recorded_ps = out.scale_recorded_ps.saturating_add(time.ps());
+                out.scale_recorded_ps += time;
             }
             let costs = basis.costs(op, sums, &out.peaks);
             let flops = costs.flops_as_bf16();
@@ -241,20 +236,20 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
                 costs.beyond_peaks(seconds, &out.peaks).collect()
             };
             for &limit in &beyond {
-                BeyondPeak::add(&mut out.beyond_peak, limit, self_ps);
+                BeyondPeak::add(&mut out.beyond_peak, limit, sums.self_time);
             }
             if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
-                out.mxu_time_ps = out.mxu_time_ps.saturating_add(self_ps);
+                out.mxu_time_ps += sums.self_time;
                 if !beyond.contains(&BoundBy::Compute) {
-                    out.mxu_rated_ps = out.mxu_rated_ps.saturating_add(sums.total.ps());
+                    out.mxu_rated_ps += sums.total;
                     add_float(&mut out.mxu_flops, flops);
                 }
             }
             if class.is_custom_call() && flops.is_none() {
-                out.undeclared_ps = out.undeclared_ps.saturating_add(self_ps);
+                out.undeclared_ps += sums.self_time;
             }
             if costs.hbm_bytes().is_none() && !class.is_async() {
-                out.unknown_traffic_ps = out.unknown_traffic_ps.saturating_add(self_ps);
+                out.unknown_traffic_ps += sums.self_time;
             }
             let (work, costs) = costs.without(&beyond);
             add(&mut out.model_flops, costs.model_flops);
@@ -265,7 +260,7 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
     }
     // Aggregated ops have no place on the timeline.
     out.total_time_ps = out.total_time_ps.max(out.op_time_ps);
-    out.idle_ps = out.total_time_ps.saturating_sub(out.op_time_ps).max(0);
+    out.idle_ps = out.total_time_ps - out.op_time_ps;
     out
 }
 
@@ -279,13 +274,13 @@ fn add_float(sum: &mut Option<f64>, value: Option<f64>) {
     }
 }
 
-fn group_rows(rows: &[OpRow], total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
-    let mut sums = [(0_u64, 0_u64, 0_i64); OpGroup::ALL.len()];
+fn group_rows(rows: &[OpRow], total_time_ps: Picos, op_time_ps: Picos) -> Vec<GroupRow> {
+    let mut sums = [(0_u64, 0_u64, Picos::ZERO); OpGroup::ALL.len()];
     for row in rows {
         let (ops, occurrences, self_time_ps) = &mut sums[row.group.index()];
         *ops += 1;
         *occurrences += row.occurrences;
-        *self_time_ps = self_time_ps.saturating_add(row.self_time_ps);
+        *self_time_ps += row.self_time_ps;
     }
     let found = OpGroup::ALL
         .into_iter()
@@ -297,8 +292,8 @@ fn group_rows(rows: &[OpRow], total_time_ps: i64, op_time_ps: i64) -> Vec<GroupR
             ops,
             occurrences,
             self_time_ps,
-            self_of_op_time_percent: percent(self_time_ps, op_time_ps),
-            self_of_total_percent: percent(self_time_ps, total_time_ps),
+            self_of_op_time_percent: Percent::of(self_time_ps, op_time_ps),
+            self_of_total_percent: Percent::of(self_time_ps, total_time_ps),
         })
         .collect();
     groups.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.group));

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use facts::category::{OpGroup, by_group};
+use engine::Percent;
+use facts::category::OpGroup;
 use facts::sum_over::SumOver;
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
@@ -22,11 +23,11 @@ pub struct OpsReport {
     /// Each core by itself, in the order of the trace.
     pub cores: Vec<CoreOps>,
     /// Sum of the windows of all cores, each at least as long as its ops: the denominator of `…_of_total_percent`.
-    pub total_time_ps: i64,
+    pub total_time_ps: Picos,
     /// Self time of all ops of all cores: the denominator of `…_of_op_time_percent`.
-    pub op_time_ps: i64,
+    pub op_time_ps: Picos,
     /// The rest of the windows.
-    pub idle_ps: i64,
+    pub idle_ps: Picos,
     /// Peaks of the first core, which rows refer to.
     pub peaks: Peaks,
     /// Whether HBM traffic is inferred from shapes, because the format lost it.
@@ -38,45 +39,58 @@ pub struct OpsReport {
 }
 
 /// One group of ops.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct GroupRow {
     /// The group.
+    #[column("Group")]
     pub group: OpGroup,
     /// Distinct ops.
+    #[column("Ops")]
     pub ops: u64,
     /// Executions.
+    #[column("Executions")]
     pub occurrences: u64,
     /// Self time.
-    pub self_time_ps: i64,
+    #[column("Self time (sum)")]
+    pub self_time_ps: Picos,
     /// Share of all self time.
-    pub self_of_op_time_percent: Option<f64>,
+    #[column("of op time")]
+    pub self_of_op_time_percent: Option<Percent>,
     /// Share of the windows of all cores.
-    pub self_of_total_percent: Option<f64>,
+    #[column("of window")]
+    pub self_of_total_percent: Option<Percent>,
 }
 
 /// Totals of the ops of one core. Work is that of leaf ops only (spec D.5.1), so that nothing inside a loop counts
 /// twice.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CoreOps {
     /// The core.
     #[serde(skip)]
     pub core: GroupId,
     /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
+    #[column("Device", id = "device")]
     pub name: String,
     /// The `N` in that name.
     pub ordinal: u32,
     /// Chip on its host, if recorded.
     pub chip: Option<i64>,
     /// The window; extended to the ops if they reach beyond it.
-    pub total_time_ps: i64,
+    #[column("Window")]
+    pub total_time_ps: Picos,
     /// Self time of all ops.
-    pub op_time_ps: i64,
+    #[column("Op time")]
+    pub op_time_ps: Picos,
     /// The rest of the window.
-    pub idle_ps: i64,
+    #[column("Idle")]
+    pub idle_ps: Picos,
     /// Union of leaf ops that keep the core on duty.
-    pub busy_ps: i64,
+    #[column("Busy")]
+    pub busy_ps: Picos,
     /// Union of all ops that keep it on duty, containers too, on the shared timeline (as `XProf`).
-    pub on_duty_ps: i64,
+    pub on_duty_ps: Picos,
     /// Work of the leaf ops.
     pub work: OpWork,
     /// Operations of the algorithm.
@@ -88,26 +102,25 @@ pub struct CoreOps {
     /// Time × ratio of the actual clock to the default one, of ops that record it.
     pub scaled_time_ps: Option<f64>,
     /// Total time of these ops.
-    pub scale_recorded_ps: i64,
+    pub scale_recorded_ps: Picos,
     /// Self time of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
-    pub mxu_time_ps: i64,
+    pub mxu_time_ps: Picos,
     /// Time of those whose operations `mxu_flops` counts, and of those of unknown operations.
-    pub mxu_rated_ps: i64,
+    pub mxu_rated_ps: Picos,
     /// Their operations; those of the algorithm if only these are known.
     pub mxu_flops: Option<f64>,
     /// Ops whose rates are impossible: their work at these limits is in no sum here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beyond_peak: Vec<BeyondPeak>,
     /// Self time of custom calls that declare no operations.
-    pub undeclared_ps: i64,
+    pub undeclared_ps: Picos,
     /// Self time of leaf ops whose HBM traffic is unknown, without halves of asynchronous ops.
-    pub unknown_traffic_ps: i64,
-    /// Self time by group, in the order of [`OpGroup::ALL`].
-    #[serde(serialize_with = "by_group")]
-    #[schemars(with = "BTreeMap<OpGroup, i64>")]
-    pub group_self_ps: Vec<i64>,
+    pub unknown_traffic_ps: Picos,
+    /// Self time by group, of all groups.
+    pub group_self_ps: BTreeMap<OpGroup, Picos>,
     /// Self time of ops that only wait: `-done` halves, of collectives too.
-    pub wait_ps: i64,
+    #[column("Waiting")]
+    pub wait_ps: Picos,
     /// The peaks that its numbers refer to.
     pub peaks: Peaks,
 }
@@ -119,7 +132,7 @@ pub(crate) struct CoreWork {
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
     /// The window.
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// The peaks.
     pub peaks: Peaks,
 }
@@ -140,12 +153,7 @@ impl CoreOps {
 
     /// Self time of one group.
     pub fn group_self(&self, group: OpGroup) -> Picos {
-        let at = OpGroup::ALL.iter().position(|&g| g == group);
-        Picos::from_ps(
-            at.and_then(|at| self.group_self_ps.get(at))
-                .copied()
-                .unwrap_or(0),
-        )
+        self.group_self_ps.get(&group).copied().unwrap_or_default()
     }
 }
 
@@ -174,16 +182,16 @@ pub struct BeyondPeak {
     /// Number of ops.
     pub ops: u64,
     /// Their self time.
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
 }
 
 impl BeyondPeak {
     /// Adds an op to the list of a core.
-    pub(super) fn add(list: &mut Vec<Self>, limit: BoundBy, self_time_ps: i64) {
+    pub(super) fn add(list: &mut Vec<Self>, limit: BoundBy, self_time_ps: Picos) {
         match list.iter_mut().find(|own| own.limit == limit) {
             Some(own) => {
                 own.ops += 1;
-                own.self_time_ps = own.self_time_ps.saturating_add(self_time_ps);
+                own.self_time_ps += self_time_ps;
             }
             None => list.push(Self {
                 limit,
@@ -194,12 +202,11 @@ impl BeyondPeak {
     }
 
     /// Self time of ops that exceed `limit`, over these cores.
-    pub fn time_of(cores: &[&CoreOps], limit: BoundBy) -> i64 {
+    pub fn time_of(cores: &[&CoreOps], limit: BoundBy) -> Picos {
         let all = cores
             .iter()
             .flat_map(|core| &core.beyond_peak)
             .filter(|beyond| beyond.limit == limit);
-        all.map(|beyond| beyond.self_time_ps)
-            .fold(0, i64::saturating_add)
+        all.map(|beyond| beyond.self_time_ps).sum()
     }
 }

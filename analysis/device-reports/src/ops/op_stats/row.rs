@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use engine::{Cell, Percent};
 use facts::category::{CollectiveKind, OpGroup};
 use hardware::limits::{BoundBy, OpWork, possible, ratio};
 use hardware::peaks::Peaks;
-use math::stats::percent;
 use trace_model::{Op, OpId, Picos};
 
 use super::costs::{MemoryBytes, OpCostModel, OpCosts};
@@ -34,14 +34,15 @@ pub struct CoreOpTime {
     /// Executions.
     pub occurrences: u64,
     /// Time of all executions.
-    pub total_time_ps: i64,
+    pub total_time_ps: Picos,
     /// The same without ops inside (self time).
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
 }
 
 /// One op of one program, on all cores. Work is the sum over all executions; a missing value means that the capture
 /// does not contain it.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "facts that do not exclude each other"
@@ -51,10 +52,13 @@ pub struct OpRow {
     #[serde(skip)]
     pub op: Option<OpId>,
     /// Name of the program, with its id: `jit_matmul(123)`.
+    #[column("Program", with = |row| Cell::non_empty(&row.program))]
     pub program: Arc<str>,
     /// Name of the instruction.
+    #[column("Op")]
     pub name: Arc<str>,
     /// HLO category, recorded or inferred.
+    #[column("Category", with = |row| Cell::non_empty(&row.category))]
     pub category: Arc<str>,
     /// Kind of work.
     pub group: OpGroup,
@@ -73,27 +77,36 @@ pub struct OpRow {
     #[serde(skip)]
     pub waits_for_host: bool,
     /// Executions that start in the scope.
+    #[column("Runs")]
     pub occurrences: u64,
     /// Executions that costs and times are of: of those that a border of the scope cuts, the part inside.
     #[serde(skip)]
     pub executions: f64,
     /// Time of all executions, as far as it lies in the scope.
-    pub total_time_ps: i64,
+    #[column("Total time (sum)")]
+    pub total_time_ps: Picos,
     /// The same without ops inside.
-    pub self_time_ps: i64,
+    #[column("Self time (sum)")]
+    pub self_time_ps: Picos,
     /// Mean time of an execution.
+    #[column("Mean")]
     pub mean_time_ps: f64,
     /// Time of the shortest whole execution.
-    pub min_time_ps: Option<i64>,
+    #[column("Least")]
+    pub min_time_ps: Option<Picos>,
     /// Self time as a share of `total_time_ps` of the report: with idle time.
-    pub self_of_total_percent: Option<f64>,
+    #[column("of window")]
+    pub self_of_total_percent: Option<Percent>,
     /// Self time as a share of `op_time_ps` of the report: without idle time.
-    pub self_of_op_time_percent: Option<f64>,
+    #[column("of op time")]
+    pub self_of_op_time_percent: Option<Percent>,
     /// Costs of all executions.
     #[serde(flatten)]
+    #[column(nested)]
     pub costs: OpCosts,
     /// Rates and utilizations over total time.
     #[serde(flatten)]
+    #[column(nested)]
     pub rates: OpRates,
     /// The limit that it would have exceeded: its costs or its times are wrong.
     pub beyond_peak_of: Option<BoundBy>,
@@ -101,46 +114,63 @@ pub struct OpRow {
     /// Multiplier`).
     pub time_at_default_clock_ps: Option<f64>,
     /// Time stalled on DMA, if recorded.
-    pub dma_stall_ps: Option<i64>,
+    #[column("DMA stall")]
+    pub dma_stall_ps: Option<Picos>,
     /// The same as a share of total time.
-    pub dma_stall_percent: Option<f64>,
+    pub dma_stall_percent: Option<Percent>,
     /// Name in the framework.
+    #[column("Framework op", recorded, with = |row| row.framework_name.as_deref().map(Cell::non_empty))]
     pub framework_name: Option<Arc<str>>,
     /// `file:line`.
+    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
     pub source: Option<Arc<str>>,
     /// Executions on each core.
     pub per_core: Vec<CoreOpTime>,
 }
 
 /// The speed of an op over its total time, and how close it comes to the limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema, engine::Columns,
+)]
+#[columns(derived)]
 pub struct OpRates {
     /// `flops / total time`.
+    #[column("FLOP/s")]
     pub flops_per_second: Option<f64>,
     /// `model_flops / total time`.
     pub model_flops_per_second: Option<f64>,
     /// `bytes / total time`.
+    #[column("Bandwidth")]
     pub bytes_per_second: Option<f64>,
     /// `HBM bytes / total time`.
+    #[column("HBM")]
     pub hbm_bytes_per_second: Option<f64>,
     /// `flops / bytes`.
+    #[column("Intensity", compiler)]
     pub flops_per_byte: Option<f64>,
     /// `flops / HBM bytes`.
+    #[column("HBM intensity", compiler)]
     pub flops_per_hbm_byte: Option<f64>,
     /// Achieved share of peak operations; from model FLOPs if only those are known.
-    pub flops_percent: Option<f64>,
+    #[column("of FLOP/s", peak)]
+    pub flops_percent: Option<Percent>,
     /// The same for the shortest execution, which is the best observed one, if that is possible.
-    pub best_flops_percent: Option<f64>,
+    pub best_flops_percent: Option<Percent>,
     /// Achieved share of peak HBM bandwidth.
-    pub hbm_percent: Option<f64>,
+    #[column("of HBM", peak)]
+    pub hbm_percent: Option<Percent>,
     /// Achieved share of peak VMEM read bandwidth.
-    pub vmem_read_percent: Option<f64>,
+    #[column("of peak VMEM read")]
+    pub vmem_read_percent: Option<Percent>,
     /// Achieved share of peak VMEM write bandwidth.
-    pub vmem_write_percent: Option<f64>,
+    #[column("of peak VMEM write")]
+    pub vmem_write_percent: Option<Percent>,
     /// Limit with the largest utilization, if that is possible; links for a collective.
+    #[column("Bound by", peak)]
     pub bound_by: Option<BoundBy>,
     /// That utilization: least time that the limits allow ÷ time. `None` for collectives.
-    pub efficiency_percent: Option<f64>,
+    #[column("of roofline", peak)]
+    pub efficiency_percent: Option<Percent>,
     /// The limit that it exceeds the most, and its impossible utilization in percent.
     #[serde(skip)]
     pub beyond_peak: Option<(BoundBy, f64)>,
@@ -164,8 +194,7 @@ impl OpRow {
             .unwrap_or_default();
         let text_of = |text| Arc::from(model.str(text));
         let stats = &sums.stats;
-        let dma_stall_ps = stats.dma_stall.map(Picos::ps);
-        let total_time_ps = sums.total.ps();
+        let total_time_ps = sums.total;
         let is_host_copy = |facts: &Op| {
             facts
                 .hlo_text
@@ -186,13 +215,13 @@ impl OpRow {
             occurrences: sums.occurrences,
             executions: sums.executions,
             total_time_ps,
-            self_time_ps: sums.self_time.ps(),
+            self_time_ps: sums.self_time,
             mean_time_ps: if sums.executions > 0.0 {
-                total_time_ps as f64 / sums.executions
+                total_time_ps.ps() as f64 / sums.executions
             } else {
                 0.0
             },
-            min_time_ps: sums.min.map(Picos::ps),
+            min_time_ps: sums.min,
             self_of_total_percent: None,
             self_of_op_time_percent: None,
             costs,
@@ -202,8 +231,10 @@ impl OpRow {
             time_at_default_clock_ps: stats
                 .scaled
                 .map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
-            dma_stall_ps,
-            dma_stall_percent: dma_stall_ps.and_then(|stall| percent(stall, total_time_ps)),
+            dma_stall_ps: stats.dma_stall,
+            dma_stall_percent: stats
+                .dma_stall
+                .and_then(|stall| Percent::of(stall, total_time_ps)),
             framework_name: facts.and_then(|facts| facts.framework_name).map(text_of),
             source: facts.and_then(|facts| facts.source).map(text_of),
             per_core,
@@ -221,20 +252,17 @@ impl OpRow {
     }
 
     fn rates_by(&self, peaks: &Peaks) -> OpRates {
-        let (costs, seconds) = (
-            &self.costs,
-            Picos::from_ps(self.total_time_ps).as_secs_f64(),
-        );
+        let (costs, seconds) = (&self.costs, self.total_time_ps.as_secs_f64());
         let float = |value: Option<u64>| value.map(|value| value as f64);
         let (work, bytes) = (costs.work(), float(costs.bytes));
         let per_second = |amount: Option<f64>| ratio(amount, Some(seconds));
-        let percent_of = |limit| work.percent_of(limit, seconds, peaks);
+        let percent_of = |limit| work.percent_of(limit, seconds, peaks).map(Percent);
         // The compiler lists only buffers that it placed in VMEM: an empty list does not mean that none is used.
-        let listed = |percent: Option<f64>| percent.filter(|&percent| percent > 0.0);
+        let listed = |percent: Option<Percent>| percent.filter(|percent| percent.0 > 0.0);
         let flops_percent = percent_of(BoundBy::Compute);
         let speed_up = ratio(
             Some(self.mean_time_ps),
-            self.min_time_ps.map(|min| min as f64),
+            self.min_time_ps.map(|min| min.ps() as f64),
         );
         let is_collective = self.collective.is_some();
         let bound = work.bound(seconds, peaks).filter(|_| !is_collective);
@@ -248,7 +276,8 @@ impl OpRow {
             flops_percent,
             best_flops_percent: flops_percent
                 .zip(speed_up)
-                .and_then(|(percent, speed_up)| possible(percent * speed_up)),
+                .and_then(|(percent, speed_up)| possible(percent.0 * speed_up))
+                .map(Percent),
             hbm_percent: percent_of(BoundBy::Hbm),
             vmem_read_percent: listed(percent_of(BoundBy::VmemRead)),
             vmem_write_percent: listed(percent_of(BoundBy::VmemWrite)),
@@ -257,7 +286,7 @@ impl OpRow {
             } else {
                 bound.map(|(limit, _)| limit)
             },
-            efficiency_percent: bound.map(|(_, percent)| percent),
+            efficiency_percent: bound.map(|(_, percent)| Percent(percent)),
             beyond_peak: work.beyond_peak(seconds, peaks),
             ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
         }

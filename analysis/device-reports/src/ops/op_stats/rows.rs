@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use engine::Percent;
 use hardware::peaks::Peaks;
-use math::stats::percent;
-use trace_model::TraceModel;
+use trace_model::{Picos, TraceModel};
 
 use super::costs::OpCostModel;
 use super::row::{CoreOpTime, OpRow};
@@ -35,8 +35,8 @@ impl<'a> MergedRows<'a> {
             let time = CoreOpTime {
                 core: Arc::clone(&name),
                 occurrences: sums.occurrences,
-                total_time_ps: sums.total.ps(),
-                self_time_ps: sums.self_time.ps(),
+                total_time_ps: sums.total,
+                self_time_ps: sums.self_time,
             };
             match self.per_core.get_mut(row) {
                 Some(times) => times.push(time),
@@ -50,15 +50,15 @@ impl<'a> MergedRows<'a> {
         self,
         basis: &OpCostModel,
         peaks: &Peaks,
-        total_time_ps: i64,
-        op_time_ps: i64,
+        total_time_ps: Picos,
+        op_time_ps: Picos,
     ) -> Vec<OpRow> {
         let found = self.sums.into_found().into_iter().zip(self.per_core);
         let row = |((key, sums), per_core)| OpRow::new(basis, peaks, key, &sums, per_core);
         let mut rows: Vec<_> = found.map(row).collect();
         for row in &mut rows {
-            row.self_of_total_percent = percent(row.self_time_ps, total_time_ps);
-            row.self_of_op_time_percent = percent(row.self_time_ps, op_time_ps);
+            row.self_of_total_percent = Percent::of(row.self_time_ps, total_time_ps);
+            row.self_of_op_time_percent = Percent::of(row.self_time_ps, op_time_ps);
         }
         rows.sort_unstable_by(|a, b| {
             let names = || (&a.name, &a.program, a.op).cmp(&(&b.name, &b.program, b.op));

@@ -12,15 +12,12 @@
 
 mod point;
 
-use engine::{
-    Analysis, AnalysisError, Cell, Context, Provenance, Scope, Table, TableBuilder, Tabular,
-};
+use engine::{Analysis, AnalysisError, Context, Provenance, Scope, Table, Tabular};
 use facts::steps::Step;
 use hardware::chips::Chip;
 use hardware::ici::NetworkFrom;
-use hardware::limits::{BoundBy, possible};
+use hardware::limits::BoundBy;
 use hardware::peaks::Peaks;
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::Picos;
 
@@ -190,7 +187,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>)
     };
     let point = |name: &str, cores: &[CoreOps], count| {
         let cores: Vec<CoreWork> = cores.iter().map(CoreOps::core_work).collect();
-        RooflinePoint::of_cores(name, &cores, 0, count)
+        RooflinePoint::of_cores(name, &cores, Picos::ZERO, count)
     };
     let average = point(&format!("Average of steps {first}–{last}"), cores, *steps);
     let rows = (cx.model.ops().len() + cx.model.labels().len()) * cx.tensor_cores().len();
@@ -215,7 +212,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
         .rows
         .iter()
         .filter(|row| matches!(&*row.category, "infeed" | "outfeed"));
-    let host_io = host_io.map(|row| row.self_time_ps).sum::<Picos>().ps();
+    let host_io = host_io.map(|row| row.self_time_ps).sum();
     let points = ops.rows.iter().filter(|row| !row.is_async && has_work(row));
     let ridges = BoundBy::ALL
         .into_iter()
@@ -229,8 +226,8 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
         });
     RooflineReport {
         ridges: ridges.collect(),
-        program: RooflinePoint::of_cores("Program", &cores, 0, 1),
-        program_without_host_io: (host_io > 0).then(|| {
+        program: RooflinePoint::of_cores("Program", &cores, Picos::ZERO, 1),
+        program_without_host_io: (host_io > Picos::ZERO).then(|| {
             RooflinePoint::of_cores("Program without infeed and outfeed", &cores, host_io, 1)
         }),
         ici: None,
@@ -285,130 +282,23 @@ impl Tabular for RooflineReport {
         );
         notes.extend(self.notes.iter().cloned());
         let points = whole.chain(&self.devices).chain(&self.ops);
+        let of_peak = Provenance::of_peak(self.peaks.flops);
         let mut tables = vec![
-            self.table("roofline", "Roofline", points)
+            Table::of("roofline", "Roofline", points)
+                .peak(of_peak)
+                .remaining()
                 .notes(notes)
                 .build(),
         ];
         if !self.steps.is_empty() {
             tables.push(
-                self.table("roofline_steps", "Roofline of each step", &self.steps)
+                Table::of("roofline_steps", "Roofline of each step", &self.steps)
+                    .peak(of_peak)
+                    .remaining()
                     .build(),
             );
         }
         tables
-    }
-}
-
-impl RooflineReport {
-    #[expect(clippy::too_many_lines, reason = "one list of columns")]
-    fn table<'a>(
-        &self,
-        id: &'static str,
-        title: &str,
-        points: impl IntoIterator<Item = &'a RooflinePoint>,
-    ) -> TableBuilder<'a, &'a RooflinePoint> {
-        let derived = Provenance::of_peak(self.peaks.flops);
-        let percent = |point: &RooflinePoint, memory| {
-            point
-                .memories
-                .iter()
-                .find(|used| used.memory == memory)?
-                .percent
-                .and_then(possible)
-        };
-        Table::of(id, title, points)
-            .recorded("name", "Point", Unit::None, |point| &point.name)
-            .measured("time_ps", "Time", Unit::Picoseconds, |point| point.time_ps)
-            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |point| {
-                point.flops_per_second
-            })
-            .derived(
-                "hbm_bytes_per_second",
-                "HBM",
-                Unit::BytesPerSecond,
-                |point| point.hbm_bytes_per_second,
-            )
-            .compiler(
-                "flops_per_hbm_byte",
-                "Intensity",
-                Unit::FlopPerByte,
-                |point| point.flops_per_hbm_byte,
-            )
-            .column(
-                "flops_percent",
-                "of peak FLOP/s",
-                Unit::Percent,
-                derived,
-                |point| point.flops_percent,
-            )
-            .column(
-                "hbm_percent",
-                "of peak HBM",
-                Unit::Percent,
-                derived,
-                |point| point.hbm_percent,
-            )
-            .column("bound_by", "Bound by", Unit::None, derived, |point| {
-                point.bound_by.map(BoundBy::title)
-            })
-            .column(
-                "efficiency_percent",
-                "of roofline",
-                Unit::Percent,
-                derived,
-                |point| point.efficiency_percent,
-            )
-            .column(
-                "ideal_time_ps",
-                "Least time",
-                Unit::Picoseconds,
-                derived,
-                |point| point.ideal_time_ps,
-            )
-            .recorded("program", "Program", Unit::None, |point| {
-                Cell::non_empty(&point.program)
-            })
-            .derived(
-                "bytes_per_second",
-                "All memories",
-                Unit::BytesPerSecond,
-                |point| point.bytes_per_second,
-            )
-            .compiler(
-                "flops_per_byte",
-                "Intensity, all",
-                Unit::FlopPerByte,
-                |point| point.flops_per_byte,
-            )
-            .column(
-                "cmem_read_percent",
-                "of CMEM read",
-                Unit::Percent,
-                derived,
-                move |point| percent(point, BoundBy::CmemRead),
-            )
-            .column(
-                "cmem_write_percent",
-                "of CMEM write",
-                Unit::Percent,
-                derived,
-                move |point| percent(point, BoundBy::CmemWrite),
-            )
-            .column(
-                "vmem_read_percent",
-                "of VMEM read",
-                Unit::Percent,
-                derived,
-                move |point| percent(point, BoundBy::VmemRead),
-            )
-            .column(
-                "vmem_write_percent",
-                "of VMEM write",
-                Unit::Percent,
-                derived,
-                move |point| percent(point, BoundBy::VmemWrite),
-            )
     }
 }
 

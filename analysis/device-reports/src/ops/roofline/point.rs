@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use engine::{Cell, Percent};
 use facts::category::OpGroup;
-use hardware::limits::{BoundBy, OpWork, ratio};
+use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use hardware::peaks::Peaks;
 use trace_model::Picos;
 
@@ -21,61 +22,86 @@ pub struct MemoryPoint {
     /// Operations per byte.
     pub flops_per_byte: Option<f64>,
     /// Achieved share of its peak.
-    pub percent: Option<f64>,
+    pub percent: Option<Percent>,
 }
 
 /// One point of the plot.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct RooflinePoint {
     /// Op, device, or `Program`.
+    #[column("Point", recorded)]
     pub name: Arc<str>,
+    /// Time that rates are divided by.
+    #[column("Time", measured)]
+    pub time_ps: Picos,
+    /// Achieved operations per second.
+    #[column("FLOP/s")]
+    pub flops_per_second: Option<f64>,
+    /// Achieved HBM bandwidth.
+    #[column("HBM")]
+    pub hbm_bytes_per_second: Option<f64>,
+    /// Operations per byte of HBM traffic.
+    #[column("Intensity", compiler)]
+    pub flops_per_hbm_byte: Option<f64>,
+    /// Share of the peak.
+    #[column("of peak FLOP/s", peak)]
+    pub flops_percent: Option<Percent>,
+    /// Share of the peak.
+    #[column("of peak HBM", peak)]
+    pub hbm_percent: Option<Percent>,
+    /// Limit with the largest utilization.
+    #[column("Bound by", peak)]
+    pub bound_by: Option<BoundBy>,
+    /// That utilization.
+    #[column("of roofline", peak)]
+    pub efficiency_percent: Option<Percent>,
+    /// Least time that the known limits allow.
+    #[column("Least time", peak)]
+    pub ideal_time_ps: Option<f64>,
     /// Program of an op.
+    #[column("Program", recorded, with = |point| Cell::non_empty(&point.program))]
     pub program: Arc<str>,
     /// Group of an op.
     pub group: OpGroup,
-    /// Time that rates are divided by.
-    pub time_ps: i64,
     /// Self time of an op, as a share of all self time.
-    pub self_of_op_time_percent: Option<f64>,
+    pub self_of_op_time_percent: Option<Percent>,
     /// Operations and bytes.
     pub work: OpWork,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
-    /// Achieved operations per second.
-    pub flops_per_second: Option<f64>,
-    /// Achieved HBM bandwidth.
-    pub hbm_bytes_per_second: Option<f64>,
     /// Achieved bandwidth of all memories together.
+    #[column("All memories")]
     pub bytes_per_second: Option<f64>,
     /// Operations per byte to and from all memories.
+    #[column("Intensity, all", compiler)]
     pub flops_per_byte: Option<f64>,
-    /// Operations per byte of HBM traffic.
-    pub flops_per_hbm_byte: Option<f64>,
     /// Each memory that it uses.
+    #[column("of CMEM read", peak, id = "cmem_read_percent", with = |point| point.memory_percent(BoundBy::CmemRead))]
+    #[column("of CMEM write", peak, id = "cmem_write_percent", with = |point| point.memory_percent(BoundBy::CmemWrite))]
+    #[column("of VMEM read", peak, id = "vmem_read_percent", with = |point| point.memory_percent(BoundBy::VmemRead))]
+    #[column("of VMEM write", peak, id = "vmem_write_percent", with = |point| point.memory_percent(BoundBy::VmemWrite))]
     pub memories: Vec<MemoryPoint>,
     /// Operations per byte of the memory that binds; HBM where compute binds.
     pub flops_per_bottleneck_byte: Option<f64>,
-    /// Share of the peak.
-    pub flops_percent: Option<f64>,
-    /// Share of the peak.
-    pub hbm_percent: Option<f64>,
-    /// Limit with the largest utilization.
-    pub bound_by: Option<BoundBy>,
-    /// That utilization.
-    pub efficiency_percent: Option<f64>,
     /// The limit that an op would have exceeded: its costs or its times are wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_peak_of: Option<BoundBy>,
     /// Operations per second at 100 % efficiency.
     pub attainable_flops_per_second: Option<f64>,
-    /// Least time that the known limits allow.
-    pub ideal_time_ps: Option<f64>,
 }
 
 impl RooflinePoint {
+    /// Share of the peak of a memory, if that is possible.
+    fn memory_percent(&self, memory: BoundBy) -> Option<Percent> {
+        let used = self.memories.iter().find(|used| used.memory == memory)?;
+        used.percent.filter(|percent| !is_beyond_peak(percent.0))
+    }
+
     /// The point of a given amount of work done in a given time.
-    pub(crate) fn new(name: &str, work: OpWork, time_ps: i64, peaks: &Peaks) -> Self {
-        let seconds = time_ps as f64 * 1e-12;
+    pub(crate) fn new(name: &str, work: OpWork, time_ps: Picos, peaks: &Peaks) -> Self {
+        let seconds = time_ps.ps() as f64 * 1e-12;
+        let percent_of = |limit| work.percent_of(limit, seconds, peaks).map(Percent);
         let bound = work.bound(seconds, peaks);
         let efficiency = bound.map(|(_, percent)| percent);
         let flops_per_second = ratio(work.flops, Some(seconds));
@@ -92,7 +118,7 @@ impl RooflinePoint {
                     memory,
                     bytes_per_second: ratio(bytes, Some(seconds))?,
                     flops_per_byte: ratio(work.flops, bytes),
-                    percent: work.percent_of(memory, seconds, peaks),
+                    percent: percent_of(memory),
                 })
             });
         Self {
@@ -104,10 +130,10 @@ impl RooflinePoint {
             hbm_bytes_per_second: ratio(work.hbm_bytes, Some(seconds)),
             flops_per_hbm_byte: work.hbm_intensity(),
             flops_per_bottleneck_byte: ratio(work.flops, bottleneck),
-            flops_percent: work.percent_of(BoundBy::Compute, seconds, peaks),
-            hbm_percent: work.percent_of(BoundBy::Hbm, seconds, peaks),
+            flops_percent: percent_of(BoundBy::Compute),
+            hbm_percent: percent_of(BoundBy::Hbm),
             bound_by: bound.map(|(limit, _)| limit),
-            efficiency_percent: efficiency,
+            efficiency_percent: efficiency.map(Percent),
             beyond_peak_of: work.beyond_peak(seconds, peaks).map(|(limit, _)| limit),
             attainable_flops_per_second: ratio(
                 flops_per_second,
@@ -122,14 +148,14 @@ impl RooflinePoint {
     pub(super) fn with_bytes(self, bytes: Option<f64>) -> Self {
         Self {
             bytes,
-            bytes_per_second: ratio(bytes, Some(self.time_ps as f64 * 1e-12)),
+            bytes_per_second: ratio(bytes, Some(self.time_ps.ps() as f64 * 1e-12)),
             flops_per_byte: ratio(self.work.flops, bytes),
             ..self
         }
     }
 
     /// All cores of a report together; for `steps` steps their average.
-    pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
+    pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: Picos, steps: u32) -> Self {
         let total = cores
             .iter()
             .fold(OpWork::default(), |sum, core| sum.plus(&core.work));
@@ -139,7 +165,7 @@ impl RooflinePoint {
             .reduce(|a, b| a + b);
         let share = 1.0 / f64::from(steps.max(1));
         let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
-        let time_ps = ((time - Picos::from_ps(off_ps)).ps() as f64 * share).round() as i64;
+        let time_ps = Picos::from_ps(((time - off_ps).ps() as f64 * share).round() as i64);
         let peaks = cores
             .first()
             .map(|core| core.peaks.clone())

@@ -24,16 +24,19 @@ fn small_batch_lies_on_the_memory_slope() {
         hbm_bytes: Some(136_314_880.0),
         ..OpWork::default()
     };
-    let point = RooflinePoint::new("op", work, 166_440_633, &peaks);
+    let point = RooflinePoint::new("op", work, Picos::from_ps(166_440_633), &peaks);
     let near = |value: Option<f64>, expected: f64| {
         assert!((value.unwrap() / expected - 1.0).abs() < 1e-3, "{value:?}");
     };
     assert_eq!(point.bound_by, Some(BoundBy::Hbm));
-    near(point.efficiency_percent, 100.0);
+    near(point.efficiency_percent.map(|share| share.0), 100.0);
     near(point.flops_per_hbm_byte, 63.0);
     near(point.attainable_flops_per_second, 63.015 * 8.19e11);
     near(point.ideal_time_ps, 166.44e6);
-    near(point.flops_percent, 100.0 * 43.60 / 166.44);
+    near(
+        point.flops_percent.map(|share| share.0),
+        100.0 * 43.60 / 166.44,
+    );
 }
 
 #[test]
@@ -109,7 +112,12 @@ fn unknown_bytes_give_no_verdict() {
         flops: Some(1.0),
         ..OpWork::default()
     };
-    let point = RooflinePoint::new("op", work, 1_000, &Peaks::choose(None, Chip::named("v5e")));
+    let point = RooflinePoint::new(
+        "op",
+        work,
+        Picos::from_ps(1_000),
+        &Peaks::choose(None, Chip::named("v5e")),
+    );
     assert_eq!((point.bound_by, point.efficiency_percent), (None, None));
     assert!(point.flops_percent.is_some());
 }
@@ -127,9 +135,9 @@ fn average_step_uses_complete_steps_and_can_exclude_infeed() {
     };
     let report = Roofline::run(&cx).unwrap();
     let near = |point: &RooflinePoint, time: i64, percent: f64| {
-        assert_eq!(point.time_ps, time, "{}", point.name);
+        assert_eq!(point.time_ps.ps(), time, "{}", point.name);
         assert!(
-            (point.flops_percent.unwrap() - percent).abs() < 1e-9,
+            (point.flops_percent.unwrap().0 - percent).abs() < 1e-9,
             "{point:?}"
         );
     };

@@ -24,8 +24,8 @@ pub(super) fn absences(
         .iter()
         .filter_map(|core| core.op_time_ps)
         .max()
-        .unwrap_or(0);
-    if busiest <= 0 {
+        .unwrap_or_default();
+    if busiest <= Picos::ZERO {
         return Ok(Vec::new());
     }
     let steps = Some(cx.steps()).filter(|steps| steps.has_steps());
@@ -36,7 +36,7 @@ pub(super) fn absences(
         };
         let is_unused = core
             .op_time_ps
-            .is_some_and(|time| 100.0 * (time as f64) < UNUSED_PERCENT * busiest as f64);
+            .is_some_and(|time| 100.0 * (time.as_ps_f64()) < UNUSED_PERCENT * busiest.as_ps_f64());
         let what = if is_unused {
             Some(little(cx, core))
         } else {

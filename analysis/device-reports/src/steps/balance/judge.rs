@@ -11,28 +11,38 @@ use super::absent::clause;
 use super::load::{DeviceLoad, HostLoad, StepBalance};
 
 /// A comparison of devices or hosts by one quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct BalancedQuantity {
     /// Stable name.
     pub id: &'static str,
     /// Display name.
+    #[column("What", id = "what")]
     pub title: &'static str,
-    /// Number of devices or hosts with a known value.
-    pub count: usize,
+    /// The denominator: a step, or the window.
+    #[column("Per")]
+    pub of: &'static str,
     /// Least.
+    #[column("Least")]
     pub min_ps: f64,
     /// The middle one.
+    #[column("Median")]
     pub median_ps: f64,
     /// Most.
+    #[column("Most")]
     pub max_ps: f64,
-    /// Who has most.
-    pub most: String,
     /// `(max − median) ÷ median`.
-    pub imbalance_percent: Option<f64>,
+    #[column("Over median", derived)]
+    pub imbalance_percent: Option<Percent>,
+    /// Who has most.
+    #[column("Who")]
+    pub most: String,
     /// Modified z-score of the maximum; `None` with fewer than three values.
+    #[column("Modified z", derived)]
     pub z: Option<f64>,
-    /// The denominator: a step, or the window.
-    pub of: &'static str,
+    /// Number of devices or hosts with a known value.
+    #[column("Compared")]
+    pub count: usize,
 }
 
 /// Whether the same device is always slowest.
@@ -62,7 +72,7 @@ pub enum ImbalancePattern {
 }
 
 /// A step is uneven if the device with the most work exceeds the median by this percentage.
-const UNEVEN_PERCENT: f64 = 1.0;
+const UNEVEN: Percent = Percent(1.0);
 /// Minimum number of steps for a pattern.
 const FEW_STEPS: usize = 3;
 /// A run is uneven if this share of its steps is.
@@ -75,7 +85,7 @@ pub(super) fn pattern(steps: &[StepBalance]) -> ImbalancePattern {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for step in steps.iter().filter(|step| {
         step.imbalance_percent
-            .is_some_and(|percent| percent >= UNEVEN_PERCENT)
+            .is_some_and(|percent| percent >= UNEVEN)
     }) {
         *counts.entry(&step.most).or_default() += 1;
     }
@@ -208,7 +218,8 @@ fn compare<T>(
                 .get(at)
                 .map(|(load, _)| name(load).clone())
                 .unwrap_or_default(),
-            imbalance_percent: (median_ps > 0.0).then(|| 100.0 * (max_ps - median_ps) / median_ps),
+            imbalance_percent: (median_ps > 0.0)
+                .then(|| Percent(100.0 * (max_ps - median_ps) / median_ps)),
             z: scores(&values, whole).get(at).copied(),
             of,
         })
@@ -219,7 +230,12 @@ fn compare<T>(
 /// Mean over steps of the cost of the slowest device.
 pub(super) fn mean_cost(steps: &[StepBalance]) -> Option<(f64, f64)> {
     let mean = |of: fn(&StepBalance) -> f64| steps.iter().map(of).sum::<f64>() / steps.len() as f64;
-    (!steps.is_empty()).then(|| (mean(|step| step.cost_ps), mean(|step| step.time_ps as f64)))
+    (!steps.is_empty()).then(|| {
+        (
+            mean(|step| step.cost_ps),
+            mean(|step| step.time_ps.as_ps_f64()),
+        )
+    })
 }
 
 pub(super) fn statement(
@@ -240,8 +256,7 @@ pub(super) fn statement(
     if let Some((work, imbalance)) = work.and_then(|work| Some((work, work.imbalance_percent?))) {
         let more = format!(
             "{imbalance:.2} ({}) more than the median one",
-            length(work.max_ps - work.median_ps),
-            imbalance = Percent(imbalance)
+            length(work.max_ps - work.median_ps)
         );
         clauses.push(match stragglers[..] {
             [] if work.max_ps <= work.min_ps => "all devices work equally long".to_owned(),

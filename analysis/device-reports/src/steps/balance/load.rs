@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::Context;
+use engine::{Cell, Context, Percent};
 use facts::category::OpClass;
 use serde::Serialize;
-use trace_model::{GroupId, GroupKind, TraceModel};
+use trace_model::{GroupId, GroupKind, Picos, TraceModel};
 
 use crate::communication::overlap::Overlap;
 use crate::steps::devices::{CoreReport, DevicesReport};
@@ -14,97 +14,152 @@ use crate::steps::step_parts::{CoreParts, DividedStep, StepPart, StepParts, Time
 
 /// The load of one device, unless noted otherwise per step: means over steady steps, or the whole window without steps.
 /// `None` for devices without recorded ops.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct DeviceLoad {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// Which device.
     #[serde(skip)]
     pub group: Option<GroupId>,
     /// Name of its host.
+    #[column("Host")]
     pub host: String,
     /// Steps that it took part in.
+    #[column("Steps")]
     pub steps: usize,
     /// Time of a step.
+    #[column("Step")]
     pub step_ps: Option<f64>,
     /// Ops that neither communicate nor wait.
+    #[column("Work")]
     pub work_ps: Option<f64>,
     /// Exposed communication.
+    #[column("Exposed comm")]
     pub exposed_comm_ps: Option<f64>,
     /// Waiting for copies.
+    #[column("Copy wait")]
     pub copy_wait_ps: Option<f64>,
     /// Infeed, outfeed, transfers to and from the host.
+    #[column("Host I/O")]
     pub host_io_ps: Option<f64>,
     /// No op.
+    #[column("Idle")]
     pub idle_ps: Option<f64>,
     /// Length of its window, which the next two are of.
     pub window_ps: Option<f64>,
     /// Waiting for the other devices before programs start (`barrier-cores`).
+    #[column("Barriers")]
     pub barrier_ps: Option<f64>,
     /// Waiting in synchronous collectives for the last participant.
+    #[column("Waits for others")]
     pub skew_wait_ps: Option<f64>,
     /// Time that other devices waited in collectives for this one, summed.
+    #[column("Others wait")]
     pub awaited_ps: Option<f64>,
     /// Time with ops, of the longest window of any device.
-    pub busy_percent: Option<f64>,
+    #[column("Ops, of window")]
+    pub busy_percent: Option<Percent>,
     /// Modified z-score of its work; `None` with fewer than three devices.
+    #[column("Modified z", derived, id = "z")]
     pub work_z: Option<f64>,
     /// Whether it keeps the others waiting.
     pub is_straggler: bool,
     /// Whether it is nearly unused while others work.
     pub is_unused: bool,
     /// What it does while others work: `runs nothing`, `joins at step 10`; `None` if it takes part in the whole run.
+    #[column("Remark", id = "remark", with = |load| remark(load.is_straggler, load.absence.as_deref()))]
     pub absence: Option<String>,
 }
 
+/// How a device or host stands out.
+fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
+    let words: Vec<&str> = is_straggler
+        .then_some("straggler")
+        .into_iter()
+        .chain(absence)
+        .collect();
+    Cell::text(words.join(", "))
+}
+
 /// The devices of one host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct HostLoad {
     /// Name of the host.
+    #[column("Host")]
     pub host: String,
     /// Its devices that recorded ops.
+    #[column("Devices")]
     pub devices: usize,
     /// Mean work of its devices in a step.
+    #[column("Work, mean")]
     pub work_ps: Option<f64>,
     /// Work of the one that works most.
+    #[column("most")]
     pub most_work_ps: Option<f64>,
     /// Mean exposed communication.
+    #[column("Exposed comm")]
     pub exposed_comm_ps: Option<f64>,
     /// Mean time waiting at barriers, of the window.
+    #[column("Barriers")]
     pub barrier_ps: Option<f64>,
     /// Modified z-score of its mean work; `None` with fewer than three hosts.
+    #[column("Modified z", derived, id = "z")]
     pub work_z: Option<f64>,
     /// Whether it keeps the others waiting.
+    #[column("Remark", id = "remark", with = |load| remark(load.is_straggler, None))]
     pub is_straggler: bool,
 }
 
 /// One step, compared over devices.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct StepBalance {
     /// Its number; `None` for the whole window.
+    #[column("Step", with = Self::title)]
     pub step: Option<u32>,
     /// Its time on the device that took longest.
-    pub time_ps: i64,
+    #[column("Time")]
+    pub time_ps: Picos,
     /// The device with the most work.
+    #[column("Works most")]
     pub most: Arc<str>,
     /// Its work.
-    pub max_ps: i64,
+    #[column("Its work")]
+    pub max_ps: Picos,
     /// Work of the middle device.
+    #[column("Median")]
     pub median_ps: f64,
     /// Mean work.
+    #[column("Mean")]
     pub mean_ps: f64,
     /// `(max − median) ÷ median`.
-    pub imbalance_percent: Option<f64>,
+    #[column("Over median", derived)]
+    pub imbalance_percent: Option<Percent>,
     /// `max − median`: the cost of the slowest device.
+    #[column("Cost", derived)]
+    #[column("Of step", derived, id = "cost_percent", with = Self::cost_percent)]
     pub cost_ps: f64,
 }
 
 impl StepBalance {
+    fn title(&self) -> Cell {
+        self.step
+            .map_or_else(|| Cell::text("window"), |step| Cell::count(u64::from(step)))
+    }
+
+    fn cost_percent(&self) -> Option<Percent> {
+        let time = self.time_ps.ps();
+        (time > 0).then(|| Percent(100.0 * self.cost_ps / time as f64))
+    }
+
     pub(super) fn of(step: &StepLoad) -> Option<Self> {
         let work: Vec<f64> = step
             .cores
             .iter()
-            .map(|core| core.parts.work() as f64)
+            .map(|core| core.parts.work().as_ps_f64())
             .collect();
         let median_ps = math::stats::median(&work).filter(|_| work.len() > 1)?;
         let most = step
@@ -112,7 +167,7 @@ impl StepBalance {
             .iter()
             .max_by_key(|core| (core.parts.work(), std::cmp::Reverse(&core.core)))?;
         let max_ps = most.parts.work();
-        let cost_ps = max_ps as f64 - median_ps;
+        let cost_ps = max_ps.as_ps_f64() - median_ps;
         Some(Self {
             step: step.step,
             time_ps: step.cores.iter().map(|core| core.time_ps).max()?,
@@ -120,7 +175,7 @@ impl StepBalance {
             max_ps,
             median_ps,
             mean_ps: work.iter().sum::<f64>() / work.len() as f64,
-            imbalance_percent: (median_ps > 0.0).then(|| 100.0 * cost_ps / median_ps),
+            imbalance_percent: (median_ps > 0.0).then(|| Percent(100.0 * cost_ps / median_ps)),
             cost_ps,
         })
     }
@@ -183,7 +238,7 @@ fn whole_window(core: &CoreReport) -> CoreParts {
     {
         parts.add(StepPart::of(&OpClass::of_group(entry.group)), entry.time_ps);
     }
-    parts.add(StepPart::Idle, core.window_ps.saturating_sub(parts.total()));
+    parts.add(StepPart::Idle, core.window_ps - parts.total());
     CoreParts {
         group: core.group,
         core: core.core.as_str().into(),
@@ -205,13 +260,12 @@ pub(super) fn devices(
         .iter()
         .map(|core| core.window_ps)
         .max()
-        .unwrap_or(0)
-        .max(1) as f64;
-    let mut sums: BTreeMap<GroupId, (usize, i64, TimeByPart)> = BTreeMap::new();
+        .map_or(1, |longest| longest.ps().max(1)) as f64;
+    let mut sums: BTreeMap<GroupId, (usize, Picos, TimeByPart)> = BTreeMap::new();
     for core in steps.iter().flat_map(|step| &step.cores) {
         let (count, time, parts) = sums.entry(core.group).or_default();
         *count += 1;
-        *time = time.saturating_add(core.time_ps);
+        *time += core.time_ps;
         *parts = parts.plus(&core.parts);
     }
     let recorded: BTreeMap<GroupId, &CoreReport> = devices
@@ -224,10 +278,11 @@ pub(super) fn devices(
         .flat_map(|overlap| &overlap.cores)
         .map(|core| (core.group, core))
         .collect();
+    let ps = |time: Picos| time.as_ps_f64();
     let device = |group: GroupId| {
         let sum = sums.get(&group);
         let count = sum.map_or(0, |(count, ..)| *count);
-        let mean = |total: i64| (count > 0).then(|| total as f64 / count as f64);
+        let mean = |total: Picos| (count > 0).then(|| total.as_ps_f64() / count as f64);
         let part = |part: StepPart| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
         let (recorded, skew) = (recorded.get(&group), skews.get(&group));
         let absence = absent.iter().find(|absence| absence.core == group);
@@ -242,15 +297,13 @@ pub(super) fn devices(
             copy_wait_ps: part(StepPart::CopyWait),
             host_io_ps: part(StepPart::HostIo),
             idle_ps: part(StepPart::Idle),
-            barrier_ps: recorded
-                .and_then(|core| core.barrier_ps)
-                .map(|ps| ps as f64),
-            skew_wait_ps: skew.and_then(|core| core.skew_wait_ps).map(|ps| ps as f64),
-            awaited_ps: skew.and_then(|core| core.awaited_ps).map(|ps| ps as f64),
-            window_ps: recorded.map(|core| core.window_ps as f64),
+            barrier_ps: recorded.and_then(|core| core.barrier_ps).map(ps),
+            skew_wait_ps: skew.and_then(|core| core.skew_wait_ps).map(ps),
+            awaited_ps: skew.and_then(|core| core.awaited_ps).map(ps),
+            window_ps: recorded.map(|core| ps(core.window_ps)),
             busy_percent: recorded
                 .and_then(|core| core.op_time_ps)
-                .map(|ps| 100.0 * ps as f64 / longest),
+                .map(|time| Percent(100.0 * ps(time) / longest)),
             is_unused: absence.is_some_and(|absence| absence.is_unused),
             absence: absence.map(|absence| absence.what.clone()),
             ..DeviceLoad::default()

@@ -22,7 +22,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Context, Percent};
 use serde::Serialize;
 use trace_model::GroupId;
 
@@ -98,15 +98,18 @@ pub struct BalanceReport {
     pub steps: Vec<StepBalance>,
 }
 
+/// The device that causes more than this of all waiting is the one that the others wait for.
+pub const MOST_OF_WAITING: Percent = Percent(50.0);
+
 impl BalanceReport {
     /// The load of a device.
     pub fn device(&self, group: Option<GroupId>) -> Option<&DeviceLoad> {
         self.devices.iter().find(|device| device.group == group)
     }
 
-    /// The device that the others wait for longest in collectives, and its percent of all such waiting; `None` if
+    /// The device that the others wait for longest in collectives, and its share of all such waiting; `None` if
     /// nobody waits, or it is not known.
-    pub fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
+    pub fn awaited(&self) -> Option<(&DeviceLoad, Percent)> {
         let known = || {
             self.devices
                 .iter()
@@ -115,7 +118,7 @@ impl BalanceReport {
         let all: f64 = known().map(|(_, time)| time).sum();
         let (device, time) =
             known().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
-        (time > 0.0).then(|| (device, 100.0 * time / all))
+        (time > 0.0).then(|| (device, Percent(100.0 * time / all)))
     }
 
     /// Devices that run nothing, next to nothing, or only a part of the run, as a clause: `1 of 4 devices runs nothing`.

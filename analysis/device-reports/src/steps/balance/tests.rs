@@ -1,6 +1,6 @@
 //! Devices and hosts compared, on traces whose answers follow from how they are made.
 
-use engine::{Options, ReportCache, Scope, Tabular as _};
+use engine::{Options, Percent, ReportCache, Scope, Tabular as _};
 use sample_traces::{parallel, text_trace};
 use trace_model::{Picos, TraceModel};
 
@@ -46,12 +46,12 @@ fn straggler_delays_others_by_its_extra_work() {
     );
     assert_eq!(
         (work.most.as_str(), work.imbalance_percent),
-        ("/device:TPU:3", Some(30.0))
+        ("/device:TPU:3", Some(Percent(30.0)))
     );
     for step in &report.steps {
         assert_eq!(
             (step.cost_ps, step.mean_ps, step.imbalance_percent),
-            (30.0, 103.75, Some(30.0))
+            (30.0, 103.75, Some(Percent(30.0)))
         );
     }
     assert_eq!(
@@ -116,7 +116,7 @@ fn shifting_imbalance_is_no_slow_chip() {
     );
     assert!(report.devices.iter().all(|load| !load.is_straggler));
     // Every device works the same on average, and yet every step costs 50.
-    assert_eq!(report.quantities[0].imbalance_percent, Some(0.0));
+    assert_eq!(report.quantities[0].imbalance_percent, Some(Percent(0.0)));
     assert!(report.steps.iter().all(|step| step.cost_ps as i64 == 50));
 }
 

@@ -24,11 +24,11 @@ pub struct Explanation {
     /// Number of the median step.
     pub median_step: u32,
     /// Time of the slow step on its critical core.
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// Time of the median step on its critical core.
-    pub median_ps: i64,
+    pub median_ps: Picos,
     /// By how much it is longer: the sum of `parts`.
-    pub longer_ps: i64,
+    pub longer_ps: Picos,
     /// Changes of the parts, largest first; empty if devices recorded no ops.
     pub parts: Vec<PartChange>,
     /// Ops whose self time differs most, largest first; they are also contained in `parts`.
@@ -45,7 +45,7 @@ pub struct PartChange {
     /// Which part.
     pub part: StepPart,
     /// How much more.
-    pub change_ps: i64,
+    pub change_ps: Picos,
 }
 
 /// An op that takes more or less time in a slow step.
@@ -56,7 +56,7 @@ pub struct StepOpChange {
     /// The part that it belongs to.
     pub part: StepPart,
     /// How much more.
-    pub change_ps: i64,
+    pub change_ps: Picos,
 }
 
 /// A host activity that takes more or less time.
@@ -65,7 +65,7 @@ pub struct HostChange {
     /// What.
     pub phase: HostPhase,
     /// How much more.
-    pub change_ps: i64,
+    pub change_ps: Picos,
 }
 
 /// Number of ops named.
@@ -79,9 +79,9 @@ pub(super) struct StepOpTimes {
 }
 
 struct OnCore {
-    time_ps: i64,
+    time_ps: Picos,
     parts: TimeByPart,
-    ops: BTreeMap<(String, StepPart), i64>,
+    ops: BTreeMap<(String, StepPart), Picos>,
 }
 
 impl StepOpTimes {
@@ -106,7 +106,7 @@ impl StepOpTimes {
         range: TimeRange,
         parts: &TimeByPart,
     ) {
-        let time_ps = range.dur().ps();
+        let time_ps = range.dur();
         let Some(known) = self.steps.get_mut(&step) else {
             return;
         };
@@ -119,12 +119,9 @@ impl StepOpTimes {
         let inside = time.segments[from..]
             .iter()
             .take_while(|segment| segment.range.start < range.end);
-        let mut by_label: BTreeMap<(LabelId, StepPart), i64> = BTreeMap::new();
+        let mut by_label: BTreeMap<(LabelId, StepPart), Picos> = BTreeMap::new();
         for segment in inside {
-            let own = segment
-                .range
-                .intersect(range)
-                .map_or(0, |own| own.dur().ps());
+            let own = segment.range.intersect(range).unwrap_or_default().dur();
             *by_label
                 .entry((
                     model.slice(segment.slice).label_id(),
@@ -186,7 +183,7 @@ impl StepOpTimes {
                 phase,
                 change_ps: slow - median,
             })
-            .filter(|change| change.change_ps != 0)
+            .filter(|change| change.change_ps != Picos::ZERO)
             .collect();
         host.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
         let (mut parts, mut ops) = (Vec::new(), Vec::new());
@@ -203,12 +200,12 @@ impl StepOpTimes {
             });
             parts = changes
                 .into_iter()
-                .filter(|change| change.change_ps != 0)
+                .filter(|change| change.change_ps != Picos::ZERO)
                 .collect();
             parts.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
             ops = op_changes(slow, usual);
         }
-        let longer_ps = time_ps.saturating_sub(median_ps);
+        let longer_ps = time_ps - median_ps;
         let statement = statement(step.number, median.number, longer_ps, &parts, &ops, &host);
         Explanation {
             step: step.number,
@@ -228,7 +225,7 @@ impl StepOpTimes {
 fn op_changes(slow: &OnCore, usual: &OnCore) -> Vec<StepOpChange> {
     let mut changes = slow.ops.clone();
     for (op, time) in &usual.ops {
-        *changes.entry(op.clone()).or_default() -= time;
+        *changes.entry(op.clone()).or_default() -= *time;
     }
     let change = |((op, part), change_ps)| StepOpChange {
         op,
@@ -237,7 +234,7 @@ fn op_changes(slow: &OnCore, usual: &OnCore) -> Vec<StepOpChange> {
     };
     let mut ops: Vec<StepOpChange> = changes
         .into_iter()
-        .filter(|(_, change)| *change != 0)
+        .filter(|(_, change)| *change != Picos::ZERO)
         .map(change)
         .collect();
     ops.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
@@ -251,13 +248,13 @@ const WORTH_SAYING: f64 = 0.1;
 fn statement(
     step: u32,
     median: u32,
-    longer_ps: i64,
+    longer: Picos,
     parts: &[PartChange],
     ops: &[StepOpChange],
     host: &[HostChange],
 ) -> String {
-    let is_large = |ps: i64| ps as f64 >= WORTH_SAYING * longer_ps as f64;
-    let more = |what: &str, ps: i64| format!("{what} +{}", Picos::from_ps(ps));
+    let is_large = |change: Picos| change.as_ps_f64() >= WORTH_SAYING * longer.as_ps_f64();
+    let more = |what: &str, change: Picos| format!("{what} +{change}");
     let host: Vec<String> = host
         .iter()
         .filter(|change| {
@@ -294,8 +291,5 @@ fn statement(
         (true, false) => format!("on the host {}", host.join(", ")),
         (true, true) => "no recorded event explains it".to_owned(),
     };
-    format!(
-        "step {step} takes {} longer than step {median}, the median of its class: {why}",
-        Picos::from_ps(longer_ps)
-    )
+    format!("step {step} takes {longer} longer than step {median}, the median of its class: {why}")
 }

@@ -11,7 +11,7 @@ use facts::host_class::{HostClass, HostClasses};
 use facts::steps::{Step, on_host};
 use math::intervals::IntervalSet;
 use serde::Serialize;
-use trace_model::{TimeRange, TrackId, TrackKind};
+use trace_model::{Picos, TimeRange, TrackId, TrackKind};
 
 /// A host activity, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
@@ -104,7 +104,7 @@ impl<'a> HostPhases<'a> {
 
     /// The time of each phase in a step, by the host's clock; they add up to its
     /// length there. `None` without host threads.
-    pub(crate) fn within(&self, step: &Step) -> Option<Vec<(HostPhase, i64)>> {
+    pub(crate) fn within(&self, step: &Step) -> Option<Vec<(HostPhase, Picos)>> {
         let model = self.cx.model;
         let range = on_host(&self.cx, &step.spans)?;
         let mut events: [Vec<TimeRange>; HostPhase::ALL.len()] = Default::default();
@@ -117,14 +117,14 @@ impl<'a> HostPhases<'a> {
             }
         }
         let mut before = IntervalSet::new();
-        let mut left = range.dur().ps();
+        let mut left = range.dur();
         let mut out = Vec::new();
         for (phase, events) in HostPhase::ALL.into_iter().zip(events) {
             let own: IntervalSet = events.into_iter().collect();
             let time = if phase == HostPhase::Other {
                 left
             } else {
-                own.subtract(&before).measure().ps()
+                own.subtract(&before).measure()
             };
             before = before.union(&own);
             left -= time;

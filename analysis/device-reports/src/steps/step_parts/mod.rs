@@ -21,7 +21,7 @@ use facts::device_shift::shifted;
 use facts::steps::{Step, StepClass, StepSource, StepsReport};
 use math::stats::median;
 use serde::Serialize;
-use trace_model::{GroupId, TimeRange};
+use trace_model::{GroupId, Picos, TimeRange};
 
 use crate::communication::overlap::CoreTraffic;
 use crate::steps::step_times::Steps;
@@ -84,11 +84,14 @@ pub struct StepPartsReport {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct DividedStep {
     /// Its number.
+    #[column("Step", unit = None)]
     pub step: u32,
     /// Its class (`A`, `B` …).
+    #[column("Class")]
     pub class: Arc<str>,
     /// Whether the statistics count it.
     pub is_counted: bool,
@@ -99,16 +102,20 @@ pub struct DividedStep {
 }
 
 /// One step on one core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CoreParts {
     /// Which device.
     pub group: GroupId,
     /// Its name.
+    #[column("Device")]
     pub core: Arc<str>,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
-    pub time_ps: i64,
+    #[column("Time")]
+    pub time_ps: Picos,
     /// The parts.
     #[schemars(with = "BTreeMap<String, i64>")]
+    #[column(nested)]
     pub parts: TimeByPart,
 }
 
@@ -182,7 +189,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
             cores.push(CoreParts {
                 group: core,
                 core: name.clone(),
-                time_ps: range.dur().ps(),
+                time_ps: range.dur(),
                 parts,
             });
         }
@@ -256,17 +263,20 @@ fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
         let part = |part: StepPart| {
             let values: Vec<f64> = critical
                 .iter()
-                .map(|core| core.parts.get(part) as f64)
+                .map(|core| core.parts.get(part).as_ps_f64())
                 .collect();
             let median_ps = median(&values).unwrap_or_default();
             PartTimes {
                 part,
                 mean_ps: mean(&values),
                 median_ps,
-                cores_mean_ps: all.get(part) as f64 / cores,
+                cores_mean_ps: all.get(part).as_ps_f64() / cores,
             }
         };
-        let times: Vec<f64> = critical.iter().map(|core| core.time_ps as f64).collect();
+        let times: Vec<f64> = critical
+            .iter()
+            .map(|core| core.time_ps.as_ps_f64())
+            .collect();
         Some(ClassParts {
             class: class.id.clone(),
             title: class.title.clone(),

@@ -12,6 +12,7 @@
 //! each begin and end of a step are noted in a single pass, and what a step has of a
 //! part is the difference of two of them, however steps overlap.
 
+use engine::{CellKind, CellType as _, Columns, DeclaredColumns, Provenance, Unit};
 use facts::category::{OpClass, OpGroup};
 use facts::core_time::SelfTimeSegment;
 use math::intervals::IntervalSet;
@@ -129,46 +130,56 @@ impl StepPart {
 
 /// A time for each part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimeByPart([i64; COUNT]);
+pub struct TimeByPart([Picos; COUNT]);
 
 impl TimeByPart {
-    /// The time of one part, ps.
-    pub fn get(&self, part: StepPart) -> i64 {
+    /// The time of one part.
+    pub fn get(&self, part: StepPart) -> Picos {
         self.0[part.index()]
     }
 
-    /// The time of all parts, ps.
-    pub fn total(&self) -> i64 {
-        self.0.iter().copied().sum::<Picos>().ps()
+    /// The time of all parts.
+    pub fn total(&self) -> Picos {
+        self.0.into_iter().sum()
     }
 
-    /// The time of the parts in which the core works, ps.
-    pub fn work(&self) -> i64 {
+    /// The time of the parts in which the core works.
+    pub fn work(&self) -> Picos {
         StepPart::ALL
             .into_iter()
             .filter(|part| part.is_work())
             .map(|part| self.get(part))
-            .sum::<Picos>()
-            .ps()
+            .sum()
     }
 
     /// Adds time to a part.
-    pub fn add(&mut self, part: StepPart, ps: i64) {
-        self.0[part.index()] = self.0[part.index()].saturating_add(ps);
+    pub fn add(&mut self, part: StepPart, time: Picos) {
+        self.0[part.index()] += time;
     }
 
     /// Part by part; exact.
     pub(crate) fn plus(&self, other: &Self) -> Self {
-        Self(std::array::from_fn(|i| {
-            self.0[i].saturating_add(other.0[i])
-        }))
+        Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
     }
 
     /// Part by part; exact.
     pub(crate) fn minus(&self, other: &Self) -> Self {
-        Self(std::array::from_fn(|i| {
-            self.0[i].saturating_sub(other.0[i])
-        }))
+        Self(std::array::from_fn(|i| self.0[i] - other.0[i]))
+    }
+}
+
+/// A column for each part.
+impl Columns for TimeByPart {
+    fn declare(columns: &mut DeclaredColumns<Self>) {
+        for part in StepPart::ALL {
+            columns.column(
+                [part.id(), part.title()],
+                Unit::Picoseconds,
+                Some(Provenance::Measured),
+                CellKind::Int,
+                move |parts| parts.get(part).cell(),
+            );
+        }
     }
 }
 
@@ -221,10 +232,7 @@ pub(super) fn divide(
     };
     let of = |range: &TimeRange| {
         let mut parts = until(range.end).minus(&until(range.start));
-        parts.add(
-            StepPart::Idle,
-            range.dur().ps().saturating_sub(parts.total()),
-        );
+        parts.add(StepPart::Idle, range.dur() - parts.total());
         parts
     };
     ranges.iter().map(of).collect()
@@ -242,11 +250,11 @@ fn sums_at(
         while let Some(cut) = cuts.next_if(|cut| *cut < piece.end) {
             let mut here = sum;
             if piece.start < cut {
-                here.add(part, (cut - piece.start).ps());
+                here.add(part, cut - piece.start);
             }
             out.push(here);
         }
-        sum.add(part, piece.dur().ps());
+        sum.add(part, piece.dur());
     }
     out.extend(cuts.map(|_| sum));
     out

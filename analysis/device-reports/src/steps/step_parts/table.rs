@@ -1,12 +1,10 @@
 //! Parts of steps as tables.
 
-use engine::{Table, TableBuilder, Tabular};
-use math::stats::percent;
+use engine::{Percent, Table, Tabular};
 use math::unit::Unit;
+use trace_model::Picos;
 
-use super::{
-    ClassParts, CoreParts, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport,
-};
+use super::{ClassParts, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport};
 
 impl Tabular for StepPartsReport {
     fn tables(&self) -> Vec<Table> {
@@ -17,18 +15,6 @@ impl Tabular for StepPartsReport {
         // Hosts alone have no parts, and a run without slow steps has nothing to explain.
         tables.filter(|table| !table.rows.is_empty()).collect()
     }
-}
-
-/// A column for each part.
-fn with_parts<'a, R: Copy + 'a>(
-    table: TableBuilder<'a, R>,
-    core: impl Fn(R) -> &'a CoreParts + Copy + 'a,
-) -> TableBuilder<'a, R> {
-    StepPart::ALL.into_iter().fold(table, |table, part| {
-        table.measured(part.id(), part.title(), Unit::Picoseconds, move |row| {
-            core(row).parts.get(part)
-        })
-    })
 }
 
 /// Says what an instant counts as, once for all tables.
@@ -52,24 +38,7 @@ impl StepPartsReport {
             "Step time breakdown",
             &class_rows(&self.classes),
         )
-        .measured("class", "Class", Unit::None, |row| &row.class.class)
-        .measured("part", "Part", Unit::None, |row| row.title)
-        .measured("mean_ps", "Slowest core, mean", Unit::Picoseconds, |row| {
-            row.mean_ps
-        })
-        .measured("percent", "Of step", Unit::Percent, |row| {
-            (row.class.time_ps > 0.0).then(|| 100.0 * row.mean_ps / row.class.time_ps)
-        })
-        .measured("median_ps", "Median", Unit::Picoseconds, |row| {
-            row.median_ps
-        })
-        .measured(
-            "cores_mean_ps",
-            "All cores, mean",
-            Unit::Picoseconds,
-            |row| row.cores_mean_ps,
-        )
-        .measured("steps", "Steps", Unit::Count, |row| row.class.steps)
+        .remaining()
         .notes(notes)
         .build()
     }
@@ -79,19 +48,17 @@ impl StepPartsReport {
             .steps
             .iter()
             .filter_map(|step| Some((step, step.critical()?)));
-        let table = Table::of(
+        Table::of(
             "step_parts",
             "Each step on the core that took longest",
             rows,
         )
-        .measured("step", "Step", Unit::None, |(step, _)| step.step)
-        .measured("time_ps", "Time", Unit::Picoseconds, |(_, core)| {
-            core.time_ps
-        });
-        with_parts(table, |(_, core)| core)
-            .measured("class", "Class", Unit::None, |(step, _)| &*step.class)
-            .measured("core", "Slowest", Unit::None, |(_, core)| &*core.core)
-            .build()
+        .declared_by(|(step, _)| step, ["step"])
+        .declared_by(|(_, core)| core, ["time_ps"])
+        .declared_by(|(_, core)| core, StepPart::ALL.map(StepPart::id))
+        .declared_by(|(step, _)| step, ["class"])
+        .measured("core", "Slowest", Unit::None, |(_, core)| &core.core)
+        .build()
     }
 
     fn slow_table(&self) -> Table {
@@ -116,16 +83,7 @@ impl StepPartsReport {
             "Slow steps beside the median step of their class",
             &rows,
         )
-        .measured("step", "Step", Unit::None, |row| row.slow.step)
-        .measured("median_step", "Beside", Unit::None, |row| {
-            row.slow.median_step
-        })
-        .measured("where", "Where", Unit::None, |row| row.place)
-        .measured("what", "What", Unit::None, |row| &row.what)
-        .measured("change_ps", "More", Unit::Picoseconds, |row| row.change_ps)
-        .measured("percent", "Of difference", Unit::Percent, |row| {
-            percent(row.change_ps, row.slow.longer_ps)
-        })
+        .remaining()
         .notes(notes)
         .build()
     }
@@ -136,86 +94,100 @@ impl StepPartsReport {
             .steps
             .iter()
             .flat_map(|step| step.cores.iter().map(move |core| (step, core)));
-        let table = Table::of("step_core_parts", "Each step on each device", rows)
-            .measured("step", "Step", Unit::None, |(step, _)| step.step)
-            .measured("core", "Device", Unit::None, |(_, core)| &*core.core)
-            .measured("time_ps", "Time", Unit::Picoseconds, |(_, core)| {
-                core.time_ps
-            });
-        with_parts(table, |(_, core)| core).build()
+        Table::of("step_core_parts", "Each step on each device", rows)
+            .declared_by(|(step, _)| step, ["step"])
+            .declared_by(|(_, core)| core, ["core", "time_ps"])
+            .declared_by(|(_, core)| core, StepPart::ALL.map(StepPart::id))
+            .build()
     }
 }
 
 /// A part of the steps of a class, or the whole step.
-struct ClassRow<'a> {
-    class: &'a ClassParts,
-    title: &'static str,
+#[derive(engine::Columns)]
+#[columns(measured)]
+struct ClassRow {
+    #[column("Class")]
+    class: String,
+    #[column("Part")]
+    part: &'static str,
+    #[column("Slowest core, mean")]
     mean_ps: f64,
+    #[column("Of step")]
+    percent: Option<Percent>,
+    #[column("Median")]
     median_ps: f64,
+    #[column("All cores, mean")]
     cores_mean_ps: f64,
+    #[column("Steps")]
+    steps: usize,
 }
 
 /// For each class the whole step, then its parts; those that no step has are left out.
-fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow<'_>> {
+fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow> {
     let mut rows = Vec::new();
     for class in classes {
-        let cores_mean_ps = class
-            .parts
-            .iter()
-            .map(|part| part.cores_mean_ps)
-            .sum::<f64>();
-        let (mean_ps, median_ps) = (class.time_ps, class.median_ps);
-        rows.push(ClassRow {
-            class,
-            title: "whole step",
+        let row = |part, [mean_ps, median_ps, cores_mean_ps]: [f64; 3]| ClassRow {
+            class: class.class.clone(),
+            part,
             mean_ps,
+            percent: (class.time_ps > 0.0).then(|| Percent(100.0 * mean_ps / class.time_ps)),
             median_ps,
             cores_mean_ps,
-        });
+            steps: class.steps,
+        };
+        let cores_mean_ps = class.parts.iter().map(|part| part.cores_mean_ps).sum();
+        rows.push(row(
+            "whole step",
+            [class.time_ps, class.median_ps, cores_mean_ps],
+        ));
         let is_there = |part: &&PartTimes| part.mean_ps > 0.0 || part.cores_mean_ps > 0.0;
         rows.extend(class.parts.iter().filter(is_there).map(|part| {
-            let &PartTimes {
-                part,
-                mean_ps,
-                median_ps,
-                cores_mean_ps,
-            } = part;
-            ClassRow {
-                class,
-                title: part.title(),
-                mean_ps,
-                median_ps,
-                cores_mean_ps,
-            }
+            row(
+                part.part.title(),
+                [part.mean_ps, part.median_ps, part.cores_mean_ps],
+            )
         }));
     }
     rows
 }
 
 /// A part of what makes a slow step slow.
-struct SlowRow<'a> {
-    slow: &'a Explanation,
+#[derive(engine::Columns)]
+#[columns(measured)]
+struct SlowRow {
+    #[column("Step", unit = None)]
+    step: u32,
+    #[column("Beside", unit = None)]
+    median_step: u32,
+    #[column("Where", id = "where")]
     place: &'static str,
+    #[column("What")]
     what: String,
-    change_ps: i64,
+    #[column("More")]
+    change_ps: Picos,
+    #[column("Of difference")]
+    percent: Option<Percent>,
 }
 
 /// Changes below this share of the difference share a row.
 const SMALL_CHANGE: f64 = 0.001;
 
-fn slow_rows(slow: &Explanation) -> Vec<SlowRow<'_>> {
+fn slow_rows(slow: &Explanation) -> Vec<SlowRow> {
     let row = |place, what: String, change_ps| SlowRow {
-        slow,
+        step: slow.step,
+        median_step: slow.median_step,
         place,
         what,
         change_ps,
+        percent: Percent::of(change_ps, slow.longer_ps),
     };
     let mut rows = vec![row("step", "whole step".to_owned(), slow.longer_ps)];
-    let is_small = |ps: i64| (ps.abs() as f64) < SMALL_CHANGE * slow.longer_ps as f64;
-    let mut rest = 0_i64;
+    let is_small =
+        |change: Picos| (change.as_ps_f64()).abs() < SMALL_CHANGE * slow.longer_ps.as_ps_f64();
+    let mut rest = Picos::ZERO;
     for change in &slow.parts {
         if is_small(change.change_ps) {
-            rest = rest.saturating_add(change.change_ps);
+            rest += change.change_ps;
         } else {
             rows.push(row(
                 "device",
@@ -224,7 +196,7 @@ fn slow_rows(slow: &Explanation) -> Vec<SlowRow<'_>> {
             ));
         }
     }
-    if rest != 0 {
+    if rest != Picos::ZERO {
         rows.push(row("device", "all else".to_owned(), rest));
     }
     let op = |change: &StepOpChange| {

@@ -44,7 +44,7 @@ const STEPS: &str = "
 ";
 
 fn ns(parts: &TimeByPart) -> Vec<(StepPart, i64)> {
-    let of = |part| (part, parts.get(part) / 1000);
+    let of = |part| (part, parts.get(part).ps() / 1000);
     StepPart::ALL
         .map(of)
         .into_iter()
@@ -70,7 +70,10 @@ fn every_instant_belongs_to_one_part() {
     ];
     assert_eq!(ns(&first.critical().unwrap().parts), expected);
     assert_eq!(
-        (first.cores[0].time_ps, first.cores[0].parts.total()),
+        (
+            first.cores[0].time_ps.ps(),
+            first.cores[0].parts.total().ps()
+        ),
         (20_000, 20_000)
     );
     let expected = [
@@ -80,7 +83,7 @@ fn every_instant_belongs_to_one_part() {
         (StepPart::Other, 2),
     ];
     assert_eq!(ns(&second.critical().unwrap().parts), expected);
-    assert_eq!(second.cores[0].parts.work(), 10_000);
+    assert_eq!(second.cores[0].parts.work().ps(), 10_000);
     assert_eq!(
         report
             .tables()
@@ -130,7 +133,7 @@ fn slowest_core_of_each_step_counts() {
         .map(|step| &*step.critical().unwrap().core)
         .collect();
     assert_eq!(critical, ["/device:TPU:0", "/device:TPU:0"]);
-    assert_eq!(report.steps[0].sum().get(StepPart::MatMul), 5_000);
+    assert_eq!(report.steps[0].sum().get(StepPart::MatMul).ps(), 5_000);
     let means: Vec<f64> = report.classes[0]
         .parts
         .iter()
@@ -176,13 +179,18 @@ fn slow_step_is_explained_by_its_excess() {
         panic!("{:?}", report.slow)
     };
     assert_eq!(
-        (slow.step, slow.time_ps, slow.median_ps, slow.longer_ps),
+        (
+            slow.step,
+            slow.time_ps.ps(),
+            slow.median_ps.ps(),
+            slow.longer_ps.ps()
+        ),
         (7, 40_000, 10_000, 30_000)
     );
     let parts: Vec<_> = slow
         .parts
         .iter()
-        .map(|change| (change.part, change.change_ps / 1000))
+        .map(|change| (change.part, change.change_ps.ps() / 1000))
         .collect();
     assert_eq!(
         parts,
@@ -195,24 +203,27 @@ fn slow_step_is_explained_by_its_excess() {
     assert_eq!(
         slow.parts
             .iter()
-            .map(|change| change.change_ps)
+            .map(|change| change.change_ps.ps())
             .sum::<i64>(),
-        slow.longer_ps
+        slow.longer_ps.ps()
     );
     let ops: Vec<_> = slow
         .ops
         .iter()
-        .map(|op| (op.op.as_str(), op.change_ps / 1000))
+        .map(|op| (op.op.as_str(), op.change_ps.ps() / 1000))
         .collect();
     assert_eq!(ops, [("infeed.1", 20), ("fusion.1", 5)]);
     // The host fed input for 26 of these 40, and did nothing known in the others.
     assert_eq!(
-        (slow.host[0].phase, slow.host[0].change_ps),
+        (slow.host[0].phase, slow.host[0].change_ps.ps()),
         (HostPhase::Input, 26_000)
     );
     assert_eq!(
-        slow.host.iter().map(|change| change.change_ps).sum::<i64>(),
-        slow.longer_ps
+        slow.host
+            .iter()
+            .map(|change| change.change_ps.ps())
+            .sum::<i64>(),
+        slow.longer_ps.ps()
     );
     assert!(
         slow.statement.contains("host i/o +20 ns") || slow.statement.contains("host i/o +20.00 ns"),
@@ -244,7 +255,12 @@ fn ops_of_a_faster_core_explain_no_slow_step() {
         panic!("{:?}", report.slow)
     };
     assert_eq!(
-        (slow.step, slow.time_ps, slow.median_ps, slow.longer_ps),
+        (
+            slow.step,
+            slow.time_ps.ps(),
+            slow.median_ps.ps(),
+            slow.longer_ps.ps()
+        ),
         (4, 40_000, 10_000, 30_000)
     );
     assert!(slow.parts.is_empty() && slow.ops.is_empty(), "{slow:?}");
@@ -278,10 +294,10 @@ fn host_time_explains_steps_without_devices() {
     let host: Vec<_> = report.slow[0]
         .host
         .iter()
-        .map(|change| (change.phase, change.change_ps))
+        .map(|change| (change.phase, change.change_ps.ps()))
         .collect();
     assert_eq!(host, [(HostPhase::Compiling, 880), (HostPhase::Other, 20)]);
-    assert_eq!(report.slow[0].longer_ps, 900);
+    assert_eq!(report.slow[0].longer_ps.ps(), 900);
 }
 
 #[test]
@@ -359,7 +375,7 @@ proptest! {
                 let at = Timestamp::from_ps(ps);
                 let op = traffic.time.segments.iter().find(|segment| segment.range.contains(at));
                 let idle = if flight.ranges().iter().any(|range| range.contains(at)) { StepPart::ExposedComm } else { StepPart::Idle };
-                expected.add(op.map_or(idle, |op| StepPart::of(&op.class)), 1);
+                expected.add(op.map_or(idle, |op| StepPart::of(&op.class)), Picos::from_ps(1));
             }
             prop_assert_eq!(divided.cores[0].parts, expected);
             prop_assert_eq!(expected.total(), step.time_ps);

@@ -89,10 +89,16 @@ fn run_ids_flows_and_order_give_the_same_shift() {
         let shift = shift_of(&capture(told, &[(0, 30, 60), (100, 40, 55)])).unwrap();
         assert_eq!((shift.paired_by, shift.pairs, shift.ends), (by, 2, 2));
         assert_eq!(
-            (shift.bounds.at_least_ps, shift.bounds.at_most_ps),
+            (
+                shift.bounds.at_least_ps.ps(),
+                shift.bounds.at_most_ps.map(Picos::ps)
+            ),
             (40 * US, Some(55 * US))
         );
-        assert_eq!((shift.shift_ps, shift.sync), (40 * US, ClockSync::Shifted));
+        assert_eq!(
+            (shift.shift_ps.ps(), shift.sync),
+            (40 * US, ClockSync::Shifted)
+        );
         assert_eq!((shift.evidence.len(), shift.first_third), (2, None));
     }
 }
@@ -101,13 +107,13 @@ fn run_ids_flows_and_order_give_the_same_shift() {
 fn clocks_within_bounds_are_not_shifted() {
     let model = capture(LaunchEvidence::RunIds, &[(0, -5, 5), (100, -9, 7)]);
     assert_eq!(
-        shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)),
+        shift_of(&model).map(|shift| (shift.shift_ps.ps(), shift.sync)),
         Some((0, ClockSync::Aligned))
     );
     // Devices can be late as well as early.
     let model = capture(LaunchEvidence::RunIds, &[(0, -90, -20), (100, -80, -30)]);
     assert_eq!(
-        shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)),
+        shift_of(&model).map(|shift| (shift.shift_ps.ps(), shift.sync)),
         Some((-30 * US, ClockSync::Shifted))
     );
 }
@@ -212,7 +218,10 @@ fn out_of_order_timeline_uses_the_device_clock() {
         (ClockSync::Shifted, ClockBase::DeviceClock)
     );
     assert_eq!(
-        (shift.bounds.at_least_ps, shift.bounds.at_most_ps),
+        (
+            shift.bounds.at_least_ps.ps(),
+            shift.bounds.at_most_ps.map(Picos::ps)
+        ),
         (-720 * US, Some(-690 * US))
     );
     let (options, reports) = (Options::default(), ReportCache::default());
@@ -241,7 +250,10 @@ fn contradicting_bounds_are_poor_sync() {
         &[(0, 100, 110), (100, 20, 30), (200, 100, 110)],
     ))
     .unwrap();
-    assert_eq!((shift.sync, shift.shift_ps), (ClockSync::Poor, 100 * US));
+    assert_eq!(
+        (shift.sync, shift.shift_ps.ps()),
+        (ClockSync::Poor, 100 * US)
+    );
 }
 
 #[test]

@@ -110,8 +110,10 @@ pub(super) fn in_steps(
     let model = cx.model;
     let mut asked: Vec<(LabelId, usize, SliceRef<'_>)> = Vec::new();
     for (label, slice) in annotations(cx, track, own).into_iter().take(MAX_ASKED) {
-        let others = [(1, one), (2, two)]
-            .map(|(k, range)| Some((label, k, first(cx, track, range, label)?)));
+        let others = [(1, one), (2, two)].map(|(k, range)| {
+            let first = starting(cx, track, range).find(|slice| slice.label_id() == label);
+            Some((label, k, first?))
+        });
         asked.push((label, 0, slice));
         asked.extend(others.into_iter().flatten());
     }
@@ -147,6 +149,19 @@ fn is_of_profiler(name: &str) -> bool {
         )
 }
 
+/// The slices that start in `range` on a thread.
+fn starting<'a>(
+    cx: &Context<'a>,
+    track: TrackId,
+    range: TimeRange,
+) -> impl Iterator<Item = SliceRef<'a>> {
+    let model = cx.model;
+    let lanes = model.lanes(track).iter();
+    lanes
+        .flat_map(move |lane| model.slices_in(lane, range))
+        .filter(move |slice| range.contains(slice.start()))
+}
+
 /// The first of each kind of annotation that starts in `range` on a thread.
 fn annotations<'a>(
     cx: &Context<'a>,
@@ -154,51 +169,37 @@ fn annotations<'a>(
     range: TimeRange,
 ) -> Vec<(LabelId, SliceRef<'a>)> {
     let mut seen = BTreeSet::new();
-    let slices = cx
-        .model
-        .lanes(track)
-        .iter()
-        .flat_map(|lane| cx.model.slices_in(lane, range));
-    let is_first =
-        |slice: &SliceRef<'_>| range.contains(slice.start()) && seen.insert(slice.label_id());
-    let firsts = slices
-        .filter(is_first)
-        .map(|slice| (slice.label_id(), slice));
-    firsts
-        .filter(|(_, slice)| {
-            classify(slice.name()) == HostClass::User && !slice.name().starts_with('$')
-        })
+    starting(cx, track, range)
+        .filter(|slice| seen.insert(slice.label_id()))
+        .filter(|slice| classify(slice.name()) == HostClass::User && !slice.name().starts_with('$'))
+        .map(|slice| (slice.label_id(), slice))
         .collect()
-}
-
-/// The first slice of a label that starts in `range` on a thread.
-fn first<'a>(
-    cx: &Context<'a>,
-    track: TrackId,
-    range: TimeRange,
-    label: LabelId,
-) -> Option<SliceRef<'a>> {
-    let mut slices = cx
-        .model
-        .lanes(track)
-        .iter()
-        .flat_map(|lane| cx.model.slices_in(lane, range));
-    slices.find(|slice| slice.label_id() == label && range.contains(slice.start()))
 }
 
 /// Arguments that the program gave to an annotation.
 fn values(slice: SliceRef<'_>) -> BTreeMap<String, String> {
-    let mut out = BTreeMap::new();
-    for arg in slice.args().unwrap_or_default() {
-        let value = match arg.value {
-            ArgValue::Int(number) => number.to_string(),
-            ArgValue::Uint(number) => number.to_string(),
-            ArgValue::Text(text) => text,
-            _ => continue,
-        };
-        if !is_of_profiler(&arg.name) {
-            out.insert(arg.name, value);
-        }
+    let args = slice.args().unwrap_or_default().into_iter();
+    args.filter(|arg| !is_of_profiler(&arg.name))
+        .filter_map(|arg| Some((arg.name, plain_text(arg.value)?)))
+        .collect()
+}
+
+/// A text or a whole number.
+pub(super) fn plain_text(value: ArgValue) -> Option<String> {
+    match value {
+        ArgValue::Text(text) => Some(text),
+        ArgValue::Int(_) | ArgValue::Uint(_) => Some(value.to_string()),
+        _ => None,
     }
-    out
+}
+
+/// Arguments in the name of an event: `#module=jit_f,program_id=3#`.
+pub(super) fn decorations<'a>(slice: SliceRef<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let decoration = slice
+        .name()
+        .split_once('#')
+        .map_or("", |(_, suffix)| suffix);
+    decoration
+        .split(['#', ','])
+        .filter_map(|pair| pair.split_once('='))
 }

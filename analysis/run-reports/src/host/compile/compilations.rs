@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::Context;
+use engine::{Context, Percent};
 use facts::compile_events::PhaseEvent;
 use facts::host_class::{HostClass, pjit_function};
 use math::intervals::IntervalSet;
@@ -39,6 +39,8 @@ impl CompileEvidence {
     }
 }
 
+engine::shown_by_title!(CompileEvidence);
+
 /// One phase on one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PhaseTime {
@@ -47,54 +49,72 @@ pub struct PhaseTime {
     /// The thread.
     pub thread: String,
     /// Time of its outermost events.
-    pub time_ps: i64,
+    pub time_ps: Picos,
 }
 
 /// One compilation.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct Compilation {
+    /// Begin of its first phase, on the timeline.
+    #[column("Begin")]
+    pub start_ps: Timestamp,
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
+    #[column("Function")]
     pub function: String,
+    /// The position in the run at which it started; `None` without steps.
+    #[column("Where")]
+    pub place: Option<CompilePlace>,
+    /// Union over threads of its phases.
+    #[column("Time")]
+    pub wall_ps: Picos,
+    /// The part of the rest in which Python was traced; `None` if that is not recorded.
+    #[column("Trace")]
+    pub trace_ps: Option<Picos>,
+    /// The part of the rest in which jaxprs were lowered; `None` if that is not recorded.
+    #[column("Lower")]
+    pub lower_ps: Option<Picos>,
+    /// The part of `wall_ps` in which a compiler ran.
+    #[column("Compile")]
+    pub compile_ps: Picos,
+    /// The part of the rest in which the executable was loaded; `None` if that is not recorded.
+    #[column("Load")]
+    pub load_ps: Option<Picos>,
+    /// Its phases summed over threads.
+    #[column("On all threads")]
+    pub thread_time_ps: Picos,
+    /// Duration of the call that triggered it, including time in which no phase was recorded.
+    #[column("Whole call")]
+    pub call_ps: Option<Picos>,
+    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
+    #[column("No device ran")]
+    pub exposed_ps: Option<Picos>,
+    /// How much longer its step took than the median of the steps that do not compile.
+    #[column("Step longer by", derived)]
+    pub step_extra_ps: Option<Picos>,
+    /// The resulting program, by its first execution.
+    #[column("Program", inferred)]
+    pub program: Option<String>,
+    /// Why it counts as compiled again; `None` if it does not.
+    #[column("Again because", inferred)]
+    pub again: Option<CompileEvidence>,
+    /// Share of ops that both programs have in common; `None` if the ops are not known.
+    #[column("Ops alike", derived)]
+    pub ops_alike_percent: Option<Percent>,
+    /// Differences from the program before.
+    #[column("Changed", inferred, id = "changed", with = |row| ShapeChange::summary(&row.changes))]
+    pub changes: Vec<ShapeChange>,
+    /// Source of `changes`.
+    #[column("Seen in")]
+    pub changed_in: Option<ChangeSource>,
     /// XLA module, if recorded (`jit_train_step`).
     pub module: Option<String>,
     /// The position of this compilation among those of the function in the window, from 1.
     pub number: u64,
-    /// Begin of its first phase, on the timeline.
-    pub start_ps: i64,
-    /// Union over threads of its phases.
-    pub wall_ps: i64,
-    /// The part of `wall_ps` in which a compiler ran.
-    pub compile_ps: i64,
-    /// The part of the rest in which jaxprs were lowered; `None` if that is not recorded.
-    pub lower_ps: Option<i64>,
-    /// The part of the rest in which Python was traced; `None` if that is not recorded.
-    pub trace_ps: Option<i64>,
-    /// The part of the rest in which the executable was loaded; `None` if that is not recorded.
-    pub load_ps: Option<i64>,
-    /// Its phases summed over threads.
-    pub thread_time_ps: i64,
     /// Phases by thread, longest first.
     pub threads: Vec<PhaseTime>,
-    /// Duration of the call that triggered it, including time in which no phase was recorded.
-    pub call_ps: Option<i64>,
-    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
-    pub exposed_ps: Option<i64>,
-    /// The position in the run at which it started; `None` without steps.
-    pub place: Option<CompilePlace>,
-    /// How much longer its step took than the median of the steps that do not compile.
-    pub step_extra_ps: Option<i64>,
-    /// The resulting program, by its first execution.
-    pub program: Option<String>,
     /// The program of the function that ran last before.
     pub program_before: Option<String>,
-    /// Why it counts as compiled again; `None` if it does not.
-    pub again: Option<CompileEvidence>,
-    /// Share of ops that both programs have in common; `None` if the ops are not known.
-    pub ops_alike_percent: Option<f64>,
-    /// Source of `changes`.
-    pub changed_in: Option<ChangeSource>,
-    /// Differences from the program before.
-    pub changes: Vec<ShapeChange>,
     /// The slice to show: the longest event of the compiler, else of any phase.
     #[serde(skip)]
     pub slice: Option<SliceId>,
@@ -174,18 +194,20 @@ pub(super) fn compilations(
     out
 }
 
-/// Exclusive times of the phases: compile, lower, trace, load.
-pub(super) fn exclusive(when: impl Fn(HostClass) -> IntervalSet) -> ([i64; 4], IntervalSet) {
+/// The phases, the one that counts of several first.
+const PHASES: [HostClass; 4] = [
+    HostClass::Compile,
+    HostClass::Lower,
+    HostClass::Trace,
+    HostClass::Load,
+];
+
+/// Exclusive times of [`PHASES`].
+pub(super) fn exclusive(when: impl Fn(HostClass) -> IntervalSet) -> ([Picos; 4], IntervalSet) {
     let mut all = IntervalSet::new();
-    let phases = [
-        HostClass::Compile,
-        HostClass::Lower,
-        HostClass::Trace,
-        HostClass::Load,
-    ]
-    .map(|class| {
+    let phases = PHASES.map(|class| {
         let own = when(class);
-        let time = own.subtract(&all).measure().ps();
+        let time = own.subtract(&all).measure();
         all = all.union(&own);
         time
     });
@@ -193,9 +215,9 @@ pub(super) fn exclusive(when: impl Fn(HostClass) -> IntervalSet) -> ([i64; 4], I
 }
 
 /// The part of `compiling` in which no device ran a program.
-pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) -> Option<i64> {
+pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) -> Option<Picos> {
     let hull = compiling.hull().unwrap_or_default();
-    running.map(|running| compiling.subtract(&running.clip(hull)).measure().ps())
+    running.map(|running| compiling.subtract(&running.clip(hull)).measure())
 }
 
 fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilation {
@@ -221,32 +243,22 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
     Compilation {
         function: group.function.clone(),
         module: around.module_of(group),
-        number: 0,
-        start_ps: start.ps(),
-        wall_ps: all.measure().ps(),
+        start_ps: start,
+        wall_ps: all.measure(),
         compile_ps,
         lower_ps: recorded(HostClass::Lower, lower),
         trace_ps: recorded(HostClass::Trace, trace),
         load_ps: recorded(HostClass::Load, load),
-        thread_time_ps: threads
-            .iter()
-            .map(|thread| thread.time_ps)
-            .sum::<Picos>()
-            .ps(),
+        thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum(),
         threads,
-        call_ps: group.call.map(|call| call.dur().ps()),
+        call_ps: group.call.map(SliceRef::dur),
         exposed_ps: exposed(around.running.as_ref(), &all),
         place,
         step_extra_ps: step
             .zip(around.steps.usual_ps)
-            .map(|(step, usual)| step.time_ps.saturating_sub(usual)),
-        program: None,
-        program_before: None,
-        again: None,
-        ops_alike_percent: None,
-        changed_in: None,
-        changes: Vec::new(),
+            .map(|(step, usual)| step.time_ps - usual),
         slice: longest.map(|event| event.slice.id()),
+        ..Compilation::default()
     }
 }
 
@@ -273,14 +285,11 @@ pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTi
                 .collect()
         };
         let (times, _) = exclusive(when);
-        let classes = [
-            HostClass::Compile,
-            HostClass::Lower,
-            HostClass::Trace,
-            HostClass::Load,
-        ];
         let thread = cx.model.str(cx.model.track(track).name);
-        let phases = classes.into_iter().zip(times).filter(|(_, time)| *time > 0);
+        let phases = PHASES
+            .into_iter()
+            .zip(times)
+            .filter(|(_, time)| *time > Picos::ZERO);
         out.extend(phases.map(|(phase, time_ps)| PhaseTime {
             phase,
             thread: thread.to_owned(),
@@ -320,12 +329,12 @@ fn judge(
     let ids = both(before, after).filter(|_| !is_same);
     row.ops_alike_percent = ids
         .and_then(|(a, b)| around.ops.similarity(&around.cx, a, b))
-        .map(|share| 100.0 * share);
+        .map(|share| Percent(100.0 * share));
     row.again = match () {
         // Two functions of the same name.
         () if row
             .ops_alike_percent
-            .is_some_and(|percent| percent < 100.0 * SAME_FUNCTION) =>
+            .is_some_and(|alike| alike < Percent(100.0 * SAME_FUNCTION)) =>
         {
             None
         }

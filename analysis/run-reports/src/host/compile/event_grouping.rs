@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use facts::compile_events::PhaseEvent;
 use facts::host_class::{HostClass, pjit_function, stripped};
 use math::intervals::IntervalSet;
-use trace_model::{ArgValue, Picos, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
+use trace_model::{Picos, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
+
+use super::annotations::{decorations, plain_text};
 
 /// Name of events that cannot be attributed.
 pub(super) const UNKNOWN: &str = "(unknown)";
@@ -253,29 +255,13 @@ fn is_part_of_program(name: &str) -> bool {
 
 /// Value of an argument of a slice, from its name or its recorded arguments.
 pub(super) fn argument(slice: SliceRef<'_>, names: &[&str]) -> Option<String> {
-    let decoration = slice
-        .name()
-        .split_once('#')
-        .map_or("", |(_, suffix)| suffix);
-    let pairs = decoration
-        .split(['#', ','])
-        .filter_map(|pair| pair.split_once('='));
-    let in_name = pairs
-        .into_iter()
+    let in_name = decorations(slice)
         .find(|(name, _)| names.contains(name))
         .map(|(_, value)| value.to_owned());
     let beside = || {
-        let arg = slice
-            .args()
-            .ok()?
-            .into_iter()
-            .find(|arg| names.contains(&arg.name.as_str()))?;
-        match arg.value {
-            ArgValue::Text(text) => Some(text),
-            ArgValue::Int(number) => Some(number.to_string()),
-            ArgValue::Uint(number) => Some(number.to_string()),
-            _ => None,
-        }
+        let mut args = slice.args().ok()?.into_iter();
+        let arg = args.find(|arg| names.contains(&arg.name.as_str()))?;
+        plain_text(arg.value)
     };
     in_name.or_else(beside).filter(|value| !value.is_empty())
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use engine::{Cell, Percent};
 use math::intervals::IntervalSet;
 use serde::Serialize;
-use trace_model::TimeRange;
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::compilations::{Compilation, CompilationContext, exposed};
 use super::event_grouping::EventGroup;
@@ -13,38 +14,62 @@ use super::programs::{ProgramCount, ProgramRuns};
 use super::shapes::{self, ChangeSource, ShapeChange};
 
 /// One function that was compiled, or that ran as several programs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CompiledFunction {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
+    #[column("Function")]
     pub function: String,
     /// XLA module, if recorded (`jit_train_step`).
+    #[column("Module")]
     pub module: Option<String>,
     /// Number of its compilations in the window.
+    #[column("Compiled")]
     pub compilations: u64,
     /// How many of these were recompilations: all if it ran before in the capture, otherwise all but one.
+    #[column("Again", inferred)]
     pub recompilations: u64,
     /// Calls in the whole capture; `None` if calls are not recorded.
+    #[column("Calls")]
     pub calls: Option<u64>,
     /// Its programs that ran in the whole capture, by their first execution.
+    #[column("Programs (runs)", with = Self::programs_and_runs)]
     pub programs: Vec<ProgramCount>,
     /// Union over threads of its tracing, lowering, compiling and loading.
-    pub wall_ps: i64,
-    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
-    pub exposed_ps: Option<i64>,
-    /// Longest single compilation (compile phase only).
-    pub longest_ps: i64,
+    #[column("Time", with = |function| function.first_ps.map(|_| function.wall_ps))]
+    pub wall_ps: Picos,
     /// `wall_ps` as a multiple of the median length of steps that do not compile.
+    #[column("In steps", derived, with = |function| function.first_ps.and(function.wall_steps))]
     pub wall_steps: Option<f64>,
+    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
+    #[column("No device ran")]
+    pub exposed_ps: Option<Picos>,
+    /// Longest single compilation (compile phase only).
+    #[column("Longest", with = |function| (function.compilations > 0).then_some(function.longest_ps))]
+    pub longest_ps: Picos,
     /// Begin of the first phase; `None` if none was captured.
-    pub first_ps: Option<i64>,
+    #[column("First at")]
+    pub first_ps: Option<Timestamp>,
     /// Begin of the last compilation.
-    pub last_ps: Option<i64>,
+    #[column("Last at")]
+    pub last_ps: Option<Timestamp>,
     /// Share of ops that the first two programs have in common.
-    pub ops_alike_percent: Option<f64>,
+    pub ops_alike_percent: Option<Percent>,
     /// Source of `changes`.
     pub changed_in: Option<ChangeSource>,
     /// Differences between its first two programs, or with its first recompilation.
+    #[column("Changed", inferred, id = "changed", with = |function| ShapeChange::summary(&function.changes))]
     pub changes: Vec<ShapeChange>,
+}
+
+impl CompiledFunction {
+    fn programs_and_runs(&self) -> Cell {
+        let runs = self
+            .programs
+            .iter()
+            .map(|run| format!("{} ({})", run.program, run.executions));
+        Cell::non_empty(&runs.collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// All functions, longest first.
@@ -102,7 +127,6 @@ fn row(
         .as_deref()
         .map(|module| around.programs.of(module))
         .unwrap_or_default();
-    let usual = around.steps.usual_ps.filter(|&usual| usual > 0);
     let changed = own
         .iter()
         .find(|compilation| !compilation.changes.is_empty());
@@ -115,15 +139,18 @@ fn row(
             .count() as u64,
         calls: around.calls.get(function).map(|calls| calls.len() as u64),
         programs: programs.iter().map(ProgramRuns::count).collect(),
-        wall_ps: all.measure().ps(),
+        wall_ps: all.measure(),
         exposed_ps: exposed(around.running.as_ref(), &all),
         longest_ps: own
             .iter()
             .map(|compilation| compilation.compile_ps)
             .max()
-            .unwrap_or(0),
-        wall_steps: usual.map(|usual| all.measure().ps() as f64 / usual as f64),
-        first_ps: all.ranges().first().map(|range| range.start.ps()),
+            .unwrap_or_default(),
+        wall_steps: around
+            .steps
+            .usual_ps
+            .and_then(|usual| all.measure().fraction_of(usual)),
+        first_ps: all.ranges().first().map(|range| range.start),
         last_ps: own.last().map(|compilation| compilation.start_ps),
         ops_alike_percent: own
             .iter()
@@ -151,18 +178,10 @@ fn variants(around: &CompilationContext<'_>, module: &str) -> Option<CompiledFun
     Some(CompiledFunction {
         function: module.strip_prefix("jit_").unwrap_or(module).to_owned(),
         module: Some(module.to_owned()),
-        compilations: 0,
-        recompilations: 0,
-        calls: None,
         programs: programs.iter().map(ProgramRuns::count).collect(),
-        wall_ps: 0,
-        exposed_ps: None,
-        longest_ps: 0,
-        wall_steps: None,
-        first_ps: None,
-        last_ps: None,
-        ops_alike_percent: Some(100.0 * alike),
+        ops_alike_percent: Some(Percent(100.0 * alike)),
         changed_in: changed.as_ref().map(|(source, _)| *source),
         changes: changed.map(|(_, changes)| changes).unwrap_or_default(),
+        ..CompiledFunction::default()
     })
 }

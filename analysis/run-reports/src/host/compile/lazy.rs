@@ -15,6 +15,7 @@ use facts::compile_events::LazyRole;
 use facts::compile_events::ancestors;
 use math::unit::Unit;
 use serde::Serialize;
+use trace_model::time::PS_PER_S;
 use trace_model::{Picos, SliceRef};
 
 use super::event_grouping::graph_hash;
@@ -23,41 +24,69 @@ use super::event_grouping::graph_hash;
 const PER_STEP: f64 = 0.5;
 /// Number of first steps that compilations per step leave out.
 const WARMUP_STEPS: u64 = 10;
-const LONGEST_COMPILE_PS: i64 = 300 * PS_PER_S;
-const LONGEST_EXECUTE_PS: i64 = 30 * PS_PER_S;
+const LONGEST_COMPILE: Picos = Picos::from_ps(300 * PS_PER_S);
+const LONGEST_EXECUTE: Picos = Picos::from_ps(30 * PS_PER_S);
 /// A sync that takes this long contains more than one step.
-const LONGEST_SYNC_PS: i64 = 30 * PS_PER_S;
-const PS_PER_S: i64 = 1_000_000_000_000;
+const LONGEST_SYNC: Picos = Picos::from_ps(30 * PS_PER_S);
 
 /// A number about lazy tensors, with its limit.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct LazyFact {
     /// Stable name.
     pub id: &'static str,
     /// Display name.
+    #[column("What", id = "fact")]
     pub title: &'static str,
     /// The number; `None` if the capture does not show it.
+    #[column("Number", id = "number", with = |fact| fact.value.filter(|_| !fact.is_time()))]
+    #[column("Time", id = "time_ps", with = |fact| fact.value.filter(|_| fact.is_time()))]
     pub value: Option<f64>,
     /// Unit of the value and the limit.
     pub unit: Unit,
     /// Above this the program loses time.
+    #[column("Limit", with = Self::limit_text)]
     pub limit: Option<f64>,
     /// One sentence, if the limit is exceeded.
+    #[column("Above its limit", derived, id = "above_limit")]
     pub statement: Option<String>,
 }
 
+impl LazyFact {
+    fn is_time(&self) -> bool {
+        self.unit == Unit::Picoseconds
+    }
+
+    fn limit_text(&self) -> Option<String> {
+        let limit = self.limit?;
+        Some(if self.is_time() {
+            Picos::from_ps(limit as i64).to_string()
+        } else {
+            limit.to_string()
+        })
+    }
+}
+
 /// A graph, by the hash of its operations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns,
+)]
+#[columns(measured)]
 pub struct LazyGraph {
     /// Its hash, if recorded.
+    #[column("Graph hash")]
     pub hash: Option<String>,
     /// Number of its compilations.
+    #[column("Compiled")]
     pub compilations: u64,
     /// Time of all its compilations.
-    pub time_ps: i64,
+    #[column("Time")]
+    pub time_ps: Picos,
     /// The longest compilation.
-    pub longest_ps: i64,
+    #[column("Longest")]
+    pub longest_ps: Picos,
     /// Number of steps that had ended when it was first compiled.
+    #[column("Steps before the first")]
     pub after_steps: u64,
 }
 
@@ -70,6 +99,7 @@ pub struct LazyTensors {
     pub graphs: Vec<LazyGraph>,
 }
 
+#[derive(Default)]
 struct LazyCounts {
     number: u64,
     total: Picos,
@@ -78,11 +108,7 @@ struct LazyCounts {
 
 impl LazyCounts {
     fn of<'a>(slices: impl IntoIterator<Item = &'a SliceRef<'a>>) -> Self {
-        let mut out = Self {
-            number: 0,
-            total: Picos::ZERO,
-            longest: Picos::ZERO,
-        };
+        let mut out = Self::default();
         for slice in slices {
             out.number += 1;
             out.total += slice.dur();
@@ -162,55 +188,21 @@ impl LazyTensors {
             limited("fetches_per_step", "Transfers from the device per step", per_step(fetch.number), || {
                 format!("{} transfers from the device during {marked} steps, {} in all", fetch.number, fetch.total)
             }),
-            longest("longest_compile_ps", "Longest compilation", &compile, LONGEST_COMPILE_PS),
-            longest("longest_execute_ps", "Longest execution", &execute, LONGEST_EXECUTE_PS),
-            longest("longest_sync_ps", "Longest sync", &sync, LONGEST_SYNC_PS),
+            longest("longest_compile_ps", "Longest compilation", &compile, LONGEST_COMPILE),
+            longest("longest_execute_ps", "Longest execution", &execute, LONGEST_EXECUTE),
+            longest("longest_sync_ps", "Longest sync", &sync, LONGEST_SYNC),
         ]);
         Some(Self { facts, graphs })
     }
 
     /// The numbers and the graphs.
     pub(super) fn tables(&self) -> Vec<Table> {
-        let value = |fact: &LazyFact, is_time: bool| {
-            fact.value
-                .filter(|_| (fact.unit == Unit::Picoseconds) == is_time)
-        };
-        let limit = |fact: &LazyFact| {
-            let limit = fact.limit?;
-            let is_time = fact.unit == Unit::Picoseconds;
-            Some(if is_time {
-                Picos::from_ps(limit as i64).to_string()
-            } else {
-                limit.to_string()
-            })
-        };
         let facts = Table::of("lazy_tensors", "Lazy tensors (PyTorch/XLA)", &self.facts)
-            .measured("fact", "What", Unit::None, |fact| fact.title)
-            .measured("number", "Number", Unit::None, |fact| value(fact, false))
-            .measured("time_ps", "Time", Unit::Picoseconds, |fact| {
-                value(fact, true)
-            })
-            .measured("limit", "Limit", Unit::None, limit)
-            .derived("above_limit", "Above its limit", Unit::None, |fact| {
-                &fact.statement
-            })
+            .remaining()
             .note("Limits are those of PyTorch/XLA's own metrics analysis.")
             .build();
         let graphs = Table::of("lazy_graphs", "Compiled graphs (PyTorch/XLA)", &self.graphs)
-            .measured("hash", "Graph hash", Unit::None, |graph| &graph.hash)
-            .measured("compilations", "Compiled", Unit::Count, |graph| {
-                graph.compilations
-            })
-            .measured("time_ps", "Time", Unit::Picoseconds, |graph| graph.time_ps)
-            .measured("longest_ps", "Longest", Unit::Picoseconds, |graph| {
-                graph.longest_ps
-            })
-            .measured(
-                "after_steps",
-                "Steps before the first",
-                Unit::Count,
-                |graph| graph.after_steps,
-            )
+            .remaining()
             .build();
         vec![facts, graphs]
     }
@@ -232,14 +224,12 @@ fn graphs<'a>(
         let entry = by_hash.entry(hash.clone());
         let graph = entry.or_insert(LazyGraph {
             hash,
-            compilations: 0,
-            time_ps: 0,
-            longest_ps: 0,
             after_steps,
+            ..LazyGraph::default()
         });
         graph.compilations += 1;
-        graph.time_ps = graph.time_ps.saturating_add(slice.dur().ps());
-        graph.longest_ps = graph.longest_ps.max(slice.dur().ps());
+        graph.time_ps += slice.dur();
+        graph.longest_ps = graph.longest_ps.max(slice.dur());
         graph.after_steps = graph.after_steps.min(after_steps);
     }
     let mut graphs: Vec<LazyGraph> = by_hash.into_values().collect();
@@ -266,27 +256,23 @@ fn limited(
 ) -> LazyFact {
     let is_above = value.is_some_and(|value| value > PER_STEP);
     LazyFact {
-        id,
-        title,
         value,
-        unit: Unit::Count,
         limit: Some(PER_STEP),
         statement: is_above.then(statement),
+        ..count(id, title, 0)
     }
 }
 
-fn longest(id: &'static str, title: &'static str, counts: &LazyCounts, limit_ps: i64) -> LazyFact {
+fn longest(id: &'static str, title: &'static str, counts: &LazyCounts, limit: Picos) -> LazyFact {
     let value = (counts.number > 0).then_some(counts.longest);
-    let limit = Picos::from_ps(limit_ps);
     let statement = value
         .filter(|&value| value > limit)
         .map(|value| format!("{} took {value}", title.to_lowercase()));
     LazyFact {
-        id,
-        title,
         value: value.map(|value| value.ps() as f64),
         unit: Unit::Picoseconds,
-        limit: Some(limit_ps as f64),
+        limit: Some(limit.ps() as f64),
         statement,
+        ..count(id, title, 0)
     }
 }

@@ -81,7 +81,7 @@ pub(crate) const NOT_RECORDED: &str = "no runtime that compiles (JAX, XLA, PyTor
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CompileReport {
     /// Duration of the window; for the whole trace, the duration of the timeline.
-    pub window_ps: i64,
+    pub window_ps: Picos,
     /// A sentence: the compile time, that nothing was compiled, or that this is unknown.
     pub statement: String,
     /// Whether a compiling runtime recorded events; then no compilation events mean that nothing was compiled.
@@ -91,24 +91,24 @@ pub struct CompileReport {
     /// Number of these that compiled a function that had been compiled or run before.
     pub recompilations: u64,
     /// Union over threads of tracing, lowering, compiling and loading. `None` if no compilation was captured.
-    pub wall_ps: Option<i64>,
+    pub wall_ps: Option<Picos>,
     /// `wall_ps` as a percentage of the window.
-    pub share_percent: Option<f64>,
+    pub share_percent: Option<Percent>,
     /// The part of `wall_ps` in which a compiler ran.
-    pub compile_ps: Option<i64>,
+    pub compile_ps: Option<Picos>,
     /// The part of the rest in which jaxprs were lowered.
-    pub lower_ps: Option<i64>,
+    pub lower_ps: Option<Picos>,
     /// The part of the rest in which Python was traced.
-    pub trace_ps: Option<i64>,
+    pub trace_ps: Option<Picos>,
     /// The part of the rest in which executables were loaded to devices (loads of 1 ms and more).
-    pub load_ps: Option<i64>,
+    pub load_ps: Option<Picos>,
     /// Sum over threads of the outermost compile events: more than `wall_ps` if threads compile in parallel or one
     /// waits for another.
-    pub thread_time_ps: Option<i64>,
+    pub thread_time_ps: Option<Picos>,
     /// The part of `wall_ps` in which no device ran a program; `None` without devices.
-    pub exposed_ps: Option<i64>,
+    pub exposed_ps: Option<Picos>,
     /// Time in which a device ran programs, mean over devices; `None` without devices.
-    pub execute_mean_ps: Option<i64>,
+    pub execute_mean_ps: Option<Picos>,
     /// Compile time of the threads, by phase, longest first.
     pub threads: Vec<PhaseTime>,
     /// Use of caches of compiled programs.
@@ -136,21 +136,18 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
         .phases
         .iter()
         .any(|event| event.class == HostClass::Compile);
-    let when_found = |ps: i64| (found || wall.ps() > 0).then_some(ps);
+    let is_seen = found || wall > Picos::ZERO;
+    let when_found = |time: Picos| is_seen.then_some(time);
     let running = program_times(cx, window);
-    let mean = running
-        .iter()
-        .map(IntervalSet::measure)
-        .sum::<Picos>()
-        .ps()
-        .checked_div(running.len() as i64);
+    let execute: Picos = running.iter().map(IntervalSet::measure).sum();
+    let mean = execute.ps().checked_div(running.len() as i64);
     let whole = cx.scoped(Scope::WholeTrace);
     let steps = whole.report::<Steps>().ok();
     let groups = event_grouping::groups(&events.phases);
     let around = CompilationContext {
         cx: *cx,
         steps: StepFinder::new(cx, steps.as_deref()),
-        programs: programs::ProgramTable::new(cx, wall.ps() > 0),
+        programs: programs::ProgramTable::new(cx, wall > Picos::ZERO),
         ops: program_similarity::ProgramOps::new(cx),
         calls: compilations::calls_by_name(&events.calls),
         labels_with_shapes: annotations::labels_with_shapes(&groups),
@@ -160,11 +157,11 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let functions = functions::functions(&around, &groups, &list);
     let length = window.dur();
     let is_recorded = cx.host_classes().has_compiling_runtime();
-    let share = wall.fraction_of(length).map(|share| 100.0 * share);
+    let share = wall.fraction_of(length).map(Percent::of_fraction);
     let cache = CacheFacts::new(&events.cache);
     let threads = compilations::threads(*cx, &events.phases);
     CompileReport {
-        window_ps: length.ps(),
+        window_ps: length,
         statement: if is_recorded {
             statement(found, list.len(), wall, length, share)
         } else {
@@ -176,21 +173,15 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
             .iter()
             .map(|function| function.recompilations)
             .sum(),
-        wall_ps: when_found(wall.ps()),
-        share_percent: share.filter(|_| found || wall.ps() > 0),
+        wall_ps: when_found(wall),
+        share_percent: share.filter(|_| is_seen),
         compile_ps: found.then_some(compile),
         lower_ps: when_found(lower),
         trace_ps: when_found(trace),
         load_ps: when_found(load),
-        thread_time_ps: when_found(
-            threads
-                .iter()
-                .map(|thread| thread.time_ps)
-                .sum::<Picos>()
-                .ps(),
-        ),
+        thread_time_ps: when_found(threads.iter().map(|thread| thread.time_ps).sum()),
         exposed_ps: compilations::exposed(around.running.as_ref(), &all).and_then(when_found),
-        execute_mean_ps: mean,
+        execute_mean_ps: mean.map(Picos::from_ps),
         threads,
         notes: cache.statement(found).into_iter().collect(),
         cache,
@@ -202,15 +193,20 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     }
 }
 
-fn statement(found: bool, count: usize, wall: Picos, length: Picos, share: Option<f64>) -> String {
+fn statement(
+    found: bool,
+    count: usize,
+    wall: Picos,
+    length: Picos,
+    share: Option<Percent>,
+) -> String {
     if !found {
         return "no compilation in the captured window".to_owned();
     }
-    let percent = share.unwrap_or_default();
     format!(
-        "{} took {wall} of {length} ({percent:.1})",
+        "{} took {wall} of {length} ({:.1})",
         counted(count, "compilation"),
-        percent = Percent(percent)
+        share.unwrap_or_default()
     )
 }
 

@@ -6,7 +6,7 @@ use engine::Context;
 use facts::steps::{Step, StepsReport, on_host};
 use math::stats::median;
 use serde::Serialize;
-use trace_model::{TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 /// The position of an event relative to the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -34,13 +34,15 @@ impl CompilePlace {
     }
 }
 
+engine::shown_by_title!(CompilePlace);
+
 /// Steps by time, to find the one at a given instant.
 pub(super) struct StepFinder<'a> {
     steps: Vec<(TimeRange, &'a Step)>,
     /// The first step of each number.
     by_number: BTreeMap<u32, usize>,
     /// Median time of the steps that do not compile.
-    pub usual_ps: Option<i64>,
+    pub usual_ps: Option<Picos>,
 }
 
 impl<'a> StepFinder<'a> {
@@ -48,14 +50,14 @@ impl<'a> StepFinder<'a> {
     pub(crate) fn new(cx: &Context<'_>, report: Option<&'a StepsReport>) -> Self {
         let report = report.filter(|report| report.has_steps());
         let steps = report.map(|report| &*report.steps).unwrap_or_default();
-        let times = |keep: &dyn Fn(&&Step) -> bool| -> Option<i64> {
+        let times = |keep: &dyn Fn(&&Step) -> bool| -> Option<Picos> {
             let counted = report?
                 .counted()
                 .filter(keep)
-                .map(|step| step.time_ps as f64);
-            median(&counted.collect::<Vec<_>>()).map(|ps| ps as i64)
+                .map(|step| step.time_ps.ps() as f64);
+            median(&counted.collect::<Vec<_>>()).map(|ps| Picos::from_ps(ps as i64))
         };
-        let usual_ps = times(&|step| step.compile_ps == 0).or_else(|| times(&|_| true));
+        let usual_ps = times(&|step| step.compile_ps == Picos::ZERO).or_else(|| times(&|_| true));
         let mut steps: Vec<_> = steps
             .iter()
             .filter_map(|step| Some((on_host(cx, &step.spans)?, step)))

@@ -63,6 +63,8 @@ pub struct DimChange {
     pub to: u64,
 }
 
+engine::shown_by_title!(ChangeSource);
+
 impl ShapeChange {
     /// The differences between two shapes; `None` if type and sizes are the same.
     pub(super) fn between(what: &str, from: &Shape<'_>, to: &Shape<'_>) -> Option<Self> {
@@ -101,6 +103,16 @@ impl ShapeChange {
             format!(": {}", dims.join(", "))
         };
         format!("{} {} → {}{dims}", self.what, self.from, self.to)
+    }
+
+    /// The first change, and the number of further ones.
+    pub(super) fn summary(changes: &[Self]) -> Option<String> {
+        let more = match changes.len() {
+            0 | 1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        let first = changes.first()?;
+        Some(format!("{}{more}", first.sentence()))
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Cell, Table, Tabular};
+use engine::{Percent, Table, Tabular};
 use facts::host_class::HostClass;
 use math::unit::Unit;
 use trace_model::Picos;
 
+use super::CompileReport;
 use super::compilations::PhaseTime;
-use super::{CompileReport, CompiledFunction, ShapeChange};
 
 impl Tabular for CompileReport {
     fn tables(&self) -> Vec<Table> {
@@ -30,19 +30,10 @@ impl CompileReport {
             ("trace", self.trace_ps, Some(HostClass::Trace)),
             ("load to device", self.load_ps, Some(HostClass::Load)),
         ];
-        let share = |ps: Option<i64>| {
-            (self.window_ps > 0).then_some(100.0 * ps? as f64 / self.window_ps as f64)
-        };
-        let row = |(name, ps, phase): (&'static str, Option<i64>, Option<HostClass>)| {
+        let row = |(name, ps, phase): (&'static str, Option<Picos>, Option<HostClass>)| {
             let own = |thread: &&PhaseTime| phase.is_none_or(|phase| thread.phase == phase);
             let threads: Vec<&PhaseTime> = self.threads.iter().filter(own).collect();
-            let sum = ps.map(|_| {
-                threads
-                    .iter()
-                    .map(|thread| thread.time_ps)
-                    .sum::<Picos>()
-                    .ps()
-            });
+            let sum: Option<Picos> = ps.map(|_| threads.iter().map(|thread| thread.time_ps).sum());
             (
                 name,
                 ps,
@@ -66,7 +57,7 @@ impl CompileReport {
                 "share_percent",
                 "Of window",
                 Unit::Percent,
-                |&(_, wall, ..)| share(wall),
+                |&(_, wall, ..)| Percent::of(wall?, self.window_ps),
             )
             .measured(
                 "thread_time_ps",
@@ -80,13 +71,6 @@ impl CompileReport {
     }
 
     fn function_table(&self) -> Table {
-        let programs = |function: &CompiledFunction| {
-            let runs = function
-                .programs
-                .iter()
-                .map(|run| format!("{} ({})", run.program, run.executions));
-            Cell::non_empty(&runs.collect::<Vec<_>>().join(", "))
-        };
         let notes = self
             .functions
             .iter()
@@ -96,42 +80,7 @@ impl CompileReport {
                     .to_owned()
             });
         Table::of("compiled_functions", "Compiled functions", &self.functions)
-            .measured("function", "Function", Unit::None, |function| {
-                &function.function
-            })
-            .measured("module", "Module", Unit::None, |function| &function.module)
-            .measured("compilations", "Compiled", Unit::Count, |function| {
-                function.compilations
-            })
-            .inferred("recompilations", "Again", Unit::Count, |function| {
-                function.recompilations
-            })
-            .measured("calls", "Calls", Unit::Count, |function| function.calls)
-            .measured("programs", "Programs (runs)", Unit::None, programs)
-            .measured("wall_ps", "Time", Unit::Picoseconds, |function| {
-                function.first_ps.map(|_| function.wall_ps)
-            })
-            .derived("wall_steps", "In steps", Unit::None, |function| {
-                function.wall_steps.filter(|_| function.first_ps.is_some())
-            })
-            .measured(
-                "exposed_ps",
-                "No device ran",
-                Unit::Picoseconds,
-                |function| function.exposed_ps,
-            )
-            .measured("longest_ps", "Longest", Unit::Picoseconds, |function| {
-                (function.compilations > 0).then_some(function.longest_ps)
-            })
-            .measured("first_ps", "First at", Unit::Picoseconds, |function| {
-                function.first_ps
-            })
-            .measured("last_ps", "Last at", Unit::Picoseconds, |function| {
-                function.last_ps
-            })
-            .inferred("changed", "Changed", Unit::None, |function| {
-                changed(&function.changes)
-            })
+            .remaining()
             .notes(notes)
             .build()
     }
@@ -159,49 +108,7 @@ impl CompileReport {
             );
         }
         Table::of("compilations", "Every compilation", &self.list)
-            .measured("start_ps", "Begin", Unit::Picoseconds, |row| row.start_ps)
-            .measured("function", "Function", Unit::None, |row| &row.function)
-            .measured("place", "Where", Unit::None, |row| {
-                row.place.map(super::CompilePlace::title)
-            })
-            .measured("wall_ps", "Time", Unit::Picoseconds, |row| row.wall_ps)
-            .measured("trace_ps", "Trace", Unit::Picoseconds, |row| row.trace_ps)
-            .measured("lower_ps", "Lower", Unit::Picoseconds, |row| row.lower_ps)
-            .measured("compile_ps", "Compile", Unit::Picoseconds, |row| {
-                row.compile_ps
-            })
-            .measured("load_ps", "Load", Unit::Picoseconds, |row| row.load_ps)
-            .measured(
-                "thread_time_ps",
-                "On all threads",
-                Unit::Picoseconds,
-                |row| row.thread_time_ps,
-            )
-            .measured("call_ps", "Whole call", Unit::Picoseconds, |row| {
-                row.call_ps
-            })
-            .measured("exposed_ps", "No device ran", Unit::Picoseconds, |row| {
-                row.exposed_ps
-            })
-            .derived(
-                "step_extra_ps",
-                "Step longer by",
-                Unit::Picoseconds,
-                |row| row.step_extra_ps,
-            )
-            .inferred("program", "Program", Unit::None, |row| &row.program)
-            .inferred("again", "Again because", Unit::None, |row| {
-                row.again.map(super::CompileEvidence::title)
-            })
-            .derived("ops_alike_percent", "Ops alike", Unit::Percent, |row| {
-                row.ops_alike_percent
-            })
-            .inferred("changed", "Changed", Unit::None, |row| {
-                changed(&row.changes)
-            })
-            .measured("changed_in", "Seen in", Unit::None, |row| {
-                row.changed_in.map(super::ChangeSource::title)
-            })
+            .remaining()
             .notes(notes)
             .build()
     }
@@ -216,15 +123,15 @@ fn sentence(text: &str) -> String {
 
 /// Threads by time; thread pools without their numbers.
 fn thread_names(threads: &[&PhaseTime]) -> String {
-    let mut by_name: BTreeMap<&str, (i64, usize)> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, (Picos, usize)> = BTreeMap::new();
     for thread in threads {
         let name = thread.thread.split('/').next().unwrap_or(&thread.thread);
         let entry = by_name.entry(name).or_default();
-        *entry = (entry.0.saturating_add(thread.time_ps), entry.1 + 1);
+        *entry = (entry.0 + thread.time_ps, entry.1 + 1);
     }
     let mut names: Vec<_> = by_name.into_iter().collect();
     names.sort_by_key(|&(name, (time, _))| (std::cmp::Reverse(time), name));
-    let shown = |(name, (_, count)): (&str, (i64, usize))| {
+    let shown = |(name, (_, count)): (&str, (Picos, usize))| {
         if count > 1 {
             format!("{name} ×{count}")
         } else {
@@ -232,15 +139,4 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
         }
     };
     names.into_iter().map(shown).collect::<Vec<_>>().join(", ")
-}
-
-/// The first change, and the number of further ones.
-fn changed(changes: &[ShapeChange]) -> Option<String> {
-    let more = match changes.len() {
-        0 | 1 => String::new(),
-        n => format!(" and {} more", n - 1),
-    };
-    changes
-        .first()
-        .map(|first| format!("{}{more}", first.sentence()))
 }

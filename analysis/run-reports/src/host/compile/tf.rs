@@ -6,17 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::Table;
+use engine::{Percent, Table};
 use facts::compile_events::ancestors;
 use facts::host_class::{host_threads, stripped};
-use math::unit::Unit;
 use serde::Serialize;
-use trace_model::{ArgValue, LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
+use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
-use super::annotations::reading_order;
+use super::annotations::{decorations, plain_text, reading_order};
 
 /// XProf highlights functions that spend at least this share of their time in expensive calls.
-const EXPENSIVE_PERCENT: f64 = 20.0;
+const EXPENSIVE: Percent = Percent(20.0);
 
 /// Calls of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -24,36 +23,48 @@ pub struct CallKind {
     /// Number of calls.
     pub calls: u64,
     /// Their time, excluding functions called inside.
-    pub self_ps: i64,
+    pub self_ps: Picos,
 }
 
 /// One function.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct TfFunction {
     /// Its name.
+    #[column("Function")]
+    #[column("Calls", id = "calls", unit = Count, with = |function| function.all().calls)]
+    #[column("Self time", id = "self_time_ps", with = |function| function.all().self_ps)]
     pub function: String,
     /// Calls that traced Python first.
+    #[column("Traced", recorded, unit = Count, with = |function| function.traced.calls)]
+    #[column("in", id = "traced_ps", with = |function| function.traced.self_ps)]
     pub traced: CallKind,
+    /// Calls that ran op by op.
+    #[column("Eager", recorded, unit = Count, with = |function| function.eager.calls)]
+    #[column("in", id = "eager_ps", with = |function| function.eager.self_ps)]
+    pub eager: CallKind,
     /// Calls that used an existing graph.
     pub not_traced: CallKind,
-    /// Calls that ran op by op.
-    pub eager: CallKind,
     /// Calls of a graph with fixed arguments.
     pub concrete: CallKind,
     /// Calls whose graph XLA compiled.
+    #[column("By XLA", recorded)]
     pub xla_calls: u64,
     /// How often it was traced since the program started, by the last call.
+    #[column("Traced so far", recorded)]
     pub tracing_count: Option<u64>,
     /// Time of eager and traced calls as a share of all calls.
-    pub expensive_percent: Option<f64>,
+    #[column("Traced or eager, of self time", derived)]
+    pub expensive_percent: Option<Percent>,
     /// Whether `expensive_percent` is at least 20 %.
+    #[column("Remark", derived, id = "remark", with = |function| function.is_expensive.then_some("expensive"))]
     pub is_expensive: bool,
 }
 
 /// Functions by their time; empty if there are none.
 pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction> {
     let labels = function_labels(model);
-    let mut calls: BTreeMap<SliceId, (SliceRef<'_>, String, Option<u64>, i64)> = BTreeMap::new();
+    let mut calls: BTreeMap<SliceId, (SliceRef<'_>, String, Option<u64>, Picos)> = BTreeMap::new();
     if labels.is_empty() {
         return Vec::new();
     }
@@ -64,31 +75,32 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
     asked.sort_by_key(reading_order);
     for slice in asked {
         if let Some((mode, count)) = call_of(slice) {
-            calls.insert(slice.id(), (slice, mode, count, slice.dur().ps()));
+            calls.insert(slice.id(), (slice, mode, count, slice.dur()));
         }
     }
-    let inner: Vec<(SliceId, i64)> = calls
+    let inner: Vec<(SliceId, Picos)> = calls
         .values()
         .filter_map(|(slice, ..)| {
             Some((
                 ancestors(*slice)
                     .find(|s| calls.contains_key(&s.id()))?
                     .id(),
-                slice.dur().ps(),
+                slice.dur(),
             ))
         })
         .collect();
     for (around, time) in inner {
         if let Some((.., own)) = calls.get_mut(&around) {
-            *own = (*own - time).max(0);
+            *own = (*own - time).clamped();
         }
     }
     let mut functions: BTreeMap<&str, TfFunction> = BTreeMap::new();
     for (slice, mode, count, self_ps) in calls.values() {
         let name = stripped(slice.name());
-        let function = functions
-            .entry(name)
-            .or_insert_with(|| TfFunction::named(name));
+        let function = functions.entry(name).or_insert_with(|| TfFunction {
+            function: name.to_owned(),
+            ..TfFunction::default()
+        });
         function.add(mode, *count, *self_ps);
     }
     let mut functions: Vec<TfFunction> = functions.into_values().map(TfFunction::finish).collect();
@@ -143,49 +155,21 @@ fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
 
 /// Mode and tracing count of a call.
 fn call_of(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
-    let decoration = slice
-        .name()
-        .split_once('#')
-        .map_or("", |(_, suffix)| suffix);
-    let mut values: BTreeMap<String, String> = decoration
-        .split(['#', ','])
-        .filter_map(|pair| pair.split_once('='))
+    let mut values: BTreeMap<String, String> = decorations(slice)
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     for arg in slice.args().unwrap_or_default() {
-        let value = match arg.value {
-            ArgValue::Text(text) => text,
-            ArgValue::Int(number) => number.to_string(),
-            ArgValue::Uint(number) => number.to_string(),
-            _ => continue,
-        };
-        values.entry(arg.name).or_insert(value);
+        if let Some(value) = plain_text(arg.value) {
+            values.entry(arg.name).or_insert(value);
+        }
     }
     let mode = values.remove("tf_function_call")?;
-    Some((
-        mode,
-        values
-            .get("tracing_count")
-            .and_then(|count| count.parse().ok()),
-    ))
+    let count = values.get("tracing_count");
+    Some((mode, count.and_then(|count| count.parse().ok())))
 }
 
 impl TfFunction {
-    fn named(name: &str) -> Self {
-        Self {
-            function: name.to_owned(),
-            traced: CallKind::default(),
-            not_traced: CallKind::default(),
-            eager: CallKind::default(),
-            concrete: CallKind::default(),
-            xla_calls: 0,
-            tracing_count: None,
-            expensive_percent: None,
-            is_expensive: false,
-        }
-    }
-
-    fn add(&mut self, mode: &str, count: Option<u64>, self_ps: i64) {
+    fn add(&mut self, mode: &str, count: Option<u64>, self_ps: Picos) {
         let (kind, compiler) = mode.split_once('-').unwrap_or((mode, ""));
         let kind = match kind {
             "eager" => &mut self.eager,
@@ -194,7 +178,7 @@ impl TfFunction {
             _ => &mut self.not_traced,
         };
         kind.calls += 1;
-        kind.self_ps = kind.self_ps.saturating_add(self_ps);
+        kind.self_ps += self_ps;
         self.xla_calls += u64::from(compiler == "xla");
         self.tracing_count = self.tracing_count.max(count);
     }
@@ -203,19 +187,16 @@ impl TfFunction {
         let kinds = [self.traced, self.not_traced, self.eager, self.concrete];
         CallKind {
             calls: kinds.iter().map(|kind| kind.calls).sum(),
-            self_ps: kinds.iter().map(|kind| kind.self_ps).sum::<Picos>().ps(),
+            self_ps: kinds.iter().map(|kind| kind.self_ps).sum(),
         }
     }
 
     fn finish(mut self) -> Self {
-        let (all, expensive) = (
-            self.all().self_ps,
-            self.traced.self_ps.saturating_add(self.eager.self_ps),
-        );
-        self.expensive_percent = (all > 0).then(|| 100.0 * expensive as f64 / all as f64);
+        let expensive = self.traced.self_ps + self.eager.self_ps;
+        self.expensive_percent = Percent::of(expensive, self.all().self_ps);
         self.is_expensive = self
             .expensive_percent
-            .is_some_and(|percent| percent >= EXPENSIVE_PERCENT);
+            .is_some_and(|share| share >= EXPENSIVE);
         self
     }
 }
@@ -223,19 +204,7 @@ impl TfFunction {
 /// The functions as a table.
 pub(super) fn table(functions: &[TfFunction]) -> Table {
     Table::of("tf_functions", "Functions of TensorFlow", functions)
-        .measured("function", "Function", Unit::None, |function| &function.function)
-        .measured("calls", "Calls", Unit::Count, |function| function.all().calls)
-        .measured("self_time_ps", "Self time", Unit::Picoseconds, |function| function.all().self_ps)
-        .recorded("traced", "Traced", Unit::Count, |function| function.traced.calls)
-        .measured("traced_ps", "in", Unit::Picoseconds, |function| function.traced.self_ps)
-        .recorded("eager", "Eager", Unit::Count, |function| function.eager.calls)
-        .measured("eager_ps", "in", Unit::Picoseconds, |function| function.eager.self_ps)
-        .recorded("xla_calls", "By XLA", Unit::Count, |function| function.xla_calls)
-        .recorded("tracing_count", "Traced so far", Unit::Count, |function| function.tracing_count)
-        .derived("expensive_percent", "Traced or eager, of self time", Unit::Percent, |function| {
-            function.expensive_percent
-        })
-        .derived("remark", "Remark", Unit::None, |function| function.is_expensive.then_some("expensive"))
+        .remaining()
         .note("At 20 % of self time in traced or eager calls a function is called expensive, as in XProf.")
         .build()
 }

@@ -78,6 +78,8 @@ impl IdleCause {
     }
 }
 
+engine::shown_by_title!(IdleCause);
+
 /// Precedence among threads: causes, with input in the background as a separate one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CausePriority {

@@ -136,13 +136,10 @@ impl<'a> GapCollector<'a> {
         let out = DeviceGaps {
             core: cx.model.device_name(core),
             group: core,
-            window_ps: window.dur().ps(),
-            program_ps: busy.measure().ps(),
+            window_ps: window.dur(),
+            program_ps: busy.measure(),
             programs: ran as u64,
-            idle_ps: idle
-                .iter()
-                .map(|gap| gap.range.dur().ps())
-                .fold(0, i64::saturating_add),
+            idle_ps: idle.iter().map(|gap| gap.range.dur()).sum(),
             count: idle
                 .iter()
                 .filter(|gap| gap.place() == GapPlace::Between)
@@ -266,8 +263,8 @@ impl<'a> GapCollector<'a> {
                 |program: Option<SliceId>| Some(names.of(self.model.slice(program?).label_id()));
             self.out.gaps.push(Gap {
                 place,
-                start_ps: self.recorded_start(gap).ps(),
-                length_ps: gap.range.dur().ps(),
+                start_ps: self.recorded_start(gap),
+                length_ps: gap.range.dur(),
                 step: self.steps.at(gap.range.start),
                 after: name(gap.after),
                 before: name(gap.before),

@@ -1,37 +1,48 @@
 //! Idle time inside programs, on the clock that timed the ops: between two ops of one execution, before the first and
 //! after the last.
 
-use engine::{AnalysisError, Context, Scope};
+use engine::{AnalysisError, Context, Percent, Scope};
 use facts::TraceFacts as _;
 use facts::clock_alignment::programs;
 use facts::core_time::SelfTimeSegment;
 use facts::device_shift::shifted;
 use serde::Serialize;
+use trace_model::time::PS_PER_US;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
 /// Shorter gaps between ops are the normal issue overhead of a core.
-pub const LONG_PS: i64 = 1_000_000;
+pub const LONG: Picos = Picos::from_ps(PS_PER_US);
 
 /// Idle time of one device within its programs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct InsidePrograms {
-    /// Total idle time.
-    pub idle_ps: i64,
-    /// The part before the first and after the last op, in which programs wait for each other.
-    pub edges_ps: i64,
     /// Programs by the clock of their ops: the denominator.
-    pub program_ps: i64,
+    #[column("Programs")]
+    pub program_ps: Picos,
+    /// Total idle time.
+    #[column("No op")]
+    #[column("Of programs", id = "idle_percent", with = |it| Percent::of(it.idle_ps, it.program_ps))]
+    pub idle_ps: Picos,
+    /// The part before the first and after the last op, in which programs wait for each other.
+    #[column("At begin and end")]
+    pub edges_ps: Picos,
     /// Gaps of more than 1 µs between two ops.
+    #[column("Over 1 µs")]
     pub long_gaps: u64,
     /// Sum of these gaps.
-    pub long_gaps_ps: i64,
+    #[column("together")]
+    pub long_gaps_ps: Picos,
     /// The longest between two ops.
-    pub longest_ps: i64,
+    #[column("Longest")]
+    pub longest_ps: Picos,
     /// The program that contains it.
     pub longest_in: Option<String>,
     /// The op before it.
+    #[column("After")]
     pub longest_after: Option<String>,
     /// The op after it.
+    #[column("Before")]
     pub longest_before: Option<String>,
 }
 
@@ -43,17 +54,7 @@ pub(super) fn inside_programs(
     let Some(time) = cx.core_time(core)? else {
         return Ok(None);
     };
-    let mut out = InsidePrograms {
-        idle_ps: 0,
-        edges_ps: 0,
-        program_ps: 0,
-        long_gaps: 0,
-        long_gaps_ps: 0,
-        longest_ps: 0,
-        longest_in: None,
-        longest_after: None,
-        longest_before: None,
-    };
+    let mut out = InsidePrograms::default();
     for program in programs(cx.model, core) {
         let span = shifted(cx.model, core, program.range());
         // The window of the whole trace begins with the first op, and the program of that before it.
@@ -63,7 +64,7 @@ pub(super) fn inside_programs(
             span.intersect(time.window.measured)
         };
         let Some(span) = part else { continue };
-        out.program_ps = out.program_ps.saturating_add(span.dur().ps());
+        out.program_ps += span.dur();
         let ops = ops_in(&time.segments, span);
         // The first and the last op may reach beyond the program.
         let ran = ops
@@ -75,10 +76,10 @@ pub(super) fn inside_programs(
             Some(ran) => (ran.start - span.start).clamped() + (span.end - ran.end).clamped(),
             None => span.dur(),
         };
-        out.idle_ps = out.idle_ps.saturating_add((inner + edges).ps());
-        out.edges_ps = out.edges_ps.saturating_add(edges.ps());
+        out.idle_ps += inner + edges;
+        out.edges_ps += edges;
     }
-    Ok((out.program_ps > 0 && !time.segments.is_empty()).then_some(out))
+    Ok((out.program_ps > Picos::ZERO && !time.segments.is_empty()).then_some(out))
 }
 
 fn ops_in(segments: &[SelfTimeSegment], span: TimeRange) -> &[SelfTimeSegment] {
@@ -92,13 +93,11 @@ impl InsidePrograms {
     fn add_gaps(&mut self, model: &TraceModel, program: &str, ops: &[SelfTimeSegment]) -> Picos {
         let mut sum = Picos::ZERO;
         for pair in ops.windows(2) {
-            let gap = (pair[1].range.start - pair[0].range.end)
-                .max(Picos::ZERO)
-                .ps();
-            sum += Picos::from_ps(gap);
-            if gap > LONG_PS {
+            let gap = (pair[1].range.start - pair[0].range.end).clamped();
+            sum += gap;
+            if gap > LONG {
                 self.long_gaps += 1;
-                self.long_gaps_ps = self.long_gaps_ps.saturating_add(gap);
+                self.long_gaps_ps += gap;
             }
             if gap > self.longest_ps {
                 let name =

@@ -1,7 +1,7 @@
 //! The main cause of idle time, as a clause.
 
 use engine::Percent;
-use math::stats::percent;
+use trace_model::Picos;
 
 use super::IdleCause;
 use super::report::{DeviceGaps, GapsReport, time_of};
@@ -12,7 +12,7 @@ impl GapsReport {
     /// single part is that large.
     pub fn main_cause(&self) -> Option<String> {
         let (within, idle) = (self.within_ps(), self.idle_ps());
-        if within.saturating_mul(2) > idle {
+        if within + within > idle {
             return Some("within programs".to_owned());
         }
         let most = self.most_common()?;
@@ -20,10 +20,10 @@ impl GapsReport {
             return self.clause(most);
         }
         let time = |cause| self.time_of(cause);
-        let share = |cause| Percent(percent(time(cause), idle).unwrap_or_default());
+        let share = |cause| Percent::of(time(cause), idle).unwrap_or_default();
         let recorded = IdleCause::ALL
             .into_iter()
-            .filter(|&cause| cause != most && time(cause) > 0);
+            .filter(|&cause| cause != most && time(cause) > Picos::ZERO);
         let longest = recorded.min_by_key(|&cause| std::cmp::Reverse(time(cause)));
         let longest = longest
             .and_then(|cause| Some(format!("; {:.1} {}", share(cause), self.clause(cause)?)));
@@ -45,25 +45,27 @@ impl GapsReport {
         let idle = self.idle_ps();
         IdleCause::ALL
             .into_iter()
-            .find(|&cause| self.time_of(cause).saturating_mul(2) > idle)
+            .find(|&cause| self.time_of(cause) + self.time_of(cause) > idle)
     }
 
     /// Idle time between programs with a cause.
-    fn time_of(&self, cause: IdleCause) -> i64 {
+    fn time_of(&self, cause: IdleCause) -> Picos {
         self.sum(|device| time_of(&device.between, cause))
     }
 
-    fn within_ps(&self) -> i64 {
-        self.sum(|device| device.inside.as_ref().map_or(0, |inside| inside.idle_ps))
+    fn within_ps(&self) -> Picos {
+        self.sum(|device| {
+            let inside = device.inside.as_ref();
+            inside.map_or(Picos::ZERO, |inside| inside.idle_ps)
+        })
     }
 
-    fn idle_ps(&self) -> i64 {
-        self.within_ps()
-            .saturating_add(self.sum(DeviceGaps::between_ps))
+    fn idle_ps(&self) -> Picos {
+        self.within_ps() + self.sum(DeviceGaps::between_ps)
     }
 
-    fn sum(&self, time: impl Fn(&DeviceGaps) -> i64) -> i64 {
-        self.devices.iter().map(time).fold(0, i64::saturating_add)
+    fn sum(&self, time: impl Fn(&DeviceGaps) -> Picos) -> Picos {
+        self.devices.iter().map(time).sum()
     }
 
     /// A cause with the event that shows it.
@@ -75,7 +77,7 @@ impl GapsReport {
             .filter(|part| part.cause == cause);
         let event = parts
             .max_by_key(|part| part.time_ps)
-            .and_then(|longest| longest.event());
+            .and_then(|longest| longest.event.as_ref());
         let event = event.map_or_else(String::new, |event| format!(" ({event})"));
         Some(format!("{}{event}", cause.meanwhile()?))
     }

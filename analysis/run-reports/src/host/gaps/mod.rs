@@ -26,7 +26,6 @@ use device_reports::steps::step_times::Steps;
 use engine::{Analysis, AnalysisError, Context, Metric, Percent, Provenance, counted};
 use facts::host_class::host_threads;
 use facts::steps::StepsReport;
-use math::stats::percent;
 use math::unit::Unit;
 use trace_model::{GroupId, Picos, SourceId};
 
@@ -37,6 +36,7 @@ pub(crate) use activity::HostEventKinds;
 pub use cause::IdleCause;
 pub use inside::InsidePrograms;
 
+pub(super) use report::time_of;
 pub use report::{CauseTime, DeviceGaps, Gap, GapPlace, GapsReport, StepGaps};
 
 /// The analysis `gaps`.
@@ -110,41 +110,40 @@ fn devices_of(
 }
 
 /// Causes with a smaller share of the idle time get no clause.
-const WORTH_SAYING_PERCENT: f64 = 10.0;
+const WORTH_SAYING_PERCENT: Percent = Percent(10.0);
 
 fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
-    let sum =
-        |get: &dyn Fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
-    let (idle, window) = (
-        sum(&|device| device.idle_ps),
-        sum(&|device| device.window_ps),
-    );
-    let share = percent(idle, window).unwrap_or_default();
+    let sum = |get: &dyn Fn(&DeviceGaps) -> Picos| devices.iter().map(get).sum();
+    let idle: Picos = sum(&|device| device.idle_ps);
+    let window = sum(&|device| device.window_ps);
+    let Percent(share) = Percent::of(idle, window).unwrap_or_default();
     // Avoids "100.0 %" if something ran.
     let digits = if share > 99.9 { 3 } else { 1 };
     let mut text = format!("No program runs for {share:.digits$} % of the window");
     if !has_host {
         return text + "; no host thread was recorded, so the reasons are not known";
     }
-    let share_of = |cause| percent(sum(&|device| device.time_ps(cause)), idle).unwrap_or_default();
+    let share_of =
+        |cause| Percent::of(sum(&|device| device.time_ps(cause)), idle).unwrap_or_default();
     let recorded = IdleCause::ALL
         .into_iter()
         .filter(|&cause| cause != IdleCause::Unknown);
-    let mut parts: Vec<(f64, IdleCause)> = recorded.map(|cause| (share_of(cause), cause)).collect();
-    parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut parts: Vec<(Percent, IdleCause)> =
+        recorded.map(|cause| (share_of(cause), cause)).collect();
+    parts.sort_by(|(a, one), (b, other)| b.0.total_cmp(&a.0).then(one.cmp(other)));
     // The longest is named even if it explains little.
     let least = parts
         .first()
-        .map_or(0.0, |(most, _)| most.min(WORTH_SAYING_PERCENT));
+        .map_or(0.0, |(most, _)| most.0.min(WORTH_SAYING_PERCENT.0));
     let parts = parts
         .into_iter()
-        .filter(|(share, _)| *share > 0.0 && *share >= least);
+        .filter(|(share, _)| share.0 > 0.0 && share.0 >= least);
     let mut parts: Vec<String> = parts
-        .map(|(share, cause)| format!("{} {:.1}", cause.title(), Percent(share)))
+        .map(|(share, cause)| format!("{} {share:.1}", cause.title()))
         .collect();
     let unknown = share_of(IdleCause::Unknown);
     if unknown >= WORTH_SAYING_PERCENT {
-        parts.push(format!("nothing for {:.1}", Percent(unknown)));
+        parts.push(format!("nothing for {unknown:.1}"));
     }
     if !parts.is_empty() {
         text = format!("{text}; of that the host shows {}", parts.join(", "));
@@ -153,7 +152,7 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
 }
 
 fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
-    let sum = |get: fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
+    let sum = |get: fn(&DeviceGaps) -> Picos| devices.iter().map(get).sum();
     let of = format!(
         "window × {}, on the clock of the host",
         counted(devices.len(), "device")
@@ -161,7 +160,7 @@ fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
     let metric = |id, title, part, whole, of: &str| Metric {
         id,
         title,
-        value: percent(part, whole),
+        value: Percent::of(part, whole).map(|share| share.0),
         is_lower_bound: false,
         unit: Unit::Percent,
         of: of.to_owned(),
@@ -189,8 +188,7 @@ fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
         .iter()
         .filter_map(|device| device.inside.as_ref())
         .collect();
-    let total =
-        |of: fn(&InsidePrograms) -> i64| inside.iter().map(|inside| of(inside)).sum::<Picos>().ps();
+    let total = |of: fn(&InsidePrograms) -> Picos| inside.iter().map(|inside| of(inside)).sum();
     let (idle, program) = (
         total(|inside| inside.idle_ps),
         total(|inside| inside.program_ps),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::Metric;
+use engine::{Metric, Percent};
 use math::intervals::IntervalSet;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use super::cause::IdleCause;
@@ -35,7 +35,7 @@ pub enum GapPlace {
 
 impl GapPlace {
     /// Display name.
-    pub(crate) fn title(self) -> &'static str {
+    fn title(self) -> &'static str {
         match self {
             Self::BeforeFirst => "before first",
             Self::Between => "between",
@@ -44,87 +44,42 @@ impl GapPlace {
     }
 }
 
+engine::shown_by_title!(GapPlace);
+
 /// Idle time with one cause.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CauseTime {
     /// The cause.
     pub cause: IdleCause,
     /// Duration.
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// The host event that covers most of that time.
-    pub(crate) top: Option<EventTime>,
-}
-
-impl CauseTime {
-    /// The host event that covers most of that time.
-    pub fn event(&self) -> Option<&str> {
-        self.top.as_ref().map(|top| &*top.name)
-    }
+    pub event: Option<Arc<str>>,
     /// How much of it the event covers.
-    pub fn event_ps(&self) -> Option<i64> {
-        self.top.as_ref().map(|top| top.time_ps)
-    }
-}
-
-/// Time of host events of one name.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EventTime {
-    pub name: Arc<str>,
-    pub time_ps: i64,
-}
-
-/// Idle time with one cause, as JSON.
-#[derive(Serialize, schemars::JsonSchema)]
-#[schemars(rename = "CauseTime")]
-pub(super) struct WrittenCauseTime<'a> {
-    /// The cause.
-    cause: IdleCause,
-    /// Duration.
-    time_ps: i64,
-    /// The host event that covers most of that time.
-    event: Option<&'a str>,
-    /// How much of it the event covers.
-    event_ps: Option<i64>,
-}
-
-impl Serialize for CauseTime {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { cause, time_ps, .. } = *self;
-        WrittenCauseTime {
-            cause,
-            time_ps,
-            event: self.event(),
-            event_ps: self.event_ps(),
-        }
-        .serialize(serializer)
-    }
-}
-
-impl schemars::JsonSchema for CauseTime {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        WrittenCauseTime::schema_name()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        WrittenCauseTime::json_schema(generator)
-    }
+    pub event_ps: Option<Picos>,
 }
 
 /// The idle time of one device.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct DeviceGaps {
     /// Name of the device.
+    #[column("Device")]
     pub core: String,
     /// The device.
     #[serde(skip)]
     pub group: GroupId,
     /// Length of the window on the clock of the host: the denominator.
-    pub window_ps: i64,
+    #[column("Window")]
+    pub window_ps: Picos,
     /// Union of programs.
-    pub program_ps: i64,
+    pub program_ps: Picos,
     /// Programs that ran in the window.
+    #[column("Programs")]
     pub programs: u64,
     /// The rest of the window: the sum of `before`, `between` and `after`.
-    pub idle_ps: i64,
+    #[column("No program")]
+    pub idle_ps: Picos,
     /// Gaps between programs.
     pub count: u64,
     /// Idle time before the first program, by cause.
@@ -145,46 +100,69 @@ pub struct DeviceGaps {
 }
 
 /// One idle span.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct Gap {
     /// Its position.
     pub place: GapPlace,
     /// Start on the timeline as recorded: the end of the program before it.
-    pub start_ps: i64,
+    #[column("Begin")]
+    pub start_ps: Timestamp,
     /// Duration.
-    pub length_ps: i64,
+    #[column("Length")]
+    pub length_ps: Picos,
+    /// Host activity in the meantime; adds up to the length.
+    #[column("Host", inferred, id = "cause", with = Self::cause)]
+    #[column("Of gap", id = "cause_percent", with = |gap| Percent::of(gap.main()?.time_ps, gap.length_ps))]
+    #[column("Unexplained", id = "unexplained_percent", with = Self::unexplained)]
+    #[column("Mostly", inferred, id = "event", with = |gap| gap.main()?.event.as_deref())]
+    #[column("Also", inferred, id = "also", with = Self::also)]
+    pub causes: Vec<CauseTime>,
     /// The step that it starts in.
+    #[column("Step", unit = None)]
     pub step: Option<u32>,
     /// The program before it.
+    #[column("After")]
     pub after: Option<Arc<str>>,
     /// The program after it.
+    #[column("Before")]
     pub before: Option<Arc<str>>,
-    /// Host activity in the meantime; adds up to the length.
-    pub causes: Vec<CauseTime>,
 }
+
+/// Other activities with a smaller share of a gap are not named.
+const NAMED: f64 = 0.01;
 
 impl Gap {
     /// On the timeline as recorded.
     pub fn range(&self) -> TimeRange {
-        let end = self.start_ps.saturating_add(self.length_ps);
-        TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
+        TimeRange::at(self.start_ps, self.length_ps)
     }
     /// The recorded activity with the most of it, if anything was recorded.
-    pub(super) fn main(&self) -> Option<&CauseTime> {
+    fn main(&self) -> Option<&CauseTime> {
         self.recorded()
             .min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause))
     }
-    /// The other recorded activities with at least `least` of its time.
-    pub(super) fn others(&self, least: f64) -> impl Iterator<Item = &CauseTime> {
-        let main = self.main().map(|part| part.cause);
-        let is_long = move |part: &&CauseTime| part.time_ps as f64 >= least * self.length_ps as f64;
-        self.recorded()
-            .filter(move |part| Some(part.cause) != main)
-            .filter(is_long)
+    fn cause(&self) -> IdleCause {
+        self.main().map_or(IdleCause::Unknown, |top| top.cause)
     }
-    /// The part in which nothing was recorded.
-    pub(super) fn unexplained_ps(&self) -> i64 {
-        time_of(&self.causes, IdleCause::Unknown)
+    /// The other recorded activities with a share that is worth its name.
+    fn also(&self) -> Option<String> {
+        let cause = self.cause();
+        let least = NAMED * self.length_ps.ps() as f64;
+        let others: Vec<String> = self
+            .recorded()
+            .filter(|part| part.cause != cause && part.time_ps.ps() as f64 >= least)
+            .map(|part| {
+                let event = part.event.as_ref();
+                let event = event.map_or_else(String::new, |event| format!(" ({event})"));
+                format!("{} {}{event}", part.cause.title(), part.time_ps)
+            })
+            .collect();
+        (!others.is_empty()).then(|| others.join(", "))
+    }
+    /// The share in which nothing was recorded.
+    fn unexplained(&self) -> Option<Percent> {
+        Percent::of(time_of(&self.causes, IdleCause::Unknown), self.length_ps)
     }
     fn recorded(&self) -> impl Iterator<Item = &CauseTime> {
         self.causes
@@ -199,33 +177,28 @@ pub struct StepGaps {
     /// Number of the step.
     pub step: u32,
     /// Its length on the clock of the host: the denominator.
-    pub length_ps: i64,
+    pub length_ps: Picos,
     /// Idle time by cause.
     pub causes: Vec<CauseTime>,
 }
 
 impl StepGaps {
     /// Idle time of the step.
-    pub(crate) fn idle_ps(&self) -> i64 {
-        self.causes
-            .iter()
-            .map(|part| part.time_ps)
-            .sum::<Picos>()
-            .ps()
+    pub(crate) fn idle_ps(&self) -> Picos {
+        self.causes.iter().map(|part| part.time_ps).sum()
     }
     /// The part with one cause.
-    pub fn time_ps(&self, cause: IdleCause) -> i64 {
+    pub fn time_ps(&self, cause: IdleCause) -> Picos {
         time_of(&self.causes, cause)
     }
 }
 
-pub(super) fn time_of(causes: &[CauseTime], cause: IdleCause) -> i64 {
+pub(in crate::host) fn time_of(causes: &[CauseTime], cause: IdleCause) -> Picos {
     causes
         .iter()
         .filter(|part| part.cause == cause)
         .map(|part| part.time_ps)
-        .sum::<Picos>()
-        .ps()
+        .sum()
 }
 
 impl DeviceGaps {
@@ -238,24 +211,14 @@ impl DeviceGaps {
         }
     }
     /// Idle time with one cause, at any position.
-    pub fn time_ps(&self, cause: IdleCause) -> i64 {
-        let places = [
-            GapPlace::BeforeFirst,
-            GapPlace::Between,
-            GapPlace::AfterLast,
-        ]
-        .into_iter();
-        places
-            .map(|place| time_of(self.at(place), cause))
-            .sum::<Picos>()
-            .ps()
+    pub fn time_ps(&self, cause: IdleCause) -> Picos {
+        [&self.before, &self.between, &self.after]
+            .map(|causes| time_of(causes, cause))
+            .into_iter()
+            .sum()
     }
     /// Idle time between programs.
-    pub fn between_ps(&self) -> i64 {
-        self.between
-            .iter()
-            .map(|part| part.time_ps)
-            .sum::<Picos>()
-            .ps()
+    pub fn between_ps(&self) -> Picos {
+        self.between.iter().map(|part| part.time_ps).sum()
     }
 }

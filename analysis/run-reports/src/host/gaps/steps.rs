@@ -30,7 +30,7 @@ impl StepSums {
     fn of(spans: Vec<(u32, TimeRange)>) -> Self {
         let empty = |&(step, range): &(u32, TimeRange)| StepGaps {
             step,
-            length_ps: range.dur().ps(),
+            length_ps: range.dur(),
             causes: Vec::new(),
         };
         let mut coming: Vec<usize> = (0..spans.len()).collect();
@@ -177,7 +177,7 @@ mod tests {
             .map(|step| {
                 step.causes
                     .iter()
-                    .map(|part| (part.cause, part.time_ps))
+                    .map(|part| (part.cause, part.time_ps.ps()))
                     .collect()
             })
             .collect();
@@ -193,11 +193,7 @@ mod tests {
             "{steps:?}"
         );
         assert_eq!(
-            steps
-                .iter()
-                .map(|step| Picos::from_ps(step.length_ps))
-                .sum::<Picos>()
-                .ps(),
+            steps.iter().map(|step| step.length_ps).sum::<Picos>().ps(),
             37
         );
     }

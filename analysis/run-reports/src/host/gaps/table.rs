@@ -2,18 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Table, TableBuilder, Tabular, counted};
-use math::stats::percent;
+use engine::{Percent, Table, TableBuilder, Tabular, counted};
 use math::unit::Unit;
 use trace_model::Picos;
 
 use super::IdleCause;
-use super::report::{CauseTime, DeviceGaps, Gap, GapPlace, GapsReport, StepGaps};
+use super::report::{DeviceGaps, GapPlace, GapsReport, StepGaps};
 
 /// Number of gaps listed per device.
 const SHOWN: usize = 10;
-/// Other activities with a smaller share of a gap are not named.
-const NAMED: f64 = 0.01;
 
 impl Tabular for GapsReport {
     fn tables(&self) -> Vec<Table> {
@@ -35,7 +32,7 @@ impl Tabular for GapsReport {
 /// A column for each cause.
 fn with_causes<'a, R: Copy + 'a>(
     table: TableBuilder<'a, R>,
-    time: impl Fn(R, IdleCause) -> i64 + Copy + 'a,
+    time: impl Fn(R, IdleCause) -> Picos + Copy + 'a,
 ) -> TableBuilder<'a, R> {
     IdleCause::ALL.into_iter().fold(table, |table, cause| {
         let id = match cause {
@@ -55,6 +52,10 @@ fn with_causes<'a, R: Copy + 'a>(
     })
 }
 
+fn mean(sum: Picos, count: usize) -> Picos {
+    Picos::from_ps(sum.ps() / count.max(1) as i64)
+}
+
 impl GapsReport {
     /// All devices together, by place and cause.
     fn cause_table(&self) -> Table {
@@ -62,17 +63,16 @@ impl GapsReport {
             .devices
             .iter()
             .map(|device| device.window_ps)
-            .sum::<Picos>()
-            .ps();
-        let count = self.devices.len().max(1) as i64;
+            .sum::<Picos>();
+        let count = self.devices.len().max(1);
         let row = |place: GapPlace, cause: IdleCause| {
             let parts = self
                 .devices
                 .iter()
                 .flat_map(|device| device.at(place))
                 .filter(|part| part.cause == cause);
-            let time = parts.clone().map(|part| part.time_ps).sum::<Picos>().ps();
-            Some((place, time, parts.max_by_key(|part| part.event_ps())?))
+            let time = parts.clone().map(|part| part.time_ps).sum::<Picos>();
+            Some((place, time, parts.max_by_key(|part| part.event_ps)?))
         };
         let places = [
             GapPlace::BeforeFirst,
@@ -85,12 +85,12 @@ impl GapsReport {
                 .filter_map(move |cause| row(place, cause))
         });
         Table::of("gap_causes", "What the host does while no program runs", rows)
-            .measured("place", "Where", Unit::None, |(place, ..)| place.title())
-            .inferred("cause", "Host", Unit::None, |(.., top)| top.cause.title())
-            .measured("time_ps", "Time", Unit::Picoseconds, |(_, time, _)| time / count)
-            .measured("percent", "Of window", Unit::Percent, |(_, time, _)| percent(time, window))
-            .inferred("event", "Mostly", Unit::None, |(.., top)| top.event())
-            .measured("event_ps", "for", Unit::Picoseconds, |(.., top)| top.event_ps())
+            .measured("place", "Where", Unit::None, |(place, ..)| place)
+            .inferred("cause", "Host", Unit::None, |(.., top)| top.cause)
+            .measured("time_ps", "Time", Unit::Picoseconds, |(_, time, _)| mean(time, count))
+            .measured("percent", "Of window", Unit::Percent, |(_, time, _)| Percent::of(time, window))
+            .inferred("event", "Mostly", Unit::None, |(.., top)| top.event.as_deref())
+            .measured("event_ps", "for", Unit::Picoseconds, |(.., top)| top.event_ps)
             .note(format!("{}.", self.statement))
             .note(format!(
                 "Before, between and after programs; means over {}. At each instant the highest-ranked activity of any thread counts: compiling, then input, transfers, dispatch, user code, waiting; none once the next program is queued. “Mostly” is the event with most of that time, and how much.",
@@ -101,17 +101,12 @@ impl GapsReport {
 
     /// One row per device, one column per cause.
     fn device_table(&self) -> Table {
-        let table = Table::of("gap_devices", "By device", &self.devices)
-            .measured("core", "Device", Unit::None, |device| &device.core)
-            .measured("window_ps", "Window", Unit::Picoseconds, |device| {
-                device.window_ps
-            })
-            .measured("programs", "Programs", Unit::Count, |device| {
-                device.programs
-            })
-            .measured("idle_ps", "No program", Unit::Picoseconds, |device| {
-                device.idle_ps
-            });
+        let table = Table::of("gap_devices", "By device", &self.devices).declared([
+            "core",
+            "window_ps",
+            "programs",
+            "idle_ps",
+        ]);
         with_causes(table, DeviceGaps::time_ps)
             .note("The causes of a device add up to its time without a running program.")
             .build()
@@ -123,33 +118,23 @@ impl GapsReport {
             .iter()
             .flat_map(|device| device.gaps.iter().take(SHOWN).map(move |gap| (device, gap)));
         let between: u64 = self.devices.iter().map(|device| device.count).sum();
-        let also = |gap: &Gap| {
-            let part = |part: &CauseTime| {
-                let event = part
-                    .event()
-                    .map_or_else(String::new, |event| format!(" ({event})"));
-                format!(
-                    "{} {}{event}",
-                    part.cause.title(),
-                    Picos::from_ps(part.time_ps)
-                )
-            };
-            gap.others(NAMED).map(part).collect::<Vec<_>>().join(", ")
-        };
         Table::of("gaps", "Longest gaps", rows)
-            .measured("core", "Device", Unit::None, |(device, _)| &device.core)
-            .measured("start_ps", "Begin", Unit::Picoseconds, |(_, gap)| gap.start_ps)
-            .measured("length_ps", "Length", Unit::Picoseconds, |(_, gap)| gap.length_ps)
-            .inferred("cause", "Host", Unit::None, |(_, gap)| gap.main().map_or(IdleCause::Unknown, |top| top.cause).title())
-            .measured("cause_percent", "Of gap", Unit::Percent, |(_, gap)| percent(gap.main()?.time_ps, gap.length_ps))
-            .measured("unexplained_percent", "Unexplained", Unit::Percent, |(_, gap)| {
-                percent(gap.unexplained_ps(), gap.length_ps)
-            })
-            .inferred("event", "Mostly", Unit::None, |(_, gap)| gap.main()?.event())
-            .inferred("also", "Also", Unit::None, |(_, gap)| Some(also(gap)).filter(|also| !also.is_empty()))
-            .measured("step", "Step", Unit::None, |(_, gap)| gap.step)
-            .measured("after", "After", Unit::None, |(_, gap)| gap.after.as_deref())
-            .measured("before", "Before", Unit::None, |(_, gap)| gap.before.as_deref())
+            .declared_by(|(device, _)| device, ["core"])
+            .declared_by(
+                |(_, gap)| gap,
+                [
+                    "start_ps",
+                    "length_ps",
+                    "cause",
+                    "cause_percent",
+                    "unexplained_percent",
+                    "event",
+                    "also",
+                    "step",
+                    "after",
+                    "before",
+                ],
+            )
             .note(format!(
                 "{between} gaps between programs on {}. Host: what it does for the longest part of the gap, with its \
                  share and the share that no recorded event explains; also: other parts of at least a hundredth. Begin \
@@ -165,8 +150,8 @@ impl GapsReport {
         for step in self.devices.iter().flat_map(|device| &device.steps) {
             steps.entry(step.step).or_default().push(step);
         }
-        let mean = |own: &[&StepGaps], get: &dyn Fn(&StepGaps) -> i64| {
-            own.iter().map(|step| get(step)).sum::<Picos>().ps() / own.len().max(1) as i64
+        let mean = |own: &[&StepGaps], get: &dyn Fn(&StepGaps) -> Picos| {
+            mean(own.iter().map(|step| get(step)).sum(), own.len())
         };
         let table = Table::of("gap_steps", "Time without a program in each step", &steps)
             .measured("step", "Step", Unit::None, |(&number, _)| number)
@@ -189,43 +174,21 @@ impl GapsReport {
             .iter()
             .filter_map(|device| Some((device, device.inside.as_ref()?)));
         Table::of("gaps_inside", "Time without an op within programs", rows)
-            .measured("core", "Device", Unit::None, |(device, _)| &device.core)
-            .measured(
-                "program_ps",
-                "Programs",
-                Unit::Picoseconds,
-                |(_, inside)| inside.program_ps,
+            .declared_by(|(device, _)| device, ["core"])
+            .declared_by(
+                |(_, inside)| inside,
+                [
+                    "program_ps",
+                    "idle_ps",
+                    "idle_percent",
+                    "edges_ps",
+                    "long_gaps",
+                    "long_gaps_ps",
+                    "longest_ps",
+                    "longest_after",
+                    "longest_before",
+                ],
             )
-            .measured("idle_ps", "No op", Unit::Picoseconds, |(_, inside)| {
-                inside.idle_ps
-            })
-            .measured("idle_percent", "Of programs", Unit::Percent, |(_, it)| {
-                percent(it.idle_ps, it.program_ps)
-            })
-            .measured(
-                "edges_ps",
-                "At begin and end",
-                Unit::Picoseconds,
-                |(_, inside)| inside.edges_ps,
-            )
-            .measured("long_gaps", "Over 1 µs", Unit::Count, |(_, inside)| {
-                inside.long_gaps
-            })
-            .measured(
-                "long_gaps_ps",
-                "together",
-                Unit::Picoseconds,
-                |(_, inside)| inside.long_gaps_ps,
-            )
-            .measured("longest_ps", "Longest", Unit::Picoseconds, |(_, inside)| {
-                inside.longest_ps
-            })
-            .measured("longest_after", "After", Unit::None, |(_, inside)| {
-                inside.longest_after.as_deref()
-            })
-            .measured("longest_before", "Before", Unit::None, |(_, inside)| {
-                inside.longest_before.as_deref()
-            })
             .note("By the device clock that timed the ops; independent of the host.")
             .build()
     }

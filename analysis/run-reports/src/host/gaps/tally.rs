@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trace_model::{LabelId, Picos, StringId, TraceModel};
 
 use super::cause::IdleCause;
-use super::report::{CauseTime, EventTime};
+use super::report::CauseTime;
 
 /// Names for reports, each stored once.
 pub(super) struct ReportNames<'a> {
@@ -64,11 +64,9 @@ impl CauseTimes {
             let top = events.max_by_key(|&(label, time)| (time, Reverse(label)));
             (time > Picos::ZERO).then(|| CauseTime {
                 cause,
-                time_ps: time.ps(),
-                top: top.map(|(label, time)| EventTime {
-                    name: names.of(label),
-                    time_ps: time.ps(),
-                }),
+                time_ps: time,
+                event: top.map(|(label, _)| names.of(label)),
+                event_ps: top.map(|(_, time)| time),
             })
         };
         IdleCause::ALL.into_iter().filter_map(cause).collect()

@@ -4,6 +4,10 @@ use trace_model::{TimeRange, Timestamp, TraceModel};
 
 use super::*;
 
+fn ps(time: i64) -> Picos {
+    Picos::from_ps(time)
+}
+
 fn report(model: &TraceModel, scope: Scope) -> Result<GapsReport, AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
@@ -26,7 +30,7 @@ fn whole(picture: &str) -> DeviceGaps {
 fn parts(causes: &[CauseTime]) -> Vec<(IdleCause, i64)> {
     causes
         .iter()
-        .map(|part| (part.cause, part.time_ps / 1000))
+        .map(|part| (part.cause, part.time_ps.ps() / 1000))
         .collect()
 }
 
@@ -59,7 +63,7 @@ fn every_idle_instant_has_one_cause_and_location() {
     ));
     assert_eq!(
         (device.window_ps, device.program_ps, device.idle_ps),
-        (22_000, 4_000, 18_000)
+        (ps(22_000), ps(4_000), ps(18_000))
     );
     assert_eq!(
         parts(&device.before),
@@ -77,11 +81,11 @@ fn every_idle_instant_has_one_cause_and_location() {
         parts(&device.after),
         [(IdleCause::DeviceToHost, 2), (IdleCause::Unknown, 2)]
     );
-    assert_eq!((device.count, device.between_ps()), (1, 10_000));
+    assert_eq!((device.count, device.between_ps()), (1, ps(10_000)));
     let first = &device.gaps[0];
     assert_eq!(
         (first.place, first.start_ps, first.length_ps),
-        (GapPlace::Between, 6_000, 10_000)
+        (GapPlace::Between, Timestamp::from_ps(6_000), ps(10_000))
     );
     assert_eq!(
         (first.after.as_deref(), first.before.as_deref()),
@@ -127,8 +131,8 @@ fn other_threads_explain_only_the_remaining_time() {
         (IdleCause::Unknown, 1),
     ];
     assert_eq!(parts(&device.between), between);
-    assert_eq!(device.between[0].event(), Some("IteratorGetNext"));
-    assert_eq!(device.between[1].event_ps(), Some(4_000));
+    assert_eq!(device.between[0].event.as_deref(), Some("IteratorGetNext"));
+    assert_eq!(device.between[1].event_ps, Some(ps(4_000)));
 }
 
 #[test]
@@ -157,7 +161,10 @@ fn adjacent_ranges_sum_to_the_idle_time() {
     }
     assert_eq!((head.gaps.len(), tail.gaps.len()), (2, 2));
     // The remaining part of a gap starts at the start of the range.
-    assert_eq!(tail.gaps.iter().map(|gap| gap.start_ps).min(), Some(6_500));
+    assert_eq!(
+        tail.gaps.iter().map(|gap| gap.start_ps).min(),
+        Some(Timestamp::from_ps(6_500))
+    );
 }
 
 #[test]
@@ -201,11 +208,11 @@ fn idle_time_within_programs_uses_the_device_clock() {
     let inside = device.inside.unwrap();
     assert_eq!(
         (inside.program_ps, inside.idle_ps, inside.edges_ps),
-        (12_000, 6_000, 2_000)
+        (ps(12_000), ps(6_000), ps(2_000))
     );
     assert_eq!(
         (inside.longest_ps, inside.longest_after.as_deref()),
-        (3_000, Some("fusion.1"))
+        (ps(3_000), Some("fusion.1"))
     );
     assert_eq!(inside.long_gaps, 0);
 }

@@ -17,9 +17,9 @@ use facts::TraceFacts as _;
 use facts::host_class::{HostClass, host_threads, is_input_loader};
 use facts::steps::{Step, StepSource, StepsReport};
 use math::intervals::IntervalSet;
-use trace_model::{GroupId, LabelId, SliceRef, TimeRange, TrackId};
+use trace_model::{GroupId, LabelId, Picos, SliceRef, TimeRange, TrackId};
 
-use super::wait::{InputWait, wait};
+use super::wait::InputWait;
 
 /// Input wait of every host that has steps, and of each step.
 pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits, AnalysisError> {
@@ -46,9 +46,9 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
             continue;
         };
         let waiting = watch.within(step, range);
-        let gap = waiting.spans.measure().ps();
-        out.steps
-            .push(wait(step.number.to_string(), range.dur().ps(), None, gap));
+        let gap = waiting.spans.measure();
+        let name = step.number.to_string();
+        out.steps.push(InputWait::new(name, range.dur(), None, gap));
         if let Some(span) = step.spans.first() {
             hosts
                 .entry(span.group)
@@ -62,7 +62,7 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
             .host
             .clone()
             .unwrap_or_else(|| model.device_name(group));
-        let mut host = wait(name, sum.length_ps, None, sum.gap_ps);
+        let mut host = InputWait::new(name, sum.length_ps, None, sum.gap_ps);
         host.event = sum
             .events
             .into_iter()
@@ -82,25 +82,24 @@ pub(super) struct Waits {
 
 #[derive(Default)]
 struct HostSum {
-    length_ps: i64,
-    gap_ps: i64,
-    events: BTreeMap<String, i64>,
+    length_ps: Picos,
+    gap_ps: Picos,
+    events: BTreeMap<String, Picos>,
 }
 
 impl HostSum {
-    fn add(&mut self, range: TimeRange, gap_ps: i64, events: BTreeMap<String, i64>) {
-        self.length_ps = self.length_ps.saturating_add(range.dur().ps());
-        self.gap_ps = self.gap_ps.saturating_add(gap_ps);
+    fn add(&mut self, range: TimeRange, gap: Picos, events: BTreeMap<String, Picos>) {
+        self.length_ps += range.dur();
+        self.gap_ps += gap;
         for (name, time) in events {
-            let sum = self.events.entry(name).or_default();
-            *sum = sum.saturating_add(time);
+            *self.events.entry(name).or_default() += time;
         }
     }
 }
 
 struct InputWaits {
     spans: IntervalSet,
-    events: BTreeMap<String, i64>,
+    events: BTreeMap<String, Picos>,
 }
 
 struct InputWatch<'a> {
@@ -149,7 +148,7 @@ impl<'a> InputWatch<'a> {
             .spans
             .first()
             .map(|span| model.group(span.group).source);
-        let (mut spans, mut events) = (Vec::new(), BTreeMap::<String, i64>::new());
+        let (mut spans, mut events) = (Vec::new(), BTreeMap::<String, Picos>::new());
         for &track in self
             .threads
             .iter()
@@ -173,8 +172,7 @@ impl<'a> InputWatch<'a> {
                     .filter(|part| waits && *part != range)
                 {
                     spans.push(part);
-                    let sum = events.entry(slice.name().into()).or_default();
-                    *sum = sum.saturating_add(part.dur().ps());
+                    *events.entry(slice.name().into()).or_default() += part.dur();
                 }
             }
         }

@@ -14,21 +14,20 @@ mod wait;
 use std::collections::{BTreeMap, BTreeSet};
 
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Table, Tabular};
+use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::TraceFacts as _;
 use facts::category::{OpClasses, OpGroup};
 use facts::host_class::HostClass;
 use facts::steps::Step;
 use hardware::chips::Chip;
 use math::intervals::IntervalSet;
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{
     GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind,
 };
 
-use crate::host::gaps::{DeviceGaps, Gaps, IdleCause};
-use wait::{mean, wait};
+use crate::host::gaps::{Gaps, IdleCause, time_of};
+use wait::mean;
 
 pub use wait::InputWait;
 
@@ -47,23 +46,32 @@ pub struct InputReport {
 }
 
 /// Transfers in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct Transfers {
     /// `host to device` or `device to host`.
+    #[column("Direction")]
     pub direction: &'static str,
     /// The host.
+    #[column("Host")]
     pub host: String,
     /// Number of transfers that recorded their size.
+    #[column("Transfers")]
     pub count: u64,
     /// Bytes of these transfers.
+    #[column("Bytes")]
     pub bytes: u64,
     /// Time in which any of them was in flight; `None` if ends were not recorded.
-    pub in_flight_ps: Option<i64>,
+    #[column("In flight")]
+    pub in_flight_ps: Option<Picos>,
     /// Bytes divided by that time.
+    #[column("Rate", derived)]
     pub bytes_per_second: Option<f64>,
     /// The rate as a share of the bandwidth of the links to the chips.
-    pub link_percent: Option<f64>,
+    #[column("Of link", derived)]
+    pub link_percent: Option<Percent>,
     /// The denominator of `link_percent`.
+    #[column("Link", inferred)]
     pub of: Option<String>,
 }
 
@@ -93,9 +101,10 @@ impl Analysis for Input {
         let (mut devices, mut by_step) = (Vec::new(), BTreeMap::<u32, Vec<InputWait>>::new());
         for device in &gaps.devices {
             let infeed = infeed(cx, classes, device.group)?;
-            let whole = infeed.as_ref().map(|infeed| infeed.measure().ps());
-            let length = device.program_ps.saturating_add(device.between_ps());
-            devices.push(wait(device.core.as_str(), length, whole, between(device)));
+            let whole = infeed.as_ref().map(IntervalSet::measure);
+            let length = device.program_ps + device.between_ps();
+            let between = time_of(&device.between, IdleCause::Input);
+            devices.push(InputWait::new(device.core.as_str(), length, whole, between));
             for step in &device.steps {
                 let span = numbered
                     .get(&step.step)
@@ -104,8 +113,8 @@ impl Analysis for Input {
                     .find_map(|own| own.span_on(device.group));
                 let inside = span
                     .zip(infeed.as_ref())
-                    .map(|(span, infeed)| infeed.measure_in(span.measured).ps());
-                let part = wait(
+                    .map(|(span, infeed)| infeed.measure_in(span.measured));
+                let part = InputWait::new(
                     step.step.to_string(),
                     step.length_ps,
                     inside,
@@ -121,16 +130,6 @@ impl Analysis for Input {
             transfers: transfers(cx),
         })
     }
-}
-
-fn between(device: &DeviceGaps) -> i64 {
-    device
-        .between
-        .iter()
-        .filter(|part| part.cause == IdleCause::Input)
-        .map(|part| part.time_ps)
-        .sum::<Picos>()
-        .ps()
 }
 
 /// The spans in which a core ran infeed ops, by the clock that timed them; `None` without ops.
@@ -214,7 +213,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
         .map(|((direction, source), sum)| {
             let in_flight: IntervalSet = sum.spans.into_iter().collect();
             let in_flight =
-                Some(in_flight.measure()).filter(|time| sum.ends_known && time.ps() > 0);
+                Some(in_flight.measure()).filter(|time| sum.ends_known && *time > Picos::ZERO);
             let rate = in_flight.map(|time| sum.bytes as f64 / time.as_secs_f64());
             let link = link(cx, source, &sum.devices);
             Transfers {
@@ -226,11 +225,11 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
                     .unwrap_or_else(|| model.source(source).name.clone()),
                 count: sum.count,
                 bytes: sum.bytes,
-                in_flight_ps: in_flight.map(Picos::ps),
+                in_flight_ps: in_flight,
                 bytes_per_second: rate,
                 link_percent: rate
                     .zip(link.as_ref())
-                    .map(|(rate, (peak, _))| 100.0 * rate / peak),
+                    .map(|(rate, (peak, _))| Percent(100.0 * rate / peak)),
                 of: link.map(|(_, of)| of),
             }
         })
@@ -285,53 +284,25 @@ fn link(cx: &Context<'_>, source: SourceId, devices: &BTreeSet<i64>) -> Option<(
 
 impl Tabular for InputReport {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![wait_table(
-            "input",
-            "Waiting for input",
-            "device",
-            "Device",
-            &self.devices,
-        )];
+        let title = "Waiting for input";
+        let mut tables = vec![wait_table("input", title, "device", &self.devices)];
         if !self.steps.is_empty() {
-            tables.push(wait_table(
-                "input_steps",
-                "Waiting for input in each step",
-                "step",
-                "Step",
-                &self.steps,
-            ));
+            let title = "Waiting for input in each step";
+            tables.push(wait_table("input_steps", title, "step", &self.steps));
         }
         tables.push(self.transfer_table());
         tables
     }
 }
 
-fn wait_table(
-    id: &'static str,
-    title: &str,
-    what: &'static str,
-    heading: &'static str,
-    all: &[InputWait],
-) -> Table {
+fn wait_table(id: &'static str, title: &str, what: &'static str, all: &[InputWait]) -> Table {
     let of = match (what, all.iter().any(|part| part.event.is_some())) {
         ("step", _) => "the step, means over the devices",
         (_, true) => "all steps of the host",
         _ => "first program to the end of the last",
     };
     Table::of(id, title, all)
-        .measured(what, heading, Unit::None, |part| &part.name)
-        .measured("length_ps", "Length", Unit::Picoseconds, |part| {
-            part.length_ps
-        })
-        .measured("infeed_ps", "Infeed ops", Unit::Picoseconds, |part| {
-            part.infeed_ps
-        })
-        .inferred("gap_ps", "Gaps with input", Unit::Picoseconds, |part| {
-            part.gap_ps
-        })
-        .inferred("input_percent", "Of length", Unit::Percent, |part| {
-            part.percent
-        })
+        .declared([what, "length_ps", "infeed_ps", "gap_ps", "input_percent"])
         .note(format!(
             "Length: {of}. XProf calls 5 % of a step moderate and 20 % high."
         ))
@@ -347,20 +318,7 @@ impl InputReport {
              preparing it included, so rates are lower bounds."
         };
         Table::of("transfers", "Transfers", &self.transfers)
-            .measured("direction", "Direction", Unit::None, |part| part.direction)
-            .measured("host", "Host", Unit::None, |part| &part.host)
-            .measured("count", "Transfers", Unit::Count, |part| part.count)
-            .measured("bytes", "Bytes", Unit::Bytes, |part| part.bytes)
-            .measured("in_flight_ps", "In flight", Unit::Picoseconds, |part| {
-                part.in_flight_ps
-            })
-            .derived("bytes_per_second", "Rate", Unit::BytesPerSecond, |part| {
-                part.bytes_per_second
-            })
-            .derived("link_percent", "Of link", Unit::Percent, |part| {
-                part.link_percent
-            })
-            .inferred("of", "Link", Unit::None, |part| &part.of)
+            .remaining()
             .note(note)
             .build()
     }

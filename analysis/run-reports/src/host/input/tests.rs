@@ -5,6 +5,10 @@ use trace_model::*;
 
 use super::*;
 
+fn ps(time: i64) -> Picos {
+    Picos::from_ps(time)
+}
+
 fn report(model: &TraceModel) -> InputReport {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
@@ -37,15 +41,18 @@ fn infeed_and_input_gaps_sum_to_the_input_wait() {
     // The time after the last program is not input wait of a step.
     assert_eq!(
         (device.length_ps, device.infeed_ps, device.gap_ps),
-        (16_000, Some(3_000), 2_000)
+        (ps(16_000), Some(ps(3_000)), ps(2_000))
     );
-    assert_eq!(device.percent, Some(31.25));
+    assert_eq!(device.percent, Some(Percent(31.25)));
     let steps: Vec<_> = report
         .steps
         .iter()
         .map(|step| (step.infeed_ps, step.gap_ps))
         .collect();
-    assert_eq!(steps, [(Some(2_000), 2_000), (Some(1_000), 3_000)]);
+    assert_eq!(
+        steps,
+        [(Some(ps(2_000)), ps(2_000)), (Some(ps(1_000)), ps(3_000))]
+    );
     assert!(report.transfers.is_empty());
 }
 
@@ -74,11 +81,14 @@ fn host_only_trace_reports_the_waiting_share_of_steps() {
     };
     assert_eq!(
         (host.length_ps, host.gap_ps, host.percent),
-        (20_000_000_000, 12_000_000_000, Some(60.0))
+        (ps(20_000_000_000), ps(12_000_000_000), Some(Percent(60.0)))
     );
     assert_eq!(host.event.as_deref(), Some("DataLoader.__next__"));
     assert!(
-        found.steps.iter().all(|step| step.percent == Some(60.0)),
+        found
+            .steps
+            .iter()
+            .all(|step| step.percent == Some(Percent(60.0))),
         "{:?}",
         found.steps
     );
@@ -132,7 +142,7 @@ fn overlapping_transfers_count_once_until_they_end() {
         (transfers.direction, transfers.count, transfers.bytes),
         ("host to device", 2, 8_000)
     );
-    assert_eq!(transfers.in_flight_ps, Some(3_000_000));
+    assert_eq!(transfers.in_flight_ps, Some(ps(3_000_000)));
     assert!((transfers.bytes_per_second.unwrap() - 8_000.0 / 3e-6).abs() < 1.0);
     let tables = Tabular::tables(&report);
     assert!(tables.iter().all(|table| {

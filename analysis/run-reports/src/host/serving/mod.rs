@@ -33,10 +33,9 @@ pub use report::{
 
 use annotations::{Annotation, Annotations};
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use math::intervals::IntervalSet;
-use math::stats::percent;
 use programs::PhasePrograms;
 use trace_model::Picos;
 
@@ -80,11 +79,10 @@ impl Analysis for Serving {
             Some(PhaseTimes {
                 phase: phase.id(),
                 time: TimeDistribution::of(spans().map(|span| span.dur().ps() as f64).collect())?,
-                busy_ps: spans().collect::<IntervalSet>().measure().ps(),
+                busy_ps: spans().collect::<IntervalSet>().measure(),
                 programs: ran.map_or(0, |ran| ran.count),
-                device_ps: ran.map(|ran| ran.time.ps()),
-                of_program_time_percent: ran
-                    .and_then(|ran| percent(ran.time.ps(), programs.all.ps())),
+                device_ps: ran.map(|ran| ran.time),
+                of_program_time_percent: ran.and_then(|ran| Percent::of(ran.time, programs.all)),
             })
         });
         Ok(ServingReport {
@@ -92,8 +90,8 @@ impl Analysis for Serving {
             phases: phases.collect(),
             batches,
             annotations: found.read.clone(),
-            program_ps: programs.all.ps(),
-            other_program_ps: programs.other().ps(),
+            program_ps: programs.all,
+            other_program_ps: programs.other(),
             queue_of_first_token_percent: shares(&requests, |one| {
                 Some((one.queue_ps?, one.first_token_ps?))
             }),
@@ -113,10 +111,11 @@ fn of_phase(all: &[Annotation], phase: ServingPhase) -> impl Iterator<Item = &An
 /// Sum of parts over sum of wholes, of the requests that have both.
 fn shares(
     requests: &[ServedRequest],
-    of: impl Fn(&ServedRequest) -> Option<(i64, i64)>,
-) -> Option<f64> {
-    let both: Vec<(i64, i64)> = requests.iter().filter_map(of).collect();
-    let sum =
-        |get: fn(&(i64, i64)) -> i64| both.iter().map(get).map(Picos::from_ps).sum::<Picos>().ps();
-    percent(sum(|pair| pair.0), sum(|pair| pair.1))
+    of: impl Fn(&ServedRequest) -> Option<(Picos, Picos)>,
+) -> Option<Percent> {
+    let both = || requests.iter().filter_map(&of);
+    Percent::of(
+        both().map(|(part, _)| part).sum(),
+        both().map(|(_, whole)| whole).sum(),
+    )
 }

@@ -1,8 +1,9 @@
 //! What the report on serving holds.
 
+use engine::Percent;
 use math::quantile::of_sorted;
 use serde::Serialize;
-use trace_model::{SliceId, TimeRange, Timestamp};
+use trace_model::{Picos, SliceId, TimeRange, Timestamp};
 
 use super::names::ServingPhase;
 
@@ -21,31 +22,39 @@ pub struct ServingReport {
     /// Annotations that were read.
     pub annotations: Vec<ServingAnnotation>,
     /// Time of all programs in the scope, summed over devices: the denominator of `of_program_time_percent`.
-    pub program_ps: i64,
+    pub program_ps: Picos,
     /// Time of the programs that belong to no phase.
-    pub other_program_ps: i64,
+    pub other_program_ps: Picos,
     /// Part of the time to the first token in which requests waited in the queue, over all requests that record both.
-    pub queue_of_first_token_percent: Option<f64>,
+    pub queue_of_first_token_percent: Option<Percent>,
     /// Part of the decode time of requests in which they ran no token of their own while a prefill ran.
-    pub prefill_stall_percent: Option<f64>,
+    pub prefill_stall_percent: Option<Percent>,
 }
 
 /// A distribution of times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct TimeDistribution {
     /// Number of values.
+    #[column("Count")]
     pub count: usize,
     /// Arithmetic mean.
+    #[column("Mean")]
     pub mean_ps: f64,
     /// Median.
+    #[column("p50")]
     pub p50_ps: f64,
     /// 90th percentile; `None` for fewer than 10 values.
+    #[column("p90")]
     pub p90_ps: Option<f64>,
     /// 95th percentile; `None` for fewer than 20 values.
+    #[column("p95")]
     pub p95_ps: Option<f64>,
     /// 99th percentile; `None` for fewer than 100 values.
+    #[column("p99")]
     pub p99_ps: Option<f64>,
     /// Largest.
+    #[column("Max")]
     pub max_ps: f64,
 }
 
@@ -68,56 +77,78 @@ impl TimeDistribution {
 }
 
 /// One kind of latency.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct ServingLatency {
     /// `queue`, `time to first token`, `time per output token`, `latency`.
+    #[column("Time")]
     pub name: &'static str,
     /// Over the requests that record it.
+    #[column(nested)]
     pub time: TimeDistribution,
 }
 
 /// One phase.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct PhaseTimes {
     /// The phase.
+    #[column("Phase")]
     pub phase: &'static str,
     /// Its annotations, by the clock of the host.
+    #[column(nested)]
     pub time: TimeDistribution,
     /// Time in which at least one of them was open.
-    pub busy_ps: i64,
-    /// Programs that belong to it.
-    pub programs: u64,
+    #[column("Any open")]
+    pub busy_ps: Picos,
     /// Their time on the devices, summed over devices; `None` if no program belongs to it.
-    pub device_ps: Option<i64>,
-    /// The same as a share of the time of all programs.
-    pub of_program_time_percent: Option<f64>,
+    #[column("On devices", inferred)]
+    pub device_ps: Option<Picos>,
+    /// Share of the time of all programs.
+    #[column("of programs", inferred)]
+    pub of_program_time_percent: Option<Percent>,
+    /// Programs that belong to it.
+    #[column("Programs", inferred, with = |phase| phase.device_ps.map(|_| phase.programs))]
+    pub programs: u64,
 }
 
 /// A request.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct ServedRequest {
     /// Its id, as recorded.
+    #[column("Request", recorded)]
     pub request: String,
-    /// Start of its first annotation, on the timeline.
-    pub start_ps: i64,
-    /// End of its last annotation, on the timeline.
-    pub end_ps: i64,
+    /// Length of its own annotation; `None` if it has none.
+    #[column("Latency")]
+    pub latency_ps: Option<Picos>,
     /// Time before its first prefill; `None` if its arrival was not recorded.
-    pub queue_ps: Option<i64>,
+    #[column("Queue")]
+    pub queue_ps: Option<Picos>,
     /// From the start of its first prefill to the end of its last.
-    pub prefill_ps: Option<i64>,
+    #[column("Prefill")]
+    pub prefill_ps: Option<Picos>,
     /// From its arrival to the end of its prefill; `None` if one of the two was not recorded.
-    pub first_token_ps: Option<i64>,
+    #[column("First token")]
+    pub first_token_ps: Option<Picos>,
     /// From the end of its prefill to the end of its last token.
-    pub decode_ps: Option<i64>,
+    #[column("Decode")]
+    pub decode_ps: Option<Picos>,
     /// Tokens generated after the first; `None` if the annotations do not count them.
+    #[column("Tokens")]
     pub decode_tokens: Option<u64>,
     /// `decode_ps / decode_tokens`.
+    #[column("per token", derived)]
     pub per_token_ps: Option<f64>,
-    /// Length of its own annotation; `None` if it has none.
-    pub latency_ps: Option<i64>,
     /// Part of `decode_ps` in which no token of it ran while the prefill of any request did.
-    pub prefill_stall_ps: Option<i64>,
+    #[column("Prefill stall")]
+    pub prefill_stall_ps: Option<Picos>,
+    /// Start of its first annotation, on the timeline.
+    #[column("Start")]
+    pub start_ps: Timestamp,
+    /// End of its last annotation, on the timeline.
+    #[column("Annotated", id = "length_ps", with = Self::length_ps)]
+    pub end_ps: Timestamp,
     /// The spans to draw: phase, start and end on the timeline.
     #[serde(skip)]
     pub spans: Vec<(ServingPhase, TimeRange)>,
@@ -128,41 +159,48 @@ pub struct ServedRequest {
 
 impl ServedRequest {
     /// From the start of its first annotation to the end of its last.
-    pub fn length_ps(&self) -> i64 {
-        self.end_ps.saturating_sub(self.start_ps)
+    pub fn length_ps(&self) -> Picos {
+        self.end_ps - self.start_ps
     }
 
     /// The range on the timeline.
     pub fn range(&self) -> TimeRange {
-        TimeRange::new(
-            Timestamp::from_ps(self.start_ps),
-            Timestamp::from_ps(self.end_ps),
-        )
+        TimeRange::new(self.start_ps, self.end_ps)
     }
 }
 
 /// Batches of a phase with the same number of requests.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct BatchSize {
     /// Their phase; `batch` if they mix phases or do not say it.
+    #[column("Phase")]
     pub phase: &'static str,
     /// Requests of each.
+    #[column("Requests")]
     pub requests: usize,
     /// From the start of its first part to the end of its last, if it runs in several (the stages of a pipeline).
+    #[column(nested)]
     pub time: TimeDistribution,
     /// Tokens of all of them; `None` if not recorded.
+    #[column("Tokens")]
     pub tokens: Option<u64>,
 }
 
 /// Annotations of one name.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct ServingAnnotation {
     /// The name; `…` for numbers.
+    #[column("Annotation")]
     pub name: String,
     /// The phase that it was taken for.
+    #[column("Read as", inferred)]
     pub read_as: &'static str,
     /// Why: by its name, an argument, or a pattern of the user.
+    #[column("By", inferred)]
     pub by: &'static str,
     /// How many there are in the trace.
+    #[column("Times", measured)]
     pub count: u64,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use math::intervals::{IntervalSet, MeasureIndex};
-use trace_model::{SliceId, SourceId, TimeRange};
+use trace_model::{Picos, SliceId, SourceId, TimeRange};
 
 use super::ServingPhase;
 use super::annotations::Annotation;
@@ -64,9 +64,7 @@ pub(super) fn requests(
         .into_iter()
         .filter_map(|((_, id), spans)| request(id, &spans, &prefill))
         .collect();
-    requests.retain(|request| {
-        scope.start.ps() <= request.start_ps && request.start_ps < scope.end.ps()
-    });
+    requests.retain(|request| scope.contains(request.start_ps));
     requests.sort_by(|a, b| (a.start_ps, &a.request).cmp(&(b.start_ps, &b.request)));
     requests
 }
@@ -99,19 +97,18 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
             of(ServingPhase::Queue)
                 .map(|span| span.range)
                 .collect::<IntervalSet>()
-                .measure()
-                .ps(),
+                .measure(),
         ),
         None => own
             .zip(prefill)
-            .map(|(own, prefill)| (prefill.start - own.start).clamped().ps()),
+            .map(|(own, prefill)| (prefill.start - own.start).clamped()),
     };
     let decode = prefill
         .zip(hull(ServingPhase::Decode))
         .map(|(prefill, last)| TimeRange::new(prefill.end, last.end));
     let decode = decode.filter(|decode| decode.start <= decode.end);
     let decode_tokens = decode.and_then(|_| tokens(of(ServingPhase::Decode)));
-    let decode_ps = decode.map(|decode| decode.dur().ps());
+    let decode_ps = decode.map(TimeRange::dur);
     let stall = |decode: TimeRange| {
         let running: IntervalSet = of(ServingPhase::Decode)
             .filter_map(|span| span.range.intersect(decode))
@@ -121,23 +118,23 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
             .iter()
             .map(|&span| prefills.measure_in(span))
             .sum();
-        (prefills.measure_in(decode) - meanwhile).clamped().ps()
+        (prefills.measure_in(decode) - meanwhile).clamped()
     };
     Some(ServedRequest {
         request: id.to_owned(),
-        start_ps: whole.start.ps(),
-        end_ps: whole.end.ps(),
+        start_ps: whole.start,
+        end_ps: whole.end,
         queue_ps,
-        prefill_ps: prefill.map(|prefill| prefill.dur().ps()),
+        prefill_ps: prefill.map(TimeRange::dur),
         first_token_ps: arrival
             .zip(prefill)
-            .map(|(arrival, prefill)| (prefill.end - arrival).clamped().ps()),
+            .map(|(arrival, prefill)| (prefill.end - arrival).clamped()),
         decode_ps,
         decode_tokens,
         per_token_ps: decode_ps
             .zip(decode_tokens.filter(|&tokens| tokens > 0))
-            .map(|(decode, tokens)| decode as f64 / tokens as f64),
-        latency_ps: own.map(|own| own.dur().ps()),
+            .map(|(decode, tokens)| decode.ps() as f64 / tokens as f64),
+        latency_ps: own.map(TimeRange::dur),
         prefill_stall_ps: decode.map(stall),
         spans: spans.iter().map(|span| (span.phase, span.range)).collect(),
         slice: spans
@@ -217,23 +214,20 @@ struct Batch {
 /// The distributions of what the requests record.
 pub(super) fn latencies(requests: &[ServedRequest]) -> Vec<ServingLatency> {
     type Of = fn(&ServedRequest) -> Option<f64>;
+    fn ps(time: Option<Picos>) -> Option<f64> {
+        Some(time?.ps() as f64)
+    }
     let kinds: [(&'static str, Of); 5] = [
-        ("queue", |request| request.queue_ps.map(|ps| ps as f64)),
-        ("prefill", |request| request.prefill_ps.map(|ps| ps as f64)),
-        ("time to first token", |request| {
-            request.first_token_ps.map(|ps| ps as f64)
-        }),
+        ("queue", |request| ps(request.queue_ps)),
+        ("prefill", |request| ps(request.prefill_ps)),
+        ("time to first token", |request| ps(request.first_token_ps)),
         ("time per output token", |request| request.per_token_ps),
-        ("latency", |request| request.latency_ps.map(|ps| ps as f64)),
+        ("latency", |request| ps(request.latency_ps)),
     ];
     let kinds = kinds.into_iter();
     let found = kinds.filter_map(|(name, of)| {
-        Some((
-            name,
-            TimeDistribution::of(requests.iter().filter_map(of).collect())?,
-        ))
+        let time = TimeDistribution::of(requests.iter().filter_map(of).collect())?;
+        Some(ServingLatency { name, time })
     });
-    found
-        .map(|(name, time)| ServingLatency { name, time })
-        .collect()
+    found.collect()
 }

@@ -6,6 +6,10 @@ use trace_model::TraceModel;
 
 use super::*;
 
+fn ps(time: i64) -> Picos {
+    Picos::from_ps(time)
+}
+
 fn report_with(model: &TraceModel, options: &Options) -> Result<ServingReport, AnalysisError> {
     let reports = ReportCache::default();
     let cx = Context {
@@ -43,23 +47,23 @@ fn requests_have_the_times_of_their_server() {
             .unwrap();
         assert_eq!(
             request.latency_ps,
-            Some(times.end_ps - times.arrival_ps),
+            Some(ps(times.end_ps - times.arrival_ps)),
             "{id}"
         );
         assert_eq!(
             request.queue_ps,
-            Some(times.prefill_ps - times.arrival_ps),
+            Some(ps(times.prefill_ps - times.arrival_ps)),
             "{id}"
         );
-        assert_eq!(request.prefill_ps, Some(spec.prefill_ps(id)), "{id}");
+        assert_eq!(request.prefill_ps, Some(ps(spec.prefill_ps(id))), "{id}");
         assert_eq!(
             request.first_token_ps,
-            Some(times.first_token_ps - times.arrival_ps),
+            Some(ps(times.first_token_ps - times.arrival_ps)),
             "{id}"
         );
         assert_eq!(
             request.decode_ps,
-            Some(times.end_ps - times.first_token_ps),
+            Some(ps(times.end_ps - times.first_token_ps)),
             "{id}"
         );
         assert_eq!(request.decode_tokens, Some(spec.answer as u64 - 1), "{id}");
@@ -69,13 +73,13 @@ fn requests_have_the_times_of_their_server() {
         .iter()
         .find(|request| request.request == "9")
         .unwrap();
-    assert_eq!(slow.prefill_ps, Some(16_200_000_000));
+    assert_eq!(slow.prefill_ps, Some(ps(16_200_000_000)));
     // Three others generate tokens when its prefill begins, and it stalls each of them.
     let stalled = report
         .requests
         .iter()
-        .filter(|request| request.prefill_stall_ps >= Some(16_200_000_000));
-    assert!(stalled.count() >= 1 && report.prefill_stall_percent.unwrap() > 10.0);
+        .filter(|request| request.prefill_stall_ps >= Some(ps(16_200_000_000)));
+    assert!(stalled.count() >= 1 && report.prefill_stall_percent.unwrap().0 > 10.0);
 }
 
 /// 24 values: p90 and p95 are there, p99 is not.
@@ -118,9 +122,9 @@ fn distributions_have_the_quantiles_that_their_count_allows() {
         .sum();
     assert_eq!(
         (prefill.programs, prefill.device_ps, prefill.time.count),
-        (24, Some(time), 24)
+        (24, Some(ps(time)), 24)
     );
-    assert_eq!(report.other_program_ps, 0);
+    assert_eq!(report.other_program_ps, Picos::ZERO);
     let sizes: Vec<_> = report
         .batches
         .iter()
@@ -173,9 +177,15 @@ fn phases_alone_are_reported_without_requests() {
         .collect();
     assert_eq!(
         of,
-        [("prefill", Some(3_000), 1), ("decode", Some(4_000), 2)]
+        [
+            ("prefill", Some(ps(3_000)), 1),
+            ("decode", Some(ps(4_000)), 2)
+        ]
     );
-    assert_eq!((report.program_ps, report.other_program_ps), (8_000, 1_000));
+    assert_eq!(
+        (report.program_ps, report.other_program_ps),
+        (ps(8_000), ps(1_000))
+    );
 }
 
 /// What is not recorded is missing: no arrival, so no time to first token; one decode without a number of tokens.
@@ -192,7 +202,7 @@ fn what_annotations_do_not_say_is_missing() {
     let request = &report.requests[0];
     assert_eq!(
         (&*request.request, request.prefill_ps, request.decode_ps),
-        ("a", Some(4_000), Some(4_000))
+        ("a", Some(ps(4_000)), Some(ps(4_000)))
     );
     assert_eq!(
         (request.first_token_ps, request.queue_ps, request.latency_ps),
@@ -224,7 +234,7 @@ fn mixed_batches_are_told_by_their_tokens() {
     // Both stages of a pipeline: from 0 to 6, and from 3 to 9.
     assert_eq!(
         (of("0").prefill_ps, of("0").decode_tokens, of("0").decode_ps),
-        (Some(6_000), Some(1), Some(3_000))
+        (Some(ps(6_000)), Some(1), Some(ps(3_000)))
     );
     assert_eq!((of("1").prefill_ps, of("1").decode_ps), (None, None));
     assert_eq!(
@@ -298,8 +308,8 @@ fn batches_of_vllm_tell_requests_and_tokens() {
     assert_eq!(
         programs,
         [
-            ("prefill", Some(2_000)),
-            ("decode", Some(2_000)),
+            ("prefill", Some(ps(2_000))),
+            ("decode", Some(ps(2_000))),
             ("batch", None)
         ]
     );
@@ -324,7 +334,7 @@ fn a_mixed_batch_after_the_first_token_is_a_token() {
         .unwrap();
     assert_eq!(
         (a.prefill_ps, a.decode_ps, a.decode_tokens),
-        (Some(3_000), Some(6_000), Some(2))
+        (Some(ps(3_000)), Some(ps(6_000)), Some(2))
     );
 }
 
@@ -351,7 +361,7 @@ fn batches_without_ids_are_reported() {
         .iter()
         .map(|one| (one.phase, one.time.count, one.busy_ps))
         .collect();
-    assert_eq!(phases, [("batch", 2, 5_000)]);
+    assert_eq!(phases, [("batch", 2, ps(5_000))]);
 }
 
 #[test]

@@ -8,14 +8,14 @@ use super::finding::CaptureFinding;
 use crate::host::clocks::Clocks;
 
 /// A shift above this gets a finding.
-const SHIFT_PS: i64 = 50_000_000;
+const SHIFT: Picos = Picos::from_ps(50_000_000);
 
 pub(super) fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
     let shifts = clock_shifts(cx);
     let worst = shifts
         .iter()
-        .max_by_key(|shift| (shift.sync, shift.shift_ps.saturating_abs()))?;
-    let us = |ps: i64| ps as f64 / 1e6;
+        .max_by_key(|shift| (shift.sync, shift.shift_ps.abs()))?;
+    let us = Picos::as_us_f64;
     let upper = worst
         .bounds
         .at_most_ps
@@ -28,7 +28,7 @@ pub(super) fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
     );
     let (severity, message, cure) = match worst.sync {
         ClockSync::Aligned => return None,
-        ClockSync::Shifted if worst.shift_ps.saturating_abs() <= SHIFT_PS => return None,
+        ClockSync::Shifted if worst.shift_ps.abs() <= SHIFT => return None,
         ClockSync::Shifted => (
             Severity::Info,
             format!("Device and host clocks differ; device times are shifted by {:.1} µs.", us(worst.shift_ps)),
@@ -61,14 +61,12 @@ pub(super) fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
 /// Hosts whose clocks are apart, by the ends of collectives.
 pub(super) fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
     let hosts = &cx.fact::<ClocksReport>().hosts;
-    let worst = hosts
-        .iter()
-        .max_by_key(|host| host.offset_ps.saturating_abs())?;
-    let apart = Picos::from_ps(worst.offset_ps.saturating_abs());
-    if apart.ps() <= SHIFT_PS.max(worst.spread_ps) {
+    let worst = hosts.iter().max_by_key(|host| host.offset_ps.abs())?;
+    let apart = worst.offset_ps.abs();
+    if apart <= SHIFT.max(worst.spread_ps) {
         return None;
     }
-    let side = if worst.offset_ps > 0 {
+    let side = if worst.offset_ps > Picos::ZERO {
         "ahead of"
     } else {
         "behind"
@@ -84,7 +82,7 @@ pub(super) fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
         evidence: format!(
             "median of {}, which all participants leave together; the middle 80 % lie within {}",
             counted(worst.collectives, "collective"),
-            Picos::from_ps(worst.spread_ps)
+            worst.spread_ps
         ),
         cure: "Waiting is computed from durations and stays right; on the timeline, compare times within a host only. \
                Synchronize the clocks of the hosts (NTP or PTP) before the next capture.",
@@ -92,7 +90,7 @@ pub(super) fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
 }
 
 /// Ops whose span on the timeline is off by more than this are misplaced.
-const MISPLACED_PS: i64 = 1_000_000;
+const MISPLACED: Picos = Picos::from_ps(1_000_000);
 
 /// The profiler's conversion to host time is wrong for single ops in real captures.
 pub(super) fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
@@ -102,14 +100,14 @@ pub(super) fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
         .into_iter()
         .flat_map(|core| model.tracks_of(core));
     let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
-    let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, 0);
+    let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, Picos::ZERO);
     for SliceSpans {
         shown, measured, ..
     } in cx.watched(ops.flat_map(|track| model.spans_on(track)))
     {
         all += 1;
-        let off = (measured.dur() - shown.dur()).ps().saturating_abs();
-        misplaced += usize::from(off > MISPLACED_PS);
+        let off = (measured.dur() - shown.dur()).abs();
+        misplaced += usize::from(off > MISPLACED);
         worst = worst.max(off);
     }
     (misplaced > 0).then(|| CaptureFinding {
@@ -118,10 +116,7 @@ pub(super) fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Info,
         message: "Some ops are misplaced on the timeline; durations are by the device's own clock."
             .to_owned(),
-        evidence: format!(
-            "{misplaced} of {all}, off by up to {}",
-            Picos::from_ps(worst)
-        ),
+        evidence: format!("{misplaced} of {all}, off by up to {worst}"),
         cure: "Numbers are correct; where the timeline and a number disagree, trust the number.",
     })
 }

@@ -14,15 +14,19 @@ const MAX_FACTS: usize = 64;
 const MAX_LETTERS: usize = 400;
 
 /// A fact that a file or devices record about themselves (`clock`, `jax_version`).
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CaptureFact {
     /// The file or the device; if several record the same fact, the first.
+    #[column("Of", with = Self::of_whom)]
     pub of: String,
     /// Number of others that record the same fact.
     pub others: usize,
     /// Name, as recorded.
+    #[column("Fact")]
     pub name: String,
     /// Value, as recorded.
+    #[column("Value")]
     pub value: String,
 }
 

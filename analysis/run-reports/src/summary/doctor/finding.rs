@@ -4,18 +4,32 @@ use serde::Serialize;
 use trace_model::Severity;
 
 /// A finding about a capture.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct CaptureFinding {
     /// Stable name (`Q03`).
+    #[column("Finding", id = "finding", with = |finding| format!("{} {}", finding.id, finding.name))]
     pub id: &'static str,
     /// Stable short name (`no-steps`).
     pub name: &'static str,
     /// Severity.
+    #[column("Severity", with = |finding| severity_word(finding.severity))]
     pub severity: Severity,
     /// The problem, one sentence.
+    #[column("What")]
     pub message: String,
     /// The evidence.
+    #[column("Evidence")]
     pub evidence: String,
     /// The remedy.
+    #[column("Fix")]
     pub cure: &'static str,
+}
+
+pub(super) fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Loss => "loss",
+    }
 }

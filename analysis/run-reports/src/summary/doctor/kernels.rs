@@ -9,7 +9,7 @@ use super::finding::CaptureFinding;
 /// Maximum number of kernels that are named as evidence.
 const NAMED: usize = 3;
 /// Share of op time from which kernels with wrong costs make utilizations doubtful.
-const DOUBTFUL_PERCENT: f64 = 1.0;
+const DOUBTFUL: Percent = Percent(1.0);
 
 /// Kernels that declare the costs of one block for the whole grid.
 pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
@@ -19,7 +19,7 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
         .iter()
         .filter(|kernel| kernel.declared == DeclaredCosts::TooFew)
         .collect();
-    let share: f64 = wrong
+    let share: Percent = wrong
         .iter()
         .filter_map(|kernel| kernel.of_op_time_percent)
         .sum();
@@ -41,24 +41,20 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
             ))
         })
         .collect();
-    (share >= DOUBTFUL_PERCENT).then(|| CaptureFinding {
+    (share >= DOUBTFUL).then(|| CaptureFinding {
         id: "Q16",
         name: "too-few-operations",
         severity: Severity::Warning,
         message:
             "Kernels declare fewer operations than their shapes need: utilizations are too low."
                 .to_owned(),
-        evidence: format!(
-            "{share:.1} of op time: {}",
-            named.join("; "),
-            share = Percent(share)
-        ),
+        evidence: format!("{share:.1} of op time: {}", named.join("; ")),
         cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
 }
 
 /// Share of op time from which it matters what kernels do inside.
-const WORTH_TRACING_PERCENT: f64 = 1.0;
+const WORTH_TRACING: Percent = Percent(1.0);
 
 /// Kernels of Pallas whose stages or LLO rows are empty: which flag was missing follows from what is there.
 pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
@@ -71,11 +67,11 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
         .iter()
         .filter(|kernel| kernel.is_pallas)
         .collect();
-    let share: f64 = kernels
+    let share: Percent = kernels
         .iter()
         .filter_map(|kernel| kernel.of_op_time_percent)
         .sum();
-    if share < WORTH_TRACING_PERCENT {
+    if share < WORTH_TRACING {
         return None;
     }
     let has_stages = kernels.iter().any(|kernel| kernel.pipeline.is_some());
@@ -116,7 +112,7 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
         message: message.to_owned(),
         evidence: format!(
             "{count} {verb} {:.1} of op time; recorded of them: scopes {}, LLO series or lines {}, bundle markers {markers}",
-            Percent(share),
+            share,
             yes(has_stages),
             yes(has_schedule)
         ),

@@ -12,7 +12,7 @@ mod table;
 use ::facts::clock_alignment::ClockShift;
 use engine::{Analysis, AnalysisError, Context};
 use serde::Serialize;
-use trace_model::{IssueCount, MemoryUse, Source};
+use trace_model::{IssueCount, MemoryUse, Picos, Source};
 
 use clocks::clock_shifts;
 
@@ -85,17 +85,23 @@ pub struct DoctorReport {
 }
 
 /// One file.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct SourceFacts {
     /// File name.
+    #[column("File")]
     pub name: String,
     /// Format that it was read as.
+    #[column("Format")]
     pub format: &'static str,
     /// Host that wrote it, if known.
+    #[column("Host")]
     pub host: Option<String>,
     /// Length of the session, if known.
-    pub session_ps: Option<i64>,
+    #[column("Session")]
+    pub session_ps: Option<Picos>,
     /// Facts that its format does not record.
+    #[column("Not recorded", with = |source| source.cannot_know.join(", "))]
     pub cannot_know: Vec<&'static str>,
 }
 
@@ -105,20 +111,19 @@ impl SourceFacts {
             name: source.name.clone(),
             format: source.format,
             host: source.host.clone(),
-            session_ps: session_ps(source),
+            session_ps: session(source),
             cannot_know: source.cannot_know.clone(),
         }
     }
 }
 
 /// From start to end of a session; `None` if the file has no such value, or an implausible one.
-pub(crate) fn session_ps(source: &Source) -> Option<i64> {
+pub(crate) fn session(source: &Source) -> Option<Picos> {
     let length = source
         .stopped_unix_ns?
         .checked_sub(source.started_unix_ns?)?;
-    length
-        .checked_mul(trace_model::time::PS_PER_NS)
-        .filter(|&length| length > 0)
+    let length = length.checked_mul(trace_model::time::PS_PER_NS)?;
+    Some(Picos::from_ps(length)).filter(|&length| length > Picos::ZERO)
 }
 
 #[cfg(test)]

@@ -288,7 +288,7 @@ fn slow_first_step(cx: &Context<'_>) -> Option<CaptureFinding> {
     let steps = cx.report::<Steps>().ok()?;
     let first = steps.steps.first().filter(|step| !step.is_warmup)?;
     let median = steps.time?.median;
-    let ratio = first.time_ps as f64 / median.max(1.0);
+    let ratio = first.time_ps.ps() as f64 / median.max(1.0);
     (steps.steps.len() > 2 && ratio > WARM_UP_RATIO).then(|| CaptureFinding {
         id: "Q09",
         name: "first-step-included",
@@ -412,11 +412,8 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         .iter()
         .filter_map(|row| Some((row, row.rates.beyond_peak?)))
         .collect();
-    let time_ps = rows
-        .iter()
-        .map(|(row, _)| row.self_time_ps)
-        .fold(0, i64::saturating_add);
-    let share = math::stats::percent(time_ps, ops.op_time_ps)?;
+    let time = rows.iter().map(|(row, _)| row.self_time_ps).sum();
+    let share = Percent::of(time, ops.op_time_ps)?;
     let named: Vec<String> = rows
         .iter()
         .take(NAMED)
@@ -427,8 +424,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
             );
             format!(
                 "{name} at {percent:.1} of peak ({}): {why}",
-                limit.title(),
-                percent = Percent(percent)
+                limit.title()
             )
         })
         .collect();
@@ -442,7 +438,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "impossible-rates",
         severity: Severity::Warning,
         message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
-        evidence: format!("{share:.2} of op time: {}", named.join("; "), share = Percent(share)),
+        evidence: format!("{share:.2} of op time: {}", named.join("; ")),
         cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
     })
 }

@@ -5,14 +5,7 @@ use facts::clock_alignment::device_table;
 use math::unit::Unit;
 
 use super::DoctorReport;
-
-fn severity(severity: trace_model::Severity) -> &'static str {
-    match severity {
-        trace_model::Severity::Info => "info",
-        trace_model::Severity::Warning => "warning",
-        trace_model::Severity::Loss => "loss",
-    }
-}
+use super::finding::severity_word;
 
 impl Tabular for DoctorReport {
     fn tables(&self) -> Vec<Table> {
@@ -30,17 +23,7 @@ impl Tabular for DoctorReport {
 impl DoctorReport {
     fn findings_table(&self) -> Table {
         Table::of("findings", "Findings", &self.findings)
-            .measured("finding", "Finding", Unit::None, |finding| {
-                format!("{} {}", finding.id, finding.name)
-            })
-            .measured("severity", "Severity", Unit::None, |finding| {
-                severity(finding.severity)
-            })
-            .measured("message", "What", Unit::None, |finding| &finding.message)
-            .measured("evidence", "Evidence", Unit::None, |finding| {
-                &finding.evidence
-            })
-            .measured("cure", "Fix", Unit::None, |finding| finding.cure)
+            .remaining()
             .notes(
                 self.findings
                     .is_empty()
@@ -53,7 +36,7 @@ impl DoctorReport {
         Table::of("import_log", "Import log", &self.issues)
             .measured("issue", "Issue", Unit::None, |issue| issue.kind.id())
             .measured("severity", "Severity", Unit::None, |issue| {
-                severity(issue.kind.severity())
+                severity_word(issue.kind.severity())
             })
             .measured("count", "Times", Unit::Count, |issue| issue.count)
             .measured("explanation", "What", Unit::None, |issue| {
@@ -71,23 +54,13 @@ impl DoctorReport {
 
     fn sources_table(&self) -> Table {
         Table::of("sources", "Files", &self.sources)
-            .measured("name", "File", Unit::None, |source| &source.name)
-            .measured("format", "Format", Unit::None, |source| source.format)
-            .measured("host", "Host", Unit::None, |source| &source.host)
-            .measured("session_ps", "Session", Unit::Picoseconds, |source| {
-                source.session_ps
-            })
-            .measured("cannot_know", "Not recorded", Unit::None, |source| {
-                source.cannot_know.join(", ")
-            })
+            .remaining()
             .build()
     }
 
     fn facts_table(&self) -> Table {
         Table::of("facts", "Facts", &self.facts)
-            .measured("of", "Of", Unit::None, super::CaptureFact::of_whom)
-            .measured("name", "Fact", Unit::None, |fact| &fact.name)
-            .measured("value", "Value", Unit::None, |fact| &fact.value)
+            .remaining()
             .notes(self.facts_note())
             .build()
     }

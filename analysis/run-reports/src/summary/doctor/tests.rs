@@ -192,11 +192,14 @@ fn clock_offset_is_bounded_by_host_events() {
     let shift = &found.clock_shifts[0];
     assert_eq!((shift.pairs, shift.paired_by), (2, PairedBy::RunId));
     assert_eq!(
-        (shift.bounds.at_least_ps, shift.bounds.at_most_ps),
+        (
+            shift.bounds.at_least_ps.ps(),
+            shift.bounds.at_most_ps.map(Picos::ps)
+        ),
         (120_000_000, Some(140_000_000))
     );
     assert_eq!(
-        (shift.shift_ps, shift.sync),
+        (shift.shift_ps.ps(), shift.sync),
         (120_000_000, ClockSync::Shifted)
     );
     assert!(

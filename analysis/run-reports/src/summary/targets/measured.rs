@@ -10,16 +10,16 @@ use crate::host::input::Input;
 use crate::summary::utilization::Utilization;
 
 /// Share of op time in kernels with wrong costs from which matrix ops are not judged.
-const WRONG_COSTS_PERCENT: f64 = 5.0;
+const WRONG_COSTS: Percent = Percent(5.0);
 /// Ends of a range that differ by less are one value.
-const ONE_VALUE_PERCENT: f64 = 0.05;
+const ONE_VALUE: f64 = 0.05;
 /// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
-const HIDDEN_PERCENT: f64 = 10.0;
+const HIDDEN: Percent = Percent(10.0);
 
 /// A value in percent with its denominator.
 pub(super) struct MeasuredShare {
-    pub(super) value: f64,
-    pub(super) low: Option<f64>,
+    pub(super) value: Percent,
+    pub(super) low: Option<Percent>,
     pub(super) of: String,
     pub(super) provenance: Provenance,
     /// Why the value is only a lower bound, if it is one.
@@ -27,7 +27,7 @@ pub(super) struct MeasuredShare {
 }
 
 impl MeasuredShare {
-    fn exact(value: f64, of: impl Into<String>, provenance: Provenance) -> Self {
+    fn exact(value: Percent, of: impl Into<String>, provenance: Provenance) -> Self {
         Self {
             value,
             low: None,
@@ -50,7 +50,7 @@ pub(super) fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, St
             .then(|| metric.note.clone().unwrap_or_default());
         Some(MeasuredShare {
             at_least_because,
-            ..MeasuredShare::exact(metric.value?, &metric.of, metric.provenance)
+            ..MeasuredShare::exact(Percent(metric.value?), &metric.of, metric.provenance)
         })
     });
     known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
@@ -63,11 +63,10 @@ pub(super) fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, Str
         .iter()
         .flat_map(|report| &report.kernels)
         .filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
-    let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
-    if share >= WRONG_COSTS_PERCENT {
+    let share: Percent = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
+    if share >= WRONG_COSTS {
         return Err(format!(
-            "kernels of {share:.1} of op time declare fewer operations than their shapes need",
-            share = Percent(share)
+            "kernels of {share:.1} of op time declare fewer operations than their shapes need"
         ));
     }
     metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
@@ -80,7 +79,7 @@ pub(super) fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     }
     // If threads were recorded and show no compilation, nothing was compiled.
     Ok(MeasuredShare::exact(
-        report.share_percent.unwrap_or(0.0),
+        report.share_percent.unwrap_or_default(),
         cx.scope.title(),
         Provenance::Measured,
     ))
@@ -96,7 +95,7 @@ pub(super) fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
         .iter()
         .filter_map(|device| Some((device.percent?, &device.name)));
     let (percent, name) = known
-        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0))
         .ok_or("no device has both steps and a duration")?;
     let of = if cx.tensor_cores().is_empty() {
         format!("steps of {name}")
@@ -119,7 +118,7 @@ pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     } else {
         ""
     };
-    let is_range = share.high_percent - share.low_percent > ONE_VALUE_PERCENT;
+    let is_range = share.high_percent.0 - share.low_percent.0 > ONE_VALUE;
     let layout = if is_range {
         "the most to the fewest links possible"
     } else {
@@ -127,11 +126,8 @@ pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     };
     let of = format!("published speed of {layout}{rest}");
     let low = is_range.then_some(share.low_percent);
-    let hidden = report
-        .hidden_percent()
-        .filter(|&hidden| hidden > HIDDEN_PERCENT);
+    let hidden = report.hidden_percent().filter(|&hidden| hidden > HIDDEN);
     let at_least_because = hidden.map(|hidden| {
-        let hidden = Percent(hidden);
         format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
     });
     let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);

@@ -23,7 +23,6 @@ use engine::{
     Analysis, AnalysisError, Cell, Context, Percent, Provenance, Table, Tabular, Threshold, counted,
 };
 use hardware::limits::{BoundBy, is_beyond_peak};
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::Caveat;
 
@@ -42,35 +41,45 @@ pub struct TargetsReport {
 }
 
 /// One target.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(derived)]
 pub struct Target {
     /// Stable name: `mxu`.
     pub id: &'static str,
     /// Short title.
     pub short: &'static str,
     /// Display name.
+    #[column("Target", id = "target")]
     pub title: &'static str,
-    /// The achieved value; `None` if unknown.
-    pub value_percent: Option<f64>,
+    /// The light.
+    #[column("Light")]
+    pub light: TargetColor,
     /// The least value possible, where it is known as a range.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub low_percent: Option<f64>,
+    #[column("At least", with = |target| target.low_percent.or(target.value_percent.filter(|_| target.is_lower_bound)))]
+    pub low_percent: Option<Percent>,
+    /// The achieved value; `None` if unknown.
+    #[column("Reached", with = |target| target.value_percent.filter(|_| !target.is_lower_bound))]
+    pub value_percent: Option<Percent>,
     /// Whether the value is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_lower_bound: bool,
-    /// The denominator.
-    pub of: String,
-    /// Provenance of the value.
-    pub provenance: Provenance,
-    /// The light.
-    pub light: TargetColor,
+    /// Values better than this are green.
+    #[column("Green", id = "green", with = Self::goal)]
+    pub green_percent: Percent,
+    /// Values worse than this are red.
+    #[column("Red", id = "red", with = Self::red)]
+    pub red_percent: Percent,
     /// Whether higher values are better.
     pub is_at_least: bool,
-    /// Values better than this are green.
-    pub green_percent: f64,
-    /// Values worse than this are red.
-    pub red_percent: f64,
+    /// The denominator.
+    #[column("Of", with = |target| Cell::non_empty(&target.of))]
+    pub of: String,
+    /// Provenance of the value.
+    #[column("From")]
+    pub provenance: Provenance,
     /// Why there is no light, or a note.
+    #[column("Note")]
     pub note: Option<String>,
 }
 
@@ -102,6 +111,8 @@ impl TargetColor {
         }
     }
 }
+
+engine::shown_by_title!(TargetColor);
 
 /// The definition of a target, independent of any capture.
 struct TargetDefinition {
@@ -204,7 +215,7 @@ pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
 impl TargetDefinition {
     /// The target with what was measured, or the reason why nothing was.
     fn target(&self, cx: &Context<'_>, found: Result<MeasuredShare, String>) -> Target {
-        let (green, red) = (self.green.of(cx.options), self.red.of(cx.options));
+        let [green, red] = [&self.green, &self.red].map(|limit| Percent(limit.of(cx.options)));
         let mut target = Target {
             id: self.id,
             short: self.short,
@@ -222,12 +233,12 @@ impl TargetDefinition {
         };
         match found {
             Err(why) => target.note = Some(why),
-            Ok(found) if self.is_at_least && is_beyond_peak(found.value) => {
-                let value = Percent(found.value);
+            Ok(found) if self.is_at_least && is_beyond_peak(found.value.0) => {
+                let value = found.value;
                 target.note = Some(format!("the result is {value:.1}, which is impossible"));
             }
             Ok(found) => {
-                let light = |value: f64| match self.is_at_least {
+                let light = |value: Percent| match self.is_at_least {
                     true if value > green => TargetColor::Green,
                     true if value < red => TargetColor::Red,
                     false if value < green => TargetColor::Green,
@@ -409,10 +420,10 @@ fn statement(targets: &[Target]) -> String {
 impl Target {
     /// The achieved value with what is known of it: `30.0 % to 60.0 %`, `at least 8.2 %`.
     pub fn reached(&self) -> Option<String> {
-        let value = Percent(self.value_percent?);
+        let value = self.value_percent?;
         Some(match self.low_percent {
-            low if self.is_lower_bound => format!("at least {:.1}", low.map_or(value, Percent)),
-            Some(low) => format!("{:.1} to {value:.1}", Percent(low)),
+            low if self.is_lower_bound => format!("at least {:.1}", low.unwrap_or(value)),
+            Some(low) => format!("{low:.1} to {value:.1}"),
             None => format!("{value:.1}"),
         })
     }
@@ -422,7 +433,7 @@ impl Target {
         format!(
             "{} {} %",
             if self.is_at_least { '>' } else { '<' },
-            self.green_percent
+            self.green_percent.0
         )
     }
 
@@ -430,7 +441,7 @@ impl Target {
         format!(
             "{} {} %",
             if self.is_at_least { "<" } else { "≥" },
-            self.red_percent
+            self.red_percent.0
         )
     }
 }
@@ -439,19 +450,7 @@ impl Tabular for TargetsReport {
     fn tables(&self) -> Vec<Table> {
         vec![
             Table::of("targets", "Targets", &self.targets)
-                .derived("target", "Target", Unit::None, |target| target.title)
-                .derived("light", "Light", Unit::None, |target| target.light.title())
-                .derived("low_percent", "At least", Unit::Percent, |target| {
-                    target.low_percent.or(target.value_percent.filter(|_| target.is_lower_bound))
-                })
-                .derived("value_percent", "Reached", Unit::Percent, |target| {
-                    target.value_percent.filter(|_| !target.is_lower_bound)
-                })
-                .derived("green", "Green", Unit::None, Target::goal)
-                .derived("red", "Red", Unit::None, Target::red)
-                .derived("of", "Of", Unit::None, |target| Cell::non_empty(&target.of))
-                .derived("provenance", "From", Unit::None, |target| target.provenance.title())
-                .derived("note", "Note", Unit::None, |target| &target.note)
+                .remaining()
                 .note(format!("{}.", self.statement))
                 .note(
                     "Either matrix ops or HBM near its peak is enough. Limits can be changed in systole.toml: \

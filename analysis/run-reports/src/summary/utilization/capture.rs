@@ -4,10 +4,10 @@ use device_reports::ops::op_stats::{CoreOps, OpsReport};
 use engine::{Context, Metric, Provenance, Scope, counted};
 use hardware::limits::BoundBy;
 use math::unit::Unit;
-use trace_model::time::PS_PER_NS;
-use trace_model::{Picos, Source};
+use trace_model::Picos;
 
 use super::sums::{WorkSums, possible_or_why};
+use crate::summary::doctor;
 
 /// The share of the session that the windows of the devices cover: time outside them is in no other metric here, and a
 /// busy window may be a small part of a session.
@@ -16,7 +16,7 @@ pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     let of = session.map_or("timeline, as the session is not recorded,", |_| "session");
     let capture = session.unwrap_or_default().max(recorded);
     let mean = (cx.scope == Scope::WholeTrace && !ops.cores.is_empty())
-        .then(|| ops.total_time_ps as f64 / ops.cores.len() as f64)?;
+        .then(|| ops.total_time_ps.ps() as f64 / ops.cores.len() as f64)?;
     Some(Metric {
         id: "window_of_capture_percent",
         title: "First op to last, of the session",
@@ -34,15 +34,8 @@ pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
 
 /// How long the profiler ran, if that is recorded; of several hosts the longest time.
 fn session(cx: &Context<'_>) -> Option<Picos> {
-    let length = |source: &Source| source.stopped_unix_ns?.checked_sub(source.started_unix_ns?);
-    let longest = cx
-        .model
-        .sources()
-        .iter()
-        .filter_map(length)
-        .filter(|&length| length > 0)
-        .max()?;
-    Some(Picos::from_ps(longest.saturating_mul(PS_PER_NS)))
+    let sources = cx.model.sources().iter();
+    sources.filter_map(doctor::session).max()
 }
 
 /// FLOPs over the whole session, that is, the time for which the profiler ran: the value that a hardware counter that

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use device_reports::ops::op_stats::CoreOps;
-use engine::{AnalysisError, Context, Metric, Provenance, counted};
+use engine::{AnalysisError, Context, Metric, Percent, Provenance, counted};
 use facts::TraceFacts as _;
 use facts::window::{hull_of_window, slices_of_window};
 use math::intervals::{IntervalSet, UnionBuilder};
@@ -75,7 +75,7 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
     Metric {
         id: "duty_cycle_xprof_percent",
         title: "Duty cycle as XProf defines it",
-        value: math::stats::percent(busy.ps(), span.ps()),
+        value: Percent::of(busy, span).map(|share| share.0),
         is_lower_bound: false,
         unit: Unit::Percent,
         of: format!(
@@ -142,7 +142,7 @@ impl CoreDuty {
             }
         }
         let busy = if is_alone {
-            BusyTime::Total(Picos::from_ps(ops.on_duty_ps))
+            BusyTime::Total(ops.on_duty_ps)
         } else {
             BusyTime::Times(busy.finish())
         };

@@ -43,6 +43,7 @@ use duty::{CoreDuty, xprof_duty_cycle};
 use engine::{Analysis, AnalysisError, Context, Metric, Provenance, Table, Tabular};
 use math::unit::Unit;
 use sums::{UtilizationShare, WorkSums, busy, utilization, window};
+use trace_model::Picos;
 
 /// The analysis `utilization`.
 pub struct Utilization;
@@ -191,7 +192,7 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
         &flops_note,
     ));
     let mxu_flops = sums.amount(|core| core.mxu_flops);
-    let left_out = BeyondPeak::time_of(sums.cores, BoundBy::Compute) > 0;
+    let left_out = BeyondPeak::time_of(sums.cores, BoundBy::Compute) > Picos::ZERO;
     let no_mxu = match (mxu_flops, flops) {
         (None, _) if left_out => {
             Some("all matrix ops are above their peak, which is impossible".to_owned())
@@ -277,7 +278,7 @@ fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
         BoundBy::Hbm,
         hbm,
         all,
-        window as fn(&CoreOps) -> i64,
+        window as fn(&CoreOps) -> Picos,
         note.clone(),
     );
     let title = "HBM bandwidth while busy";
@@ -335,7 +336,7 @@ fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
 /// Shares of time: they need no peak.
 fn time_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
     let over = sums.window.as_str();
-    let share = |id, title, part: fn(&CoreOps) -> i64, note: Option<&str>| {
+    let share = |id, title, part: fn(&CoreOps) -> Picos, note: Option<&str>| {
         let whole = window;
         let whole_time = sums.time(whole);
         Metric {

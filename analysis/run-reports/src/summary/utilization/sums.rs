@@ -4,15 +4,14 @@ use device_reports::ops::op_stats::{BeyondPeak, CoreOps, OpsReport};
 use engine::{Context, Metric, Percent, Provenance, Scope};
 use hardware::limits::{BoundBy, possible};
 use hardware::peaks::{NO_PEAK, Peaks};
-use math::stats::percent;
 use math::unit::Unit;
 use trace_model::Picos;
 
 /// Share of op time below which unknown work is negligible.
-pub(super) const NEGLIGIBLE_PERCENT: f64 = 0.5;
+pub(super) const NEGLIGIBLE: Percent = Percent(0.5);
 
 /// Share of op time from which unknown work makes a utilization a lower bound.
-const LOWER_BOUND_PERCENT: f64 = 10.0;
+const LOWER_BOUND: Percent = Percent(10.0);
 
 /// Sums over some cores.
 pub(super) struct WorkSums<'a> {
@@ -40,20 +39,20 @@ impl<'a> WorkSums<'a> {
     }
 
     /// Share of op time in ops whose work against `limit` is unknown or impossible, percent.
-    fn unknown_percent(&self, limit: BoundBy) -> f64 {
+    fn unknown_percent(&self, limit: BoundBy) -> Percent {
         self.share_of_op_time(|core| {
             let unknown = if limit == BoundBy::Compute {
                 core.undeclared_ps
             } else {
                 core.unknown_traffic_ps
             };
-            unknown.saturating_add(BeyondPeak::time_of(&[core], limit))
+            unknown + BeyondPeak::time_of(&[core], limit)
         })
     }
 
     /// Whether so much of the work against `limit` is unknown that the known part is only a lower bound.
     pub(super) fn is_mostly_unknown(&self, limit: BoundBy) -> bool {
-        self.unknown_percent(limit) > LOWER_BOUND_PERCENT
+        self.unknown_percent(limit) > LOWER_BOUND
     }
 
     /// Why a utilization of `limit` is uncertain, or why there is none.
@@ -65,28 +64,24 @@ impl<'a> WorkSums<'a> {
         };
         let mut notes = Vec::new();
         let beyond = self.share_of_op_time(|core| BeyondPeak::time_of(&[core], limit));
-        if beyond > 0.0 {
+        if beyond > Percent(0.0) {
             let what = if limit == BoundBy::Compute {
                 "operations"
             } else {
                 "bytes"
             };
             notes.push(format!(
-                "{verdict}: the {what} of ops above this peak, {beyond:.1} of op time, are left out",
-                beyond = Percent(beyond)
+                "{verdict}: the {what} of ops above this peak, {beyond:.1} of op time, are left out"
             ));
         }
         if limit == BoundBy::Compute {
             let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
-            if undeclared > NEGLIGIBLE_PERCENT {
+            if undeclared > NEGLIGIBLE {
                 let what = "custom calls that declare no operations take";
-                notes.push(format!(
-                    "{verdict}: {what} {undeclared:.1} of op time",
-                    undeclared = Percent(undeclared)
-                ));
+                notes.push(format!("{verdict}: {what} {undeclared:.1} of op time"));
             }
         }
-        if limit == BoundBy::Hbm && !is_known && beyond <= 0.0 {
+        if limit == BoundBy::Hbm && !is_known && beyond <= Percent(0.0) {
             notes.push("this capture does not say which bytes go to HBM".to_owned());
         }
         if limit == BoundBy::Hbm && is_known {
@@ -94,18 +89,20 @@ impl<'a> WorkSums<'a> {
                 notes.push("HBM traffic estimated from the shapes of operands".to_owned());
             }
             let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
-            if unknown > NEGLIGIBLE_PERCENT {
+            if unknown > NEGLIGIBLE {
                 notes.push(format!(
-                    "{verdict}: ops of unknown traffic take {unknown:.1} of op time",
-                    unknown = Percent(unknown)
+                    "{verdict}: ops of unknown traffic take {unknown:.1} of op time"
                 ));
             }
         }
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
-    pub(super) fn time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
-        self.cores.iter().map(|core| get(core) as f64 * 1e-12).sum()
+    pub(super) fn time(&self, get: impl Fn(&CoreOps) -> Picos) -> f64 {
+        self.cores
+            .iter()
+            .map(|core| get(core).ps() as f64 * 1e-12)
+            .sum()
     }
 
     /// Sum of the known amounts; `None` if no core has one.
@@ -117,22 +114,20 @@ impl<'a> WorkSums<'a> {
     }
 
     /// Sum of time × peak over the cores; `None` if one has no peak, or no time.
-    fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
+    fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> Picos) -> Option<f64> {
         let parts = self
             .cores
             .iter()
-            .map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
+            .map(|core| Some(time(core).ps() as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
         parts
             .sum::<Option<f64>>()
             .filter(|&capacity| capacity > 0.0)
     }
 
     /// Percentage of all op time; 0 without any.
-    fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
-        let sum = |time: &dyn Fn(&CoreOps) -> i64| {
-            self.cores.iter().map(|core| time(core)).sum::<Picos>().ps()
-        };
-        percent(sum(&get), sum(&|core| core.op_time_ps)).unwrap_or(0.0)
+    fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> Picos) -> Percent {
+        let sum = |time: &dyn Fn(&CoreOps) -> Picos| self.cores.iter().map(|core| time(core)).sum();
+        Percent::of(sum(&get), sum(&|core| core.op_time_ps)).unwrap_or_default()
     }
 
     /// Description of the reference of a limit.
@@ -164,7 +159,7 @@ impl<'a> WorkSums<'a> {
     }
 
     /// `window of 4 devices, 93.2 s each`.
-    pub(super) fn over(&self, what: &str, time: impl Fn(&CoreOps) -> i64) -> String {
+    pub(super) fn over(&self, what: &str, time: impl Fn(&CoreOps) -> Picos) -> String {
         let mean = self.time(time) / self.cores.len().max(1) as f64;
         let time = Picos::from_ps((mean * 1e12).round() as i64);
         match self.cores.len() {
@@ -182,18 +177,18 @@ pub(super) struct UtilizationShare<'a> {
     pub(super) amount: Option<f64>,
     /// Description of the time.
     pub(super) over: &'a str,
-    pub(super) time: fn(&CoreOps) -> i64,
+    pub(super) time: fn(&CoreOps) -> Picos,
     /// Whether the amount is meant to be that of all ops.
     pub(super) of_all_ops: bool,
     /// Why the amount is missing, or a caveat.
     pub(super) note: Option<String>,
 }
 
-pub(super) fn window(core: &CoreOps) -> i64 {
+pub(super) fn window(core: &CoreOps) -> Picos {
     core.total_time_ps
 }
 
-pub(super) fn busy(core: &CoreOps) -> i64 {
+pub(super) fn busy(core: &CoreOps) -> Picos {
     core.busy_ps
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use device_reports::communication::overlap::{Overlap, OverlapReport};
 use device_reports::memory::hbm::{MemoryReport, NEARLY_FULL_PERCENT};
 use device_reports::ops::op_stats::OpsReport;
-use device_reports::steps::balance::{Balance, BalanceReport};
+use device_reports::steps::balance::{Balance, BalanceReport, MOST_OF_WAITING};
 use engine::{Context, Percent, Provenance, Scope};
 use facts::category::OpGroup;
 use facts::steps::{Step, StepsReport};
@@ -17,27 +17,33 @@ use trace_model::{Caveat, Picos, TimeRange, without_number};
 
 use crate::host::compile::CompileReport;
 use crate::host::gaps::Gaps;
-use crate::host::input::InputReport;
+use crate::host::input::{InputReport, InputWait};
 use crate::summary::utilization::{Utilization, UtilizationReport};
 
 /// Smaller shares get no clause in the sentence.
-pub(super) const WORTH_SAYING_PERCENT: f64 = 10.0;
+pub(super) const WORTH_SAYING: Percent = Percent(10.0);
 
 /// A cause that takes a share of the time.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct VerdictFinding {
     /// The use of the time.
+    #[column("Finding", id = "finding", with = |finding| finding.id.id())]
     pub id: TimeUse,
     /// Whether the statement of the report names it, as one of the largest.
     pub is_named: bool,
-    /// A clause without a full stop.
-    pub statement: String,
     /// Its time.
-    pub time_ps: i64,
-    /// The same as a share of `of`.
-    pub share_percent: Option<f64>,
+    #[column("Time")]
+    pub time_ps: Picos,
+    /// Its share of `of`.
+    #[column("Share")]
+    pub share_percent: Option<Percent>,
     /// The denominator.
+    #[column("Of")]
     pub of: String,
+    /// A clause without a full stop.
+    #[column("In words")]
+    pub statement: String,
     /// Provenance of the time.
     pub provenance: Provenance,
     /// The spans, for steps.
@@ -67,15 +73,15 @@ impl VerdictReports {
 
     /// The part of the time in collectives in which devices wait for the last one, and which device that is; nothing
     /// if the part is small.
-    fn awaited(&self, collective_ps: i64) -> Option<String> {
-        const MOST_PERCENT: f64 = 50.0;
+    fn awaited(&self, collective: Picos) -> Option<String> {
         let balance = self.balance.as_ref()?;
         let ((device, part), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
         let of_it = |time: f64| {
-            percent(time as i64, collective_ps).filter(|&share| share >= WORTH_SAYING_PERCENT)
+            let time = Picos::from_ps(time as i64);
+            Percent::of(time, collective).filter(|&share| share >= WORTH_SAYING)
         };
-        if part > MOST_PERCENT {
-            let share = of_it(waiting * part / 100.0)?;
+        if part > MOST_OF_WAITING {
+            let share = of_it(waiting * part.0 / 100.0)?;
             return Some(format!(
                 ", {} of it waiting for {}, which comes last",
                 shown(Some(share)),
@@ -104,18 +110,15 @@ pub(super) fn device_findings(
         Scope::Steps { .. } => "in these steps",
     };
     let of = match devices {
-        1 => format!("device time: {} {window}", length(total as f64)),
-        n => format!(
-            "device time: {} {window}, {n} devices added up",
-            length(total as f64)
-        ),
+        1 => format!("device time: {total} {window}"),
+        n => format!("device time: {total} {window}, {n} devices added up"),
     };
     let finding = |id, time_ps, statement| VerdictFinding {
         id,
         is_named: false,
         statement,
         time_ps,
-        share_percent: percent(time_ps, total),
+        share_percent: Percent::of(time_ps, total),
         of: of.clone(),
         provenance: Provenance::Measured,
         ranges: Vec::new(),
@@ -124,11 +127,8 @@ pub(super) fn device_findings(
         .groups
         .iter()
         .map(|row| {
-            let text = format!(
-                "{} {}",
-                of_device_time(row.self_time_ps, total),
-                activity(ops, row.group, known)
-            );
+            let share = shown(Percent::of(row.self_time_ps, total));
+            let text = format!("{share} of device time {}", activity(ops, row.group, known));
             finding(row.group.into(), row.self_time_ps, text)
         })
         .collect();
@@ -143,10 +143,10 @@ pub(super) fn device_findings(
         .map_or_else(String::new, |why| format!(", mostly {why}"));
     let idle = format!(
         "{idle} {} of the time {window}{why}",
-        shown(percent(ops.idle_ps, total))
+        shown(Percent::of(ops.idle_ps, total))
     );
     findings.push(finding(TimeUse::Idle, ops.idle_ps, idle));
-    findings.retain(|finding| finding.time_ps > 0);
+    findings.retain(|finding| finding.time_ps > Picos::ZERO);
     findings.sort_by(|a, b| {
         b.time_ps
             .cmp(&a.time_ps)
@@ -155,20 +155,16 @@ pub(super) fn device_findings(
     findings
 }
 
-fn of_device_time(time_ps: i64, total: i64) -> String {
-    format!("{} of device time", shown(percent(time_ps, total)))
-}
-
 /// The activity of the devices in this time, with its efficiency if known.
 fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
     let names = || names_of(ops, group);
     match group {
         OpGroup::AsyncWait => {
-            let time = ops.group_self(group).ps();
+            let share = Percent::of(ops.group_self(group), ops.op_time_ps);
             format!(
                 "waits for copies ({}), {} of op time",
                 names(),
-                shown(percent(time, ops.op_time_ps))
+                shown(share)
             )
         }
         OpGroup::Collective => {
@@ -179,9 +175,7 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
             let hidden = hidden.map_or_else(String::new, |part| {
                 format!(", compute hides {} of all communication", shown(Some(part)))
             });
-            let awaited = known
-                .awaited(ops.group_self(group).ps())
-                .unwrap_or_default();
+            let awaited = known.awaited(ops.group_self(group)).unwrap_or_default();
             format!(
                 "is communication that blocks the core ({}){awaited}{hidden}",
                 names()
@@ -196,7 +190,7 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
             };
             let speed = metric("mxu_util_on_mxu_ops_percent");
             let speed = speed.map_or_else(String::new, |at| {
-                format!(", at {} of peak FLOP/s", shown(Some(at)))
+                format!(", at {} of peak FLOP/s", shown(Some(Percent(at))))
             });
             format!("multiplies matrices{speed}")
         }
@@ -223,8 +217,7 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const LEAST: f64 = 0.05;
     let mut times: BTreeMap<&str, i64> = BTreeMap::new();
     for row in ops.rows.iter().filter(|row| row.group == group) {
-        let time = times.entry(without_number(&row.name)).or_default();
-        *time = time.saturating_add(row.self_time_ps);
+        *times.entry(without_number(&row.name)).or_default() += row.self_time_ps;
     }
     let mut names: Vec<&str> = times.keys().copied().collect();
     names.sort_by_key(|name| std::cmp::Reverse(times[name]));
@@ -246,7 +239,7 @@ fn is_name(function: &&str) -> bool {
 }
 
 pub(super) fn compiling(report: &CompileReport, scope: Scope) -> Option<VerdictFinding> {
-    let time_ps = report.wall_ps.filter(|&wall| wall > 0)?;
+    let time_ps = report.wall_ps.filter(|&wall| wall > Picos::ZERO)?;
     let names: Vec<_> = report
         .functions
         .iter()
@@ -274,18 +267,18 @@ pub(super) fn compiling(report: &CompileReport, scope: Scope) -> Option<VerdictF
             report.compilations
         ),
     };
-    let part = shown(percent(time_ps, report.window_ps));
+    let share_percent = Percent::of(time_ps, report.window_ps);
     Some(VerdictFinding {
         id: TimeUse::Compile,
         is_named: false,
         statement: format!(
-            "compiling takes {}, {part} of the {}{what}{again}",
-            length(time_ps as f64),
+            "compiling takes {time_ps}, {} of the {}{what}{again}",
+            shown(share_percent),
             scope.title()
         ),
         time_ps,
-        share_percent: percent(time_ps, report.window_ps),
-        of: format!("{}: {}", scope.title(), length(report.window_ps as f64)),
+        share_percent,
+        of: format!("{}: {}", scope.title(), report.window_ps),
         provenance: Provenance::Measured,
         ranges: Vec::new(),
     })
@@ -293,15 +286,12 @@ pub(super) fn compiling(report: &CompileReport, scope: Scope) -> Option<VerdictF
 
 /// Without a TPU: the host that waits for input for most of its steps.
 pub(super) fn input(report: &InputReport) -> Option<VerdictFinding> {
-    let known = report.devices.iter().filter(|host| {
-        host.percent
-            .is_some_and(|part| part >= WORTH_SAYING_PERCENT)
-    });
-    let host = known.max_by(|a, b| {
-        a.percent
-            .unwrap_or(0.0)
-            .total_cmp(&b.percent.unwrap_or(0.0))
-    })?;
+    let share = |host: &InputWait| host.percent.unwrap_or_default();
+    let host = report
+        .devices
+        .iter()
+        .filter(|host| share(host) >= WORTH_SAYING)
+        .max_by(|a, b| share(a).0.total_cmp(&share(b).0))?;
     let event = host
         .event
         .as_ref()
@@ -316,7 +306,7 @@ pub(super) fn input(report: &InputReport) -> Option<VerdictFinding> {
         ),
         time_ps: host.gap_ps,
         share_percent: host.percent,
-        of: format!("steps of {}: {}", host.name, length(host.length_ps as f64)),
+        of: format!("steps of {}: {}", host.name, host.length_ps),
         provenance: Provenance::Inferred,
         ranges: Vec::new(),
     })
@@ -352,7 +342,7 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     let shown: Vec<_> = slow
         .iter()
         .take(3)
-        .map(|step| format!("{} ({})", step.title(), length(step.time_ps as f64)))
+        .map(|step| format!("{} ({})", step.title(), length(step.time_ps.ps() as f64)))
         .collect();
     let more = if slow.len() > 3 { " …" } else { "" };
     let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
@@ -363,13 +353,8 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         (1, _) => "; one of them mostly compiles".to_owned(),
         (some, _) => format!("; {some} of them mostly compile"),
     };
-    let time_ps = slow.iter().map(|step| step.time_ps).sum::<Picos>().ps();
-    let all = report
-        .steps
-        .iter()
-        .map(|step| step.time_ps)
-        .sum::<Picos>()
-        .ps();
+    let time_ps = slow.iter().map(|step| step.time_ps).sum();
+    let all = report.steps.iter().map(|step| step.time_ps).sum();
     let count = slow.len();
     let steps = if count == 1 { "step is" } else { "steps are" };
     Some(VerdictFinding {
@@ -380,8 +365,8 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
             shown.join(", ")
         ),
         time_ps,
-        share_percent: percent(time_ps, all),
-        of: format!("all steps: {}", length(all as f64)),
+        share_percent: Percent::of(time_ps, all),
+        of: format!("all steps: {all}"),
         provenance: Provenance::Measured,
         ranges: slow.iter().filter_map(|step| step.range()).collect(),
     })
@@ -392,7 +377,7 @@ pub(super) fn full_memory(memory: &MemoryReport) -> Option<String> {
     let (fullest, peak) = memory
         .device_peaks()
         .next()
-        .filter(|&(_, peak)| peak >= NEARLY_FULL_PERCENT)?;
+        .filter(|&(_, peak)| peak.0 >= NEARLY_FULL_PERCENT)?;
     Some(format!(
         "; the memory of {} is {} full at its peak",
         fullest.memory,
@@ -404,15 +389,15 @@ pub(super) fn length(ps: f64) -> String {
     Picos::from_ps(ps.round() as i64).to_string()
 }
 
-pub(super) fn share(finding: &VerdictFinding) -> f64 {
-    finding.share_percent.unwrap_or(0.0)
+pub(super) fn share(finding: &VerdictFinding) -> Percent {
+    finding.share_percent.unwrap_or_default()
 }
 
 /// A percentage with the digits that matter: 12.3 %, 99.87 %, 0.06 %.
-fn shown(percent: Option<f64>) -> String {
-    match percent {
+fn shown(share: Option<Percent>) -> String {
+    match share {
         None => "an unknown share".to_owned(),
-        Some(percent) if (1.0..99.0).contains(&percent) => format!("{:.1}", Percent(percent)),
-        Some(percent) => format!("{:.2}", Percent(percent)),
+        Some(share) if (1.0..99.0).contains(&share.0) => format!("{share:.1}"),
+        Some(share) => format!("{share:.2}"),
     }
 }

@@ -15,24 +15,23 @@ use device_reports::memory::hbm::Memory;
 use device_reports::ops::op_stats::Ops;
 use device_reports::steps::balance::Balance;
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Table, Tabular};
+use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::steps::StepsReport;
 use facts::time_use::TimeUse;
-use math::unit::Unit;
 use serde::Serialize;
 use trace_model::Caveat;
 
 use crate::host::compile::Compile;
 use crate::host::input::Input;
 use findings::{
-    VerdictReports, WORTH_SAYING_PERCENT, compiling, device_findings, full_memory, input, length,
-    share, slow_steps,
+    VerdictReports, WORTH_SAYING, compiling, device_findings, full_memory, input, length, share,
+    slow_steps,
 };
 
 pub use findings::VerdictFinding;
 
 /// Above this idle share the reason lies with the host.
-const MOSTLY_IDLE_PERCENT: f64 = 50.0;
+const MOSTLY_IDLE: Percent = Percent(50.0);
 
 /// The analysis `verdict`.
 pub struct Verdict;
@@ -83,13 +82,13 @@ impl Analysis for Verdict {
         }
         let mostly_idle = findings
             .first()
-            .is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE_PERCENT);
+            .is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE);
         if let Some(compile) = cx
             .report::<Compile>()
             .ok()
             .and_then(|report| compiling(&report, cx.scope))
         {
-            let at = if mostly_idle && share(&compile) >= WORTH_SAYING_PERCENT {
+            let at = if mostly_idle && share(&compile) >= WORTH_SAYING {
                 0
             } else {
                 findings.len()
@@ -98,7 +97,12 @@ impl Analysis for Verdict {
         }
         if ops.is_none() {
             findings.extend(cx.report::<Input>().ok().and_then(|report| input(&report)));
-            findings.sort_by(|a, b| share(b).total_cmp(&share(a)).then_with(|| a.id.cmp(&b.id)));
+            findings.sort_by(|a, b| {
+                share(b)
+                    .0
+                    .total_cmp(&share(a).0)
+                    .then_with(|| a.id.cmp(&b.id))
+            });
         }
         let steps = cx.report::<Steps>().ok();
         findings.extend(steps.as_deref().and_then(slow_steps));
@@ -131,7 +135,7 @@ fn name_the_largest(findings: &mut [VerdictFinding]) {
     const CLAUSES: usize = 2;
     for finding in findings
         .iter_mut()
-        .filter(|finding| share(finding) >= WORTH_SAYING_PERCENT)
+        .filter(|finding| share(finding) >= WORTH_SAYING)
         .take(CLAUSES)
     {
         finding.is_named = true;
@@ -172,17 +176,7 @@ impl Tabular for VerdictReport {
     fn tables(&self) -> Vec<Table> {
         vec![
             Table::of("findings", self.statement.clone(), &self.findings)
-                .measured("finding", "Finding", Unit::None, |finding| finding.id.id())
-                .measured("time_ps", "Time", Unit::Picoseconds, |finding| {
-                    finding.time_ps
-                })
-                .measured("share_percent", "Share", Unit::Percent, |finding| {
-                    finding.share_percent
-                })
-                .measured("of", "Of", Unit::None, |finding| &finding.of)
-                .measured("statement", "In words", Unit::None, |finding| {
-                    &finding.statement
-                })
+                .remaining()
                 .build(),
         ]
     }
@@ -191,6 +185,7 @@ impl Tabular for VerdictReport {
 #[cfg(test)]
 mod tests {
     use engine::Provenance;
+    use trace_model::Picos;
 
     use super::*;
 
@@ -199,8 +194,8 @@ mod tests {
             id,
             is_named: false,
             statement: statement.to_owned(),
-            time_ps: 1,
-            share_percent: Some(share),
+            time_ps: Picos::from_ps(1),
+            share_percent: Some(Percent(share)),
             of: String::new(),
             provenance: Provenance::Measured,
             ranges: Vec::new(),

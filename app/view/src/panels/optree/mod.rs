@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::facts::sum_over::ARE_SUMS;
 use analysis::reports::ops::op_stats::OpRow;
-use analysis::{OpGroup, Table, Unit};
+use analysis::{OpGroup, Percent, Table, Unit};
 use trace_model::{OpId, Picos, without_number};
 
 /// What ops are grouped by. Groupings can be nested.
@@ -59,17 +59,17 @@ pub struct OpNode {
     /// Name of the program, category, file or op.
     pub title: String,
     /// Sum over all its ops.
-    pub self_time_ps: i64,
+    pub self_time_ps: Picos,
     /// Sum over all its ops, with the ops inside them.
-    pub total_time_ps: i64,
+    pub total_time_ps: Picos,
     /// Sum over all its ops.
     pub occurrences: u64,
     /// Least time that the limits of the device allow for the work of its ops.
     pub ideal_ps: f64,
     /// Self time of the ops whose least time is known.
-    pub known_ps: i64,
+    pub known_ps: Picos,
     /// Self time of ops that only wait; it counts as time without work.
-    pub wait_ps: i64,
+    pub wait_ps: Picos,
     pub ops: BTreeSet<OpId>,
     /// Category with the most time.
     pub group: OpGroup,
@@ -80,7 +80,7 @@ pub struct OpNode {
 }
 
 impl OpNode {
-    pub fn time_ps(&self, time: TreeTime) -> i64 {
+    pub fn time_ps(&self, time: TreeTime) -> Picos {
         match time {
             TreeTime::SelfTime => self.self_time_ps,
             TreeTime::Total => self.total_time_ps,
@@ -95,13 +95,11 @@ impl OpNode {
 
     /// Roofline efficiency: least time of its work over all of its time, waiting included. `None` if it only waits, or
     /// if the work of too much of the time is unknown (`UNKNOWN`).
-    pub fn efficiency_percent(&self) -> Option<f64> {
-        let unknown = self
-            .self_time_ps
-            .saturating_sub(self.known_ps)
-            .saturating_sub(self.wait_ps);
-        let is_known = self.known_ps > 0 && unknown as f64 <= UNKNOWN * self.self_time_ps as f64;
-        is_known.then(|| self.ideal_ps * 100.0 / self.self_time_ps as f64)
+    pub fn efficiency_percent(&self) -> Option<Percent> {
+        let unknown = self.self_time_ps - self.known_ps - self.wait_ps;
+        let all = self.self_time_ps.ps() as f64;
+        let is_known = self.known_ps > Picos::ZERO && unknown.ps() as f64 <= UNKNOWN * all;
+        is_known.then(|| Percent(self.ideal_ps * 100.0 / all))
     }
 
     /// All branches and ops as a table, with their paths.
@@ -112,13 +110,12 @@ impl OpNode {
     }
 
     /// Its own row; `whole` is the self time of all ops.
-    pub fn row_table(&self, whole: i64) -> Table {
+    pub fn row_table(&self, whole: Picos) -> Table {
         self.table_of(&[(self, String::new(), 0)], whole)
     }
 
     /// A table of nodes with their path and depth.
-    fn table_of(&self, rows: &[(&Self, String, u64)], whole: i64) -> Table {
-        let share = |time: i64| (whole > 0).then(|| time as f64 * 100.0 / whole as f64);
+    fn table_of(&self, rows: &[(&Self, String, u64)], whole: Picos) -> Table {
         Table::of("op_tree", &self.title, rows)
             .recorded("name", "Op", Unit::None, |(node, ..)| &node.title)
             .recorded("path", "Inside", Unit::None, |(_, path, _)| path)
@@ -137,7 +134,7 @@ impl OpNode {
                 "self_of_op_time_percent",
                 "of op time",
                 Unit::Percent,
-                |(node, ..)| share(node.self_time_ps),
+                |(node, ..)| Percent::of(node.self_time_ps, whole),
             )
             .derived(
                 "efficiency_percent",
@@ -166,12 +163,12 @@ impl OpNode {
     fn branch(title: String) -> Self {
         Self {
             title,
-            self_time_ps: 0,
-            total_time_ps: 0,
+            self_time_ps: Picos::ZERO,
+            total_time_ps: Picos::ZERO,
             occurrences: 0,
             ideal_ps: 0.0,
-            known_ps: 0,
-            wait_ps: 0,
+            known_ps: Picos::ZERO,
+            wait_ps: Picos::ZERO,
             ops: BTreeSet::new(),
             group: OpGroup::Other,
             compared: None,
@@ -183,18 +180,20 @@ impl OpNode {
         let known = row
             .rates
             .efficiency_percent
-            .filter(|percent| percent.is_finite());
+            .filter(|percent| percent.0.is_finite());
         Self {
             self_time_ps: row.self_time_ps,
             total_time_ps: row.total_time_ps,
             occurrences: row.occurrences,
             compared,
-            ideal_ps: known.map_or(0.0, |percent| row.self_time_ps as f64 * percent / 100.0),
-            known_ps: known.map_or(0, |_| row.self_time_ps),
+            ideal_ps: known.map_or(0.0, |percent| {
+                row.self_time_ps.ps() as f64 * percent.0 / 100.0
+            }),
+            known_ps: known.map_or(Picos::ZERO, |_| row.self_time_ps),
             wait_ps: if row.is_async || row.collective.is_some() {
                 row.self_time_ps
             } else {
-                0
+                Picos::ZERO
             },
             ops: row.op.into_iter().collect(),
             group: row.group,
@@ -208,22 +207,22 @@ impl OpNode {
             if !child.children.is_empty() {
                 child.sum_up(time);
             }
-            self.self_time_ps = self.self_time_ps.saturating_add(child.self_time_ps);
-            self.total_time_ps = self.total_time_ps.saturating_add(child.total_time_ps);
+            self.self_time_ps += child.self_time_ps;
+            self.total_time_ps += child.total_time_ps;
             if let Some((a, b)) = child.compared {
                 let sum = self.compared.get_or_insert_default();
                 *sum = (sum.0 + a, sum.1 + b);
             }
             self.occurrences += child.occurrences;
             self.ideal_ps += child.ideal_ps;
-            self.known_ps = self.known_ps.saturating_add(child.known_ps);
-            self.wait_ps = self.wait_ps.saturating_add(child.wait_ps);
+            self.known_ps += child.known_ps;
+            self.wait_ps += child.wait_ps;
             self.ops.extend(child.ops.iter().copied());
             let index = OpGroup::ALL
                 .iter()
                 .position(|group| *group == child.group)
                 .unwrap_or(0);
-            *by_group.entry(index).or_default() += Picos::from_ps(child.self_time_ps);
+            *by_group.entry(index).or_default() += child.self_time_ps;
         }
         self.group = by_group
             .into_iter()

@@ -130,12 +130,12 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
             // An execution of zero duration has no meaningful rate.
             let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
             if let Some((all, dur)) = of_op.rates.efficiency_percent.zip(dur) {
-                let own = all * of_op.mean_time_ps / dur as f64;
+                let own = all.0 * of_op.mean_time_ps / dur as f64;
                 let about = format!(
                     "Least time that the tightest known limit allows for its work (by the compiler's cost model), of \
                      the time of this execution; of all {} executions: {}",
                     of_op.occurrences,
-                    number(all, Unit::Percent),
+                    number(all.0, Unit::Percent),
                 );
                 value_row(ui, "  of that limit", &number(own, Unit::Percent), &about);
             }

@@ -15,7 +15,7 @@ use crate::panels::number::number;
 use crate::panels::op_rows::{OpColumns, OpNumbers, OpRowLook, heading_ui, row_ui};
 use crate::panels::widgets::ResponseExt as _;
 use crate::times;
-use analysis::Unit;
+use analysis::{Percent, Unit};
 use view::panels::optree::{OpNode, TreeGrouping, TreeSpec, TreeTime, tree};
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::tree::group_digits;
@@ -255,7 +255,7 @@ fn tree_ui(
 struct TreeWalk<'a> {
     context: PanelContext<'a>,
     /// Self time of all ops.
-    whole: i64,
+    whole: Picos,
     /// The op of the selected slice.
     own: Option<OpId>,
     /// Whether the selection just changed elsewhere, so that its row must be scrolled into view.
@@ -306,14 +306,9 @@ impl TreeWalk<'_> {
         if rest.is_empty() {
             return;
         }
-        let time: i64 = rest
-            .iter()
-            .map(|node| node.self_time_ps)
-            .fold(0, i64::saturating_add);
-        let share = number(
-            time as f64 * 100.0 / (self.whole.max(1) as f64),
-            Unit::Percent,
-        );
+        let time = rest.iter().map(|node| node.self_time_ps).sum();
+        let share = Percent::of(time, self.whole).unwrap_or_default();
+        let share = number(share.0, Unit::Percent);
         ui.horizontal(|ui| {
             ui.add_space(22.0 + 14.0 * depth as f32);
             let text = format!(
@@ -331,7 +326,7 @@ impl TreeWalk<'_> {
 fn node_row_ui(
     ui: &mut Ui,
     node: &OpNode,
-    whole: i64,
+    whole: Picos,
     depth: usize,
     open: bool,
     is_own: bool,
@@ -368,23 +363,21 @@ mod tests {
     fn times_print_as_in_tables() {
         let node = OpNode {
             title: "fusion".to_owned(),
-            self_time_ps: 2_500_000,
-            total_time_ps: 2_500_000,
+            self_time_ps: Picos::from_ps(2_500_000),
+            total_time_ps: Picos::from_ps(2_500_000),
             occurrences: 3,
             ideal_ps: 0.0,
-            known_ps: 0,
-            wait_ps: 0,
+            known_ps: Picos::ZERO,
+            wait_ps: Picos::ZERO,
             ops: std::collections::BTreeSet::new(),
             group: analysis::OpGroup::Idle,
             compared: None,
             children: Vec::new(),
         };
-        assert_eq!(
-            texts_of(&node, 5_000_000),
-            ["–", "50.00 %", "2.500 µs", "3"]
-        );
+        let whole = Picos::from_ps(5_000_000);
+        assert_eq!(texts_of(&node, whole), ["–", "50.00 %", "2.500 µs", "3"]);
         times::write_as(TimeFormat::Nanoseconds);
-        let written = texts_of(&node, 5_000_000);
+        let written = texts_of(&node, whole);
         times::write_as(TimeFormat::Digits);
         assert_eq!(written[2], "2500.000 ns");
     }

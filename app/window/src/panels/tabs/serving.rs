@@ -231,7 +231,9 @@ fn request_ui(ui: &mut Ui, request: &ServedRequest) {
         ("decode", request.decode_ps),
         (
             "of it prefills of others",
-            request.prefill_stall_ps.filter(|&ps| ps > 0),
+            request
+                .prefill_stall_ps
+                .filter(|&stall| stall > Picos::ZERO),
         ),
         ("latency", request.latency_ps),
     ];

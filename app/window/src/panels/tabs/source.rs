@@ -323,8 +323,8 @@ fn lines_ui(
         .values()
         .map(|line| line.self_time_ps)
         .max()
-        .unwrap_or(0)
-        .max(1);
+        .unwrap_or_default()
+        .max(Picos::from_ps(1));
     let letters = text
         .map_or(0, |text| {
             text.lines.iter().map(String::len).max().unwrap_or(0)
@@ -381,7 +381,7 @@ fn line_ui(
     ui: &Ui,
     rect: Rect,
     (number, code): (u32, &str),
-    times: Option<(i64, i64)>,
+    times: Option<(Picos, Picos)>,
     is_shown: bool,
 ) {
     let (theme, painter) = (theme::current(ui), ui.painter());
@@ -389,7 +389,10 @@ fn line_ui(
         painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
     }
     if let Some((own, longest)) = times {
-        let bar = vec2((TIMES - 6.0) * (own as f32 / longest as f32), LINE - 4.0);
+        let bar = vec2(
+            (TIMES - 6.0) * (own.ps() as f32 / longest.ps() as f32),
+            LINE - 4.0,
+        );
         painter.rect_filled(
             Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar),
             1.0,

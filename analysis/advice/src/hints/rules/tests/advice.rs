@@ -4,7 +4,7 @@
 
 use engine::HintOptions;
 use sample_traces::text_builder;
-use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
+use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
 
 use super::{
     about_program, cannot_tell, communicating, ids, matmul, mixed, report, report_of, run, saving,
@@ -314,7 +314,7 @@ fn compilation_before_the_loop_matters_by_its_share_of_the_capture() {
             .hints
             .iter()
             .find(|hint| hint.id == "K49")
-            .map(|hint| (hint.severity, hint.once_ps))
+            .map(|hint| (hint.severity, hint.once_ps.map(Picos::ps)))
     };
     // Of 30 ms.
     assert_eq!(severity(1), None);

@@ -1,5 +1,7 @@
 //! Compilation, lazy tensors and many small programs.
 
+use trace_model::Picos;
+
 use super::{cannot_tell, ids, report, run, saving};
 
 /// Twenty steps of 10 ms on a host; in step 9 a compilation of so many columns of 1 ms.
@@ -44,7 +46,7 @@ fn recompiling_steps_are_named() {
         hint.statement
     );
     // Of twenty steps one is 11 ms longer.
-    assert_eq!(hint.saving_ps, Some(550_000_000));
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(550_000_000)));
     assert!(
         hint.spots
             .iter()
@@ -90,7 +92,7 @@ fn compilation_in_the_first_steps_is_warm_up() {
     // 7 of 40 ms, once: a warm step is not shorter for it.
     assert_eq!(
         (hint.once_ps, hint.saving_ps, hint.saving_percent),
-        (Some(7_000_000_000), None, None)
+        (Some(Picos::from_ps(7_000_000_000)), None, None)
     );
     assert!(
         hint.statement.contains("7.000 ms, 17.5 % of the capture"),

@@ -7,6 +7,7 @@ use engine::{Context, Options, ReportCache, Scope};
 use run_reports::summary::targets::Targets;
 use run_reports::summary::verdict::{Verdict, VerdictReport};
 use sample_traces::text_trace;
+use trace_model::Picos;
 
 use super::about_program;
 use crate::hints::{Hints, HintsReport};
@@ -132,8 +133,8 @@ fn advice(ops: &[WholeOp], parts: u64) -> Advice {
     }
 }
 
-fn near(a: i64, b: i64) -> bool {
-    (a - b).abs() as f64 <= 0.01 * a.max(b) as f64
+fn near(a: Picos, b: Picos) -> bool {
+    (a.max(b) - a.min(b)).ps() as f64 <= 0.01 * a.max(b).ps() as f64
 }
 
 fn assert_same(name: &str, whole: &Advice, cut: &Advice, parts: u64) {
@@ -150,7 +151,7 @@ fn assert_same(name: &str, whole: &Advice, cut: &Advice, parts: u64) {
             (a, b) => assert_eq!(a, b, "{name}: {}", one.id),
         }
     }
-    let all = |advice: &Advice| advice.hints.combined_saving_ps.unwrap_or(0);
+    let all = |advice: &Advice| advice.hints.combined_saving_ps.unwrap_or_default();
     assert!(
         near(all(whole), all(cut)),
         "{name}: {} and {}",

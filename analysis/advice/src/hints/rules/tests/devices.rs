@@ -2,6 +2,7 @@
 
 use engine::{Context, HintOptions, Options, ReportCache, Scope};
 use sample_traces::{parallel, text_trace};
+use trace_model::Picos;
 
 use super::{about_program, report, report_of, run};
 use crate::hints::Hints;
@@ -14,7 +15,7 @@ fn straggler_wait_is_measured_at_collectives() {
             .hints
             .iter()
             .find(|hint| hint.id == "K06")
-            .and_then(|hint| hint.saving_ps)
+            .and_then(|hint| Some(hint.saving_ps?.ps()))
     };
     // Ops of picoseconds are tiny, too.
     assert_eq!(
@@ -40,7 +41,7 @@ fn slowest_host_is_named() {
         ["K06", "K15", "K08", "K07", "K01", "K02"]
     );
     // Above the median of 101.
-    assert_eq!(hint.saving_ps, Some(39));
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(39)));
     assert!(!about_program(&found(&[100, 102, 99, 101])).contains(&"K08"));
 }
 
@@ -111,7 +112,7 @@ fn slow_warmup_has_no_price_in_a_step() {
             .hints
             .iter()
             .find(|hint| hint.id == "K48")
-            .and_then(|hint| hint.saving_ps)
+            .and_then(|hint| Some(hint.saving_ps?.ps()))
     };
     assert_eq!((saving(0), saving(1)), (Some(50_000_000_000 / 9), Some(0)));
 }

@@ -115,7 +115,7 @@ fn lowered_clock_saving_is_the_missing_frequency() {
             .hints
             .iter()
             .find(|hint| hint.id == "K43")
-            .and_then(|hint| hint.saving_ps)
+            .and_then(|hint| Some(hint.saving_ps?.ps()))
     };
     assert_eq!(saving(&at(5, 0.9)), Some(500_000));
     assert_eq!(saving(&at(4, 0.5)), None);

@@ -56,7 +56,7 @@ fn gaps_are_attributed_to_host_activity() {
         let spot = hint
             .spots
             .first()
-            .map(|spot| (spot.start_ps, spot.length_ps));
+            .map(|spot| (spot.start_ps.ps(), spot.length_ps.ps()));
         assert_eq!(
             spot,
             Some((300_000_000, 100_000_000)),

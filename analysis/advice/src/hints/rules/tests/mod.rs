@@ -17,7 +17,9 @@ mod waits;
 use engine::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
 use facts::framework::Framework;
 use sample_traces::{text_builder, text_trace};
-use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
+use trace_model::{
+    GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind,
+};
 
 use super::rules;
 use crate::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS};
@@ -74,7 +76,7 @@ fn cannot_tell(report: &HintsReport, id: &str) -> bool {
 /// What hint `id` saves at most, ps; `None` if the rule does not speak.
 fn saving(picture: &str, id: &str) -> Option<i64> {
     let has = |hint: &&Hint| hint.id == id || hint.also.iter().any(|other| other.id == id);
-    report(picture).hints.iter().find(has)?.saving_ps
+    Some(report(picture).hints.iter().find(has)?.saving_ps?.ps())
 }
 
 /// So many columns of a letter.
@@ -198,7 +200,7 @@ fn full_memory_suppresses_the_rematerialisation_hint() {
             .unwrap()
             .clone()
     };
-    assert_eq!(k24(79).saving_ps, Some(100_000_000));
+    assert_eq!(k24(79).saving_ps, Some(Picos::from_ps(100_000_000)));
     let full = k24(80);
     assert_eq!(full.saving_ps, None);
     assert!(full.statement.contains("80 % full"), "{}", full.statement);
@@ -281,7 +283,7 @@ fn overlapping_hints_are_linked_and_counted_once() {
         ["K24"]
     );
     assert!(copy.overlaps_with.is_empty() && report.hints.iter().all(|hint| hint.id != "K24"));
-    assert_eq!(report.combined_saving_ps, Some(100_000_000));
+    assert_eq!(report.combined_saving_ps, Some(Picos::from_ps(100_000_000)));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What is sent twice, and what is sent between slices.
 
+use trace_model::Picos;
+
 use super::{cannot_tell, ids, report, run, saving};
 
 /// A hundred columns, of which two all-gathers take so many each.
@@ -93,7 +95,12 @@ fn dcn_stall_and_bandwidth_hints() {
     // Of a hundred columns the four ops take five.
     let found = report(&slices(5, 80, 8));
     let hint = found.hints.iter().find(|hint| hint.id == "K10").unwrap();
-    assert_eq!(hint.saving_ps, Some(50_000_000), "{}", hint.statement);
+    assert_eq!(
+        hint.saving_ps,
+        Some(Picos::from_ps(50_000_000)),
+        "{}",
+        hint.statement
+    );
     assert!(!ids(&slices(4, 80, 8)).contains(&"K10"));
     // 800 µs for bytes that need 12.5 GB/s: 10 MB, of which each of two slices sends as much.
     assert!(ids(&slices(4, 80, 4_000_000)).contains(&"K10"));

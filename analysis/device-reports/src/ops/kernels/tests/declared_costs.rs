@@ -19,7 +19,7 @@ fn declared_costs_give_rates_and_impossible_ones_are_flagged() {
         (DeclaredCosts::Yes, Some(5_000_000))
     );
     assert!((possible.flops_per_second.unwrap() - 5e14).abs() < 1.0);
-    assert!((possible.flops_percent.unwrap() - 50.0).abs() < 1e-9);
+    assert!((possible.flops_percent.unwrap().0 - 50.0).abs() < 1e-9);
     let report = report_of(&trace("flops=2e7")).unwrap();
     assert_eq!(kernel(&report, "k").declared, DeclaredCosts::Impossible);
     assert!(report.hints[0].contains("more than the device can do"));
@@ -85,9 +85,9 @@ fn cost_of_a_single_block_is_flagged_as_too_low() {
         (found.declared, found.needed_flops),
         (DeclaredCosts::TooFew, Some(needed))
     );
-    assert!((found.needed_flops_percent.unwrap() - 100.0 * needed as f64 / 1e11).abs() < 1e-9);
+    assert!((found.needed_flops_percent.unwrap().0 - 100.0 * needed as f64 / 1e11).abs() < 1e-9);
     assert!(
-        (found.flops_percent.unwrap() - 100.0 * 1_076_887_552.0 / 1e11).abs() < 1e-9,
+        (found.flops_percent.unwrap().0 - 100.0 * 1_076_887_552.0 / 1e11).abs() < 1e-9,
         "nothing is replaced"
     );
     assert_eq!(

@@ -73,12 +73,12 @@ fn kernel_waiting_for_input_is_reported() {
     assert_eq!(
         (
             pipeline.executions,
-            pipeline.dma_wait_ps,
-            pipeline.outside_ps
+            pipeline.dma_wait_ps.ps(),
+            pipeline.outside_ps.ps()
         ),
         (1, 173_374_000, 12_888_000)
     );
-    assert!((pipeline.dma_wait_percent.unwrap() - 76.288).abs() < 0.001);
+    assert!((pipeline.dma_wait_percent.unwrap().0 - 76.288).abs() < 0.001);
     assert_eq!(pipeline.grid_steps, Some(1.0));
     assert_eq!(kernel(&report, "other").pipeline, None);
     assert!(
@@ -119,11 +119,11 @@ fn stages_nest_and_sum_to_the_kernel() {
         (Some("tpu_custom_call"), true, 2, 2)
     );
     assert_eq!(
-        (gmm.source.as_deref(), &*gmm.program, gmm.time_ps),
+        (gmm.source.as_deref(), &*gmm.program, gmm.time_ps.ps()),
         (Some("k.py:7"), "jit_f(1)", 30_000)
     );
     assert_eq!(
-        (gmm.dma_stall_ps, gmm.declared),
+        (gmm.dma_stall_ps.map(Picos::ps), gmm.declared),
         (Some(5_000), DeclaredCosts::No)
     );
     let pipeline = gmm.pipeline.unwrap();
@@ -136,31 +136,37 @@ fn stages_nest_and_sum_to_the_kernel() {
     };
     assert_eq!(
         (
-            stage("ep_run_kernel").total_ps,
-            stage("ep_run_kernel").self_ps
+            stage("ep_run_kernel").total_ps.ps(),
+            stage("ep_run_kernel").self_ps.ps()
         ),
         (17_000, 14_000)
     );
     assert_eq!(
-        (stage("my_scope").total_ps, stage("my_scope").self_ps),
+        (
+            stage("my_scope").total_ps.ps(),
+            stage("my_scope").self_ps.ps()
+        ),
         (3_000, 3_000)
     );
     assert_eq!(
-        (stage("ep_wait_in").self_ps, stage("ep_wait_in").occurrences),
+        (
+            stage("ep_wait_in").self_ps.ps(),
+            stage("ep_wait_in").occurrences
+        ),
         (8_000, 3)
     );
-    assert_eq!(stage("ep_initialize").self_ps, 1_000);
-    let sum: i64 = pipeline.stages.iter().map(|stage| stage.self_ps).sum();
+    assert_eq!(stage("ep_initialize").self_ps.ps(), 1_000);
+    let sum: i64 = pipeline.stages.iter().map(|stage| stage.self_ps.ps()).sum();
     assert_eq!(
-        (sum + pipeline.outside_ps, pipeline.outside_ps),
-        (pipeline.time_ps, 4_000)
+        (sum + pipeline.outside_ps.ps(), pipeline.outside_ps.ps()),
+        (pipeline.time_ps.ps(), 4_000)
     );
     assert_eq!(pipeline.grid_steps, Some(1.5));
     assert_eq!(
         report.ops.iter().map(|op| &*op.op).collect::<Vec<_>>(),
         ["gmm.3", "gmm.4"]
     );
-    assert!((report.ops[0].dma_wait_percent.unwrap() - 30.0).abs() < 1e-9);
+    assert!((report.ops[0].dma_wait_percent.unwrap().0 - 30.0).abs() < 1e-9);
     let titles: Vec<_> = report.tables().iter().map(|table| table.id).collect();
     assert_eq!(titles, ["kernels", "kernel_stages", "kernel_ops"]);
 }
@@ -174,7 +180,7 @@ fn wait_is_unknown_without_a_pipeline() {
         (
             pipeline.dma_wait_percent,
             pipeline.grid_steps,
-            pipeline.outside_ps
+            pipeline.outside_ps.ps()
         ),
         (None, None, 2_000)
     );
@@ -218,7 +224,8 @@ fn only_samples_during_the_kernel_count() {
     assert_eq!(series, [("MXU", "% util"), ("Vector Spills", "")]);
     // 4 ns of 2, 2 of 4, 3.5 of 6, 0.5 of 8.
     assert!(
-        (estimates[0].mean - 4.1).abs() < 1e-9 && estimates[0].covered_percent == Some(100.0),
+        (estimates[0].mean - 4.1).abs() < 1e-9
+            && estimates[0].covered_percent == Some(Percent(100.0)),
         "{estimates:?}"
     );
     assert_eq!(estimates[0].max.to_bits(), 8.0_f64.to_bits());
@@ -238,12 +245,12 @@ fn schedule_far_below_the_needed_rate_gets_a_remark() {
             unit: "% util".to_owned(),
             mean: 0.26,
             max: 1.0,
-            covered_percent: Some(100.0),
+            covered_percent: Some(Percent(100.0)),
         };
         let kernel = kernel(&report_of(&text_trace(NESTED)).unwrap(), "gmm");
         Kernel {
             estimates: vec![estimate],
-            needed_flops_percent: needed,
+            needed_flops_percent: needed.map(Percent),
             ..kernel
         }
         .schedule_contradicts()
@@ -274,7 +281,7 @@ fn units_and_lines_divide_a_generated_capture() {
     let lines: Vec<_> = matmul
         .lines
         .iter()
-        .map(|line| (&*line.line, &*line.name, line.self_ps))
+        .map(|line| (&*line.line, &*line.name, line.self_ps.ps()))
         .collect();
     let expected = [
         ("LLO Ops", "vmatmul", body * 2 / 5),
@@ -284,7 +291,7 @@ fn units_and_lines_divide_a_generated_capture() {
         ("Source Lines", "kernel.py:44", body / 5),
     ];
     assert_eq!(lines, expected);
-    let percent = matmul.lines[1].self_percent.unwrap();
+    let percent = matmul.lines[1].self_percent.unwrap().0;
     assert!(
         (percent - 100.0 * (spec.steps * spec.run_ps) as f64 / 5.0 / spec.call_ps as f64).abs()
             < 1e-9

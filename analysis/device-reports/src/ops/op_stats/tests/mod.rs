@@ -116,16 +116,16 @@ fn reference_matmul_is_compute_bound() {
         assert!((value.unwrap() - expected).abs() < 0.005, "{value:?}");
     };
     near(row.rates.flops_per_second.map(|rate| rate / 1e12), 78.26);
-    near(row.rates.flops_percent, 38.61);
+    near(row.rates.flops_percent.map(|share| share.0), 38.61);
     near(
         row.rates.hbm_bytes_per_second.map(|rate| rate / 1e12),
         0.3057,
     );
-    near(row.rates.hbm_percent, 37.32);
-    near(row.rates.vmem_read_percent, 0.83);
+    near(row.rates.hbm_percent.map(|share| share.0), 37.32);
+    near(row.rates.vmem_read_percent.map(|share| share.0), 0.83);
     near(row.rates.flops_per_byte, 170.67);
     near(row.rates.flops_per_hbm_byte, 256.0);
-    near(row.rates.efficiency_percent, 38.61);
+    near(row.rates.efficiency_percent.map(|share| share.0), 38.61);
     assert_eq!(row.rates.bound_by, Some(BoundBy::Compute));
     assert_eq!(
         row.costs.model_flops, row.costs.flops,
@@ -153,13 +153,18 @@ fn self_time_excludes_children_at_every_depth() {
             .find(|row| &*row.name == name)
             .unwrap()
             .self_time_ps
+            .ps()
     };
     assert_eq!(
         [own("while"), own("a"), own("b"), own("c")],
         [30, 30, 35, 5]
     );
     assert_eq!(
-        (report.op_time_ps, report.total_time_ps, report.idle_ps),
+        (
+            report.op_time_ps.ps(),
+            report.total_time_ps.ps(),
+            report.idle_ps.ps()
+        ),
         (100, 100, 0)
     );
     // Equal self time: by name. Containers have no leaf time.
@@ -167,7 +172,7 @@ fn self_time_excludes_children_at_every_depth() {
         report.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(),
         ["b", "a", "while", "c"]
     );
-    assert_eq!(report.cores[0].busy_ps, 70);
+    assert_eq!(report.cores[0].busy_ps.ps(), 70);
 }
 
 #[test]
@@ -187,19 +192,23 @@ fn ops_and_idle_time_use_the_device_clock() {
     }
     let report = ops_of(&rig.builder.finish());
     assert_eq!(
-        (report.op_time_ps, report.total_time_ps, report.idle_ps),
+        (
+            report.op_time_ps.ps(),
+            report.total_time_ps.ps(),
+            report.idle_ps.ps()
+        ),
         (100, 160, 60)
     );
     assert_eq!(
         (
-            report.rows.first().unwrap().min_time_ps,
+            report.rows.first().unwrap().min_time_ps.map(Picos::ps),
             report.rows.first().unwrap().mean_time_ps as i64
         ),
         (Some(40), 50)
     );
     assert_eq!(
         report.rows.first().unwrap().self_of_total_percent,
-        Some(62.5)
+        Some(Percent(62.5))
     );
 }
 
@@ -261,18 +270,22 @@ fn cores_are_summed_and_can_be_filtered() {
     let model = rig.builder.finish();
     let report = ops_of(&model);
     assert_eq!(
-        (report.total_time_ps, report.op_time_ps, report.idle_ps),
+        (
+            report.total_time_ps.ps(),
+            report.op_time_ps.ps(),
+            report.idle_ps.ps()
+        ),
         (120, 110, 10)
     );
     let row = report.rows.first().unwrap();
     assert_eq!(
-        (row.occurrences, row.total_time_ps, row.costs.bytes),
+        (row.occurrences, row.total_time_ps.ps(), row.costs.bytes),
         (3, 110, Some(30))
     );
     let per_core: Vec<_> = row
         .per_core
         .iter()
-        .map(|core| (&*core.core, core.total_time_ps))
+        .map(|core| (&*core.core, core.total_time_ps.ps()))
         .collect();
     assert_eq!(per_core, [("/device:TPU:0", 40), ("/device:TPU:1", 70)]);
     let options = Options {
@@ -282,7 +295,8 @@ fn cores_are_summed_and_can_be_filtered() {
     assert_eq!(
         report_of(&model, Scope::WholeTrace, &options)
             .unwrap()
-            .op_time_ps,
+            .op_time_ps
+            .ps(),
         70
     );
     // No capture splits bytes and the format could have: they are HBM traffic.
@@ -308,9 +322,9 @@ fn aggregated_ops_use_their_recorded_sums() {
     assert_eq!(
         (
             row.occurrences,
-            row.total_time_ps,
-            row.self_time_ps,
-            row.min_time_ps
+            row.total_time_ps.ps(),
+            row.self_time_ps.ps(),
+            row.min_time_ps.map(Picos::ps)
         ),
         (10, 950, 850, Some(20))
     );
@@ -328,7 +342,7 @@ fn work_is_summed_over_leaf_ops() {
     rig.add(ops, inner, 50, 90);
     let core = &ops_of(&rig.builder.finish()).cores[0];
     assert_eq!(core.work.flops, Some(800.0));
-    assert_eq!((core.mxu_time_ps, core.mxu_flops), (70, Some(800.0)));
+    assert_eq!((core.mxu_time_ps.ps(), core.mxu_flops), (70, Some(800.0)));
     assert_eq!(core.group_self(OpGroup::Control).ps(), 30);
 }
 

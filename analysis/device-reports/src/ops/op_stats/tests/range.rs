@@ -19,8 +19,8 @@ fn range_counts_ops_that_begin_inside() {
     assert_eq!(
         (
             report.rows.first().unwrap().occurrences,
-            report.op_time_ps,
-            report.total_time_ps
+            report.op_time_ps.ps(),
+            report.total_time_ps.ps()
         ),
         (1, 50, 100)
     );
@@ -32,10 +32,14 @@ fn op_beyond_the_range_is_at_most_100_percent() {
         sample_traces::text_trace("@column 1ps\nops: AAAAAAAA\nA = fusion.1 [loop fusion]\n");
     let report = report_of(&model, Scope::Range(range(0, 2)), &Options::default()).unwrap();
     assert_eq!(
-        (report.total_time_ps, report.op_time_ps, report.idle_ps),
+        (
+            report.total_time_ps.ps(),
+            report.op_time_ps.ps(),
+            report.idle_ps.ps()
+        ),
         (2, 2, 0)
     );
-    assert_eq!(report.groups[0].self_of_total_percent, Some(100.0));
+    assert_eq!(report.groups[0].self_of_total_percent, Some(Percent(100.0)));
 }
 
 /// An op that began before the range is not counted, and it is no idle time either.
@@ -46,7 +50,11 @@ fn op_from_before_the_range_is_no_idle_time() {
             "@column 1ps\n{ops}A = a [loop fusion]\nB = b [loop fusion]\n"
         ));
         let report = report_of(&model, Scope::Range(range(from, to)), &Options::default()).unwrap();
-        (report.total_time_ps, report.op_time_ps, report.idle_ps)
+        (
+            report.total_time_ps.ps(),
+            report.op_time_ps.ps(),
+            report.idle_ps.ps(),
+        )
     };
     assert_eq!(times("ops: AAAABBBB\n", 2, 6), (4, 4, 0));
     assert_eq!(
@@ -86,7 +94,11 @@ fn jump_of_the_clock_is_no_idle_time() {
     )
     .unwrap();
     assert_eq!(
-        (report.total_time_ps, report.op_time_ps, report.idle_ps),
+        (
+            report.total_time_ps.ps(),
+            report.op_time_ps.ps(),
+            report.idle_ps.ps()
+        ),
         (6, 6, 0)
     );
 }

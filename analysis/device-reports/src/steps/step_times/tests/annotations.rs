@@ -11,7 +11,7 @@ fn host_annotations_keep_all_steps_and_mark_compilation() {
     );
     let outliers = report.outliers();
     assert_eq!(outliers.len(), 1);
-    assert_eq!((outliers[0].number, outliers[0].compile_ps), (5, 900));
+    assert_eq!((outliers[0].number, outliers[0].compile_ps.ps()), (5, 900));
     assert_eq!(outliers[0].remark(), "slow, compiles");
 }
 
@@ -80,7 +80,10 @@ fn steps_of_two_hosts_are_matched_by_number() {
         .filter(|step| step.spans.len() == 2)
         .collect();
     assert_eq!(on_both.len(), 30, "each training step is one on both hosts");
-    assert!(on_both.iter().all(|step| step.time_ps == 10), "{on_both:?}");
+    assert!(
+        on_both.iter().all(|step| step.time_ps.ps() == 10),
+        "{on_both:?}"
+    );
     assert!(
         report.steps.iter().all(|step| !step.is_partial),
         "the second host did not evaluate; nothing is missing"
@@ -88,7 +91,7 @@ fn steps_of_two_hosts_are_matched_by_number() {
     assert!(
         on_both
             .iter()
-            .all(|step| step.interval_ps.is_none_or(|ps| ps == 11)),
+            .all(|step| step.interval_ps.is_none_or(|time| time.ps() == 11)),
         "{on_both:?}"
     );
     let same_number = |step: &&Step| {

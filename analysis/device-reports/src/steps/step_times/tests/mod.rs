@@ -29,7 +29,7 @@ fn times(report: &StepsReport) -> Vec<i64> {
     report
         .steps
         .iter()
-        .map(|step| step.time_ps / 1000)
+        .map(|step| step.time_ps.ps() / 1000)
         .collect()
 }
 
@@ -74,7 +74,7 @@ fn steps_line_is_used_with_the_slowest_core() {
         report
             .steps
             .iter()
-            .map(|step| step.interval_ps)
+            .map(|step| step.interval_ps.map(Picos::ps))
             .collect::<Vec<_>>(),
         [Some(4_000), Some(5_000), None]
     );

@@ -8,6 +8,10 @@ use trace_model::TraceModel;
 
 use super::*;
 
+fn ps(time: i64) -> Picos {
+    Picos::from_ps(time)
+}
+
 fn report(model: &TraceModel, scope: Scope) -> CompileReport {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
@@ -37,17 +41,17 @@ const ONE: &str = "
 fn threads_share_one_compilation() {
     let report = report(&text_trace(ONE), Scope::WholeTrace);
     // Columns are 1 ns; the worker outlives the call by one column.
-    assert_eq!(report.wall_ps, Some(13_000));
+    assert_eq!(report.wall_ps, Some(ps(13_000)));
     assert_eq!(
         (report.compile_ps, report.lower_ps, report.trace_ps),
-        (Some(9_000), Some(2_000), Some(2_000))
+        (Some(ps(9_000)), Some(ps(2_000)), Some(ps(2_000)))
     );
-    assert_eq!(report.load_ps, Some(0));
-    assert_eq!(report.thread_time_ps, Some(20_000));
-    assert_eq!(report.exposed_ps, Some(9_000));
+    assert_eq!(report.load_ps, Some(Picos::ZERO));
+    assert_eq!(report.thread_time_ps, Some(ps(20_000)));
+    assert_eq!(report.exposed_ps, Some(ps(9_000)));
     assert_eq!((report.compilations, report.recompilations), (1, 0));
     assert_eq!(report.functions[0].function, "f");
-    assert_eq!(report.execute_mean_ps, Some(8_000));
+    assert_eq!(report.execute_mean_ps, Some(ps(8_000)));
 }
 
 #[test]
@@ -60,7 +64,7 @@ fn phases_sum_to_the_compilation() {
         report.load_ps,
     ];
     assert_eq!(
-        phases.into_iter().flatten().sum::<i64>(),
+        phases.into_iter().flatten().sum::<Picos>(),
         report.wall_ps.unwrap()
     );
 }
@@ -92,7 +96,7 @@ fn recompilations_are_counted_by_function() {
     assert_eq!(of("h").recompilations, 0);
     assert_eq!((report.compilations, report.recompilations), (4, 2));
     assert_eq!(report.functions[0].function, "f");
-    assert_eq!(of("f").longest_ps, 4_000);
+    assert_eq!(of("f").longest_ps, ps(4_000));
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn short_program_loads_are_ignored() {
     let long = picture.replace("1us", "1ms");
     assert_eq!(
         report(&text_trace(&long), Scope::WholeTrace).load_ps,
-        Some(20_000_000_000)
+        Some(ps(20_000_000_000))
     );
 }
 
@@ -137,7 +141,10 @@ fn window_clips_compilation() {
         trace_model::Timestamp::from_ps(14_000),
     );
     let report = report(&text_trace(ONE), Scope::Range(range));
-    assert_eq!((report.window_ps, report.wall_ps), (4_000, Some(4_000)));
+    assert_eq!(
+        (report.window_ps, report.wall_ps),
+        (ps(4_000), Some(ps(4_000)))
+    );
 }
 
 /// Two programs of one function on a device, the second compiled in step 1, with
@@ -183,18 +190,18 @@ fn recompilation_names_step_program_and_dimension() {
     );
     assert_eq!(
         (row.again, row.ops_alike_percent),
-        (Some(CompileEvidence::RanBefore), Some(100.0))
+        (Some(CompileEvidence::RanBefore), Some(Percent(100.0)))
     );
     assert_eq!(
         (row.wall_ps, row.exposed_ps, row.call_ps),
-        (15_000, Some(15_000), Some(20_000))
+        (ps(15_000), Some(ps(15_000)), Some(ps(20_000)))
     );
     assert_eq!(
         (row.trace_ps, row.lower_ps, row.compile_ps, row.load_ps),
-        (Some(2_000), Some(2_000), 11_000, None)
+        (Some(ps(2_000)), Some(ps(2_000)), ps(11_000), None)
     );
     // Steps 0 and 2 take 10 columns, this one 20.
-    assert_eq!(row.step_extra_ps, Some(10_000));
+    assert_eq!(row.step_extra_ps, Some(ps(10_000)));
     assert_eq!(row.changed_in, Some(ChangeSource::OpText));
     let sentences: Vec<_> = row.changes.iter().map(ShapeChange::sentence).collect();
     assert_eq!(
@@ -206,7 +213,7 @@ fn recompilation_names_step_program_and_dimension() {
     };
     assert_eq!(
         (function.calls, function.wall_steps, function.exposed_ps),
-        (Some(2), Some(1.5), Some(15_000))
+        (Some(2), Some(1.5), Some(ps(15_000)))
     );
     let runs: Vec<_> = function
         .programs
@@ -224,7 +231,7 @@ fn functions_sharing_a_name_are_not_recompilations() {
     };
     assert_eq!(
         (row.again, row.ops_alike_percent, row.changed_in),
-        (None, Some(0.0), None)
+        (None, Some(Percent(0.0)), None)
     );
     assert_eq!(report.recompilations, 0);
 }
@@ -301,8 +308,11 @@ fn concurrent_threads_are_separate_compilations() {
         .iter()
         .map(|row| (row.function.as_str(), row.compile_ps))
         .collect();
-    assert_eq!(rows, [("f", 5_000), ("g", 7_000)]);
-    assert_eq!((report.compilations, report.compile_ps), (2, Some(8_000)));
+    assert_eq!(rows, [("f", ps(5_000)), ("g", ps(7_000))]);
+    assert_eq!(
+        (report.compilations, report.compile_ps),
+        (2, Some(ps(8_000)))
+    );
     let threads = |row: &Compilation| {
         row.threads
             .iter()
@@ -332,13 +342,20 @@ fn ahead_of_time_compilation_has_phases() {
     let rows: Vec<_> = report
         .list
         .iter()
-        .map(|row| (row.start_ps, row.trace_ps, row.lower_ps, row.compile_ps))
+        .map(|row| {
+            (
+                row.start_ps.ps(),
+                row.trace_ps,
+                row.lower_ps,
+                row.compile_ps,
+            )
+        })
         .collect();
     assert_eq!(
         rows,
         [
-            (0, Some(2_000), Some(3_000), 4_000),
-            (14_000, Some(1_000), Some(1_000), 2_000)
+            (0, Some(ps(2_000)), Some(ps(3_000)), ps(4_000)),
+            (14_000, Some(ps(1_000)), Some(ps(1_000)), ps(2_000))
         ]
     );
     let [function] = &report.functions[..] else {
@@ -374,18 +391,18 @@ fn tensorflow_function_tracing_is_reported() {
     assert_eq!(increment.function, "increment");
     assert_eq!(
         (increment.traced.calls, increment.traced.self_ps),
-        (2, 14_000)
+        (2, ps(14_000))
     );
     assert_eq!(
         (increment.not_traced.calls, increment.not_traced.self_ps),
-        (1, 2_000)
+        (1, ps(2_000))
     );
     assert_eq!((increment.tracing_count, increment.xla_calls), (Some(2), 1));
     assert_eq!(
         (increment.expensive_percent, increment.is_expensive),
-        (Some(87.5), true)
+        (Some(Percent(87.5)), true)
     );
-    assert_eq!((inner.eager.self_ps, inner.is_expensive), (4_000, true));
+    assert_eq!((inner.eager.self_ps, inner.is_expensive), (ps(4_000), true));
     assert_eq!((other.concrete.calls, other.is_expensive), (1, false));
     assert!(
         report

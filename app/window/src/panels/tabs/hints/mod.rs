@@ -4,7 +4,7 @@ mod code;
 mod evidence;
 mod what_if;
 
-use analysis::{Percent, counted};
+use analysis::counted;
 use std::collections::BTreeMap;
 
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
@@ -111,15 +111,14 @@ fn report_ui(
             "Savings are upper bounds per step ({}) and cannot be added up.",
             report.of
         );
-        if let (Some(ps), Some(percent), true) = (
+        if let (Some(saving), Some(share), true) = (
             report.combined_saving_ps,
             report.combined_saving_percent,
             report.hints.len() > 1,
         ) {
             text = format!(
                 "{text} All together at most {} ({percent:.1}).",
-                time_ps(ps),
-                percent = Percent(percent)
+                time_ps(ps)
             );
         }
         ui.label(remark(text));

@@ -269,13 +269,13 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
             step.predicted_at_most_ps,
         )
     } else {
-        let window = (prediction.window_ps as f64, prediction.predicted_ps as f64);
-        (
-            "Window".to_owned(),
-            window.0,
-            window.1,
-            prediction.predicted_at_most_ps as f64,
-        )
+        let window = [
+            prediction.window_ps,
+            prediction.predicted_ps,
+            prediction.predicted_at_most_ps,
+        ];
+        let [window, least, most] = window.map(|time| time.ps() as f64);
+        ("Window".to_owned(), window, least, most)
     };
     let shown = |ps: f64| times::time_ps(ps as i64);
     let saved = 100.0 * (recorded - least) / recorded.max(1.0);

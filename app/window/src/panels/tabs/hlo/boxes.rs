@@ -122,7 +122,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
     let share = node
         .op
         .self_of_op_time_percent
-        .map(|share| number(share, Unit::Percent));
+        .map(|share| number(share.0, Unit::Percent));
     let line = [time, share, exposed]
         .into_iter()
         .flatten()

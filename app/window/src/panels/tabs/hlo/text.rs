@@ -64,8 +64,8 @@ pub(super) fn text_ui(
         .iter()
         .filter_map(|line| line.self_time_ps)
         .max()
-        .unwrap_or(0)
-        .max(1);
+        .unwrap_or_default();
+    let longest = longest.ps().max(1) as f32;
     let width = text
         .lines
         .iter()
@@ -106,8 +106,8 @@ pub(super) fn text_ui(
                 } else if response.hovered() && line.instruction.is_some() {
                     painter.rect_filled(rect, 0.0, theme.raised);
                 }
-                if let Some(ps) = line.self_time_ps {
-                    let share = ps as f32 / longest as f32;
+                if let Some(time) = line.self_time_ps {
+                    let share = time.ps() as f32 / longest;
                     let bar = vec2((MARGIN - 10.0) * share, LINE - 4.0);
                     let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
                     painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));

@@ -100,10 +100,10 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     response.labeled(Role::Label, &label);
     let bar = rect.with_min_x(rect.left() + name_width);
     painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
-    let whole = device.window_ps.max(1) as f32;
+    let whole = device.window_ps.ps().max(1) as f32;
     let mut x = bar.left();
     for &(group, time) in device.parts.iter().filter(|part| part.0 != OpGroup::Idle) {
-        let width = bar.width() * time as f32 / whole;
+        let width = bar.width() * time.ps() as f32 / whole;
         let part = Rect::from_min_max(
             pos2(x, bar.top()),
             pos2((x + width).min(bar.right()), bar.bottom()),
@@ -124,7 +124,7 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
 
 /// The categories of a device, as shares of its window.
 fn about(device: &DeviceBar) -> Vec<String> {
-    let line = |&(group, ps): &(OpGroup, i64)| {
+    let line = |&(group, time): &(OpGroup, Picos)| {
         format!(
             "{}: {} ({})",
             group.title(),
@@ -138,7 +138,7 @@ fn about(device: &DeviceBar) -> Vec<String> {
 }
 
 /// The time of a kind of work on all devices, shown as its mean.
-fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
+fn sum_ui(ui: &mut Ui, group: OpGroup, time: Picos, all: &DeviceTime) {
     let (total, over) = (all.total_ps, all.over);
     let theme = theme::current(ui);
     let shown = ui.horizontal(|ui| {

@@ -105,8 +105,8 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
             );
             let time = |ps: i64| times::time_ps(ps);
             let saves = match (hint.saving_ps, hint.once_ps) {
-                (Some(saving), _) => format!("≤ {}", time(saving)),
-                (None, Some(once)) => format!("{} once", time(once)),
+                (Some(saving), _) => format!("≤ {}", times::time(saving)),
+                (None, Some(once)) => format!("{} once", times::time(once)),
                 (None, None) => String::new(),
             };
             at_right(ui, |ui| {

@@ -191,7 +191,7 @@ fn gauge(
         color,
     );
     if let Some(target) = target {
-        let x = rect.left() + rect.width() * share(target.green_percent);
+        let x = rect.left() + rect.width() * share(target.green_percent.0);
         painter.vline(
             x,
             track.top() - 3.0..=track.bottom(),

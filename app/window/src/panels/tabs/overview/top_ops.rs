@@ -36,8 +36,6 @@ struct TopOpsRow {
 
 impl TopOpsRow {
     fn of_family(family: &OpFamily<'_>, report: &OpsReport) -> Self {
-        let share = (report.op_time_ps > 0)
-            .then(|| family.self_time_ps as f64 * 100.0 / report.op_time_ps as f64);
         Self {
             title: format!(
                 "{} ×{}",
@@ -269,11 +267,15 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
     ));
     for (title, value, unit) in [
         ("achieved", row.rates.flops_per_second, Unit::FlopPerSecond),
-        ("of peak FLOP/s", row.rates.flops_percent, Unit::Percent),
+        (
+            "of peak FLOP/s",
+            row.rates.flops_percent.map(|share| share.0),
+            Unit::Percent,
+        ),
         ("HBM", row.rates.hbm_bytes_per_second, Unit::BytesPerSecond),
         (
             "of peak HBM bandwidth",
-            row.rates.hbm_percent,
+            row.rates.hbm_percent.map(|share| share.0),
             Unit::Percent,
         ),
     ] {
@@ -298,7 +300,7 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
         if let Some(share) = share {
             ui.label(format!(
                 "self time: {} {column}",
-                number(share, Unit::Percent)
+                number(share.0, Unit::Percent)
             ));
         }
     }
