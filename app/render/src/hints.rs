@@ -38,11 +38,8 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
         return "about the capture".to_owned();
     }
     match (hint.saving_ps, hint.saving_percent) {
-        (Some(ps), Some(percent)) => {
-            let (percent, whole) = (
-                Percent(percent),
-                time(Picos::from_ps(report.step_ps as i64)),
-            );
+        (Some(saving), Some(percent)) => {
+            let whole = time(Picos::from_ps(report.step_ps as i64));
             let (a_step, of) = match (report.of.as_str(), report.is_above_median) {
                 ("whole window", _) => ("", "the window,"),
                 (_, true) => (" a step", "the mean step,"),
@@ -51,7 +48,7 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
             let of = format!("{of} {whole}");
             format!(
                 "saves at most {}{a_step} ({percent:.1} of {})",
-                written(ps),
+                time(saving),
                 of.trim()
             )
         }

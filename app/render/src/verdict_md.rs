@@ -7,7 +7,6 @@ use analysis::compare::{Comparison, Summary};
 use analysis::gates::{GatesReport, Status};
 use analysis::hints::{Hints, HintsReport};
 use analysis::{Tabular as _, printable};
-use trace_model::Picos;
 
 use crate::markdown::{escaped, markdown, shorten};
 use crate::{Document, GatedDocument};

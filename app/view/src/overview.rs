@@ -381,11 +381,12 @@ fn without_devices(verdict: &VerdictReport) -> String {
 
 /// `Outside the loop, once: 20.52 s of 98.15 s captured (compiling 3.796 s, devices idle 13.30 s).`
 fn outside(outside: &OutsideLoop) -> String {
-    let length = |ps: i64| Picos::from_ps(ps).to_string();
+    let length = |time: Picos| time.to_string();
     let compiling = outside
         .compile_ps
         .map(|ps| format!("compiling {}", length(ps)));
-    let idle = (outside.idle_ps > 0).then(|| format!("devices idle {}", length(outside.idle_ps)));
+    let idle = (outside.idle_ps > Picos::ZERO)
+        .then(|| format!("devices idle {}", length(outside.idle_ps)));
     let parts: Vec<String> = compiling.into_iter().chain(idle).collect();
     let parts = if parts.is_empty() {
         String::new()

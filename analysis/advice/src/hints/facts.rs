@@ -328,7 +328,7 @@ impl<'r> OpSelection<'r> {
         const SHOWN: usize = 3;
         const LEAST: f64 = 0.05;
         let matters = |&(nth, row): &(usize, &&OpRow)| {
-            nth == 0 || row.self_time_ps as f64 >= LEAST * self.self_ps as f64
+            nth == 0 || row.self_time_ps.ps() as f64 >= LEAST * self.self_ps.ps() as f64
         };
         let rows = self.rows.iter().enumerate().take(SHOWN);
         let names: Vec<String> = rows

@@ -65,13 +65,13 @@ pub struct TimePart {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OutsideLoop {
     /// The capture without the counted steps.
-    pub time_ps: i64,
+    pub time_ps: Picos,
     /// The capture.
-    pub of_ps: i64,
+    pub of_ps: Picos,
     /// Compilation on the host, of the whole capture.
-    pub compile_ps: Option<i64>,
+    pub compile_ps: Option<Picos>,
     /// Between the first and the last op, outside the loop: mean idle time of the devices.
-    pub idle_ps: i64,
+    pub idle_ps: Picos,
 }
 
 /// One use of the time of the loop: sums over devices and steps.
@@ -97,7 +97,7 @@ impl<'a> Loop<'a> {
         let ops = facts
             .in_steps::<Ops>()
             .ok()
-            .filter(|ops| ops.total_time_ps > 0)?;
+            .filter(|ops| ops.total_time_ps > Picos::ZERO)?;
         let idle_cause = facts
             .in_steps::<Gaps>()
             .ok()
@@ -113,7 +113,7 @@ impl<'a> Loop<'a> {
             .groups
             .iter()
             .map(|row| {
-                let ps = row.self_time_ps as f64;
+                let ps = row.self_time_ps.ps() as f64;
                 LoopPart::new(&ops, row.group, ps)
             })
             .collect();
@@ -123,7 +123,7 @@ impl<'a> Loop<'a> {
         } else {
             idle
         };
-        let idle_ps = (ops.idle_ps as f64 - in_flight).max(0.0);
+        let idle_ps = (ops.idle_ps.ps() as f64 - in_flight).max(0.0);
         parts.push(LoopPart {
             id: idle,
             ps: idle_ps,
@@ -158,13 +158,13 @@ impl<'a> Loop<'a> {
 
     /// The part that loses most among those for which `is_answered`; the longest if none of them loses much.
     pub(super) fn limit(&self, is_answered: impl Fn(TimeUse) -> bool) -> Option<LoopLimit> {
-        let least = LIMITS * self.ops.total_time_ps as f64;
+        let least = LIMITS * self.ops.total_time_ps.ps() as f64;
         let mut lossy = self.parts.iter().filter(|part| part.lost_ps >= least);
         let answered = lossy.find(|part| is_answered(part.id));
         let longest = || self.parts.iter().max_by(|a, b| a.ps.total_cmp(&b.ps));
         let part = answered.or_else(longest)?;
         let each = |ps: f64| self.over.each(ps);
-        let (time_ps, of_ps) = (each(part.ps), each(self.ops.total_time_ps as f64));
+        let (time_ps, of_ps) = (each(part.ps), each(self.ops.total_time_ps.ps() as f64));
         let (percent, of) = (Percent(100.0 * time_ps / of_ps), self.denominator());
         let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
         let statement = format!(
@@ -246,7 +246,7 @@ impl<'a> Loop<'a> {
             (balance.skew_wait_ps()? > MOST * part.ps).then_some(())?;
             let (device, share) = balance.awaited()?;
             let name = device.core.strip_prefix("/device:").unwrap_or(&device.core);
-            Some(if share > 100.0 * MOST {
+            Some(if share.0 > 100.0 * MOST {
                 name.to_owned()
             } else {
                 "the last device".to_owned()
@@ -291,20 +291,20 @@ impl<'a> Loop<'a> {
         let facts = self.facts;
         let is_whole = facts.cx.scope == Scope::WholeTrace;
         let capture = is_whole.then(|| facts.cx.model.extent().dur())?;
-        let in_loop = self.over.each(self.ops.total_time_ps as f64) * steps as f64;
-        let time_ps = capture.ps().saturating_sub(in_loop.round() as i64);
+        let in_loop = self.over.each(self.ops.total_time_ps.ps() as f64) * steps as f64;
+        let time_ps = capture - Picos::from_ps(in_loop.round() as i64);
         let whole = facts.ops().ok()?;
         let devices = self.over.devices.max(1) as f64;
-        let idle = (whole.idle_ps as f64 - self.ops.idle_ps as f64) / devices;
+        let idle = (whole.idle_ps.ps() as f64 - self.ops.idle_ps.ps() as f64) / devices;
         let compile_ps = facts
             .report::<Compile>()
             .ok()
             .and_then(|report| report.wall_ps);
-        (time_ps as f64 >= WORTH_A_LINE * capture.ps() as f64).then_some(OutsideLoop {
+        (time_ps.ps() as f64 >= WORTH_A_LINE * capture.ps() as f64).then_some(OutsideLoop {
             time_ps,
-            of_ps: capture.ps(),
-            compile_ps: compile_ps.filter(|&time| time > 0),
-            idle_ps: idle.max(0.0).round() as i64,
+            of_ps: capture,
+            compile_ps: compile_ps.filter(|&time| time > Picos::ZERO),
+            idle_ps: Picos::from_ps(idle.max(0.0).round() as i64),
         })
     }
 }

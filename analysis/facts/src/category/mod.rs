@@ -22,7 +22,6 @@ use std::sync::Arc;
 use engine::{Context, Fact};
 use hlo::{HloModule, HloText};
 use math::parallel;
-use serde::Serializer;
 use trace_model::{Op, OpId, ProgramId, TraceModel};
 
 use super::programs::hlo_for_now;

@@ -202,10 +202,10 @@ fn percent(change: &MetricChange) -> String {
     change
         .change_percent
         .map_or(number::MISSING.to_owned(), |percent| {
-            if percent.abs() < 1000.0 {
-                format!("{} %", two_digits(percent))
+            if percent.0.abs() < 1000.0 {
+                format!("{} %", two_digits(percent.0))
             } else {
-                format!("{:+.0}", Percent(percent))
+                format!("{percent:+.0}")
             }
         })
 }

@@ -76,6 +76,7 @@ fn bar(parts: &[TimePart], width: usize, layout: &TextLayout) -> String {
 }
 
 fn legend(parts: &[TimePart], whole: f64, layout: &TextLayout) -> String {
+    let time = |ps: f64| Picos::from_ps(ps.round() as i64);
     let mut text = String::new();
     let mut used = layout.width;
     for part in parts {
@@ -83,7 +84,7 @@ fn legend(parts: &[TimePart], whole: f64, layout: &TextLayout) -> String {
         let words = format!(
             "{} {}",
             part.id.title(),
-            share(part.time_ps as i64, whole as i64)
+            share(time(part.time_ps), time(whole))
         );
         let len = words.width() + 5;
         if used + len > layout.width {

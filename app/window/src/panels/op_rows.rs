@@ -1,7 +1,9 @@
 //! Rows about ops: a name, and numbers in columns at the right.
 
-use analysis::{CellType as _, OpGroup, Unit};
+use analysis::{CellType as _, OpGroup, Percent, Unit};
 use egui::{Align2, CursorIcon, FontId, Rect, Response, Role, Sense, Ui, pos2, vec2};
+
+use trace_model::Picos;
 
 use super::number::{number, shown};
 use super::widgets::ResponseExt as _;
@@ -21,20 +23,20 @@ pub type OpColumns = [(&'static str, &'static str); 4];
 
 /// The numbers of a row.
 pub struct OpNumbers {
-    pub of_limit_percent: Option<f64>,
-    pub of_op_time_percent: Option<f64>,
-    pub self_time_ps: i64,
+    pub of_limit_percent: Option<Percent>,
+    pub of_op_time_percent: Option<Percent>,
+    pub self_time_ps: Picos,
     pub occurrences: u64,
 }
 
 impl OpNumbers {
     /// The texts of the columns.
     pub fn texts(&self) -> [String; 4] {
-        let percent = |value: Option<f64>| shown(&value.cell(), Unit::Percent);
+        let percent = |value: Option<Percent>| shown(&value.cell(), Unit::Percent);
         [
             percent(self.of_limit_percent),
             percent(self.of_op_time_percent),
-            times::time_ps(self.self_time_ps),
+            times::time(self.self_time_ps),
             number(self.occurrences as f64, Unit::Count),
         ]
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisError, Percent, Provenance, Scope, Threshold};
+use engine::{AnalysisError, Provenance, Scope, Threshold};
 use facts::framework::Framework;
 use facts::steps::Step;
 use facts::time_use::TimeUse;

@@ -413,7 +413,7 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
             format!(
                 "{} ({:.1})",
                 short_name(&kernel.kernel),
-                Percent(kernel.of_op_time_percent.unwrap_or(0.0))
+                kernel.of_op_time_percent.unwrap_or_default()
             )
         })
         .collect();

@@ -412,7 +412,7 @@ fn host_input_bound(
     let of = format!("steps of {}", host.name);
     Ok(Some(Finding {
         statement: format!(
-            "the host {} waits for input for {percent:.1} of its steps{event}",
+            "the host {} waits for input for {share:.1} of its steps{event}",
             host.name
         ),
         evidence: vec![

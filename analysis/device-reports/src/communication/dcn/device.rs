@@ -9,7 +9,6 @@ use facts::window::{TimeWindow, counts, part_in};
 use hardware::limits::ratio;
 use hlo::HloText;
 use math::intervals::IntervalSet;
-use math::stats::percent;
 use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::report::{DcnCollective, DcnDevice, DcnTimes};

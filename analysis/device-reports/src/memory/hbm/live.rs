@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use engine::Percent;
 use hlo::Shape;
 use serde::Serialize;
-use trace_model::TraceModel;
+use trace_model::{Picos, Timestamp, TraceModel};
 
 use super::events::MemoryEvent;
 use super::replay::SizeSums;

@@ -32,7 +32,6 @@ use std::sync::Arc;
 use engine::{Analysis, AnalysisError, Context, Percent};
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use hlo::HloText;
-use math::stats::percent;
 use trace_model::{Picos, without_number};
 
 use crate::ops::op_stats::{OpRow, Ops, OpsReport};

@@ -422,10 +422,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
                 engine::shortened(&row.name, 48),
                 cause(cx.model, row, limit, &ops.peaks),
             );
-            format!(
-                "{name} at {percent:.1} of peak ({}): {why}",
-                limit.title()
-            )
+            format!("{name} at {percent:.1} of peak ({}): {why}", limit.title())
         })
         .collect();
     let (count, verb) = if rows.len() == 1 {

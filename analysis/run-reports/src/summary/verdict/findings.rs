@@ -11,7 +11,7 @@ use engine::{Context, Percent, Provenance, Scope};
 use facts::category::OpGroup;
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
-use math::stats::{Stats, percent};
+use math::stats::Stats;
 use serde::Serialize;
 use trace_model::{Caveat, Picos, TimeRange, without_number};
 
@@ -215,14 +215,14 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const SHOWN: usize = 3;
     const LONGEST: usize = 40;
     const LEAST: f64 = 0.05;
-    let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+    let mut times: BTreeMap<&str, Picos> = BTreeMap::new();
     for row in ops.rows.iter().filter(|row| row.group == group) {
         *times.entry(without_number(&row.name)).or_default() += row.self_time_ps;
     }
     let mut names: Vec<&str> = times.keys().copied().collect();
     names.sort_by_key(|name| std::cmp::Reverse(times[name]));
     let least = LEAST * ops.group_self(group).ps() as f64;
-    let matter = names.partition_point(|name| times[name] as f64 >= least);
+    let matter = names.partition_point(|name| times[name].ps() as f64 >= least);
     names.truncate(matter.max(1));
     let more = if names.len() > SHOWN { " …" } else { "" };
     let names: Vec<String> = names
@@ -322,11 +322,11 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         .filter(|step| {
             step.class == first.class && slow.iter().all(|(own, _)| own.number != step.number)
         })
-        .map(|step| step.time_ps as f64)
+        .map(|step| step.time_ps.ps() as f64)
         .collect();
     let varies = Stats::of(&steady)
-        .and_then(|stats| stats.cv_percent)
-        .filter(|&spread| spread >= WORTH_SAYING_PERCENT)
+        .and_then(|stats| stats.cv_percent.map(Percent))
+        .filter(|&spread| spread >= WORTH_SAYING)
         .map_or_else(String::new, |spread| {
             format!(
                 "; the others vary, too: standard deviation {} of their mean",

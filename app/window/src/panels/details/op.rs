@@ -147,15 +147,15 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
                 value_row(
                     ui,
                     "Share of op time",
-                    &number(share, Unit::Percent),
+                    &number(share.0, Unit::Percent),
                     &about,
                 );
             }
         }
         if let Some(transfer) = transfer {
-            let each = |ps: i64| {
+            let each = |sum: Picos| {
                 time(Picos::from_ps(
-                    ps / i64::try_from(transfer.occurrences.max(1)).unwrap_or(1),
+                    sum.ps() / i64::try_from(transfer.occurrences.max(1)).unwrap_or(1),
                 ))
             };
             let value = format!(

@@ -3,7 +3,7 @@
 use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 use egui::{Id, Response, Role, ScrollArea, Ui};
-use trace_model::OpId;
+use trace_model::{OpId, Picos};
 
 use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
@@ -53,10 +53,10 @@ const COLUMNS: OpColumns = [
 ];
 
 /// The texts of the columns for an op; `whole` is the self time of all ops.
-fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
+fn texts_of(node: &OpNode, whole: Picos) -> [String; 4] {
     OpNumbers {
         of_limit_percent: node.efficiency_percent(),
-        of_op_time_percent: Some(node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64)),
+        of_op_time_percent: Percent::of(node.self_time_ps, whole),
         self_time_ps: node.self_time_ps,
         occurrences: node.occurrences,
     }

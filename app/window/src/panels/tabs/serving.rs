@@ -238,7 +238,7 @@ fn request_ui(ui: &mut Ui, request: &ServedRequest) {
         ("latency", request.latency_ps),
     ];
     for (name, ps) in known.into_iter().filter_map(|(name, ps)| Some((name, ps?))) {
-        ui.label(format!("{name}: {}", times::time_ps(ps)));
+        ui.label(format!("{name}: {}", times::time(ps)));
     }
     if let Some(tokens) = request.decode_tokens {
         ui.label(format!("{} after the first", counted(tokens, "token")));

@@ -8,7 +8,7 @@ use analysis::{Analysis as _, Scope};
 use egui::{
     Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2,
 };
-use trace_model::{OpId, SliceId};
+use trace_model::{OpId, Picos, SliceId};
 
 use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
@@ -16,7 +16,7 @@ use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
-use crate::times::time_ps;
+use crate::times::time;
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, locate, read, stack_of,
 };
@@ -257,7 +257,7 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
             .selected_text(short(&file));
         let list = list.show_ui(ui, |ui| {
             for own in all {
-                let text = format!("{}  {}", short(&own.file), time_ps(own.self_time_ps));
+                let text = format!("{}  {}", short(&own.file), time(own.self_time_ps));
                 if ui
                     .selectable_label(own.file == file, text)
                     .on_hover_text(&own.file)
@@ -362,7 +362,7 @@ fn lines_ui(
                 number == line,
             );
             let Some(own) = own else { continue };
-            let time = time_ps(own.self_time_ps);
+            let time = time(own.self_time_ps);
             response.labeled(Role::Button, format_args!("Line {number}, self {time}"));
             let ops = own.ops.len();
             let response = response.on_hover_cursor(CursorIcon::PointingHand);
@@ -402,7 +402,7 @@ fn line_ui(
         painter.text(
             at,
             Align2::RIGHT_CENTER,
-            time_ps(own),
+            time(own),
             small_font(),
             theme.text,
         );

@@ -11,7 +11,7 @@ use trace_model::OpId;
 use crate::panels::number::number;
 use crate::panels::widgets::remark;
 use crate::theme;
-use crate::times::{provenance, time_ps};
+use crate::times::{provenance, time};
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::trace::OpenTrace;
 
@@ -48,7 +48,7 @@ pub(super) fn ops_ui(
                     &op.name, labels,
                 ))));
             }
-            let each = time_ps(over.each_ps(op.self_time_ps));
+            let each = time(over.each_ps(op.self_time_ps));
             let of = over.title(["Self time in a step on a device", "Self time on a device"]);
             ui.label(RichText::new(each).small()).on_hover_text(of);
             let place = op.source.as_deref().unwrap_or(&op.program);

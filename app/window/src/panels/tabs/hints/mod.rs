@@ -18,7 +18,7 @@ use crate::jobs::WakeUi;
 use crate::panels::context::PanelContext;
 use crate::panels::widgets::remark;
 use crate::theme::{self, Theme, readable_on};
-use crate::times::{time, time_ps};
+use crate::times::time;
 use render::hints::{doubt, worth};
 use view::state::ViewCommand;
 use view::words::sentence;
@@ -116,10 +116,7 @@ fn report_ui(
             report.combined_saving_percent,
             report.hints.len() > 1,
         ) {
-            text = format!(
-                "{text} All together at most {} ({percent:.1}).",
-                time_ps(ps)
-            );
+            text = format!("{text} All together at most {} ({share:.1}).", time(saving));
         }
         ui.label(remark(text));
     }

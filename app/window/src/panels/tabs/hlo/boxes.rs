@@ -67,7 +67,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
         ui.scope_id().with(("hlo node", &node.op.name)),
         Sense::click(),
     );
-    let time = node.op.self_time_ps.map(|ps| times::time_ps(ps));
+    let time = node.op.self_time_ps.map(|ps| times::time(ps));
     let self_time = time.clone().map_or_else(
         || "no time of its own".to_owned(),
         |time| format!("self {time}"),
@@ -118,7 +118,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
     let exposed = node
         .op
         .exposed_ps
-        .map(|ps| format!("exposed {}", times::time_ps(ps)));
+        .map(|ps| format!("exposed {}", times::time(ps)));
     let share = node
         .op
         .self_of_op_time_percent

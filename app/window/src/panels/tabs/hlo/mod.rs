@@ -334,7 +334,7 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
         .show_ui(ui, |ui| {
             for row in &list.rows {
                 let time = row.self_time_ps.map_or_else(String::new, |ps| {
-                    format!("  {} on all devices", times::time_ps(ps))
+                    format!("  {} on all devices", times::time(ps))
                 });
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }

@@ -34,7 +34,7 @@ pub(super) fn text_ui(
         let response = ui.add(field.desired_width(190.0));
         response.labeled(Role::TextInput, "Filter lines");
         let known = text.self_time_ps.map_or_else(String::new, |ps| {
-            format!(" · self {}, on all devices", times::time_ps(ps))
+            format!(" · self {}, on all devices", times::time(ps))
         });
         ui.label(
             RichText::new(format!("{} lines{known}", text.lines.len()))
@@ -112,7 +112,7 @@ pub(super) fn text_ui(
                     let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
                     painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
                     let at = pos2(rect.left() + MARGIN - 12.0, rect.center().y);
-                    let time = times::time_ps(ps);
+                    let time = times::time(time);
                     painter.text(
                         at,
                         egui::Align2::RIGHT_CENTER,

@@ -3,6 +3,7 @@
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{OpGroup, counted};
 use egui::{Rect, RichText, Role, Sense, Ui, pos2, vec2};
+use trace_model::Picos;
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::{reason_ui, section_ui};
@@ -39,7 +40,7 @@ pub fn breakdown_ui(ui: &mut Ui, context: PanelContext<'_>) {
         return;
     };
     let over = time.over;
-    let total = times::time_ps(over.each_ps(time.total_ps));
+    let total = times::time(over.each_ps(time.total_ps));
     let note = match (over.steps, over.devices) {
         (None, 1) => format!("of {total}, first op to the end of the last"),
         (None, _) => format!(
@@ -128,11 +129,11 @@ fn about(device: &DeviceBar) -> Vec<String> {
         format!(
             "{}: {} ({})",
             group.title(),
-            times::time_ps(ps),
-            share(ps, device.window_ps)
+            times::time(time),
+            share(time, device.window_ps)
         )
     };
-    let window = times::time_ps(device.window_ps);
+    let window = times::time(device.window_ps);
     let of = format!("Measured; of {window}, from its first op to the end of its last.");
     device.parts.iter().map(line).chain([of]).collect()
 }
@@ -159,11 +160,11 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: Picos, all: &DeviceTime) {
                 64.0,
                 RichText::new(share(time, total)).color(theme.text_strong),
             );
-            let mean = times::time_ps(over.each_ps(time));
+            let mean = times::time(over.each_ps(time));
             right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
         });
     });
-    let (time, total) = (times::time_ps(time), times::time_ps(total));
+    let (time, total) = (times::time(time), times::time(total));
     shown.response.on_hover_text(format!(
         "{}: {time} of {total}, sums over {}\nMeasured: self time of ops, of the windows of the devices",
         group.title(),

@@ -103,7 +103,6 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
                 hint.severity.title(),
                 severity_color(theme, hint.severity),
             );
-            let time = |ps: i64| times::time_ps(ps);
             let saves = match (hint.saving_ps, hint.once_ps) {
                 (Some(saving), _) => format!("≤ {}", times::time(saving)),
                 (None, Some(once)) => format!("{} once", times::time(once)),

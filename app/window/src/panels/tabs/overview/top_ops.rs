@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
-use analysis::{Analysis as _, Cell, OpGroup, Table, Unit, counted};
+use analysis::{Analysis as _, Cell, OpGroup, Percent, Table, Unit, counted};
 use egui::{ScrollArea, Ui};
 
 use crate::panels::context::PanelContext;
@@ -46,7 +46,7 @@ impl TopOpsRow {
             group: family.rows[0].group,
             numbers: OpNumbers {
                 of_limit_percent: family.efficiency_percent(),
-                of_op_time_percent: share,
+                of_op_time_percent: Percent::of(family.self_time_ps, report.op_time_ps),
                 self_time_ps: report.sums_over.each_ps(family.self_time_ps),
                 occurrences: family.occurrences(),
             },
