@@ -22,11 +22,7 @@ struct CrateFolders {
     order: &'static [&'static [&'static str]],
 }
 
-const CRATES: [CrateFolders; 8] = [
-    CrateFolders {
-        sources: "trace-model/hlo/src",
-        order: &[&["proto", "text"], &["syntax"]],
-    },
+const CRATES: [CrateFolders; 7] = [
     CrateFolders {
         sources: "analysis/advice/src",
         order: &[&["hints"], &["gates"], &["compare"], &["what_if"]],

@@ -1,8 +1,10 @@
 //! Operations and bytes of an instruction, counted from shapes.
 //!
-//! Operations are those of XLA's `HloCostAnalysis`: two for each multiplication of a matrix product
-//! ([`MatrixProduct::flops`](crate::MatrixProduct::flops)), one for each element of other arithmetic. Bytes are those
-//! that the instruction moves if it reads each operand and writes its result once.
+//! | quantity | counted as | source |
+//! |---|---|---|
+//! | operations of matrix products | two for each multiplication, see [`MatrixProduct`](crate::MatrixProduct) | `HloCostAnalysis` of XLA |
+//! | other operations | one for each element of the result, of the operand for reductions; no transcendentals | `HloCostAnalysis`, which does not count the elements that reductions start with |
+//! | bytes | each operand is read once and the result written once; of slices and updates, what they touch | shapes |
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

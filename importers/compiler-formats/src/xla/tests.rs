@@ -43,7 +43,7 @@ fn truncation_and_approximation_are_logged() {
     assert_eq!(count(&long, IssueKind::TextCut), 1);
     let wide = LOOP.replacen(
         "dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-        "convolution(%x, %x), window={size=2000000}, dim_labels=b0f_0io->b0f",
+        "convolution(%x, %x), window={size=2000000 pad=1000000_999999}, dim_labels=b0f_i0o->b0f",
         1,
     );
     let wide = wide.replace("%x = f32[8,8]{1,0}", "%x = f32[8,2000000,8]{2,1,0}");

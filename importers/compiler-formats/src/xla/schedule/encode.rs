@@ -1,6 +1,8 @@
 //! A module as text (`hlo_module { … }`) in the wire format, as `xla.HloProto`, so that it is read like any other
 //! program. Fields that are not named here are left out.
 
+use trace_model::wire::tag;
+
 use super::proto::{TextProtoMessage, TextProtoValue, unquoted};
 use FieldKind::{ElementType, Message, Number, Text};
 
@@ -16,8 +18,6 @@ enum FieldKind {
     Message(&'static Schema),
 }
 
-/// `xla.HloProto`; text calls the module the same.
-const PROGRAM: &Schema = &[("hlo_module", 1, Message(MODULE))];
 const MODULE: &Schema = &[
     ("name", 1, Text),
     ("entry_computation_name", 2, Text),
@@ -135,9 +135,11 @@ const IOTA: &Schema = &[
     ("iota_transpose_perm", 4, Number),
 ];
 
-/// The program of a schedule, in the wire format.
-pub(super) fn program(root: &TextProtoMessage<'_>) -> Vec<u8> {
-    encoded(root, PROGRAM)
+/// The `xla.HloProto` of a module.
+pub(super) fn program(module: &TextProtoMessage<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_bytes(&mut out, 1, &encoded(module, MODULE));
+    out
 }
 
 fn encoded(message: &TextProtoMessage<'_>, schema: &Schema) -> Vec<u8> {
@@ -146,20 +148,19 @@ fn encoded(message: &TextProtoMessage<'_>, schema: &Schema) -> Vec<u8> {
         let Some((_, number, kind)) = schema.iter().find(|(known, ..)| known == name) else {
             continue;
         };
-        let mut bytes = |content: &[u8]| {
-            push_number(&mut out, number << 3 | 2);
-            push_number(&mut out, content.len() as u64);
-            out.extend_from_slice(content);
-        };
         match (kind, value) {
-            (Message(schema), TextProtoValue::Message(inner)) => bytes(&encoded(inner, schema)),
-            (Text, TextProtoValue::Scalar(text)) => bytes(unquoted(text).as_bytes()),
+            (Message(schema), TextProtoValue::Message(inner)) => {
+                push_bytes(&mut out, *number, &encoded(inner, schema));
+            }
+            (Text, TextProtoValue::Scalar(text)) => {
+                push_bytes(&mut out, *number, unquoted(text).as_bytes());
+            }
             (Number | ElementType, TextProtoValue::Scalar(word)) => {
                 let value = match kind {
                     ElementType => hlo::dtype_number(&word.to_ascii_lowercase()),
                     _ => whole_number(word),
                 };
-                push_number(&mut out, number << 3);
+                push_number(&mut out, tag::varint(*number));
                 push_number(&mut out, value);
             }
             _ => {}
@@ -173,6 +174,12 @@ fn whole_number(word: &str) -> u64 {
     let signed = || word.parse::<i64>().ok().map(i64::cast_unsigned);
     let number = word.parse().ok().or_else(signed);
     number.unwrap_or(u64::from(word == "true"))
+}
+
+fn push_bytes(out: &mut Vec<u8>, number: u64, content: &[u8]) {
+    push_number(out, tag::bytes(number));
+    push_number(out, content.len() as u64);
+    out.extend_from_slice(content);
 }
 
 fn push_number(out: &mut Vec<u8>, mut number: u64) {

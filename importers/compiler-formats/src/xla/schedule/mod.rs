@@ -18,7 +18,7 @@ mod tests;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use hlo::{ComputationId, HloModule, HloText, InstructionId};
+use hlo::{ComputationId, HloError, HloModule, HloText, InstructionId};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::{ImportError, InputSource, Progress};
 use trace_model::{
@@ -32,7 +32,7 @@ use super::labels::ScheduleLabels;
 use super::program::ScheduledProgram;
 use super::text_of;
 use lines::LineTexts;
-use proto::{TextProtoDamage, TextProtoMessage};
+use proto::{ParsedTextProto, TextProtoDamage, TextProtoMessage};
 use rows::{FORMAT, ParsedSchedule, ScheduleCut, ScheduleRow, malformed};
 
 /// Reads schedules of the latency-hiding scheduler.
@@ -69,26 +69,23 @@ impl Importer for LatencyHidingSchedule {
         progress.check()?;
         let parsed = TextProtoMessage::parse(&text)
             .map_err(|TextProtoDamage { offset, line, what }| malformed(offset, line, &what))?;
-        let (root, message) = (&parsed.root, parsed.root.message("hlo_module"));
-        let schedules: Vec<&TextProtoMessage<'_>> = root.all("computation_schedules").collect();
-        let Some(message) = message.filter(|_| !schedules.is_empty()) else {
-            let lines = text.lines().count();
-            return Err(malformed(
-                text.len(),
-                lines,
-                "the file ends without the schedule of a computation",
-            ));
-        };
+        let (message, schedules) = parts(&parsed, &text)?;
         if !parsed.cut_in.is_empty() {
             out.log(IssueKind::TruncatedFile, || {
                 format!("the file ends inside {}", parsed.cut_in.join(" / "))
             });
         }
-        let encoded = encode::program(root);
+        let encoded = encode::program(message);
         let len = encoded.len();
         let blob = ProgramBytes::new(Arc::new(encoded), 0..len);
-        let module = HloModule::from_proto(blob.clone(), &message.text("name"))
-            .map_err(|error| malformed(message.offset, message.line, &error.to_string()))?;
+        let module = HloModule::from_proto(blob.clone(), &message.text("name"));
+        let module = module.map_err(|error| {
+            let what = match error {
+                HloError::Damaged { why, .. } => why.to_owned(),
+                other => other.to_string(),
+            };
+            malformed(message.offset, message.line, &what)
+        })?;
         progress.check()?;
         let texts = LineTexts::all(&module, message);
         let lines = texts.iter().zip(&module.instructions);
@@ -100,20 +97,13 @@ impl Importer for LatencyHidingSchedule {
             .collect();
         let cut = ScheduleCut::of(&parsed.cut_in);
         let last = schedules.len() - 1;
-        let schedules: Vec<ParsedSchedule> = schedules
-            .into_iter()
-            .enumerate()
-            .map(|(at, it)| {
-                let id = it.number("computation_id").unwrap_or(0);
-                let cut = cut.filter(|_| at == last);
-                ParsedSchedule::read(it, &module, ids.get(&id).copied(), options, cut)
-            })
-            .collect::<Result<_, _>>()?;
-        // Without it the file only has schedules of other computations.
-        let main = module.entry;
-        let main = schedules
-            .iter()
-            .position(|it| main.is_some() && it.computation == main);
+        let schedules = schedules.into_iter().enumerate().map(|(at, it)| {
+            let id = it.number("computation_id").unwrap_or(0);
+            let cut = cut.filter(|_| at == last);
+            ParsedSchedule::read(it, &module, ids.get(&id).copied(), options, cut)
+        });
+        let schedules = schedules.collect::<Result<Vec<_>, _>>()?;
+        let main = main_of(&module, &schedules);
         if main.is_none() && parsed.cut_in.is_empty() {
             let entry = module.entry.and_then(|entry| module.computation(entry));
             let entry = entry.map_or("the entry", |it| &it.name);
@@ -127,6 +117,29 @@ impl Importer for LatencyHidingSchedule {
         out.set_program_hlo(id, blob);
         Ok(())
     }
+}
+
+/// The module and the schedules of a file; what is missing is an error.
+fn parts<'p, 'a>(
+    parsed: &'p ParsedTextProto<'a>,
+    text: &str,
+) -> Result<(&'p TextProtoMessage<'a>, Vec<&'p TextProtoMessage<'a>>), ImportError> {
+    let root = &parsed.root;
+    let schedules: Vec<&TextProtoMessage<'_>> = root.all("computation_schedules").collect();
+    let module = root.message("hlo_module").filter(|_| !schedules.is_empty());
+    let module = module.ok_or_else(|| {
+        let what = "the file ends without the schedule of a computation";
+        malformed(text.len(), text.lines().count(), what)
+    })?;
+    Ok((module, schedules))
+}
+
+/// The schedule of the entry computation; `None` if the file only has schedules of other computations.
+fn main_of(module: &HloModule, schedules: &[ParsedSchedule]) -> Option<usize> {
+    let entry = module.entry?;
+    schedules
+        .iter()
+        .position(|it| it.computation == Some(entry))
 }
 
 fn describe(
