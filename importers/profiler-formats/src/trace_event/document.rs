@@ -10,7 +10,7 @@ use trace_model::IssueKind;
 
 use super::collect::EventCollector;
 use super::event::{RawEvent, read_event};
-use super::json::{JsonResult, JsonStop, JsonString, JsonValue, skip_blank, text, value};
+use super::json::{self, JsonResult, JsonStop, JsonString, JsonValue, skip_blank, value};
 
 pub(crate) static FORMAT: TraceFormat = TraceFormat {
     id: "trace-event-json",
@@ -389,11 +389,8 @@ impl DocumentReader {
     }
 
     fn malformed(&self, at: usize, what: &str) -> ImportError {
-        ImportError::Malformed {
-            format: FORMAT.title,
-            offset: self.offset + at as u64,
-            what: format!("{what}; this is not trace-event JSON, or the file is damaged"),
-        }
+        let what = format!("{what}; this is not trace-event JSON, or the file is damaged");
+        FORMAT.malformed(self.offset + at as u64, what)
     }
 }
 
@@ -404,17 +401,11 @@ fn member_key(window: &[u8], at: usize) -> JsonResult<(Option<JsonString<'_>>, u
     if window[at] == b',' {
         at = skip_blank(window, at + 1)?;
     }
-    match window[at] {
-        b'}' => return Ok((None, at + 1)),
-        b'"' => {}
-        _ => return Err(JsonStop::Bad),
+    if window[at] == b'}' {
+        return Ok((None, at + 1));
     }
-    let (key, end) = text(window, at)?;
-    let colon = skip_blank(window, end)?;
-    if window[colon] != b':' {
-        return Err(JsonStop::Bad);
-    }
-    Ok((Some(key), skip_blank(window, colon + 1)?))
+    let (key, from) = json::key(window, at)?;
+    Ok((Some(key), from))
 }
 
 #[cfg(test)]

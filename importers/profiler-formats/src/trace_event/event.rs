@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
+use super::json::{self, JsonResult, JsonString, JsonValue, byte, skip_blank, value};
 use super::number;
 use super::repeats::{EventRepeats, HeadIds, RestParts};
 
@@ -227,14 +227,7 @@ fn key(buf: &[u8], at: usize) -> JsonResult<(EventKey, &[u8], usize)> {
             return Ok((key, b"", skip_blank(buf, at + len)?));
         }
     }
-    if byte(buf, at)? != b'"' {
-        return Err(JsonStop::Bad);
-    }
-    let (key, end) = text(buf, at)?;
-    let colon = skip_blank(buf, end)?;
-    if buf[colon] != b':' {
-        return Err(JsonStop::Bad);
-    }
+    let (key, from) = json::key(buf, at)?;
     let kind = match key.raw {
         b"ph" => EventKey::Ph,
         b"pid" => EventKey::Pid,
@@ -245,7 +238,7 @@ fn key(buf: &[u8], at: usize) -> JsonResult<(EventKey, &[u8], usize)> {
         b"args" => EventKey::Args,
         _ => EventKey::Rare,
     };
-    Ok((kind, key.raw, skip_blank(buf, colon + 1)?))
+    Ok((kind, key.raw, from))
 }
 
 /// Parses the event whose opening brace is at `start` into `event`; returns the position after it.
@@ -289,12 +282,8 @@ pub(super) fn read_event<'a>(
             }
         }
         event.members += 1;
-        at = skip_blank(buf, read_member(buf, (key, raw_key, from), event, facts)?)?;
-        match buf[at] {
-            b',' => at = skip_blank(buf, at + 1)?,
-            b'}' => {}
-            _ => return Err(JsonStop::Bad),
-        }
+        let end = read_member(buf, (key, raw_key, from), event, facts)?;
+        at = json::next_item(buf, end)?;
     }
     if let Some((from, before)) = rest {
         let rest = &buf[from..=at];

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use importer_common::names::{execution_attr, is_null};
 use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
 
-use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
+use super::json::{self, JsonResult, JsonString, JsonValue, byte, skip_blank, value};
 use super::names::{NameId, NameTable, OpNumbers};
 use super::number;
 use super::repeats::RestFacts;
@@ -291,15 +291,8 @@ impl FactsReader<'_> {
         }
         let mut at = skip_blank(buf, start + 1)?;
         while byte(buf, at)? != b'}' {
-            if buf[at] != b'"' {
-                return Err(JsonStop::Bad);
-            }
-            let (key, end) = text(buf, at)?;
-            let colon = skip_blank(buf, end)?;
-            if buf[colon] != b':' {
-                return Err(JsonStop::Bad);
-            }
-            let (value, end) = value(buf, skip_blank(buf, colon + 1)?)?;
+            let (key, from) = json::key(buf, at)?;
+            let (value, end) = value(buf, from)?;
             match (known(key.raw), value) {
                 (Some(OpArgument::Execution(arg)), value) => {
                     facts.execution(arg, value);
@@ -320,12 +313,7 @@ impl FactsReader<'_> {
                 }
                 (Some(OpArgument::Text(_)) | None, _) => {}
             }
-            at = skip_blank(buf, end)?;
-            match buf[at] {
-                b',' => at = skip_blank(buf, at + 1)?,
-                b'}' => {}
-                _ => return Err(JsonStop::Bad),
-            }
+            at = json::next_item(buf, end)?;
         }
         facts.said.texts = facts.text_set(&constant.texts, builder);
         if let (Some(name), Some(from)) = (name, constant.from) {

@@ -157,6 +157,20 @@ fn brackets(buf: &[u8], at: usize) -> JsonResult<usize> {
     }
 }
 
+/// The key at `at`, and the position of its value.
+#[inline]
+pub(super) fn key(buf: &[u8], at: usize) -> JsonResult<(JsonString<'_>, usize)> {
+    if byte(buf, at)? != b'"' {
+        return Err(JsonStop::Bad);
+    }
+    let (key, end) = text(buf, at)?;
+    let colon = skip_blank(buf, end)?;
+    if buf[colon] != b':' {
+        return Err(JsonStop::Bad);
+    }
+    Ok((key, skip_blank(buf, colon + 1)?))
+}
+
 /// Calls `each` with every member of the object at `at`; returns the position after it. Trailing commas are accepted.
 #[inline]
 pub(super) fn members<'a>(
@@ -168,22 +182,13 @@ pub(super) fn members<'a>(
         return Err(JsonStop::Bad);
     }
     let mut at = skip_blank(buf, at + 1)?;
-    loop {
-        match byte(buf, at)? {
-            b'}' => return Ok(at + 1),
-            b'"' => {}
-            _ => return Err(JsonStop::Bad),
-        }
-        let (key, end) = text(buf, at)?;
-        at = skip_blank(buf, end)?;
-        if buf[at] != b':' {
-            return Err(JsonStop::Bad);
-        }
-        at = skip_blank(buf, at + 1)?;
-        let (value, end) = value(buf, at)?;
+    while byte(buf, at)? != b'}' {
+        let (key, from) = key(buf, at)?;
+        let (value, end) = value(buf, from)?;
         each(key, value)?;
         at = next_item(buf, end)?;
     }
+    Ok(at + 1)
 }
 
 /// Calls `each` with every element of the array at `at`.
@@ -206,7 +211,7 @@ pub(super) fn elements<'a>(
 
 /// The position after an item: at the next one, or at the closing bracket.
 #[inline]
-fn next_item(buf: &[u8], at: usize) -> JsonResult<usize> {
+pub(super) fn next_item(buf: &[u8], at: usize) -> JsonResult<usize> {
     let at = skip_blank(buf, at)?;
     match buf[at] {
         b',' => skip_blank(buf, at + 1),

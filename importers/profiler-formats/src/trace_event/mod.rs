@@ -39,6 +39,7 @@ mod threads;
 use std::sync::Arc;
 
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use input::sniffing::contains;
 use input::source::{HEAD_BYTES, NOT_GZIP};
 use input::{ImportError, InputSource, Progress, SharedBytes};
 use trace_model::{ArgSource, IssueKind, TraceBuilder};
@@ -63,7 +64,7 @@ impl Importer for TraceEventJson {
             .strip_prefix(b"\xef\xbb\xbf")
             .unwrap_or(head)
             .trim_ascii_start();
-        let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+        let has = |text: &[u8]| contains(head, text);
         match head.first() {
             Some(b'{') if has(b"\"traceEvents\"") => DetectionConfidence::Certain,
             Some(b'{') if OTHER_KEYS.iter().any(|key| has(key)) => DetectionConfidence::Possible,
@@ -119,18 +120,11 @@ fn finish(
     let offset = document.seen();
     if !document.found_events() {
         if damage.is_none() && document.is_complete() {
-            let what = "the JSON document is complete, but has no array \"traceEvents\"".to_owned();
-            return Err(ImportError::Unusable {
-                format: FORMAT.title,
-                what,
-            });
+            let what = "the JSON document is complete, but has no array \"traceEvents\"";
+            return Err(FORMAT.unusable(what));
         }
         let what = damage.unwrap_or_else(|| "the file ends without an array of events".into());
-        return Err(ImportError::Malformed {
-            format: FORMAT.title,
-            offset,
-            what,
-        });
+        return Err(FORMAT.malformed(offset, what));
     }
     if let Some(damage) = damage {
         let follows = document.is_complete() && damage == NOT_GZIP;

@@ -79,25 +79,18 @@ impl Importer for XPlane {
             log.add(IssueKind::TruncatedFile, || damage);
         }
         let space = space::RawSpace::read(file, &mut log);
-        let malformed = |offset: usize, what: String| ImportError::Malformed {
-            format: FORMAT.title,
-            offset: offset as u64,
-            what,
-        };
         if let Some(broken) = space.broken
             && detect::is_text_mangled(file)
         {
-            return Err(malformed(broken.at, MANGLED.to_owned()));
+            return Err(FORMAT.malformed(broken.at as u64, MANGLED));
         }
         if !space.is_usable() {
             let broken = space.broken.unwrap_or(wire::BrokenMessage {
                 at: 0,
                 why: "the file is empty",
             });
-            return Err(malformed(
-                broken.at,
-                format!("{}; no part of the file can be read", broken.why),
-            ));
+            let what = format!("{}; no part of the file can be read", broken.why);
+            return Err(FORMAT.malformed(broken.at as u64, what));
         }
         out.log_mut().merge(log);
         convert::convert(&bytes, &space, source, progress, out)
