@@ -48,7 +48,7 @@ const CRATES: [CrateFolders; 7] = [
             &["user_files"],
             &["files"],
             &["stdin"],
-            &["number", "fingerprint", "xml", "date"],
+            &["number", "fingerprint", "xml"],
         ],
     },
     CrateFolders {
