@@ -33,6 +33,18 @@ fn retry() -> RetryConfig {
     }
 }
 
+/// The store of a builder, whose types have no trait in common, with our retries and connections.
+macro_rules! built {
+    ($builder:expr, $settings:expr) => {
+        Ok(Arc::new(
+            $builder
+                .with_retry(retry())
+                .with_http_connector(Connector($settings.hosts))
+                .build()?,
+        ))
+    };
+}
+
 /// The client of the bucket of an address that is not on a web server.
 pub(crate) fn store(
     address: &Address,
@@ -87,14 +99,7 @@ fn google(
         // Else a token would be asked for to write.
         builder = builder.with_bearer_token("anonymous");
     }
-    let builder = builder
-        .with_bucket_name(&address.bucket)
-        .with_retry(retry());
-    Ok(Arc::new(
-        builder
-            .with_http_connector(Connector(settings.hosts))
-            .build()?,
-    ))
+    built!(builder.with_bucket_name(&address.bucket), settings)
 }
 
 fn amazon(
@@ -138,14 +143,7 @@ fn amazon(
             builder = builder.with_config(key, value);
         }
     }
-    let builder = builder
-        .with_bucket_name(&address.bucket)
-        .with_retry(retry());
-    Ok(Arc::new(
-        builder
-            .with_http_connector(Connector(settings.hosts))
-            .build()?,
-    ))
+    built!(builder.with_bucket_name(&address.bucket), settings)
 }
 
 fn azure(
@@ -185,12 +183,5 @@ fn azure(
     {
         builder = builder.with_use_azure_cli(true);
     }
-    let builder = builder
-        .with_container_name(&address.bucket)
-        .with_retry(retry());
-    Ok(Arc::new(
-        builder
-            .with_http_connector(Connector(settings.hosts))
-            .build()?,
-    ))
+    built!(builder.with_container_name(&address.bucket), settings)
 }
