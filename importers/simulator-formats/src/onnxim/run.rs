@@ -312,14 +312,18 @@ impl OnnximRun {
         Ok(())
     }
 
-    fn begin_layer(&mut self, name: &str, out: &mut TraceBuilder) -> usize {
-        let index = self.layers.len();
+    fn add_layer(&mut self, name: &str, out: &mut TraceBuilder) -> usize {
         self.layers.push(OnnximLayer {
             name: out.intern(name),
             id: OnnximNumber::Unknown,
             begin: None,
             end: None,
         });
+        self.layers.len() - 1
+    }
+
+    fn begin_layer(&mut self, name: &str, out: &mut TraceBuilder) -> usize {
+        let index = self.add_layer(name, out);
         match self.open.get_mut(name) {
             Some(open) => open.push_back(index),
             None => drop(self.open.insert(name.into(), VecDeque::from([index]))),
@@ -425,15 +429,7 @@ impl OnnximRun {
                 Some(index)
             }),
         };
-        let index = open.unwrap_or_else(|| {
-            self.layers.push(OnnximLayer {
-                name: out.intern(name),
-                id: OnnximNumber::Unknown,
-                begin: None,
-                end: None,
-            });
-            self.layers.len() - 1
-        });
+        let index = open.unwrap_or_else(|| self.add_layer(name, out));
         if let Some(layer) = self.layers.get_mut(index) {
             layer.end = Some(cycle);
         }

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use importer_common::cycles::CycleClock;
 use importer_common::simulated::{add_fact, track_at};
 use trace_model::{
-    DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec, TraceBuilder,
+    DeviceInfo, GroupId, GroupKind, IssueKind, Label, LabelId, SliceAttr, SliceSpec, TraceBuilder,
     TrackId, TrackKind,
 };
 
@@ -310,11 +310,13 @@ impl OnnximTimeline<'_> {
         let cycles_of = |us: i64| (us as f64 * self.clock.mhz / self.faster) as i64;
         let mut spans: Vec<(i64, i64, LabelId)> = Vec::new();
         for request in &run.requests {
-            let name = self.out.str(request.name).to_owned();
             spans.push((
                 cycles_of(request.start_us).min(request.end),
                 request.end,
-                self.out.label(&name, None),
+                self.out.label_of(Label {
+                    name: request.name,
+                    op: None,
+                }),
             ));
         }
         if spans.is_empty() {
@@ -334,8 +336,10 @@ impl OnnximTimeline<'_> {
             let track = *tracks.entry(tile.core).or_insert_with(|| {
                 self.track(TrackKind::Derived, &format!("Core {} tiles", tile.core))
             });
-            let name = self.out.str(tile.layer).to_owned();
-            let label = self.out.label(&name, None);
+            let label = self.out.label_of(Label {
+                name: tile.layer,
+                op: None,
+            });
             let span = (tile.begin, tile.end.unwrap_or(run.now));
             let slice = self
                 .clock

@@ -16,6 +16,13 @@ pub(super) enum TogSimUnit {
     Store,
 }
 
+impl TogSimUnit {
+    /// Whether it moves data between the core and its memory.
+    pub(super) fn moves_data(self) -> bool {
+        matches!(self, Self::Load | Self::Store)
+    }
+}
+
 /// An instruction, with the facts that a line contains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TogSimInstruction<'a> {
@@ -184,9 +191,10 @@ fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()
         array,
         name,
     };
-    let is_dma = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
     Ok(match tag {
-        "INST_ISSUED" if is_dma || id.is_some() => Some(TogSimLine::Issued(instruction, None)),
+        "INST_ISSUED" if unit.moves_data() || id.is_some() => {
+            Some(TogSimLine::Issued(instruction, None))
+        }
         // The simulator writes `finsh`; a later version may correct the spelling.
         "INST_ISSUED" => {
             let end = word(text, "finsh at ")

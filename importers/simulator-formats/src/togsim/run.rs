@@ -168,7 +168,7 @@ impl TogSimRun {
             ..
         } = *instruction;
         let core = core_of(&mut self.cores, instruction.core)?;
-        let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
+        let is_moved = unit.moves_data();
         // A pipeline executes one instruction after the other. Of loads and stores it is only
         // known that they are in flight.
         let begin = if is_moved {
@@ -205,7 +205,7 @@ impl TogSimRun {
             cycle, unit, id, ..
         } = *instruction;
         let core = core_of(&mut self.cores, instruction.core)?;
-        let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
+        let is_moved = unit.moves_data();
         let open = match id {
             // Data of an asynchronous load may arrive after the load was fully issued, so the last end counts.
             Some(id) if is_moved => core.numbered.get(&id).copied(),

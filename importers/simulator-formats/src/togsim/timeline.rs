@@ -8,7 +8,7 @@ use importer_common::simulated::{label_of_op, track_at};
 use importer_common::waits::add_waits;
 use input::{ImportError, Progress};
 use trace_model::{
-    ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, Op, SliceAttr, SliceSpec,
+    ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, Label, LabelId, Op, SliceAttr, SliceSpec,
     StringId, TimeRange, TraceBuilder, TrackId, TrackKind,
 };
 
@@ -49,7 +49,12 @@ pub(super) fn write(
     let labels: Vec<LabelId> = run
         .kernels
         .iter()
-        .map(|kernel| label_of(kernel.name, out))
+        .map(|kernel| {
+            out.label_of(Label {
+                name: kernel.name,
+                op: None,
+            })
+        })
         .collect();
     for (at, (number, core)) in run
         .cores
@@ -153,7 +158,7 @@ impl TogSimTimeline<'_> {
                 continue;
             };
             let label = self.label(span);
-            let track = if is_moved(span) {
+            let track = if span.unit.moves_data() {
                 flights
             } else {
                 self.unit_track(span)
@@ -163,7 +168,7 @@ impl TogSimTimeline<'_> {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
                 unended += 1;
             }
-            if is_moved(span) {
+            if span.unit.moves_data() {
                 let wait = self.wait_label(span);
                 let done = self.out.label_ref(wait).name;
                 self.out
@@ -286,13 +291,4 @@ impl OverlapLanes {
             )
         });
     }
-}
-
-fn label_of(name: StringId, out: &mut TraceBuilder) -> LabelId {
-    let name = out.str(name).to_owned();
-    out.label(&name, None)
-}
-
-fn is_moved(span: &InstructionSpan) -> bool {
-    matches!(span.unit, TogSimUnit::Load | TogSimUnit::Store)
 }
