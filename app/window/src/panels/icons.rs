@@ -5,7 +5,6 @@ use egui::{
     WidgetInfo, pos2, vec2,
 };
 
-use super::tabs::Tab;
 use view::state::MouseMode;
 
 /// Draws in a square whose sides are 0 to 1.
@@ -70,8 +69,8 @@ fn pen(painter: &Painter, center: Pos2, size: f32, color: Color32) -> Pen<'_> {
 }
 
 /// The icon of a tab of reports.
-pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, tab: &Tab) {
-    (tab.icon)(&pen(painter, center, size, color));
+pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, draw: fn(&Pen<'_>)) {
+    draw(&pen(painter, center, size, color));
 }
 
 /// The icon of a drag mode.

@@ -5,7 +5,6 @@ use analysis::reports::ops::op_stats::Ops;
 use egui::{Id, Response, Role, ScrollArea, Ui};
 use trace_model::OpId;
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
@@ -13,6 +12,7 @@ use crate::panels::follow::ScrollToSelection;
 use crate::panels::icicle::icicle_ui;
 use crate::panels::number::number;
 use crate::panels::op_rows::{OpColumns, OpNumbers, OpRowLook, heading_ui, row_ui};
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::times;
 use analysis::Unit;
@@ -23,7 +23,7 @@ use view::timeline::tree::group_digits;
 pub const TAB: Tab = Tab {
     id: "ops",
     title: "Ops",
-    reports: &[Ops::ID, "expected", "matmuls", "loops"],
+    reports: Some(&[Ops::ID, "expected", "matmuls", "loops"]),
     icon: |pen| {
         pen.bar((0.05, 0.1), (0.95, 0.26));
         pen.bar((0.05, 0.42), (0.7, 0.58));
