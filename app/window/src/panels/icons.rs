@@ -53,11 +53,6 @@ impl Pen<'_> {
             self.stroke.color,
         );
     }
-
-    pub fn magnifier(&self) {
-        self.ring((0.4, 0.4), 0.34);
-        self.line(&[(0.66, 0.66), (0.96, 0.96)]);
-    }
 }
 
 fn pen(painter: &Painter, center: Pos2, size: f32, color: Color32) -> Pen<'_> {
@@ -93,7 +88,7 @@ pub fn mouse_mode(painter: &Painter, center: Pos2, size: f32, color: Color32, mo
             pen.line(&[(0.82, 0.32), (1.0, 0.5), (0.82, 0.68)]);
         }
         MouseMode::Zoom => {
-            pen.magnifier();
+            magnifier(&pen);
             pen.line(&[(0.24, 0.4), (0.56, 0.4)]);
             pen.line(&[(0.4, 0.24), (0.4, 0.56)]);
         }
@@ -132,4 +127,9 @@ pub fn button(
     };
     draw(ui.painter(), response.rect.center(), color);
     response
+}
+
+pub fn magnifier(pen: &Pen<'_>) {
+    pen.ring((0.4, 0.4), 0.34);
+    pen.line(&[(0.66, 0.66), (0.96, 0.96)]);
 }

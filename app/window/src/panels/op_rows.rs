@@ -20,14 +20,14 @@ const NAME: f32 = 110.0;
 pub type OpColumns = [(&'static str, &'static str); 4];
 
 /// The numbers of a row.
-pub struct OpNumbers {
+pub struct OpRowNumbers {
     pub of_limit_percent: Option<f64>,
     pub of_op_time_percent: Option<f64>,
     pub self_time_ps: i64,
     pub occurrences: u64,
 }
 
-impl OpNumbers {
+impl OpRowNumbers {
     /// The texts of the columns.
     pub fn texts(&self) -> [String; 4] {
         let percent = |value: Option<f64>| shown(&value.into(), Unit::Percent);

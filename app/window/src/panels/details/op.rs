@@ -56,7 +56,7 @@ pub(super) fn op_ui(
             let Some(amount) = amount else { continue };
             static_row(ui, title, &number(amount as f64, unit), STATIC);
             if let Some(rate) = rate(amount, unit) {
-                value_row(ui, "  achieved", &number(rate, per_second), ACHIEVED);
+                value_row(ui, "  achieved", number(rate, per_second), ACHIEVED);
             }
         }
         for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name)] {
@@ -90,7 +90,7 @@ pub(super) fn op_ui(
                     continue;
                 };
                 let title = format!("  {}", model.str(unit.unit));
-                value_row(ui, &title, &number(percent, Unit::Percent), SLOTS);
+                value_row(ui, &title, number(percent, Unit::Percent), SLOTS);
             }
         }
     });
@@ -137,19 +137,14 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
                     of_op.occurrences,
                     number(all, Unit::Percent),
                 );
-                value_row(ui, "  of that limit", &number(own, Unit::Percent), &about);
+                value_row(ui, "  of that limit", number(own, Unit::Percent), &about);
             }
             if let Some(share) = of_op.self_of_op_time_percent {
                 let about = format!(
                     "Self time of all {} executions, as a share of the self time of all ops",
                     of_op.occurrences
                 );
-                value_row(
-                    ui,
-                    "Share of op time",
-                    &number(share, Unit::Percent),
-                    &about,
-                );
+                value_row(ui, "Share of op time", number(share, Unit::Percent), &about);
             }
         }
         if let Some(transfer) = transfer {

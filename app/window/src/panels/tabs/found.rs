@@ -11,6 +11,7 @@ use crate::jobs::{JobAnswer, Worker};
 use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
+use crate::panels::icons::magnifier;
 use crate::panels::search::count_text;
 use crate::panels::table::{PAD, order_mark, write_cell};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
@@ -28,7 +29,7 @@ pub const TAB: Tab = Tab {
     id: FOUND_TAB,
     title: "Found",
     subject: TabSubject::Other,
-    icon: |pen| pen.magnifier(),
+    icon: magnifier,
     is_offered: |context| context.state.is_searching(),
     count: |context| Some(context.search.latest()?.total),
     why_empty: |_, _, _| Ok(None),

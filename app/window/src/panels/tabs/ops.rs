@@ -11,7 +11,7 @@ use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::icicle::icicle_ui;
 use crate::panels::number::number;
-use crate::panels::op_rows::{OpColumns, OpNumbers, OpRowLook, heading_ui, row_ui};
+use crate::panels::op_rows::{OpColumns, OpRowLook, OpRowNumbers, heading_ui, row_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::times;
@@ -54,7 +54,7 @@ const COLUMNS: OpColumns = [
 
 /// The texts of the columns for an op; `whole` is the self time of all ops.
 fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
-    OpNumbers {
+    OpRowNumbers {
         of_limit_percent: node.efficiency_percent(),
         of_op_time_percent: Some(node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64)),
         self_time_ps: node.self_time_ps,
