@@ -30,8 +30,8 @@ use view::panels::area::{AreaGrouping, MarkedArea, summarise};
 use view::search::{SearchFor, search};
 use view::state::{ViewCommand, ViewState};
 use view::timeline::trace::OpenTrace;
-use window::TABS;
 use window::timeline::{Timeline, TimelineContext};
+use window::{TABS, wanted_reports};
 
 const TRACKS: u32 = 200;
 const SLICES_PER_TRACK: u32 = 100_000;
@@ -356,7 +356,7 @@ fn capture(folder: &Path) -> io::Result<Session> {
 fn scopes() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let session = capture(folder.path())?;
-    let wanted: Vec<_> = TABS[0].wanted().collect();
+    let wanted: Vec<_> = wanted_reports(&TABS[0]).collect();
     let wanted: Vec<&AnalysisEntry> = ANALYSES
         .iter()
         .filter(|entry| wanted.contains(&entry.id))

@@ -7,7 +7,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 use render::CsvCells;
-use session::export::table_formats;
+use session::export::{table_format_names, table_formats};
 use session::tables::arrow::{BatchReader, Constant};
 use session::tables::files::TableToWrite;
 use session::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
@@ -161,8 +161,7 @@ impl Table {
     ) -> PyResult<()> {
         let known = table_formats().find(|(name, _)| *name == format);
         let (_, writer) = known.ok_or_else(|| {
-            let names: Vec<_> = table_formats().map(|(name, _)| name).collect();
-            let names = names.join(", ");
+            let names = table_format_names();
             of_usage(format!("there is no format {format:?}; there are {names}"))
         })?;
         let constant = |(name, value): (String, Option<String>)| Constant {

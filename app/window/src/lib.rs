@@ -48,7 +48,8 @@ pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
 #[cfg(target_arch = "wasm32")]
 pub use self::launch::{import_in_worker, start_in_page};
 pub use self::loader::{StartOptions, file_loader};
-pub use self::panels::tabs::{TABS, Tab, TabSubject};
+pub use self::panels::tabs::tab::{Tab, TabSubject};
+pub use self::panels::tabs::{TABS, wanted as wanted_reports};
 #[cfg(target_arch = "wasm32")]
 pub use self::platform::{joined, pause, run_task, state};
 #[cfg(not(target_arch = "wasm32"))]

@@ -14,7 +14,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use request::{PartRequest, RequestError, TraceRequest, checks};
 use session::Session;
-use session::export::{EXPORT_FORMATS, ExportContent, ExportFormat};
+use session::export::{EXPORT_FORMATS, ExportContent, ExportFormat, table_format_names};
 use session::files::{OutputGuard, write_with};
 use session::tables::arrow::Constant;
 use session::tables::error::TableFileError;
@@ -101,7 +101,8 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
                     "--tables"
                 };
                 return Err(RequestError::Usage(format!(
-                    "{option} is for parquet, arrow and csv: this format is the timeline"
+                    "{option} is for {}: this format is the timeline",
+                    table_format_names()
                 )));
             }
             if args.scope.scope() != Scope::WholeTrace

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::common::formats::OutputFile;
 use crate::common::outcome::CommandOutcome;
-use crate::common::values::{OutputFile, OutputFormat};
+use crate::common::values::OutputFormat;
 use render::CsvCells;
 
 #[derive(Debug, Args)]

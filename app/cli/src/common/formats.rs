@@ -1,8 +1,11 @@
 //! The formats of reports and comparisons. To add one: a file in `app/render`, and an entry of [`REPORT_FORMATS`].
 
+use std::path::PathBuf;
+use std::str::FromStr;
+
 use clap::ValueEnum as _;
 
-use crate::common::values::OutputFormat;
+use crate::common::values::{OutputFormat, STANDARD};
 use analysis::gates::GatesReport;
 use render::comparison::ComparedRuns;
 use render::{Document, GatedDocument, TextLayout, comparison, html, json, junit, md, sarif, text};
@@ -148,4 +151,58 @@ fn gated<'a>(document: &'a Document, format: &str) -> Result<&'a GatedDocument, 
             "{format} is written by systole analyze and systole compare"
         ))
     })
+}
+
+/// `json=report.json`, `json=-`, `csv=tables/`
+#[derive(Clone, Debug)]
+pub struct OutputFile {
+    pub format: &'static ReportFormat,
+    pub path: PathBuf,
+}
+
+impl OutputFile {
+    /// Whether it goes to stdout.
+    pub fn is_stdout(&self) -> bool {
+        self.path.as_os_str() == STANDARD
+    }
+}
+
+impl FromStr for OutputFile {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            let known: Vec<_> = REPORT_FORMATS.iter().map(|format| format.name).collect();
+            format!(
+                "write FORMAT=PATH with one of the formats {}, not {text:?}",
+                known.join(", ")
+            )
+        };
+        let (format, name) = text.split_once('=').ok_or_else(wrong)?;
+        let format = format_named(format).ok_or_else(wrong)?;
+        let path = PathBuf::from(name);
+        if name.is_empty() || path.file_name().is_none() && !format.is_table() {
+            return Err(wrong());
+        }
+        Ok(Self { format, path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_output_format_and_file() {
+        for (text, format, path) in [
+            ("json=a=b", "json", "a=b"),
+            ("csv=tables/", "csv", "tables/"),
+        ] {
+            let file: OutputFile = text.parse().unwrap();
+            assert_eq!((file.format.name, file.path), (format, path.into()));
+        }
+        assert!("json=-".parse::<OutputFile>().unwrap().is_stdout());
+        for wrong in ["json", "xml=a", "json=", "=a", "json=dir/.."] {
+            assert!(wrong.parse::<OutputFile>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -14,14 +14,14 @@ use trace_model::{Picos, SliceId, Timestamp};
 
 use crate::command::ComparisonCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::panels::tabs::compare::{self, ComparisonTables};
+use crate::panels::comparison_tables::ComparisonTables;
 use crate::workspace::Workspace;
 use view::compare::{
     MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock,
     steps_of_both,
 };
 use view::sessions::SavedSecondTrace;
-use view::state::{HighlightedLabels, ReportScope, ViewCommand, first_view};
+use view::state::{COMPARE_TAB, HighlightedLabels, ReportScope, ViewCommand, first_view};
 
 /// The second trace, and how it is linked to the first.
 pub struct TraceComparison {
@@ -49,7 +49,7 @@ pub struct TraceComparison {
 impl TraceComparison {
     /// Links `second` to `first`.
     pub fn new(first: &mut Workspace, mut second: Workspace, wake: &WakeUi) -> Self {
-        first.apply(&compare::TAB.show());
+        first.apply(&ViewCommand::ShowTab(COMPARE_TAB.to_owned()));
         second.state.share_window(&first.state);
         Self {
             places: MatchingTracks::new(&first.trace.model, &second.trace.model),

@@ -1,12 +1,14 @@
 //! The table of actions.
 
 use crate::command::{AppCommand, ComparisonCommand, ScaleChange};
-use crate::panels::tabs::{compare, found};
 use crate::settings::ThemeChoice;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::compare::{TraceSide, ViewLock};
 use view::palette::Preset;
-use view::state::{ColorBy, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand, ViewState};
+use view::state::{
+    COMPARE_TAB, ColorBy, FOUND_TAB, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand,
+    ViewState,
+};
 use view::time_format::TimeFormat;
 
 /// An action of the user, by key, palette or button.
@@ -100,7 +102,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     }),
     ("Window", actions! {
         "search", "Search; Enter / Shift+Enter: next / previous", ["Slash", "Ctrl+F"] => { ViewCommand::ShowPanel(Panel::Search, true) }
-        "found-list", "List search results", ["L"] => { found::TAB.show() }
+        "found-list", "List search results", ["L"] => { ViewCommand::ShowTab(FOUND_TAB.to_owned()) }
         "palette", "Command palette", ["Ctrl+Shift+P", "F1"] => { |state| toggle(state, Panel::Palette) }
         "filter-tracks", "Filter tracks by name", ["Ctrl+P", "Shift+T"] => { AppCommand::FilterTracks }
         "details", "Details", ["Q"] => { |state| toggle(state, Panel::Details) }
@@ -129,7 +131,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         "lock-ops", "Compare: lock by ops", [] => { ComparisonCommand::Lock(ViewLock::Op) }
         "lock-offset", "Compare: lock by an offset", [] => { ComparisonCommand::Lock(ViewLock::Offset) }
         "color-change", "Colour by change", [] => { ViewCommand::Color(ColorBy::Change) }
-        "compare-tab", "Reports: Compare", [] => { compare::TAB.show() }
+        "compare-tab", "Reports: Compare", [] => { ViewCommand::ShowTab(COMPARE_TAB.to_owned()) }
         "keep-a", "Compare: close B", [] => { ComparisonCommand::Keep(TraceSide::A) }
         "keep-b", "Compare: close A", [] => { ComparisonCommand::Keep(TraceSide::B) }
     }),

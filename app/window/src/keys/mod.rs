@@ -9,7 +9,7 @@ mod remap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use egui::{Context, Event, Id, InputState, Key, Modifiers, Role};
+use egui::{Context, Event, Id, InputState, Key, Modifiers};
 
 pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
 pub use chord::Chord;
@@ -17,8 +17,6 @@ pub use focus::KeyFocus;
 pub use remap::remapped;
 
 use crate::command::AppCommand;
-use crate::panels::tabs::{TABS, TabSubject};
-use crate::panels::widgets::ResponseExt as _;
 use actions::COMPARE;
 use view::state::{Panel, ViewCommand, ViewState};
 
@@ -201,7 +199,7 @@ pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
 /// An entry of a menu, with the keys of an action beside it.
 pub fn menu_entry(ui: &mut egui::Ui, label: &str, id: &str) -> egui::Response {
     let response = ui.add(egui::Button::new(label).shortcut_text(shown_keys(ui.ctx(), id)));
-    response.labeled(Role::Button, label);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
     response
 }
 
@@ -215,7 +213,7 @@ pub fn palette(
         .iter()
         .filter(|(theme, _)| comparing || *theme != COMPARE);
     let actions = themes.flat_map(|(_, actions)| *actions);
-    let mut all: Vec<_> = actions
+    actions
         // The pointer is over the palette, so there is no track below it.
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
         .filter_map(|action| {
@@ -225,13 +223,7 @@ pub fn palette(
                 action.run?(state),
             ))
         })
-        .collect();
-    let tabs = TABS.iter().filter(|tab| tab.subject != TabSubject::Other);
-    all.extend(tabs.map(|tab| {
-        let title = format!("Reports: {}", tab.title);
-        (title, String::new(), tab.show().into())
-    }));
-    all
+        .collect()
 }
 
 /// Default keys of an action.

@@ -6,7 +6,6 @@ use analysis::Analysis;
 use egui::{Response, RichText, Ui};
 use trace_model::OpId;
 
-use super::tabs::Tab;
 use super::widgets::remark;
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
@@ -25,8 +24,6 @@ pub struct PanelContext<'a> {
     pub reports: &'a ReportJobs,
     /// Reports about the whole trace.
     pub whole: &'a ReportJobs,
-    /// The open tab of the side that is drawn.
-    pub tab: &'static Tab,
     pub search: &'a JobAnswer<Arc<SearchResults>>,
     /// Where source files are that the capture names elsewhere.
     pub prefixes: &'a [SourcePrefix],

@@ -8,12 +8,13 @@ use egui::{
 use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
+use super::comparison_tables::ComparisonTables;
 use super::context::PanelContext;
 use super::rail::{DraggedTab, move_menu};
 use super::scope;
 use super::tables::TableBrowser;
-use super::tabs::compare::ComparisonTables;
-use super::tabs::{TABS, Tab, TabContent, TabPanel, TabSubject, offered, ops};
+use super::tabs::tab::{Tab, TabContent, TabPanel, TabSubject};
+use super::tabs::{TABS, offered, ops, reports_of};
 use super::widgets::{ResponseExt as _, at_right, close_button};
 use crate::AppCommand;
 use crate::jobs::WakeUi;
@@ -69,19 +70,22 @@ impl PanelState {
         &mut self,
         ui: &mut Ui,
         context: PanelContext<'_>,
+        tab: &'static Tab,
         comparison: Option<&mut ComparisonTables>,
         out: &mut Vec<AppCommand>,
         view: &mut Vec<ViewCommand>,
     ) {
-        let Some((_, panel)) = self.tabs.iter_mut().find(|(id, _)| *id == context.tab.id) else {
+        let Some((_, panel)) = self.tabs.iter_mut().find(|(id, _)| *id == tab.id) else {
             return;
         };
-        let reports = match context.tab.subject {
+        let reports = match tab.subject {
             TabSubject::Scope => context.reports,
             TabSubject::Capture | TabSubject::Other => context.whole,
         };
         let content = TabContent {
             context: PanelContext { reports, ..context },
+            id: tab.id,
+            reports: reports_of(tab),
             tables: &mut self.tables,
             comparison,
             out,
@@ -115,8 +119,14 @@ pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<AppCommand>)
 }
 
 /// A tab below the timeline: a click opens it, dragging moves it.
-fn tab_ui(ui: &mut Ui, tab: &'static Tab, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
-    let (title, is_open) = (tab.full_title(context), context.tab.id == tab.id);
+fn tab_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    tab: &'static Tab,
+    is_open: bool,
+    view: &mut Vec<ViewCommand>,
+) {
+    let title = tab.full_title(context);
     let button = ui.add(Button::selectable(is_open, &title).sense(Sense::click_and_drag()));
     button.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_open, &title));
     button.dnd_set_drag_payload(DraggedTab(tab.id));
@@ -127,8 +137,8 @@ fn tab_ui(ui: &mut Ui, tab: &'static Tab, context: PanelContext<'_>, view: &mut 
 }
 
 /// The line above a report: which one, what it covers, and how much room it takes.
-fn head_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
-    let title = context.tab.full_title(context);
+fn head_ui(ui: &mut Ui, context: PanelContext<'_>, tab: &Tab, view: &mut Vec<ViewCommand>) {
+    let title = tab.full_title(context);
     ui.horizontal(|ui| {
         ui.label(RichText::new(title).size(15.0).strong());
         at_right(ui, |ui| {
@@ -148,7 +158,7 @@ fn head_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) 
                 .on_hover_text(about)
                 .sends(view, ViewCommand::WideReports(!wide));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                scope::scope_ui(ui, context, view);
+                scope::scope_ui(ui, context, tab.subject, view);
             });
         });
     });
@@ -158,9 +168,9 @@ fn head_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) 
 pub fn dock_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
+    (tab, below): (&'static Tab, bool),
     memory: &mut PanelState,
     comparison: Option<&mut ComparisonTables>,
-    below: bool,
     out: &mut Vec<AppCommand>,
 ) {
     let mut view: Vec<ViewCommand> = Vec::new();
@@ -168,17 +178,17 @@ pub fn dock_ui(
     if below {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            for tab in offered(context).filter(|tab| context.state.is_below(tab.id)) {
-                tab_ui(ui, tab, context, &mut view);
+            for other in offered(context).filter(|other| context.state.is_below(other.id)) {
+                tab_ui(ui, context, other, other.id == tab.id, &mut view);
             }
             if context.state.scope != ReportScope::Capture {
-                scope::scope_ui(ui, context, &mut view);
+                scope::scope_ui(ui, context, tab.subject, &mut view);
             }
         });
     } else {
-        head_ui(ui, context, &mut view);
+        head_ui(ui, context, tab, &mut view);
     }
     ui.separator();
-    memory.content_ui(ui, context, comparison, out, &mut view);
+    memory.content_ui(ui, context, tab, comparison, out, &mut view);
     out.extend(view.into_iter().map(AppCommand::from));
 }

@@ -5,7 +5,6 @@ use egui::{
     WidgetInfo, pos2, vec2,
 };
 
-use super::tabs::Tab;
 use view::state::MouseMode;
 
 /// Draws in a square whose sides are 0 to 1.
@@ -54,11 +53,6 @@ impl Pen<'_> {
             self.stroke.color,
         );
     }
-
-    pub fn magnifier(&self) {
-        self.ring((0.4, 0.4), 0.34);
-        self.line(&[(0.66, 0.66), (0.96, 0.96)]);
-    }
 }
 
 fn pen(painter: &Painter, center: Pos2, size: f32, color: Color32) -> Pen<'_> {
@@ -70,8 +64,8 @@ fn pen(painter: &Painter, center: Pos2, size: f32, color: Color32) -> Pen<'_> {
 }
 
 /// The icon of a tab of reports.
-pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, tab: &Tab) {
-    (tab.icon)(&pen(painter, center, size, color));
+pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, draw: fn(&Pen<'_>)) {
+    draw(&pen(painter, center, size, color));
 }
 
 /// The icon of a drag mode.
@@ -94,7 +88,7 @@ pub fn mouse_mode(painter: &Painter, center: Pos2, size: f32, color: Color32, mo
             pen.line(&[(0.82, 0.32), (1.0, 0.5), (0.82, 0.68)]);
         }
         MouseMode::Zoom => {
-            pen.magnifier();
+            magnifier(&pen);
             pen.line(&[(0.24, 0.4), (0.56, 0.4)]);
             pen.line(&[(0.4, 0.24), (0.4, 0.56)]);
         }
@@ -133,4 +127,9 @@ pub fn button(
     };
     draw(ui.painter(), response.rect.center(), color);
     response
+}
+
+pub fn magnifier(pen: &Pen<'_>) {
+    pen.ring((0.4, 0.4), 0.34);
+    pen.line(&[(0.66, 0.66), (0.96, 0.96)]);
 }

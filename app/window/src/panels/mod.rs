@@ -5,6 +5,7 @@ pub mod area;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod capture;
 pub mod chip;
+pub mod comparison_tables;
 pub mod context;
 pub mod copy;
 pub mod details;

@@ -22,14 +22,14 @@ const NAME: f32 = 110.0;
 pub type OpColumns = [(&'static str, &'static str); 4];
 
 /// The numbers of a row.
-pub struct OpNumbers {
+pub struct OpRowNumbers {
     pub of_limit_percent: Option<Percent>,
     pub of_op_time_percent: Option<Percent>,
     pub self_time_ps: Picos,
     pub occurrences: u64,
 }
 
-impl OpNumbers {
+impl OpRowNumbers {
     /// The texts of the columns.
     pub fn texts(&self) -> [String; 4] {
         let percent = |value: Option<Percent>| shown(&value.cell(), Unit::Percent);

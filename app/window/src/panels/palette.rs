@@ -3,6 +3,7 @@
 use egui::{Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, vec2};
 
 use super::find::{PaletteEntry, find, fits};
+use super::tabs::{TABS, tab::TabSubject};
 use super::widgets::{ResponseExt as _, dialog, remark};
 use crate::AppCommand;
 use crate::keys::{self, Keys};
@@ -51,9 +52,15 @@ impl PaletteInput {
             }
         };
         let words: Vec<String> = typed.split_whitespace().map(spelled).collect();
+        let tabs = TABS.iter().filter(|tab| tab.subject != TabSubject::Other);
+        let tabs = tabs.map(|tab| {
+            let title = format!("Reports: {}", tab.title);
+            (title, String::new(), tab.show().into())
+        });
         let commands = keys::palette(context.keys, context.state, context.comparing);
         let commands = commands
             .into_iter()
+            .chain(tabs)
             .filter(|(title, ..)| fits(title, &words));
         let mut entries: Vec<PaletteEntry> = commands
             .map(|(title, note, command)| PaletteEntry {

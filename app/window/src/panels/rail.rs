@@ -7,7 +7,7 @@ use egui::{
 
 use super::context::PanelContext;
 use super::icons;
-use super::tabs::{Tab, offered};
+use super::tabs::{offered, tab::Tab};
 use super::tabs_with_data::TabWithoutData;
 use super::widgets::ResponseExt as _;
 use crate::keys::hint;
@@ -129,7 +129,7 @@ fn entry_ui(
             pos2(rect.center().x, rect.top() + rect.height() * 0.36),
             16.0,
             color,
-            tab,
+            tab.icon,
         );
         let at = pos2(rect.center().x, rect.bottom() - rect.height() * 0.2);
         painter.text(
@@ -140,7 +140,7 @@ fn entry_ui(
             color,
         );
     } else {
-        icons::tab(&painter, rect.center(), 15.0, color, tab);
+        icons::tab(&painter, rect.center(), 15.0, color, tab.icon);
     }
     if response.clicked() {
         out.push(if is_open && !state.is_below(id) {

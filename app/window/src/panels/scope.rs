@@ -5,28 +5,33 @@ use analysis::reports::steps::step_times::Steps;
 use egui::{RichText, Role, Ui};
 
 use super::context::PanelContext;
-use super::tabs::TabSubject;
+use super::tabs::tab::TabSubject;
 use super::widgets::{ResponseExt as _, close_button, remark};
 use crate::theme;
 use crate::times::time;
 use view::state::{ReportScope, ViewCommand};
 
 /// What the reports cover, in the line above them.
-pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+pub fn scope_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    subject: TabSubject,
+    out: &mut Vec<ViewCommand>,
+) {
     let steps = context
         .whole
         .ready::<Steps>()
         .filter(|report| report.has_steps());
     let mark = context.state.place.mark;
     let scope = context.state.scope;
-    if scope == ReportScope::Capture && context.tab.subject == TabSubject::Other {
+    if scope == ReportScope::Capture && subject == TabSubject::Other {
         return;
     }
     if scope == ReportScope::Capture && steps.is_none() && mark.is_none() {
         // There is nothing to choose from.
         return;
     }
-    let is_followed = context.tab.subject == TabSubject::Scope;
+    let is_followed = subject == TabSubject::Scope;
     let shown = if is_followed {
         scope
     } else {

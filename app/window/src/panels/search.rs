@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use trace_model::{SliceId, TraceModel};
 
-use super::tabs::found;
 use super::widgets::{ResponseExt as _, close_button};
 use super::{frame, icons};
 use crate::jobs::JobAnswer;
 use session::number::counted;
 use view::search::{FIELDS, SearchResults};
-use view::state::{Panel, ViewCommand, ViewState};
+use view::state::{FOUND_TAB, Panel, ViewCommand, ViewState};
 use view::timeline::tree::group_digits;
 
 /// Id of the input field; of two traces only the focused one shows it.
@@ -81,7 +80,7 @@ fn search_ui(
         if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
             let list = ui.button("List").hint("List all results", "found-list");
             if list.clicked() {
-                out.push(found::TAB.show());
+                out.push(ViewCommand::ShowTab(FOUND_TAB.to_owned()));
             }
         }
         let close = close_button(ui, "Close search");

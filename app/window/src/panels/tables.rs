@@ -69,22 +69,21 @@ fn table_of(report: &str) -> usize {
 /// Height of a table that shares a tab with other content.
 const AMONG_OTHERS: f32 = 420.0;
 
-/// The tables of the open tab.
+/// The tables of a tab, given by its id and those of its reports.
 pub fn tables_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
+    (tab, reports): (&'static str, &[&'static str]),
     browser: &mut TableBrowser,
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
-    let tab = context.tab.id;
-    let reports = context.tab.reports();
-    let Some(first) = first_of(&reports, |id| context.reports.by_id(id).is_ok()) else {
+    let Some(first) = first_of(reports, |id| context.reports.by_id(id).is_ok()) else {
         return;
     };
     let (id, number) = browser.open.get(tab).copied().unwrap_or(first);
     let mut chosen = (id, number);
-    chooser_ui(ui, context, &reports, &mut chosen);
+    chooser_ui(ui, context, (tab, reports), &mut chosen);
     if chosen != (id, number) {
         browser.open.insert(tab, chosen);
     }
@@ -204,7 +203,7 @@ const TITLE_CHARS: usize = 60;
 fn chooser_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
-    reports: &[&'static str],
+    (tab, reports): (&'static str, &[&'static str]),
     chosen: &mut (&'static str, usize),
 ) {
     let (id, number) = *chosen;
@@ -218,7 +217,7 @@ fn chooser_ui(
         return;
     }
     let shown = RichText::new(shortened(&title, TITLE_CHARS)).strong();
-    let list = ComboBox::from_id_salt(("tables", context.tab.id))
+    let list = ComboBox::from_id_salt(("tables", tab))
         .selected_text(shown)
         .truncate()
         .height(420.0);

@@ -3,7 +3,7 @@
 use egui::Rect;
 use importers::Progress;
 
-use super::tabs::{TABS, Tab};
+use super::tabs::{TABS, reports_of, tab::Tab};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use session::Session;
 
@@ -62,7 +62,7 @@ impl TabsWithData {
 fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithoutData>, String> {
     let mut without = Vec::new();
     for tab in TABS {
-        let reason = (tab.why_empty)(tab, session, progress)?;
+        let reason = (tab.why_empty)(&reports_of(tab), session, progress)?;
         without.extend(reason.map(|reason| (tab, reason)));
     }
     Ok(without)

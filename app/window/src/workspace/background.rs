@@ -9,7 +9,7 @@ use analysis::reports::summary::doctor::Doctor;
 
 use super::Workspace;
 use crate::panels::details;
-use crate::panels::tabs::tab;
+use crate::panels::tabs::{tab, wanted};
 use crate::platform;
 use view::panels::area::{self, AreaGrouping, MarkedArea};
 use view::panels::histogram;
@@ -71,7 +71,7 @@ impl Workspace {
                 } else {
                     &mut self.reports
                 };
-                for id in tab.wanted() {
+                for id in wanted(tab) {
                     reports.want(id);
                 }
                 for id in tab.of_whole {
@@ -130,5 +130,17 @@ impl Workspace {
             }
         }
         self.ask_tabs();
+    }
+
+    /// Finds out which tabs have data, once the visible reports are ready.
+    fn ask_tabs(&mut self) {
+        if self.reports.is_settled()
+            && self
+                .reports
+                .get::<Steps>()
+                .is_ok_and(|steps| steps.is_some())
+        {
+            self.with_data.ask(&self.trace.session);
+        }
     }
 }

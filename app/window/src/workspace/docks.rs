@@ -1,36 +1,21 @@
 //! The reports of an open trace: the rail, the panel beside the timeline or over it, and the tabs below.
 
-use analysis::reports::steps::step_times::Steps;
 use egui::{
     Area, CursorIcon, Frame, Id, Order, Panel as EguiPanel, Rect, Role, Sense, Ui, UiBuilder,
 };
 
-use super::Workspace;
 use crate::AppCommand;
+use crate::panels::comparison_tables::ComparisonTables;
 use crate::panels::context::PanelContext;
 use crate::panels::dock::{self, PanelState};
 use crate::panels::frame::{self, is_narrow, sized_ui};
 use crate::panels::rail::rail_ui;
-use crate::panels::tabs::{self, compare::ComparisonTables};
+use crate::panels::tabs::{self, tab::Tab};
 use crate::panels::tabs_with_data::TabsWithData;
 use crate::panels::widgets::ResponseExt as _;
 use crate::settings::{PanelPart, Settings};
 use crate::theme;
 use view::state::Panel;
-
-impl Workspace {
-    /// Finds out which tabs have data, once the visible reports are ready.
-    pub(super) fn ask_tabs(&mut self) {
-        if self.reports.is_settled()
-            && self
-                .reports
-                .get::<Steps>()
-                .is_ok_and(|steps| steps.is_some())
-        {
-            self.with_data.ask(&self.trace.session);
-        }
-    }
-}
 
 pub(super) fn tabs_ui(
     ui: &mut Ui,
@@ -59,10 +44,7 @@ pub(super) fn docks_ui(
     let height = ui.available_height();
     if let Some(tab) = state.tab_below() {
         let panel = EguiPanel::bottom("reports below");
-        let context = PanelContext {
-            tab: tabs::tab(tab),
-            ..context
-        };
+        let tab = tabs::tab(tab);
         let [details, _] = PanelPart::Details.limits();
         let others = if state.shows(Panel::Details) {
             frame::TIMELINE + details
@@ -76,7 +58,8 @@ pub(super) fn docks_ui(
             settings,
             out,
             |ui, out| {
-                dock::dock_ui(ui, context, memory, comparison.as_deref_mut(), true, out);
+                let comparison = comparison.as_deref_mut();
+                dock::dock_ui(ui, context, (tab, true), memory, comparison, out);
             },
         );
         dock::drop_ui(ui, &shown, true, out);
@@ -93,13 +76,14 @@ pub(super) fn docks_ui(
     } else {
         ("reports", PanelPart::Reports)
     };
+    let tab = tabs::tab(&state.tab);
     if is_narrow(ui) {
-        overlay_ui(ui, context, memory, comparison, (part, settings), out)
+        overlay_ui(ui, context, tab, memory, comparison, (part, settings), out)
     } else {
         let most = ui.available_width() - 200.0;
         let panel = EguiPanel::right(name);
         let shown = sized_ui(ui, panel, (part, most), settings, out, |ui, out| {
-            dock::dock_ui(ui, context, memory, comparison, false, out);
+            dock::dock_ui(ui, context, (tab, false), memory, comparison, out);
         });
         dock::drop_ui(ui, &shown, false, out);
         0.0
@@ -110,6 +94,7 @@ pub(super) fn docks_ui(
 fn overlay_ui(
     ui: &Ui,
     context: PanelContext<'_>,
+    tab: &'static Tab,
     memory: &mut PanelState,
     comparison: Option<&mut ComparisonTables>,
     (part, settings): (PanelPart, &Settings),
@@ -141,7 +126,7 @@ fn overlay_ui(
             frame.show(&mut inner, |ui| {
                 ui.set_min_size(rect.size() - egui::Vec2::splat(18.0));
                 ui.set_max_size(rect.size() - egui::Vec2::splat(18.0));
-                dock::dock_ui(ui, context, memory, comparison, false, out);
+                dock::dock_ui(ui, context, (tab, false), memory, comparison, out);
             });
             let edge = Rect::from_x_y_ranges(rect.left() - 2.0..=rect.left() + 4.0, rect.y_range());
             let edge = ui.interact(edge, ui.scope_id().with("edge"), Sense::drag());

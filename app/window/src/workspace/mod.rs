@@ -16,10 +16,11 @@ use self::docks::{docks_ui, tabs_ui};
 use crate::AppCommand;
 use crate::jobs::{WakeUi, Worker};
 use crate::keys::Keys;
+use crate::panels::comparison_tables::ComparisonTables;
 use crate::panels::context::{OtherRun, PanelContext};
 use crate::panels::dock::PanelState;
 use crate::panels::frame::{self, floating_ui, overlay_command, sized_ui};
-use crate::panels::tabs::{self, TAB_IDS, compare::ComparisonTables};
+use crate::panels::tabs::TAB_IDS;
 use crate::panels::tabs_with_data::TabsWithData;
 use crate::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette,
@@ -222,7 +223,6 @@ impl Workspace {
                 &self.scoped
             },
             whole,
-            tab: tabs::tab(&state.tab),
             search: self.search.memo(),
             prefixes: &settings.source_prefixes,
             other,

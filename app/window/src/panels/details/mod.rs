@@ -259,7 +259,7 @@ fn timing_ui(
         if time(slice.dur()) != time(dur) {
             let about =
                 "Drawn on the timeline shared with the host; timed by the device's own clock.";
-            value_row(ui, "On the timeline", &time(slice.dur()), about);
+            value_row(ui, "On the timeline", time(slice.dur()), about);
         }
         let track = model.track(slice.track());
         value_row(
@@ -276,7 +276,7 @@ fn timing_ui(
             value_row(
                 ui,
                 "Step",
-                &step.to_string(),
+                step.to_string(),
                 "number that the program gave the step",
             );
         } else if let Some(step) = step_at(steps, slice.start()).and_then(|place| steps.get(place))

@@ -56,7 +56,7 @@ pub(super) fn op_ui(
             let Some(amount) = amount else { continue };
             static_row(ui, title, &number(amount as f64, unit), STATIC);
             if let Some(rate) = rate(amount, unit) {
-                value_row(ui, "  achieved", &number(rate, per_second), ACHIEVED);
+                value_row(ui, "  achieved", number(rate, per_second), ACHIEVED);
             }
         }
         for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name)] {
@@ -90,7 +90,7 @@ pub(super) fn op_ui(
                     continue;
                 };
                 let title = format!("  {}", model.str(unit.unit));
-                value_row(ui, &title, &number(percent, Unit::Percent), SLOTS);
+                value_row(ui, &title, number(percent, Unit::Percent), SLOTS);
             }
         }
     });
@@ -137,7 +137,7 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
                     of_op.occurrences,
                     number(all.0, Unit::Percent),
                 );
-                value_row(ui, "  of that limit", &number(own, Unit::Percent), &about);
+                value_row(ui, "  of that limit", number(own, Unit::Percent), &about);
             }
             if let Some(share) = of_op.self_of_op_time_percent {
                 let about = format!(
@@ -147,7 +147,7 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
                 value_row(
                     ui,
                     "Share of op time",
-                    &number(share.0, Unit::Percent),
+                    number(share.0, Unit::Percent),
                     &about,
                 );
             }

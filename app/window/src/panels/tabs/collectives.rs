@@ -1,11 +1,11 @@
 //! Collectives: their times, what hides them, transfers between slices.
 
-use super::{TABLES, Tab};
+use crate::panels::tabs::tab::{TABLES, Tab};
 
 pub const TAB: Tab = Tab {
     id: "collectives",
     title: "Collectives",
-    reports: &["collectives", "overlap", "dcn"],
+    reports: Some(&["collectives", "overlap", "dcn"]),
     icon: |pen| {
         pen.line(&[(0.5, 0.18), (0.16, 0.8), (0.84, 0.8), (0.5, 0.18)]);
         for at in [(0.5, 0.18), (0.16, 0.8), (0.84, 0.8)] {

@@ -1,11 +1,11 @@
 //! What the compiler did during the capture.
 
-use super::{TABLES, Tab};
+use crate::panels::tabs::tab::{TABLES, Tab};
 
 pub const TAB: Tab = Tab {
     id: "compile",
     title: "Compile",
-    reports: &["compile"],
+    reports: Some(&["compile"]),
     icon: |pen| {
         pen.line(&[(0.3, 0.22), (0.04, 0.5), (0.3, 0.78)]);
         pen.line(&[(0.7, 0.22), (0.96, 0.5), (0.7, 0.78)]);

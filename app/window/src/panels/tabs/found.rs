@@ -6,21 +6,21 @@ use analysis::measured_range;
 use egui::{Align2, CursorIcon, FontId, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp};
 
-use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, Worker};
 use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
+use crate::panels::icons::magnifier;
 use crate::panels::search::count_text;
 use crate::panels::table::{PAD, order_mark, write_cell};
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme::{self, small_font};
 use crate::timeline::elide::elided;
 use crate::times;
 use view::search::{OrderBy, SearchResults, order, table};
-use view::state::FOUND_TAB;
-use view::state::{ViewCommand, ViewState};
+use view::state::{FOUND_TAB, ViewCommand, ViewState};
 use view::time_format::TimeFormat;
 use view::timeline::trace::OpenTrace;
 use view::viewport::tick_label;
@@ -29,7 +29,7 @@ pub const TAB: Tab = Tab {
     id: FOUND_TAB,
     title: "Found",
     subject: TabSubject::Other,
-    icon: |pen| pen.magnifier(),
+    icon: magnifier,
     is_offered: |context| context.state.is_searching(),
     count: |context| Some(context.search.latest()?.total),
     why_empty: |_, _, _| Ok(None),
@@ -65,13 +65,9 @@ impl TabPanel for FoundPanel {
         let wanted = search.latest().and_then(|found| self.list.order(found));
         if let (JobAnswer::Ready(_), Some(wanted)) = (search, &wanted) {
             let (model, tree) = (trace.model.clone(), Arc::clone(&trace.tree));
-            let ResultOrder {
-                found,
-                by,
-                descending,
-            } = wanted.clone();
+            let own = wanted.clone();
             self.order.ask(wanted.clone(), move |progress| {
-                order(&model, &tree, &found, by, descending, progress)
+                order(&model, &tree, &own.found, own.by, own.descending, progress)
             });
         }
         let order = match self.order.memo() {

@@ -5,15 +5,15 @@ use egui::{ScrollArea, Ui};
 use trace_model::Severity;
 
 use super::hints::badge;
-use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::panels::context::PanelContext;
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::panels::widgets::remark;
 use crate::theme;
 
 pub const TAB: Tab = Tab {
     id: "health",
     title: "Health",
-    reports: &["doctor", "clocks"],
+    reports: Some(&["doctor", "clocks"]),
     subject: TabSubject::Capture,
     icon: |pen| {
         pen.line(&[

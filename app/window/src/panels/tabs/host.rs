@@ -1,11 +1,11 @@
 //! What the devices wait for on the host.
 
-use super::{TABLES, Tab};
+use crate::panels::tabs::tab::{TABLES, Tab};
 
 pub const TAB: Tab = Tab {
     id: "host",
     title: "Host",
-    reports: &["gaps", "dispatch", "input"],
+    reports: Some(&["gaps", "dispatch", "input"]),
     icon: |pen| {
         pen.frame((0.05, 0.1), (0.95, 0.7));
         pen.line(&[(0.5, 0.7), (0.5, 0.92)]);

@@ -2,12 +2,12 @@
 
 use std::f32::consts::TAU;
 
-use super::{TABLES, Tab};
+use crate::panels::tabs::tab::{TABLES, Tab};
 
 pub const TAB: Tab = Tab {
     id: "kernels",
     title: "Kernels",
-    reports: &["kernels", "hardware_counters", "sparse_cores"],
+    reports: Some(&["kernels", "hardware_counters", "sparse_cores"]),
     icon: |pen| {
         let corner = |i: u8| {
             let angle = (f32::from(i) + 0.5) / 6.0 * TAU;

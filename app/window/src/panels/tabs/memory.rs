@@ -2,14 +2,14 @@
 
 use egui::Ui;
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::memory_curve::{MemoryCurveState, memory_curve_ui};
 use crate::panels::memory_map::{MemoryMapState, MemoryView, choice_ui, memory_map_ui};
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 
 pub const TAB: Tab = Tab {
     id: "memory",
     title: "Memory",
-    reports: &["memory", "buffers"],
+    reports: Some(&["memory", "buffers"]),
     icon: |pen| {
         pen.frame((0.2, 0.12), (0.8, 0.88));
         for y in [0.28, 0.5, 0.72] {

@@ -1,9 +1,9 @@
 //! The tabs with reports. To add one: a file here with its declaration, and a line in [`TABS`].
 
 mod collectives;
-pub mod compare;
+mod compare;
 mod compile;
-pub mod found;
+mod found;
 pub mod health;
 pub mod hints;
 mod hlo;
@@ -19,20 +19,12 @@ mod roofline;
 mod serving;
 pub mod source;
 mod steps;
+pub mod tab;
 
-use analysis::{ANALYSES, Scope};
-use egui::{CollapsingHeader, ScrollArea, Ui};
-use importers::Progress;
+use analysis::ANALYSES;
 
-use self::compare::ComparisonTables;
+use self::tab::Tab;
 use super::context::PanelContext;
-use super::icons::Pen;
-use super::tables::{TableBrowser, tables_ui};
-use crate::AppCommand;
-use crate::jobs::WakeUi;
-use session::Session;
-use view::state::{ReportScope, ViewCommand};
-use view::timeline::tree::group_digits;
 
 /// All tabs, in the order of the rail.
 pub const TABS: &[Tab] = &[
@@ -68,173 +60,6 @@ pub const TAB_IDS: [&str; TABS.len()] = {
     ids
 };
 
-/// The declaration of a tab.
-pub struct Tab {
-    /// Stable name, stored in saved views.
-    pub id: &'static str,
-    pub title: &'static str,
-    /// Ids of the analyses whose tables it shows, most important first.
-    pub reports: &'static [&'static str],
-    /// Ids of further analyses that it reads, about the selected scope.
-    pub also: &'static [&'static str],
-    /// Ids of the analyses that it reads about the whole trace.
-    pub of_whole: &'static [&'static str],
-    pub subject: TabSubject,
-    pub icon: fn(&Pen<'_>),
-    /// Whether it can be opened.
-    pub is_offered: fn(PanelContext<'_>) -> bool,
-    /// The number behind its title.
-    pub count: fn(PanelContext<'_>) -> Option<usize>,
-    /// Why a trace has nothing to show in it; `None` if there is something.
-    pub why_empty: fn(&Tab, &Session, &Progress) -> Result<Option<String>, String>,
-    pub panel: fn(&WakeUi) -> Box<dyn TabPanel>,
-}
-
-/// What a tab is about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum TabSubject {
-    /// The scope that the user selected.
-    Scope,
-    /// The whole capture, whatever is selected.
-    Capture,
-    /// Something other than reports of the trace.
-    Other,
-}
-
-/// The state of a tab between frames, which is not part of a saved view, and its drawing.
-pub trait TabPanel {
-    /// Takes over finished results.
-    fn poll(&mut self, _is_open: bool) {}
-
-    /// Whether nothing is being computed.
-    fn is_settled(&self) -> bool {
-        true
-    }
-
-    /// Forgets everything derived from reports, because new reports replace them.
-    fn forget_made(&mut self) {}
-
-    /// Shows the tables instead of another view.
-    fn show_tables(&mut self) {}
-
-    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>);
-}
-
-/// What a tab reads, and where its commands go.
-pub struct TabContent<'a> {
-    pub context: PanelContext<'a>,
-    pub tables: &'a mut TableBrowser,
-    pub comparison: Option<&'a mut ComparisonTables>,
-    pub out: &'a mut Vec<AppCommand>,
-    pub view: &'a mut Vec<ViewCommand>,
-}
-
-impl TabContent<'_> {
-    /// The tables of the tab.
-    pub fn tables_ui(&mut self, ui: &mut Ui) {
-        tables_ui(ui, self.context, self.tables, self.out, self.view);
-    }
-
-    /// A view, and the tables with every number of it, which are closed at first.
-    fn view_ui(mut self, ui: &mut Ui, content: impl FnOnce(&mut Ui, &mut Self)) {
-        let id = self.context.tab.id;
-        ScrollArea::vertical()
-            .id_salt(id)
-            .auto_shrink([false, false])
-            .show(ui, |ui| {
-                content(ui, &mut self);
-                ui.add_space(12.0);
-                CollapsingHeader::new("All tables")
-                    .id_salt(("all tables", id))
-                    .show_unindented(ui, |ui| self.tables_ui(ui));
-                ui.add_space(12.0);
-            });
-    }
-}
-
-/// Nothing but the tables of the tab.
-struct OnlyTables;
-
-impl TabPanel for OnlyTables {
-    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
-        tab.tables_ui(ui);
-    }
-}
-
-/// A tab with the tables of its reports; the declarations name what differs.
-const TABLES: Tab = Tab {
-    id: "",
-    title: "",
-    reports: &[],
-    also: &[],
-    of_whole: &[],
-    subject: TabSubject::Scope,
-    icon: |pen| {
-        pen.ring((0.5, 0.5), 0.42);
-        pen.dot((0.5, 0.5), 0.12);
-    },
-    is_offered: |_| true,
-    count: |_| None,
-    why_empty: Tab::why_tables_are_empty,
-    panel: |_| Box::new(OnlyTables),
-};
-
-impl Tab {
-    /// The ids of the analyses whose tables it shows.
-    pub fn reports(&self) -> Vec<&'static str> {
-        if self.id == more::TAB.id {
-            unlisted_reports()
-        } else {
-            self.reports.to_vec()
-        }
-    }
-
-    /// The ids of the analyses that it needs for the selected scope.
-    pub fn wanted(&self) -> impl Iterator<Item = &'static str> {
-        self.reports().into_iter().chain(self.also.iter().copied())
-    }
-
-    /// Whether its reports are about this scope, and not about the whole capture.
-    pub fn follows(&self, scope: ReportScope) -> bool {
-        scope != ReportScope::Capture && self.subject == TabSubject::Scope
-    }
-
-    /// The command that opens it.
-    pub fn show(&self) -> ViewCommand {
-        ViewCommand::ShowTab(self.id.to_owned())
-    }
-
-    /// The title with a number behind it.
-    pub fn full_title(&self, context: PanelContext<'_>) -> String {
-        (self.count)(context).map_or_else(
-            || self.title.to_owned(),
-            |count| format!("{} ({})", self.title, group_digits(count as u64)),
-        )
-    }
-
-    /// The reason that the first of its reports gives, where none has a row.
-    fn why_tables_are_empty(
-        &self,
-        session: &Session,
-        progress: &Progress,
-    ) -> Result<Option<String>, String> {
-        let mut reason = None;
-        for id in self.reports() {
-            progress.check().map_err(|error| error.to_string())?;
-            match session.report_by_id(id, Scope::WholeTrace) {
-                Ok(report) if report.tables().iter().any(|table| !table.rows.is_empty()) => {
-                    return Ok(None);
-                }
-                Ok(_) => {}
-                Err(error) => reason = reason.or(Some(error.to_string())),
-            }
-        }
-        Ok(Some(
-            reason.unwrap_or_else(|| "all its tables are empty".to_owned()),
-        ))
-    }
-}
-
 /// The tab with this id; the first one for an id that no tab has.
 pub fn tab(id: &str) -> &'static Tab {
     TABS.iter().find(|tab| tab.id == id).unwrap_or(&TABS[0])
@@ -242,13 +67,26 @@ pub fn tab(id: &str) -> &'static Tab {
 
 /// The tab with the tables of an analysis.
 pub fn tab_of_report(id: &str) -> &'static Tab {
-    let own = TABS.iter().find(|tab| tab.reports.contains(&id));
-    own.unwrap_or_else(|| tab(more::TAB.id))
+    let names = |tab: &&Tab| tab.reports.is_none_or(|reports| reports.contains(&id));
+    TABS.iter().find(names).unwrap_or(&TABS[0])
 }
 
 /// The tabs that can be opened.
 pub fn offered(context: PanelContext<'_>) -> impl Iterator<Item = &'static Tab> {
-    TABS.iter().filter(move |tab| (tab.is_offered)(context))
+    let has_reports = |tab: &&Tab| tab.reports.is_some() || !reports_of(tab).is_empty();
+    TABS.iter()
+        .filter(move |tab| (tab.is_offered)(context))
+        .filter(has_reports)
+}
+
+/// The ids of the analyses whose tables a tab shows.
+pub fn reports_of(tab: &Tab) -> Vec<&'static str> {
+    tab.reports.map_or_else(unlisted_reports, <[_]>::to_vec)
+}
+
+/// The ids of the analyses that a tab needs for the selected scope.
+pub fn wanted(tab: &Tab) -> impl Iterator<Item = &'static str> {
+    reports_of(tab).into_iter().chain(tab.also.iter().copied())
 }
 
 /// Analyses that no other tab names.
@@ -256,7 +94,13 @@ fn unlisted_reports() -> Vec<&'static str> {
     ANALYSES
         .iter()
         .map(|entry| entry.id)
-        .filter(|id| !TABS.iter().any(|tab| tab.reports.contains(id)))
+        .filter(|id| {
+            !TABS
+                .iter()
+                .filter_map(|tab| tab.reports)
+                .flatten()
+                .any(|named| named == id)
+        })
         .collect()
 }
 
@@ -272,7 +116,7 @@ mod tests {
     fn tabs_name_analyses_that_exist() {
         for id in TABS
             .iter()
-            .flat_map(|tab| tab.wanted().chain(tab.of_whole.iter().copied()))
+            .flat_map(|tab| wanted(tab).chain(tab.of_whole.iter().copied()))
         {
             assert!(ANALYSES.iter().any(|entry| entry.id == id), "{id}");
         }

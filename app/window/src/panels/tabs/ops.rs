@@ -5,14 +5,14 @@ use analysis::reports::ops::op_stats::Ops;
 use egui::{Id, Response, Role, ScrollArea, Ui};
 use trace_model::{OpId, Picos};
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::icicle::icicle_ui;
 use crate::panels::number::number;
-use crate::panels::op_rows::{OpColumns, OpNumbers, OpRowLook, heading_ui, row_ui};
+use crate::panels::op_rows::{OpColumns, OpRowLook, OpRowNumbers, heading_ui, row_ui};
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::times;
 use analysis::{Percent, Unit};
@@ -23,7 +23,7 @@ use view::timeline::tree::group_digits;
 pub const TAB: Tab = Tab {
     id: "ops",
     title: "Ops",
-    reports: &[Ops::ID, "expected", "matmuls", "loops"],
+    reports: Some(&[Ops::ID, "expected", "matmuls", "loops"]),
     icon: |pen| {
         pen.bar((0.05, 0.1), (0.95, 0.26));
         pen.bar((0.05, 0.42), (0.7, 0.58));
@@ -54,7 +54,7 @@ const COLUMNS: OpColumns = [
 
 /// The texts of the columns for an op; `whole` is the self time of all ops.
 fn texts_of(node: &OpNode, whole: Picos) -> [String; 4] {
-    OpNumbers {
+    OpRowNumbers {
         of_limit_percent: node.efficiency_percent(),
         of_op_time_percent: Percent::of(node.self_time_ps, whole),
         self_time_ps: node.self_time_ps,

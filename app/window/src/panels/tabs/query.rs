@@ -10,12 +10,12 @@ use egui::{
     Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui,
 };
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::PanelContext;
 use crate::panels::table::SortedTable;
 use crate::panels::tables::trace_table_ui;
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use query::{Database, PRESETS, QueryError, QueryLimits, query_table, word_at};

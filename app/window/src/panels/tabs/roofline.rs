@@ -2,13 +2,13 @@
 
 use egui::Ui;
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::roofline::{RooflinePlot, roofline_ui};
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 
 pub const TAB: Tab = Tab {
     id: "roofline",
     title: "Roofline",
-    reports: &["roofline"],
+    reports: Some(&["roofline"]),
     icon: |pen| {
         pen.line(&[(0.05, 0.05), (0.05, 0.95), (0.95, 0.95)]);
         pen.line(&[(0.14, 0.78), (0.52, 0.25), (0.95, 0.25)]);

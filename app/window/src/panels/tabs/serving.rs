@@ -11,8 +11,8 @@ use egui::{
 use egui::{pos2, vec2};
 use trace_model::{Picos, TimeRange};
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::context::{PanelContext, section_ui};
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use crate::theme::Theme;
@@ -24,7 +24,7 @@ use view::state::ViewCommand;
 pub const TAB: Tab = Tab {
     id: "serving",
     title: "Serving",
-    reports: &["serving"],
+    reports: Some(&["serving"]),
     icon: |pen| {
         pen.bar((0.0, 0.1), (0.6, 0.26));
         pen.bar((0.2, 0.42), (0.8, 0.58));

@@ -10,10 +10,10 @@ use egui::{
 };
 use trace_model::{OpId, Picos, SliceId};
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::{PanelContext, computing_ui};
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
 use crate::times::time;

@@ -2,14 +2,14 @@
 
 use egui::Ui;
 
-use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::panels::heat_map::{HeatMapState, choice_ui, heat_map_ui};
 use crate::panels::steps::{StepsState, steps_ui};
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 
 pub const TAB: Tab = Tab {
     id: "steps",
     title: "Steps",
-    reports: &["steps", "step_parts", "balance"],
+    reports: Some(&["steps", "step_parts", "balance"]),
     subject: TabSubject::Capture,
     icon: |pen| {
         for (x, top) in [(0.06, 0.5), (0.31, 0.25), (0.56, 0.4), (0.81, 0.1)] {

@@ -13,9 +13,9 @@ use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Ui};
 use self::code::code_ui;
 use self::evidence::{evidence_commands, evidence_ui, heading, ops_ui};
 use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::jobs::WakeUi;
 use crate::panels::context::PanelContext;
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::remark;
 use crate::theme::{self, Theme, readable_on};
 use crate::times::time;
@@ -26,7 +26,7 @@ use view::words::sentence;
 pub const TAB: Tab = Tab {
     id: "hints",
     title: "Hints",
-    reports: &["hints"],
+    reports: Some(&["hints"]),
     icon: |pen| {
         pen.ring((0.5, 0.36), 0.31);
         pen.line(&[(0.36, 0.78), (0.64, 0.78)]);

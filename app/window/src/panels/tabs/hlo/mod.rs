@@ -18,10 +18,10 @@ use self::text::text_ui;
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::widgets::{ResponseExt as _, remark};
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::theme;
 use crate::times;
 use view::compare::TraceSide;

@@ -7,17 +7,17 @@ mod top_ops;
 
 use egui::{RichText, Ui};
 
-use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::chip::chip_ui;
 use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::steps;
+use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::theme;
 use view::timeline::tree::group_digits;
 
 pub const TAB: Tab = Tab {
     id: "overview",
     title: "Overview",
-    reports: &["verdict", "targets", "utilization", "devices"],
+    reports: Some(&["verdict", "targets", "utilization", "devices"]),
     also: &["hints", "steps", "overlap", "ops", "balance"],
     of_whole: &["doctor", "steps", "step_parts"],
     icon: |pen| {

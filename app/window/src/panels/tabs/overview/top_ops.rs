@@ -11,7 +11,7 @@ use crate::panels::context::section_ui;
 use crate::panels::copy::row_menu;
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::number::number;
-use crate::panels::op_rows::{OpColumns, OpNumbers, OpRowLook, ROW, heading_ui, row_ui};
+use crate::panels::op_rows::{OpColumns, OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
 use crate::times;
 use view::panels::op_families::{OpFamily, families};
 use view::state::{HighlightedLabels, ViewCommand};
@@ -27,7 +27,7 @@ struct TopOpsRow {
     category: String,
     group: OpGroup,
     /// In a step on a device.
-    numbers: OpNumbers,
+    numbers: OpRowNumbers,
     /// Indices of its ops in the report.
     ops: Vec<usize>,
     /// Whether it is an op of the family above.
@@ -44,7 +44,7 @@ impl TopOpsRow {
             ),
             category: family.rows[0].category.to_string(),
             group: family.rows[0].group,
-            numbers: OpNumbers {
+            numbers: OpRowNumbers {
                 of_limit_percent: family.efficiency_percent(),
                 of_op_time_percent: Percent::of(family.self_time_ps, report.op_time_ps),
                 self_time_ps: report.sums_over.each_ps(family.self_time_ps),
@@ -60,7 +60,7 @@ impl TopOpsRow {
             title: row.name.to_string(),
             category: row.category.to_string(),
             group: row.group,
-            numbers: OpNumbers {
+            numbers: OpRowNumbers {
                 of_limit_percent: row.rates.efficiency_percent,
                 of_op_time_percent: row.self_of_op_time_percent,
                 self_time_ps: report.sums_over.each_ps(row.self_time_ps),
