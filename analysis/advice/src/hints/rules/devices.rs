@@ -1,6 +1,6 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
-use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
+use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad, MOST_OF_WAITING};
 use engine::{AnalysisError, Percent, Provenance, Threshold, counted};
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
@@ -112,9 +112,6 @@ fn worst(
     known.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Who causes more than this of all waiting is the one that the others wait for.
-const MOST_PERCENT: f64 = 50.0;
-
 fn skew(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
@@ -147,10 +144,10 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
         Some((last, part)) => {
             let what = format!("waiting for {}", last.core);
             evidence.push(
-                HintEvidence::percent(what, part, "all waiting in collectives", None)
+                HintEvidence::percent(what, part.0, "all waiting in collectives", None)
                     .by(Provenance::Derived),
             );
-            if part > MOST_PERCENT {
+            if part > MOST_OF_WAITING {
                 format!(
                     "the other devices wait for {} to reach collectives; {longest}",
                     last.core

@@ -98,6 +98,9 @@ pub struct BalanceReport {
     pub steps: Vec<StepBalance>,
 }
 
+/// The device that causes more than this of all waiting is the one that the others wait for.
+pub const MOST_OF_WAITING: Percent = Percent(50.0);
+
 impl BalanceReport {
     /// The load of a device.
     pub fn device(&self, group: Option<GroupId>) -> Option<&DeviceLoad> {

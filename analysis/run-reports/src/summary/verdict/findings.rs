@@ -6,7 +6,7 @@ use std::sync::Arc;
 use device_reports::communication::overlap::{Overlap, OverlapReport};
 use device_reports::memory::hbm::{MemoryReport, NEARLY_FULL_PERCENT};
 use device_reports::ops::op_stats::OpsReport;
-use device_reports::steps::balance::{Balance, BalanceReport};
+use device_reports::steps::balance::{Balance, BalanceReport, MOST_OF_WAITING};
 use engine::{Context, Percent, Provenance, Scope};
 use facts::category::OpGroup;
 use facts::steps::{Step, StepsReport};
@@ -73,15 +73,14 @@ impl VerdictReports {
     /// The part of the time in collectives in which devices wait for the last one, and which device that is; nothing
     /// if the part is small.
     fn awaited(&self, collective: Picos) -> Option<String> {
-        const MOST: f64 = 50.0;
         let balance = self.balance.as_ref()?;
         let ((device, part), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
         let of_it = |time: f64| {
             let time = Picos::from_ps(time as i64);
             Percent::of(time, collective).filter(|&share| share >= WORTH_SAYING)
         };
-        if part > MOST {
-            let share = of_it(waiting * part / 100.0)?;
+        if part > MOST_OF_WAITING {
+            let share = of_it(waiting * part.0 / 100.0)?;
             return Some(format!(
                 ", {} of it waiting for {}, which comes last",
                 shown(Some(share)),
