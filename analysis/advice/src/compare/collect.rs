@@ -9,11 +9,12 @@ use run_reports::summary::doctor::Doctor;
 use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
 use super::idle::{IdleByCause, idle_times};
+use super::metrics::MOST_STEPS;
 use super::op_times::add_ops;
 use super::run_loop;
 use super::run_values::values;
 use super::summary::{
-    HealthFact, MOST_STEPS, RunFacts, SCHEMA, StepFacts, StepSeries, Summary, SummaryInput, thinned,
+    HealthFact, RunFacts, SCHEMA, StepFacts, StepSeries, Summary, SummaryInput, thinned,
 };
 use super::times::{self, DividedSteps};
 

@@ -1,10 +1,11 @@
 //! Every number that a summary can hold, with its unit and meaning: the single list for summaries, for checking gates, for
 //! `systole metrics` and for the docs.
 
+use engine::Provenance;
 use math::unit::Unit;
 use serde::Serialize;
 
-use super::summary::Better;
+use super::summary::{Better, RunValue, StepSeries, thinned};
 
 /// What a metric has one value for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -58,6 +59,49 @@ impl SummaryMetric {
     pub(super) fn with_id(id: &str) -> Option<&'static Self> {
         METRICS.iter().find(|metric| metric.id == id)
     }
+}
+
+/// Maximum number of steps whose values are kept.
+pub(super) const MOST_STEPS: usize = 2048;
+
+impl StepSeries {
+    /// Values of a listed metric in each step.
+    pub(super) fn of(metric: &str, values: &[f64]) -> Self {
+        let metric = listed(metric);
+        Self {
+            id: metric.id.to_owned(),
+            title: metric.title.to_owned(),
+            unit: metric.unit,
+            better: metric.better,
+            values: thinned(values, MOST_STEPS),
+        }
+    }
+}
+
+impl RunValue {
+    /// The value of a listed metric.
+    pub(super) fn of(
+        metric: &str,
+        value: Option<f64>,
+        of: impl Into<String>,
+        provenance: Provenance,
+    ) -> Self {
+        let metric = listed(metric);
+        Self {
+            id: metric.id.to_owned(),
+            title: metric.title.to_owned(),
+            unit: metric.unit,
+            better: metric.better,
+            value,
+            of: of.into(),
+            provenance,
+            note: None,
+        }
+    }
+}
+
+fn listed(metric: &str) -> &'static SummaryMetric {
+    SummaryMetric::with_id(metric).expect("summaries hold listed metrics")
 }
 
 /// Ends of names in configurations and in summaries, and the unit.

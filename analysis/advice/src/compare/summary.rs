@@ -12,8 +12,6 @@ use engine::Provenance;
 use math::unit::Unit;
 use serde::{Deserialize, Serialize};
 
-use super::metrics::SummaryMetric;
-
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.summary/1";
 
@@ -256,49 +254,6 @@ pub struct RunValue {
     /// Why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-}
-
-/// Maximum number of steps whose values are kept.
-pub(super) const MOST_STEPS: usize = 2048;
-
-impl StepSeries {
-    /// Values of a listed metric in each step.
-    pub(super) fn of(metric: &str, values: &[f64]) -> Self {
-        let metric = listed(metric);
-        Self {
-            id: metric.id.to_owned(),
-            title: metric.title.to_owned(),
-            unit: metric.unit,
-            better: metric.better,
-            values: thinned(values, MOST_STEPS),
-        }
-    }
-}
-
-impl RunValue {
-    /// The value of a listed metric.
-    pub(super) fn of(
-        metric: &str,
-        value: Option<f64>,
-        of: impl Into<String>,
-        provenance: Provenance,
-    ) -> Self {
-        let metric = listed(metric);
-        Self {
-            id: metric.id.to_owned(),
-            title: metric.title.to_owned(),
-            unit: metric.unit,
-            better: metric.better,
-            value,
-            of: of.into(),
-            provenance,
-            note: None,
-        }
-    }
-}
-
-fn listed(metric: &str) -> &'static SummaryMetric {
-    SummaryMetric::with_id(metric).expect("summaries hold listed metrics")
 }
 
 /// An op of the steps.
