@@ -1,10 +1,9 @@
 //! HTML page about one run: no scripts, no network access, light and dark, readable on a phone. All text from the trace
 //! is escaped.
 
+mod charts;
 pub mod comparison;
 mod parts;
-mod pictures;
-mod roofline;
 mod style;
 mod waterfall;
 
@@ -51,13 +50,13 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         (beside_baseline(gated))
         @if are_lengths_known {
             (section("Chip utilization", &figures(model.badge().as_deref(), &overview)))
-            (section("Step time breakdown", &pictures::breakdown(&gated.run)))
-            (section("Steps", &pictures::steps(&gated.run)))
+            (section("Step time breakdown", &charts::breakdown(&gated.run)))
+            (section("Steps", &charts::steps(&gated.run)))
             (section("What to do", &hints(&overview)))
             (section("Top ops of a step", &top_ops(&gated.run)))
         }
-        (section("Timeline", &pictures::timeline(document)))
-        (section("Roofline", &roofline::roofline(document)))
+        (section("Timeline", &charts::timeline(document)))
+        (section("Roofline", &charts::roofline(document)))
         (section("Data quality", &health(&overview)))
     };
     whole(&name, "analyze", &body)

@@ -1,79 +1,130 @@
 //! A drawing as SVG.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use session::xml::escaped;
+use view::drawing::{
+    ARROW, Anchor, ColorRole, DASH, Drawing, DrawingShape, EDGE, HALO, Ink, MarkerKind, OPACITY,
+    TIP, baseline, bend, corners,
+};
+use view::palette::{Palette, Rgb};
 
-use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
+/// A length with at most two decimals.
+struct Length(f32);
 
-pub fn svg(drawing: &Drawing) -> String {
-    let ((width, height), ground) = (drawing.size, drawing.ground);
-    let mut text = format!(
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The sum with zero is not -0.
+        write!(f, "{}", (self.0 * 100.0).round() / 100.0 + 0.0)
+    }
+}
+
+/// The whole file.
+pub fn svg(drawing: &Drawing, palette: &Palette<Rgb>) -> String {
+    let ((width, height), ground) = (drawing.size, palette.role(drawing.ground));
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" data-tool=\"systole\" font-family=\"Inter, Segoe UI, Helvetica, Arial, sans-serif\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"{ground}\"/>\n"
-    );
-    let mut clips = 0;
+         <rect width=\"100%\" height=\"100%\" fill=\"{ground}\"/>\n{}</svg>\n",
+        shapes(drawing, "c", |ink| ink.of(palette).to_string())
+    )
+}
+
+/// The elements of the shapes. `id` distinguishes this drawing from others of a page, and `color` writes a colour.
+pub fn shapes(drawing: &Drawing, id: &str, color: impl Fn(Ink) -> String) -> String {
+    let (mut text, mut clips) = (String::new(), 0);
     for shape in &drawing.shapes {
-        write_shape(&mut text, shape, &mut clips);
+        // Writing to a string cannot fail.
+        let _ = write_shape(&mut text, shape, (id, &mut clips), &color);
     }
-    text.push_str("</svg>\n");
     text
 }
 
-fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
-    // Writing to a string cannot fail.
-    let _ = match shape {
+fn write_shape(
+    text: &mut String,
+    shape: &DrawingShape,
+    (id, clips): (&str, &mut u32),
+    paint: impl Fn(Ink) -> String,
+) -> fmt::Result {
+    match shape {
         DrawingShape::Rect {
             at: (x, y),
             size: (width, height),
             fill,
             title,
         } => {
-            let _ = write!(
+            let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
+            write!(
                 text,
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\""
-            );
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{}\"",
+                paint(*fill)
+            )?;
             end_with_title(text, title, "rect")
         }
         DrawingShape::Bars { bars, fill } => {
             text.push_str("<path d=\"");
             for ((x, y), (width, height)) in bars {
-                let _ = write!(text, "M{x:.2} {y:.2}h{width:.2}v{height:.2}h-{width:.2}z");
+                let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
+                write!(text, "M{x} {y}h{width}v{height}h-{width}z")?;
             }
-            writeln!(text, "\" fill=\"{fill}\"/>")
+            writeln!(text, "\" fill=\"{}\"/>", paint(*fill))
         }
         DrawingShape::Line {
             from: (x1, y1),
             to: (x2, y2),
             color,
             width,
-        } => writeln!(
-            text,
-            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{color}\" stroke-width=\"{width}\"/>"
-        ),
-        DrawingShape::Circle {
+            is_dashed,
+        } => {
+            let color = paint(*color);
+            let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(|own| Length(*own));
+            write!(
+                text,
+                "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{color}\" stroke-width=\"{width}\""
+            )?;
+            if *is_dashed {
+                write!(text, " stroke-dasharray=\"{} {}\"", DASH.0, DASH.1)?;
+            }
+            writeln!(text, "/>")
+        }
+        DrawingShape::Marker {
+            kind,
             at: (x, y),
             r,
             fill,
-            edge,
             title,
         } => {
-            let _ = write!(
+            let element = if *kind == MarkerKind::Circle {
+                let [x, y, r] = [x, y, r].map(|own| Length(*own));
+                write!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\"")?;
+                "circle"
+            } else {
+                text.push_str("<polygon points=\"");
+                for (x, y) in corners(*kind, (*x, *y), *r) {
+                    let (x, y) = (Length(x), Length(y));
+                    write!(text, "{x},{y} ")?;
+                }
+                text.push('"');
+                "polygon"
+            };
+            let (fill, edge) = (paint(*fill), paint(ColorRole::Canvas.into()));
+            write!(
                 text,
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r:.1}\" fill=\"{fill}\" fill-opacity=\"{OPACITY}\" \
-                 stroke=\"{edge}\" stroke-width=\"{EDGE}\""
-            );
-            end_with_title(text, title, "circle")
+                " fill=\"{fill}\" fill-opacity=\"{OPACITY}\" stroke=\"{edge}\" stroke-width=\"{EDGE}\""
+            )?;
+            end_with_title(text, title, element)
         }
         DrawingShape::Arrow { from, to, color } => {
-            let ((x1, y1), (x2, y2), bend, (long, half)) = (*from, *to, bend(*from, *to), TIP);
+            let (bend, (long, half)) = (bend(*from, *to), TIP);
+            let middle = [from.0 + bend, to.0 - bend].map(Length);
+            let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(Length);
             writeln!(
                 text,
-                "<path d=\"M{x1:.1} {y1:.1}C{:.1} {y1:.1} {:.1} {y2:.1} {x2:.1} {y2:.1}m-{long} -{half}l{long} {half}l-{long} {half}\" \
-                 fill=\"none\" stroke=\"{color}\" stroke-width=\"{ARROW}\"/>",
-                x1 + bend,
-                x2 - bend,
+                "<path d=\"M{x1} {y1}C{} {y1} {} {y2} {x2} {y2}m-{long} -{half}l{long} {half}l-{long} {half}\" \
+                 fill=\"none\" stroke=\"{}\" stroke-width=\"{ARROW}\"/>",
+                middle[0],
+                middle[1],
+                paint(*color),
             )
         }
         DrawingShape::Text {
@@ -82,31 +133,42 @@ fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
             size,
             color,
             text: content,
+            has_halo,
         } => {
             let anchor = match anchor {
                 Anchor::Start => "",
                 Anchor::Middle => " text-anchor=\"middle\"",
                 Anchor::End => " text-anchor=\"end\"",
             };
-            let (y, content) = (y + baseline(*size), escaped(content));
-            writeln!(
+            let (x, y) = (Length(*x), Length(y + baseline(*size)));
+            let (color, content) = (paint(*color), escaped(content));
+            write!(
                 text,
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" fill=\"{color}\"{anchor}>{content}</text>"
-            )
+                "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{color}\"{anchor}"
+            )?;
+            if *has_halo {
+                let (edge, width) = (paint(ColorRole::Canvas.into()), 2.0 * HALO);
+                write!(
+                    text,
+                    " paint-order=\"stroke\" stroke=\"{edge}\" stroke-width=\"{width}\""
+                )?;
+            }
+            writeln!(text, ">{content}</text>")
         }
         DrawingShape::BeginClip((x, y), (width, height)) => {
             *clips += 1;
+            let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
             writeln!(
                 text,
-                "<clipPath id=\"c{clips}\"><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/></clipPath>\
-                 <g clip-path=\"url(#c{clips})\">"
+                "<clipPath id=\"{id}{clips}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/></clipPath>\
+                 <g clip-path=\"url(#{id}{clips})\">"
             )
         }
         DrawingShape::EndClip => writeln!(text, "</g>"),
-    };
+    }
 }
 
-fn end_with_title(text: &mut String, title: &str, tag: &str) -> std::fmt::Result {
+fn end_with_title(text: &mut String, title: &str, tag: &str) -> fmt::Result {
     if title.is_empty() {
         writeln!(text, "/>")
     } else {

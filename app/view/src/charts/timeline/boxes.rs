@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{DIM, FAINT, FONT, TimelinePicture};
-use crate::pictures::drawing::{Drawing, DrawingPoint, DrawingShape};
-use view::palette::{ColorKey, Rgb, SliceColor};
-use view::timeline::layout::{CounterBox, DrawnColumns, SliceBox};
-use view::timeline::tree::LANE;
+use super::{FONT, TimelinePicture};
+use crate::drawing::{ColorRole, Drawing, DrawingPoint, Ink};
+use crate::palette::ColorKey;
+use crate::timeline::inks::{faint, key_of, slice_inks};
+use crate::timeline::layout::{CounterBox, DrawnColumns, SliceBox};
+use crate::timeline::tree::LANE;
 
 impl TimelinePicture<'_> {
     /// Columns, as bars of each colour; marks of what is too short to be seen.
@@ -19,18 +20,8 @@ impl TimelinePicture<'_> {
             own.push((at, (bar.right - bar.left, bar.bottom - bar.top)));
         }
         for ((is_mark, color), bars) in bars {
-            let fill = self.palette.slice(color).fill;
-            let fill = if is_mark {
-                self.palette.canvas.towards(fill, FAINT)
-            } else {
-                fill
-            };
-            let fill = if is_dim {
-                self.palette.canvas.towards(fill, DIM)
-            } else {
-                fill
-            };
-            drawing.shapes.push(DrawingShape::Bars { bars, fill });
+            let (fill, _) = slice_inks(Some(color), is_dim);
+            drawing.bars(bars, if is_mark { faint(fill) } else { fill });
         }
     }
 
@@ -42,21 +33,10 @@ impl TimelinePicture<'_> {
         is_dim: bool,
         has_columns: bool,
     ) {
-        let Some(&key) = self.keys.get(drawn.label.index()) else {
+        let Some(key) = key_of(drawn, self.keys) else {
             return;
         };
-        let key = if drawn.beside_work {
-            key.beside_work()
-        } else {
-            key
-        };
-        let mut color = self.palette.slice(key);
-        if is_dim {
-            color = SliceColor {
-                fill: self.palette.canvas.towards(color.fill, DIM),
-                text: self.palette.text_weak,
-            };
-        }
+        let (fill, text) = slice_inks(Some(key), is_dim);
         let (x, y, width) = (
             self.left + drawn.left,
             self.top + drawn.top,
@@ -64,7 +44,7 @@ impl TimelinePicture<'_> {
         );
         if drawn.count > 1 {
             let height = drawn.height * (0.25 + 0.75 * drawn.fill);
-            drawing.rect(x, y + drawn.height - height, width, height, color.fill, "");
+            drawing.rect(x, y + drawn.height - height, width, height, fill, "");
             return;
         }
         let model = &self.trace.model;
@@ -82,9 +62,8 @@ impl TimelinePicture<'_> {
         } else {
             String::new()
         };
-        drawing.rect(from, y, to - from, drawn.height, color.fill, &title);
-        let edge = self.palette.canvas.towards(color.fill, FAINT);
-        drawing.rect(x + width - 1.0, y, 1.0, drawn.height, edge, "");
+        drawing.rect(from, y, to - from, drawn.height, fill, &title);
+        drawing.rect(x + width - 1.0, y, 1.0, drawn.height, faint(fill), "");
         if let Some([corner, _, _]) = drawn.notch() {
             // Pictures have no triangles.
             let (from, side) = (
@@ -98,7 +77,7 @@ impl TimelinePicture<'_> {
                     y + line,
                     side - line,
                     1.0,
-                    self.palette.canvas,
+                    ColorRole::Canvas,
                     "",
                 );
             }
@@ -112,7 +91,7 @@ impl TimelinePicture<'_> {
                 drawing,
                 (from, y),
                 to - from,
-                color.fill.towards(color.text, 0.25),
+                Ink::from(ColorRole::OnSlice(key)).over(ColorRole::Slice(key), 0.25),
             );
         }
         if drawn.has_text {
@@ -123,7 +102,7 @@ impl TimelinePicture<'_> {
                 y + drawn.height / 2.0,
                 room,
                 FONT,
-                color.text,
+                text,
                 name,
             );
         }
@@ -139,14 +118,14 @@ impl TimelinePicture<'_> {
                 top,
                 width,
                 base - top,
-                self.palette.counter,
+                ColorRole::Counter,
                 "",
             );
         }
     }
 
     /// Slanted lines over a box.
-    fn hatches(drawing: &mut Drawing, (x, y): (f32, f32), width: f32, color: Rgb) {
+    fn hatches(drawing: &mut Drawing, (x, y): (f32, f32), width: f32, color: Ink) {
         const PITCH: f32 = 7.0;
         // Boxes may reach far out of the picture.
         let lines = ((width + LANE) / PITCH).clamp(0.0, 4_000.0) as u16;

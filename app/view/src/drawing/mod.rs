@@ -1,7 +1,13 @@
-//! A picture before it is written: rectangles, lines, circles and texts that fit, in
-//! drawing order. Writers only encode it; they make no layout decisions.
+//! A picture before it is painted: shapes that fit, in drawing order, with colours by role. Painters (window, SVG,
+//! PNG, HTML) look colours up and encode shapes; they make no layout decisions.
 
-use view::palette::Rgb;
+mod ink;
+mod labels;
+mod plot;
+
+pub use ink::{ColorRole, Ink};
+pub use labels::{LabelPlaces, around};
+pub use plot::{PlotArea, PlotPlace, PlotRange, neighbours_per_label, power_of_ten};
 
 /// Mean width of a letter, as a share of the size of the font.
 const LETTER: f32 = 0.55;
@@ -20,6 +26,14 @@ pub enum Anchor {
 /// A point, in pixels from the upper left corner.
 pub type DrawingPoint = (f32, f32);
 
+/// The shape of a marker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MarkerKind {
+    Circle,
+    Diamond,
+    Square,
+}
+
 /// A shape. `title` is its tooltip in formats that support tooltips.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DrawingShape {
@@ -28,7 +42,7 @@ pub enum DrawingShape {
         at: DrawingPoint,
         /// Width and height.
         size: (f32, f32),
-        fill: Rgb,
+        fill: Ink,
         /// Tooltip; empty for none.
         title: String,
     },
@@ -36,23 +50,23 @@ pub enum DrawingShape {
     Bars {
         /// Upper left corners, and widths and heights.
         bars: Vec<(DrawingPoint, (f32, f32))>,
-        fill: Rgb,
+        fill: Ink,
     },
     Line {
         from: DrawingPoint,
         to: DrawingPoint,
-        color: Rgb,
+        color: Ink,
         width: f32,
+        is_dashed: bool,
     },
-    /// A filled, slightly transparent circle with a thin edge.
-    Circle {
+    /// A filled, slightly transparent marker with a thin edge in the colour of the canvas.
+    Marker {
+        kind: MarkerKind,
         /// Its middle.
         at: DrawingPoint,
         /// Radius.
         r: f32,
-        fill: Rgb,
-        /// Colour of its edge.
-        edge: Rgb,
+        fill: Ink,
         /// Tooltip.
         title: String,
     },
@@ -60,7 +74,7 @@ pub enum DrawingShape {
     Arrow {
         from: DrawingPoint,
         to: DrawingPoint,
-        color: Rgb,
+        color: Ink,
     },
     /// A line of text; `at` is the height of its middle.
     Text {
@@ -70,8 +84,10 @@ pub enum DrawingShape {
         anchor: Anchor,
         /// Height of the font.
         size: f32,
-        color: Rgb,
+        color: Ink,
         text: String,
+        /// Whether it stands over other shapes, from which the colour of the canvas separates it.
+        has_halo: bool,
     },
     /// Clips the following shapes to a rectangle: upper left corner and size.
     BeginClip(DrawingPoint, (f32, f32)),
@@ -82,7 +98,7 @@ impl DrawingShape {
     fn move_down(&mut self, by: f32) {
         match self {
             Self::Rect { at, .. }
-            | Self::Circle { at, .. }
+            | Self::Marker { at, .. }
             | Self::Text { at, .. }
             | Self::BeginClip(at, _) => {
                 at.1 += by;
@@ -97,14 +113,18 @@ impl DrawingShape {
     }
 }
 
-/// Thickness of the edge of a circle.
+/// Thickness of the edge of a marker.
 pub const EDGE: f32 = 0.7;
-/// Opacity of a circle.
+/// Opacity of a marker.
 pub const OPACITY: f32 = 0.85;
 /// Thickness of an arrow.
 pub const ARROW: f32 = 1.5;
 /// Length and half width of its tip.
 pub const TIP: (f32, f32) = (6.0, 4.0);
+/// Lengths of the dashes of a line and of the gaps between them.
+pub const DASH: (f32, f32) = (5.5, 4.5);
+/// Thickness of the halo of a text, on each side.
+pub const HALO: f32 = 1.5;
 
 /// Length of the straight part of an arrow before it bends.
 pub fn bend(from: DrawingPoint, to: DrawingPoint) -> f32 {
@@ -116,21 +136,37 @@ pub fn baseline(size: f32) -> f32 {
     size * 0.35
 }
 
+/// The corners of a marker; none of a circle.
+pub fn corners(kind: MarkerKind, (x, y): DrawingPoint, r: f32) -> Vec<DrawingPoint> {
+    let corners = match kind {
+        MarkerKind::Circle => return Vec::new(),
+        MarkerKind::Diamond => [(0.0, -r), (r, 0.0), (0.0, r), (-r, 0.0)],
+        MarkerKind::Square => {
+            let side = r * 0.8;
+            [(-side, -side), (side, -side), (side, side), (-side, side)]
+        }
+    };
+    corners.map(|(right, down)| (x + right, y + down)).to_vec()
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Width and height.
     pub size: (f32, f32),
-    pub ground: Rgb,
+    pub ground: ColorRole,
     /// The shapes, in drawing order.
     pub shapes: Vec<DrawingShape>,
+    /// Areas that react to the pointer: upper left corner, size, and the number that the description gave it.
+    hits: Vec<(DrawingPoint, (f32, f32), usize)>,
 }
 
 impl Drawing {
-    pub fn new(width: f32, height: f32, ground: Rgb) -> Self {
+    pub fn new(width: f32, height: f32, ground: ColorRole) -> Self {
         Self {
             size: (width, height),
             ground,
             shapes: Vec::new(),
+            hits: Vec::new(),
         }
     }
 
@@ -142,6 +178,9 @@ impl Drawing {
             .iter_mut()
             .for_each(|shape| shape.move_down(down));
         self.shapes.append(&mut other.shapes);
+        let moved = other.hits.into_iter();
+        self.hits
+            .extend(moved.map(|((x, y), size, number)| ((x, y + down), size, number)));
         self.size = (self.size.0.max(other.size.0), down + other.size.1);
         self
     }
@@ -157,56 +196,144 @@ impl Drawing {
         self.shapes.push(DrawingShape::EndClip);
     }
 
+    /// Makes a rectangle react to the pointer.
+    pub fn hit(&mut self, x: f32, y: f32, width: f32, height: f32, number: usize) {
+        self.hits.push(((x, y), (width, height), number));
+    }
+
+    /// The number of what reacts at a point; of several, the one whose middle is nearest.
+    pub fn number_at(&self, (x, y): DrawingPoint) -> Option<usize> {
+        let near = self.hits.iter().filter_map(|&(at, size, number)| {
+            let (right, down) = (x - at.0, y - at.1);
+            let is_inside = (0.0..size.0).contains(&right) && (0.0..size.1).contains(&down);
+            let distance = (right - size.0 / 2.0).hypot(down - size.1 / 2.0);
+            is_inside.then_some((distance, number))
+        });
+        near.min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, number)| number)
+    }
+
     /// A filled rectangle; `title` is its tooltip, if not empty.
-    pub fn rect(&mut self, x: f32, y: f32, width: f32, height: f32, fill: Rgb, title: &str) {
-        let size = (width.max(0.1), height.max(0.1));
+    pub fn rect(
+        &mut self,
+        x: f32,
+        y: f32,
+        width: f32,
+        height: f32,
+        fill: impl Into<Ink>,
+        title: &str,
+    ) {
         self.shapes.push(DrawingShape::Rect {
             at: (x, y),
-            size,
-            fill,
+            size: (width.max(0.1), height.max(0.1)),
+            fill: fill.into(),
             title: title.to_owned(),
         });
     }
 
-    pub fn line(&mut self, from: DrawingPoint, to: DrawingPoint, color: Rgb, width: f32) {
+    /// Rectangles of one colour.
+    pub fn bars(&mut self, bars: Vec<(DrawingPoint, (f32, f32))>, fill: impl Into<Ink>) {
+        let fill = fill.into();
+        self.shapes.push(DrawingShape::Bars { bars, fill });
+    }
+
+    pub fn line(
+        &mut self,
+        from: DrawingPoint,
+        to: DrawingPoint,
+        color: impl Into<Ink>,
+        width: f32,
+    ) {
         self.shapes.push(DrawingShape::Line {
             from,
             to,
-            color,
+            color: color.into(),
             width,
+            is_dashed: false,
         });
     }
 
-    /// A filled circle with a thin edge.
-    pub fn circle(&mut self, x: f32, y: f32, r: f32, fill: Rgb, edge: Rgb, title: &str) {
-        self.shapes.push(DrawingShape::Circle {
-            at: (x, y),
+    pub fn dashed_line(&mut self, from: DrawingPoint, to: DrawingPoint, color: impl Into<Ink>) {
+        self.shapes.push(DrawingShape::Line {
+            from,
+            to,
+            color: color.into(),
+            width: 1.2,
+            is_dashed: true,
+        });
+    }
+
+    pub fn marker(
+        &mut self,
+        kind: MarkerKind,
+        at: DrawingPoint,
+        r: f32,
+        fill: impl Into<Ink>,
+        title: String,
+    ) {
+        self.shapes.push(DrawingShape::Marker {
+            kind,
+            at,
             r,
-            fill,
-            edge,
-            title: title.to_owned(),
+            fill: fill.into(),
+            title,
         });
     }
 
     /// An arrow from left to right, bent.
-    pub fn arrow(&mut self, from: DrawingPoint, to: DrawingPoint, color: Rgb) {
-        self.shapes.push(DrawingShape::Arrow { from, to, color });
+    pub fn arrow(&mut self, from: DrawingPoint, to: DrawingPoint, color: impl Into<Ink>) {
+        self.shapes.push(DrawingShape::Arrow {
+            from,
+            to,
+            color: color.into(),
+        });
     }
 
     /// A text with its middle at `y`. Texts come from files, so invisible characters become spaces.
-    pub fn text(&mut self, x: f32, y: f32, anchor: Anchor, size: f32, color: Rgb, text: &str) {
-        let text = analysis::printable(text);
+    pub fn text(
+        &mut self,
+        x: f32,
+        y: f32,
+        anchor: Anchor,
+        size: f32,
+        color: impl Into<Ink>,
+        text: &str,
+    ) {
         self.shapes.push(DrawingShape::Text {
             at: (x, y),
             anchor,
             size,
-            color,
-            text,
+            color: color.into(),
+            text: analysis::printable(text),
+            has_halo: false,
         });
     }
 
+    /// A text over other shapes.
+    pub fn label(
+        &mut self,
+        at: DrawingPoint,
+        anchor: Anchor,
+        size: f32,
+        color: impl Into<Ink>,
+        text: &str,
+    ) {
+        self.text(at.0, at.1, anchor, size, color, text);
+        if let Some(DrawingShape::Text { has_halo, .. }) = self.shapes.last_mut() {
+            *has_halo = true;
+        }
+    }
+
     /// A text that is truncated if it does not fit into `room`.
-    pub fn fitted(&mut self, x: f32, y: f32, room: f32, size: f32, color: Rgb, text: &str) {
+    pub fn fitted(
+        &mut self,
+        x: f32,
+        y: f32,
+        room: f32,
+        size: f32,
+        color: impl Into<Ink>,
+        text: &str,
+    ) {
         let letters = (room / (size * LETTER)).max(0.0) as usize;
         if text.chars().count() <= letters {
             self.text(x, y, Anchor::Start, size, color, text);
@@ -228,9 +355,9 @@ mod tests {
 
     #[test]
     fn pictures_are_stacked_vertically() {
-        let mut one = Drawing::new(10.0, 20.0, Rgb([0; 3]));
+        let mut one = Drawing::new(10.0, 20.0, ColorRole::Text);
         one.begin_clip(0.0, 5.0, 10.0, 10.0);
-        one.line((1.0, 2.0), (3.0, 4.0), Rgb([0; 3]), 1.0);
+        one.line((1.0, 2.0), (3.0, 4.0), ColorRole::Text, 1.0);
         one.end_clip();
         let both = one.clone().above(Drawing {
             size: (30.0, 7.0),
@@ -249,11 +376,18 @@ mod tests {
 
     #[test]
     fn long_text_is_truncated() {
-        let mut drawing = Drawing::new(10.0, 10.0, Rgb([0; 3]));
+        let mut drawing = Drawing::new(10.0, 10.0, ColorRole::Text);
         // 60 points hold ten letters of 5.5.
-        drawing.fitted(0.0, 0.0, 60.0, 10.0, Rgb([0; 3]), "a name that is too long");
-        drawing.fitted(0.0, 0.0, 60.0, 10.0, Rgb([0; 3]), "short\n");
-        drawing.fitted(0.0, 0.0, 8.0, 10.0, Rgb([0; 3]), "nothing fits");
+        drawing.fitted(
+            0.0,
+            0.0,
+            60.0,
+            10.0,
+            ColorRole::Text,
+            "a name that is too long",
+        );
+        drawing.fitted(0.0, 0.0, 60.0, 10.0, ColorRole::Text, "short\n");
+        drawing.fitted(0.0, 0.0, 8.0, 10.0, ColorRole::Text, "nothing fits");
         let texts: Vec<&str> = drawing
             .shapes
             .iter()

@@ -5,20 +5,21 @@ mod boxes;
 use importers::Progress;
 use trace_model::{Picos, Timestamp};
 
-use super::drawing::{Anchor, Drawing, width_of};
-use super::{OtherTraceColors, PictureStyle};
-use view::palette::{ColorKey, Palette, Rgb};
-use view::panels::legend::{ColorLegend, HATCHED};
-use view::search::{SearchFor, search};
-use view::state::TreeItem;
-use view::state::{ColorBy, TimelineLayer, ViewState};
-use view::time_format::TimeFormat;
-use view::timeline::bands::{bands, in_sight};
-use view::timeline::layout::{DrawList, LayoutWindow};
-use view::timeline::tiles::LaneTiles;
-use view::timeline::trace::OpenTrace;
-use view::timeline::tree::LANE;
-use view::viewport::{ruler_base, tick_step, ticks};
+use super::{ChartFrame, ChartSwatch};
+use crate::drawing::{Anchor, ColorRole, Drawing, width_of};
+use crate::palette::ColorKey;
+use crate::panels::legend::{ColorLegend, HATCHED};
+use crate::search::{SearchFor, search};
+use crate::state::TreeItem;
+use crate::state::{ColorBy, TimelineLayer, ViewState};
+use crate::time_format::TimeFormat;
+use crate::timeline::bands::{bands, in_sight};
+use crate::timeline::inks::load_ink;
+use crate::timeline::layout::{DrawList, LayoutWindow};
+use crate::timeline::ruler::TimeRuler;
+use crate::timeline::tiles::LaneTiles;
+use crate::timeline::trace::OpenTrace;
+use crate::timeline::tree::LANE;
 
 /// Height of the title.
 const TITLE: f32 = 30.0;
@@ -26,9 +27,6 @@ const TITLE: f32 = 30.0;
 const RULER: f32 = 26.0;
 /// Height of the legend.
 const LEGEND: f32 = 28.0;
-/// How much of the colour of dimmed slices, and of marks and edges of slices, differs from the ground.
-const DIM: f32 = 0.22;
-const FAINT: f32 = 0.45;
 /// Size of most texts.
 const FONT: f32 = 11.0;
 
@@ -39,7 +37,6 @@ struct TimelinePicture<'a> {
     keys: &'a [ColorKey],
     /// By label: whether the other run lacks the op.
     only: &'a [bool],
-    palette: &'static Palette<Rgb>,
     times: TimeFormat,
     /// Left edge of the tracks.
     left: f32,
@@ -49,14 +46,22 @@ struct TimelinePicture<'a> {
     height: f32,
 }
 
+/// What the comparison with another trace provides, by label.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherTraceColors<'a> {
+    /// Colours by how ops changed.
+    pub colors: &'a [ColorKey],
+    /// Whether the other one lacks the op.
+    pub only: &'a [bool],
+}
+
 /// The tracks as `state` arranges them, in its range of time.
 pub fn timeline(
     trace: &OpenTrace,
     state: &ViewState,
     beside: Option<OtherTraceColors<'_>>,
-    look: PictureStyle,
+    look: &ChartFrame,
 ) -> Drawing {
-    let palette = look.palette();
     if !state.folded_groups.is_empty() {
         trace.tree.measure_load(&trace.model);
     }
@@ -95,7 +100,6 @@ pub fn timeline(
         state,
         keys,
         only,
-        palette,
         times: look.times,
         left,
         top,
@@ -122,9 +126,9 @@ pub fn timeline(
         &mut LaneTiles::with_columns_from(state.place.time.start()),
     );
 
-    let mut drawing = Drawing::new(look.width, top + height + LEGEND, palette.labels);
+    let mut drawing = Drawing::new(look.width, top + height + LEGEND, ColorRole::Labels);
     frame.title(&mut drawing, look.width);
-    drawing.rect(left, top, frame.width, height, palette.canvas, "");
+    drawing.rect(left, top, frame.width, height, ColorRole::Canvas, "");
     drawing.begin_clip(left, TITLE, frame.width, RULER + height);
     frame.bands(&mut drawing);
     frame.ruler(&mut drawing);
@@ -135,7 +139,7 @@ pub fn timeline(
     drawing.begin_clip(0.0, top, left, height);
     frame.names(&mut drawing, &list);
     drawing.end_clip();
-    frame.legend(&mut drawing, top + height + LEGEND / 2.0, beside.is_some());
+    drawing.size.1 = frame.legend(&mut drawing, top + height + LEGEND / 2.0, beside.is_some());
     drawing
 }
 
@@ -146,13 +150,12 @@ impl TimelinePicture<'_> {
     }
 
     fn title(&self, drawing: &mut Drawing, width: f32) {
-        let palette = self.palette;
         drawing.fitted(
             12.0,
             TITLE / 2.0,
             width * 0.6,
             13.0,
-            palette.text_strong,
+            ColorRole::TextStrong,
             &self.trace.title(),
         );
         let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
@@ -161,7 +164,7 @@ impl TimelinePicture<'_> {
             TITLE / 2.0,
             Anchor::End,
             FONT,
-            palette.text_weak,
+            ColorRole::TextWeak,
             &format!("{} in view", self.times.text(span)),
         );
     }
@@ -184,67 +187,25 @@ impl TimelinePicture<'_> {
                 continue;
             }
             if band.is_odd {
-                drawing.rect(
-                    from,
-                    self.top,
-                    to - from,
-                    self.height,
-                    self.palette.grid,
-                    "",
-                );
+                drawing.rect(from, self.top, to - from, self.height, ColorRole::Grid, "");
             }
             let color = if band.is_outlier {
-                self.palette.warning
+                ColorRole::Warning
             } else {
-                self.palette.text_weak
+                ColorRole::TextWeak
             };
             drawing.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &band.name());
         }
     }
 
     fn ruler(&self, drawing: &mut Drawing) {
-        let time = &self.state.place.time;
-        let origin = Timestamp::ZERO;
-        let step = tick_step(time, self.width, self.times.tick_distance());
-        let base = ruler_base(time, origin, step);
+        let ruler = TimeRuler::new(self.state.place.time, self.width, self.times);
         let bottom = TITLE + RULER;
-        for tick in ticks(time, origin, step) {
-            let x = self.x_of(tick.at);
-            if !tick.major {
-                drawing.line((x, bottom - 4.0), (x, bottom), self.palette.edge, 1.0);
-                continue;
-            }
-            drawing.line(
-                (x, bottom - 8.0),
-                (x, bottom + self.height),
-                self.palette.edge,
-                0.6,
-            );
-            let text = self.times.tick(tick.at - base, step);
-            let text = if base == origin {
-                text
-            } else {
-                format!("+{text}")
-            };
-            drawing.text(
-                x + 4.0,
-                bottom - 11.0,
-                Anchor::Start,
-                FONT,
-                self.palette.text_weak,
-                &text,
-            );
-        }
-        if base != origin {
-            let text = format!("{} +", self.times.tick(base - origin, step));
-            drawing.text(
-                self.left + 4.0,
-                TITLE + 8.0,
-                Anchor::Start,
-                FONT,
-                self.palette.text,
-                &text,
-            );
+        ruler.grid(drawing, self.left, bottom, bottom + self.height);
+        ruler.draw(drawing, self.left, bottom, &[]);
+        if let Some(text) = ruler.base_text() {
+            let (x, y) = (self.left + 4.0, TITLE + 8.0);
+            drawing.text(x, y, Anchor::Start, FONT, ColorRole::Text, &text);
         }
     }
 
@@ -252,14 +213,7 @@ impl TimelinePicture<'_> {
         for row in list.rows_in(0.0, self.height) {
             let y = self.top + row.y;
             if matches!(self.trace.tree.node(row.node).item, TreeItem::Group(_)) {
-                drawing.rect(
-                    self.left,
-                    y,
-                    self.width,
-                    row.height,
-                    self.palette.heading,
-                    "",
-                );
+                drawing.rect(self.left, y, self.width, row.height, ColorRole::Heading, "");
             }
         }
         for part in [&list.scrolled, &list.pinned] {
@@ -275,19 +229,12 @@ impl TimelinePicture<'_> {
                 self.slice(drawing, drawn, false, false);
             }
             for load in &part.loads {
-                let color = self.palette.counter;
-                let color = if load.is_faint {
-                    self.palette.heading.towards(color, 0.3)
-                } else {
-                    color
-                };
-                let (width, height) = (load.right - load.left, load.bottom - load.top);
                 drawing.rect(
                     self.left + load.left,
                     self.top + load.top,
-                    width,
-                    height,
-                    color,
+                    load.right - load.left,
+                    load.bottom - load.top,
+                    load_ink(load, false),
                     "",
                 );
             }
@@ -304,15 +251,15 @@ impl TimelinePicture<'_> {
                 ((x, y), (x, bottom)),
                 ((right, y), (right, bottom)),
             ] {
-                drawing.line(a, b, self.palette.selection, 2.0);
+                drawing.line(a, b, ColorRole::Selection, 2.0);
             }
         }
         self.mark(drawing);
         for arrow in &list.arrows {
             let color = if arrow.outgoing {
-                self.palette.flow_out
+                ColorRole::FlowOut
             } else {
-                self.palette.flow_in
+                ColorRole::FlowIn
             };
             let at = |(x, y): (f32, f32)| (self.left + x, self.top + y);
             drawing.arrow(at(arrow.from), at(arrow.to), color);
@@ -329,7 +276,7 @@ impl TimelinePicture<'_> {
             drawing.line(
                 (x, self.top),
                 (x, self.top + self.height),
-                self.palette.accent,
+                ColorRole::Accent,
                 1.5,
             );
         }
@@ -341,7 +288,7 @@ impl TimelinePicture<'_> {
             y - 8.0,
             width,
             16.0,
-            self.palette.raised,
+            ColorRole::Raised,
             "",
         );
         drawing.text(
@@ -349,25 +296,24 @@ impl TimelinePicture<'_> {
             y,
             Anchor::Middle,
             FONT,
-            self.palette.text_strong,
+            ColorRole::TextStrong,
             &text,
         );
     }
 
     fn names(&self, drawing: &mut Drawing, list: &DrawList) {
-        let palette = self.palette;
         for row in list.rows_in(0.0, self.height) {
             let node = self.trace.tree.node(row.node);
             let y = self.top + row.y;
             let is_group = matches!(node.item, TreeItem::Group(_));
             if is_group {
-                drawing.rect(0.0, y, self.left, row.height, palette.heading, "");
+                drawing.rect(0.0, y, self.left, row.height, ColorRole::Heading, "");
             }
             let x = 10.0 + 12.0 * f32::from(node.indent);
             let (size, color) = if is_group {
-                ((row.height - 1.0).min(12.5), palette.text_strong)
+                ((row.height - 1.0).min(12.5), ColorRole::TextStrong)
             } else {
-                (11.5, palette.text)
+                (11.5, ColorRole::Text)
             };
             let middle = y + if is_group {
                 row.height / 2.0
@@ -378,24 +324,12 @@ impl TimelinePicture<'_> {
         }
     }
 
-    fn legend(&self, drawing: &mut Drawing, y: f32, comparing: bool) {
-        let mut x = 12.0;
-        let legend = ColorLegend::of(self.trace, self.state.color_by, comparing);
-        for (key, title) in &legend.swatches {
-            drawing.rect(x, y - 5.0, 10.0, 10.0, self.palette.slice(*key).fill, "");
-            drawing.text(
-                x + 15.0,
-                y,
-                Anchor::Start,
-                FONT,
-                self.palette.text_weak,
-                title,
-            );
-            x += 15.0 + width_of(title, FONT) + 14.0;
-        }
-        for text in [legend.text, if comparing { HATCHED } else { "" }] {
-            drawing.text(x, y, Anchor::Start, FONT, self.palette.text_weak, text);
-            x += width_of(text, FONT) + 14.0;
-        }
+    fn legend(&self, drawing: &mut Drawing, y: f32, comparing: bool) -> f32 {
+        let ColorLegend { swatches, text } =
+            ColorLegend::of(self.trace, self.state.color_by, comparing);
+        let swatch = |(key, title)| ChartSwatch::new(ColorRole::Slice(key), title);
+        let swatches: Vec<_> = swatches.into_iter().map(swatch).collect();
+        let hatched = if comparing { HATCHED } else { "" };
+        super::legend(drawing, y, &swatches, &[text, hatched])
     }
 }

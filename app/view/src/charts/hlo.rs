@@ -3,53 +3,46 @@
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
 use trace_model::TraceModel;
 
-use super::PictureStyle;
-use super::drawing::{Drawing, TIP};
-use view::palette::{Palette, Rgb};
-use view::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH, shape_line, time_line};
+use crate::drawing::{ColorRole, Drawing, TIP};
+use crate::palette::ColorKey;
+use crate::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH, shape_line, time_line};
 
 /// Space for the title.
 const TOP: f32 = 30.0;
 
 /// The graph, and below it the body of the instruction in the middle.
-pub fn hlo(model: &TraceModel, found: &Neighbourhood, look: PictureStyle) -> Drawing {
-    let palette = look.palette();
+pub fn hlo(model: &TraceModel, found: &Neighbourhood) -> Drawing {
     let badge = model
         .badge()
         .map_or_else(String::new, |badge| format!("{badge} · "));
     let title = format!("{badge}{} in {}", found.center, found.program);
-    let around = part(found, palette, &title, |node| {
-        node.relation != NodeRelation::Inside
-    });
+    let around = part(found, &title, |node| node.relation != NodeRelation::Inside);
     let title = format!("Inside {}", found.center);
     if found
         .nodes
         .iter()
         .any(|node| node.relation == NodeRelation::Inside)
     {
-        let inside = part(found, palette, &title, |node| {
-            node.relation == NodeRelation::Inside
-        });
+        let inside = part(found, &title, |node| node.relation == NodeRelation::Inside);
         return around.above(inside);
     }
     around
 }
 
-fn part(
-    found: &Neighbourhood,
-    palette: &Palette<Rgb>,
-    title: &str,
-    wanted: impl Fn(&HloNode) -> bool,
-) -> Drawing {
+fn part(found: &Neighbourhood, title: &str, wanted: impl Fn(&HloNode) -> bool) -> Drawing {
     let graph = HloGraph::of(found, wanted);
-    let mut drawing = Drawing::new(graph.size.0.max(320.0), graph.size.1 + TOP, palette.panel);
+    let mut drawing = Drawing::new(
+        graph.size.0.max(320.0),
+        graph.size.1 + TOP,
+        ColorRole::Panel,
+    );
     let down = |(x, y): (f32, f32)| (x, y + TOP);
     drawing.fitted(
         10.0,
         16.0,
         drawing.size.0 - 20.0,
         13.0,
-        palette.text_strong,
+        ColorRole::TextStrong,
         title,
     );
     for &edge in &graph.edges {
@@ -57,25 +50,25 @@ fn part(
             continue;
         };
         let (from, to) = (down(from), down(to));
-        drawing.line(from, to, palette.text_weak, 1.0);
+        drawing.line(from, to, ColorRole::TextWeak, 1.0);
         for side in [-TIP.1, TIP.1] {
-            drawing.line((to.0 + side, to.1 - TIP.0), to, palette.text_weak, 1.0);
+            drawing.line((to.0 + side, to.1 - TIP.0), to, ColorRole::TextWeak, 1.0);
         }
     }
     for &(row, x, y) in &graph.boxes {
         if let Some(node) = found.nodes.get(row) {
-            node_box(&mut drawing, palette, node, down((x, y)));
+            node_box(&mut drawing, node, down((x, y)));
         }
     }
     drawing
 }
 
-fn node_box(drawing: &mut Drawing, palette: &Palette<Rgb>, node: &HloNode, (x, y): (f32, f32)) {
+fn node_box(drawing: &mut Drawing, node: &HloNode, (x, y): (f32, f32)) {
     let is_center = node.relation == NodeRelation::Center;
     let edge = if is_center {
-        palette.text_strong
+        ColorRole::TextStrong
     } else {
-        palette.grid
+        ColorRole::Grid
     };
     let border = if is_center { 2.0 } else { 1.0 };
     drawing.rect(
@@ -86,9 +79,16 @@ fn node_box(drawing: &mut Drawing, palette: &Palette<Rgb>, node: &HloNode, (x, y
         edge,
         "",
     );
-    drawing.rect(x, y, WIDTH, HEIGHT, palette.canvas, &node.text);
+    drawing.rect(x, y, WIDTH, HEIGHT, ColorRole::Canvas, &node.text);
     if let Some(group) = node.op.group {
-        drawing.rect(x, y, 4.0, HEIGHT, palette.group(group), group.title());
+        drawing.rect(
+            x,
+            y,
+            4.0,
+            HEIGHT,
+            ColorRole::Slice(ColorKey::of_group(group)),
+            group.title(),
+        );
     }
     let room = WIDTH - 14.0;
     drawing.fitted(
@@ -96,7 +96,7 @@ fn node_box(drawing: &mut Drawing, palette: &Palette<Rgb>, node: &HloNode, (x, y
         y + 10.0,
         room,
         11.0,
-        palette.text_strong,
+        ColorRole::TextStrong,
         &node.op.name,
     );
     drawing.fitted(
@@ -104,7 +104,7 @@ fn node_box(drawing: &mut Drawing, palette: &Palette<Rgb>, node: &HloNode, (x, y
         y + 23.0,
         room,
         10.0,
-        palette.text_weak,
+        ColorRole::TextWeak,
         &shape_line(node),
     );
     drawing.fitted(
@@ -112,7 +112,7 @@ fn node_box(drawing: &mut Drawing, palette: &Palette<Rgb>, node: &HloNode, (x, y
         y + 36.0,
         room,
         10.0,
-        palette.text,
+        ColorRole::Text,
         &time_line(node),
     );
 }
