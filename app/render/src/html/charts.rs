@@ -19,7 +19,6 @@ use view::charts::stacked_bar::{StackedBar, role_of};
 use view::charts::steps::{StepBars, StepsChart};
 use view::charts::{Chart, ChartFrame, ChartSwatch};
 use view::drawing::{ColorRole, Drawing, MarkerKind};
-use view::palette::ColorKey;
 use view::time_format::TimeFormat;
 
 /// Width of a chart in its own units.
@@ -291,13 +290,17 @@ pub fn both(base: &[Summary], cand: &[Summary]) -> Markup {
     }
     let room = 0.08 * (high - low);
     let y = |value: f64| HEIGHT * (1.0 - (value - low + room) / (high - low + 2.0 * room)) as f32;
-    let group = |group| ColorRole::Slice(ColorKey::of_group(group));
     let sides = [
-        ("base", &first, group(OpGroup::MatMul), MarkerKind::Circle),
+        (
+            "base",
+            &first,
+            ColorRole::group(OpGroup::MatMul),
+            MarkerKind::Circle,
+        ),
         (
             "cand",
             &second,
-            group(OpGroup::Collective),
+            ColorRole::group(OpGroup::Collective),
             MarkerKind::Square,
         ),
     ];

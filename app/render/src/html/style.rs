@@ -36,9 +36,9 @@ pub fn color_of(ink: Ink) -> String {
         ColorRole::OnSlice(key) => format!("var(--t{})", key.0),
         _ => "var(--bg)".to_owned(),
     };
+    let ground = ink.ground.map_or_else(|| "transparent".to_owned(), of);
     if ink.share < 1.0 {
-        let (role, ground) = (of(ink.role), of(ink.ground));
-        let percent = 100.0 * ink.share;
+        let (role, percent) = (of(ink.role), 100.0 * ink.share);
         format!("color-mix(in srgb,{role} {percent:.0}%,{ground})")
     } else {
         of(ink.role)

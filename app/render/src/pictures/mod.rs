@@ -175,7 +175,7 @@ pub fn draw(
 
 /// The neighbourhood of an instruction, as a graph.
 pub fn hlo(model: &TraceModel, found: &Neighbourhood, look: PictureStyle) -> Picture {
-    look.picture(charts::hlo::hlo(model, found))
+    look.picture(charts::hlo::hlo(model, found, &look.frame()))
 }
 
 #[cfg(test)]

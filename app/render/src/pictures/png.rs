@@ -12,8 +12,8 @@ use vello_cpu::{Pixmap, RenderContext, Resources};
 
 use session::files::PNG_SOFTWARE;
 use view::drawing::{
-    ARROW, Anchor, ColorRole, DASH, Drawing, DrawingPoint, DrawingShape, EDGE, HALO, Ink, OPACITY,
-    TIP, baseline, bend, corners,
+    Anchor, ColorRole, DASH, Drawing, DrawingPoint, DrawingShape, EDGE, HALO, Ink, OPACITY,
+    baseline, corners, tip,
 };
 use view::palette::{Palette, Rgb};
 
@@ -114,9 +114,9 @@ impl<'a> Canvas<'a> {
     }
 
     fn paint(&mut self, ink: Ink, opacity: f32) {
-        let Rgb([r, g, b]) = ink.of(self.palette);
+        let (Rgb([r, g, b]), own) = ink.of(self.palette);
         self.context
-            .set_paint(Color::from_rgba8(r, g, b, 255).with_alpha(opacity));
+            .set_paint(Color::from_rgba8(r, g, b, 255).with_alpha(opacity * own));
     }
 
     fn fill(&mut self, path: &BezPath, ink: Ink, opacity: f32) {
@@ -163,18 +163,16 @@ impl<'a> Canvas<'a> {
                 self.fill(&path, *fill, OPACITY);
                 self.stroke(&path, ColorRole::Canvas.into(), EDGE, false);
             }
-            DrawingShape::Arrow { from, to, color } => {
-                let (bend, (long, half)) = (bend(*from, *to), TIP);
-                let mut path = BezPath::new();
-                path.move_to(point(*from));
-                path.curve_to(
-                    point((from.0 + bend, from.1)),
-                    point((to.0 - bend, to.1)),
-                    point(*to),
-                );
-                let back = to.0 - long;
-                path.extend(polyline(&[(back, to.1 - half), *to, (back, to.1 + half)]));
-                self.stroke(&path, *color, ARROW, false);
+            DrawingShape::Arrow {
+                curve,
+                color,
+                width,
+            } => {
+                let mut path = polyline(&curve[..1]);
+                let [_, first, second, end] = curve.map(point);
+                path.curve_to(first, second, end);
+                path.extend(polyline(&tip(*curve)));
+                self.stroke(&path, *color, *width, false);
             }
             DrawingShape::Text {
                 at,

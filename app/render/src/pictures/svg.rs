@@ -4,8 +4,8 @@ use std::fmt::{self, Write as _};
 
 use session::xml::escaped;
 use view::drawing::{
-    ARROW, Anchor, ColorRole, DASH, Drawing, DrawingShape, EDGE, HALO, Ink, MarkerKind, OPACITY,
-    TIP, baseline, bend, corners,
+    Anchor, ColorRole, DASH, Drawing, DrawingPoint, DrawingShape, EDGE, HALO, Ink, MarkerKind,
+    OPACITY, baseline, corners, tip,
 };
 use view::palette::{Palette, Rgb};
 
@@ -26,7 +26,13 @@ pub fn svg(drawing: &Drawing, palette: &Palette<Rgb>) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" data-tool=\"systole\" font-family=\"Inter, Segoe UI, Helvetica, Arial, sans-serif\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"{ground}\"/>\n{}</svg>\n",
-        shapes(drawing, "c", |ink| ink.of(palette).to_string())
+        shapes(drawing, "c", |ink| match ink.of(palette) {
+            (color, opacity) if opacity < 1.0 => {
+                let Rgb([r, g, b]) = color;
+                format!("rgba({r},{g},{b},{opacity})")
+            }
+            (color, _) => color.to_string(),
+        })
     )
 }
 
@@ -114,17 +120,17 @@ fn write_shape(
             )?;
             end_with_title(text, title, element)
         }
-        DrawingShape::Arrow { from, to, color } => {
-            let (bend, (long, half)) = (bend(*from, *to), TIP);
-            let middle = [from.0 + bend, to.0 - bend].map(Length);
-            let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(Length);
+        DrawingShape::Arrow {
+            curve,
+            color,
+            width,
+        } => {
+            let place = |(x, y): DrawingPoint| format!("{} {}", Length(x), Length(y));
+            let ([a, b, c, d], [e, f, g]) = (curve.map(place), tip(*curve).map(place));
             writeln!(
                 text,
-                "<path d=\"M{x1} {y1}C{} {y1} {} {y2} {x2} {y2}m-{long} -{half}l{long} {half}l-{long} {half}\" \
-                 fill=\"none\" stroke=\"{}\" stroke-width=\"{ARROW}\"/>",
-                middle[0],
-                middle[1],
-                paint(*color),
+                "<path d=\"M{a}C{b} {c} {d}M{e}L{f} {g}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"/>",
+                paint(*color)
             )
         }
         DrawingShape::Text {

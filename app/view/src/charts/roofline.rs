@@ -9,9 +9,8 @@ use session::number::value;
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{
     Anchor, ColorRole, Drawing, DrawingPoint, Ink, LabelPlaces, MarkerKind, PlotArea, PlotPlace,
-    PlotRange, around, power_of_ten,
+    PlotRange, around, power_of_ten, shortened,
 };
-use crate::palette::ColorKey;
 use crate::state::ReportScope;
 
 /// Note on the ceilings of links, because the axis counts other bytes.
@@ -86,13 +85,9 @@ impl<'a> RooflineChart<'a> {
         report: &'a RooflineReport,
         ops: impl IntoIterator<Item = &'a RooflinePoint>,
     ) -> Self {
-        let ops = ops.into_iter().filter_map(|op| {
-            RooflineMark::of(
-                op,
-                MarkerKind::Circle,
-                ColorRole::Slice(ColorKey::of_group(op.group)),
-            )
-        });
+        let ops = ops
+            .into_iter()
+            .filter_map(|op| RooflineMark::of(op, MarkerKind::Circle, ColorRole::group(op.group)));
         let program = RooflineMark::of(&report.program, MarkerKind::Diamond, ColorRole::TextStrong);
         let step = report.average_step.as_ref();
         let step =
@@ -160,7 +155,9 @@ impl<'a> RooflineChart<'a> {
         }
         for mark in named {
             let (name, color) = match mark.kind {
-                MarkerKind::Circle => (shortened(&mark.point.name), ColorRole::Text.into()),
+                MarkerKind::Circle => {
+                    (shortened(&mark.point.name, LETTERS), ColorRole::Text.into())
+                }
                 MarkerKind::Diamond => ("program".to_owned(), mark.ink),
                 MarkerKind::Square => ("average step".to_owned(), mark.ink),
             };
@@ -175,9 +172,10 @@ impl<'a> RooflineChart<'a> {
 impl Chart for RooflineChart<'_> {
     fn legend(&self, _: &ChartFrame) -> Vec<ChartSwatch> {
         let occurs = |group: &OpGroup| self.ops().any(|mark| mark.point.group == *group);
-        let groups = OpGroup::ALL.into_iter().filter(occurs).map(|group| {
-            ChartSwatch::new(ColorRole::Slice(ColorKey::of_group(group)), group.title())
-        });
+        let groups = OpGroup::ALL
+            .into_iter()
+            .filter(occurs)
+            .map(|group| ChartSwatch::new(ColorRole::group(group), group.title()));
         let sum = |kind, title: &'static str| {
             let mark = self.marks.iter().find(|mark| mark.kind == kind);
             mark.map(|mark| ChartSwatch::new(mark.ink, title))
@@ -253,21 +251,6 @@ fn decades((from, to): (f64, f64)) -> impl Iterator<Item = i32> {
     (from.ceil() as i32..=to.floor() as i32).take(60)
 }
 
-/// The beginning and the end of a name; the end distinguishes ops.
-fn shortened(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    match letters.len().checked_sub(LETTERS) {
-        None | Some(0) => name.to_owned(),
-        Some(_) => {
-            let (head, tail) = letters.split_at(LETTERS / 2);
-            let tail = tail
-                .iter()
-                .skip(tail.len().saturating_sub(LETTERS - LETTERS / 2 - 1));
-            head.iter().chain(&['…']).chain(tail).collect()
-        }
-    }
-}
-
 /// A range in decades that contains all of `places` but the farthest, and the ridge point.
 fn range(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clone) -> PlotRange {
     let ridge = report
@@ -328,7 +311,7 @@ impl RooflineRoof {
         match self {
             Self::Compute | Self::Hbm => ColorRole::Text,
             Self::Memory => ColorRole::TextWeak,
-            Self::Links => ColorRole::Slice(ColorKey::of_group(OpGroup::Collective)),
+            Self::Links => ColorRole::group(OpGroup::Collective),
         }
         .into()
     }
@@ -462,20 +445,5 @@ mod tests {
         // Above its slope, because the other one is close below it.
         assert_eq!(own(&all[0]).map(|place| place.1), Some(Anchor::End));
         assert_eq!(own(&all[1]).map(|place| place.1), Some(Anchor::Start));
-    }
-
-    #[test]
-    fn long_names_keep_both_ends() {
-        let name = format!("{}.17", "fusion_".repeat(30));
-        let short = shortened(&name);
-        assert_eq!(
-            (
-                short.chars().count(),
-                short.starts_with("fusion_fusion_"),
-                short.ends_with("n_.17")
-            ),
-            (30, true, true)
-        );
-        assert_eq!(shortened("fusion.17"), "fusion.17");
     }
 }

@@ -5,7 +5,6 @@ use analysis::{OpGroup, Percent};
 
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{ColorRole, Drawing};
-use crate::palette::ColorKey;
 use crate::timeline::bands::group_of;
 
 /// Lower bars have no names in them.
@@ -19,7 +18,7 @@ pub struct StackedBar {
 
 /// The colour of a part of a step.
 pub fn role_of(part: StepPart) -> ColorRole {
-    ColorRole::Slice(ColorKey::of_group(group_of(part)))
+    ColorRole::group(group_of(part))
 }
 
 impl StackedBar {
@@ -49,8 +48,8 @@ impl Chart for StackedBar {
 
     fn draw(&self, frame: &ChartFrame) -> Drawing {
         let mut drawing = Drawing::new(frame.width, frame.height, ColorRole::Panel);
-        let (height, idle) = (frame.height, ColorKey::of_group(OpGroup::Idle));
-        drawing.rect(0.0, 0.0, frame.width, height, ColorRole::Slice(idle), "");
+        let (height, idle) = (frame.height, ColorRole::group(OpGroup::Idle));
+        drawing.rect(0.0, 0.0, frame.width, height, idle, "");
         let mut x = 0.0;
         for &part in &self.parts {
             let (role, name, ps) = part;

@@ -1,5 +1,7 @@
 //! Colours by what they are for, so that one description fits every palette.
 
+use analysis::OpGroup;
+
 use crate::palette::{ColorKey, Palette, Rgb};
 
 /// A colour of [`Palette`], by its use there.
@@ -25,6 +27,13 @@ pub enum ColorRole {
     Slice(ColorKey),
     /// Text on the box of a slice.
     OnSlice(ColorKey),
+}
+
+impl ColorRole {
+    /// The colour of a category.
+    pub fn group(group: OpGroup) -> Self {
+        Self::Slice(ColorKey::of_group(group))
+    }
 }
 
 impl<C: Copy> Palette<C> {
@@ -56,7 +65,8 @@ impl<C: Copy> Palette<C> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ink {
     pub role: ColorRole,
-    pub ground: ColorRole,
+    /// `None`: whatever is below shows through.
+    pub ground: Option<ColorRole>,
     /// How much of the mixture is `role`: 1 is all of it.
     pub share: f32,
 }
@@ -65,7 +75,7 @@ impl From<ColorRole> for Ink {
     fn from(role: ColorRole) -> Self {
         Self {
             role,
-            ground: role,
+            ground: None,
             share: 1.0,
         }
     }
@@ -76,14 +86,24 @@ impl Ink {
     #[must_use]
     pub fn over(self, ground: ColorRole, share: f32) -> Self {
         Self {
-            ground,
+            ground: Some(ground),
             share: self.share * share,
             ..self
         }
     }
 
-    pub fn of(self, palette: &Palette<Rgb>) -> Rgb {
-        let ground = palette.role(self.ground);
-        ground.towards(palette.role(self.role), self.share)
+    /// This colour, transparent.
+    #[must_use]
+    pub fn clear(self, share: f32) -> Self {
+        Self { share, ..self }
+    }
+
+    /// The colour, and how much of it covers what is below.
+    pub fn of(self, palette: &Palette<Rgb>) -> (Rgb, f32) {
+        let role = palette.role(self.role);
+        match self.ground {
+            Some(ground) => (palette.role(ground).towards(role, self.share), 1.0),
+            None => (role, self.share),
+        }
     }
 }

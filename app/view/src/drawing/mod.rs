@@ -70,11 +70,11 @@ pub enum DrawingShape {
         /// Tooltip.
         title: String,
     },
-    /// An arrow, bent so that it leaves and arrives from left to right.
+    /// A cubic curve with a tip at its end.
     Arrow {
-        from: DrawingPoint,
-        to: DrawingPoint,
+        curve: [DrawingPoint; 4],
         color: Ink,
+        width: f32,
     },
     /// A line of text; `at` is the height of its middle.
     Text {
@@ -103,10 +103,11 @@ impl DrawingShape {
             | Self::BeginClip(at, _) => {
                 at.1 += by;
             }
-            Self::Line { from, to, .. } | Self::Arrow { from, to, .. } => {
+            Self::Line { from, to, .. } => {
                 from.1 += by;
                 to.1 += by;
             }
+            Self::Arrow { curve, .. } => curve.iter_mut().for_each(|at| at.1 += by),
             Self::Bars { bars, .. } => bars.iter_mut().for_each(|(at, _)| at.1 += by),
             Self::EndClip => {}
         }
@@ -117,18 +118,20 @@ impl DrawingShape {
 pub const EDGE: f32 = 0.7;
 /// Opacity of a marker.
 pub const OPACITY: f32 = 0.85;
-/// Thickness of an arrow.
-pub const ARROW: f32 = 1.5;
-/// Length and half width of its tip.
-pub const TIP: (f32, f32) = (6.0, 4.0);
 /// Lengths of the dashes of a line and of the gaps between them.
 pub const DASH: (f32, f32) = (5.5, 4.5);
 /// Thickness of the halo of a text, on each side.
 pub const HALO: f32 = 1.5;
 
-/// Length of the straight part of an arrow before it bends.
-pub fn bend(from: DrawingPoint, to: DrawingPoint) -> f32 {
-    ((to.0 - from.0).abs() * 0.5).clamp(20.0, 120.0)
+/// The tip of an arrow: a line from one side over the end to the other side.
+pub fn tip([_, _, before, end]: [DrawingPoint; 4]) -> [DrawingPoint; 3] {
+    /// Its length and half its width.
+    const TIP: (f32, f32) = (6.0, 4.0);
+    let (x, y) = (end.0 - before.0, end.1 - before.1);
+    let length = x.hypot(y).max(f32::MIN_POSITIVE);
+    let (x, y) = (x / length, y / length);
+    let side = |half: f32| (end.0 - TIP.0 * x - half * y, end.1 - TIP.0 * y + half * x);
+    [side(TIP.1), end, side(-TIP.1)]
 }
 
 /// Distance of the baseline below the middle of a text of this size.
@@ -280,12 +283,12 @@ impl Drawing {
         });
     }
 
-    /// An arrow from left to right, bent.
-    pub fn arrow(&mut self, from: DrawingPoint, to: DrawingPoint, color: impl Into<Ink>) {
+    pub fn arrow(&mut self, curve: [DrawingPoint; 4], color: impl Into<Ink>, width: f32) {
+        let color = color.into();
         self.shapes.push(DrawingShape::Arrow {
-            from,
-            to,
-            color: color.into(),
+            curve,
+            color,
+            width,
         });
     }
 
@@ -324,6 +327,20 @@ impl Drawing {
         }
     }
 
+    /// A name that loses its middle if it does not fit into `room`.
+    pub fn fitted_name(
+        &mut self,
+        (x, y): DrawingPoint,
+        room: f32,
+        size: f32,
+        color: impl Into<Ink>,
+        name: &str,
+    ) {
+        let letters = (room / (size * LETTER)).max(0.0) as usize;
+        let name = shortened(name, letters);
+        self.text(x, y, Anchor::Start, size, color, &name);
+    }
+
     /// A text that is truncated if it does not fit into `room`.
     pub fn fitted(
         &mut self,
@@ -342,6 +359,18 @@ impl Drawing {
             self.text(x, y, Anchor::Start, size, color, &format!("{cut}…"));
         }
     }
+}
+
+/// The beginning and the end of a name; the end distinguishes ops.
+pub fn shortened(name: &str, most: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= most {
+        return name.to_owned();
+    }
+    let (head, tail) = letters.split_at(most / 2);
+    let hidden = tail.len().saturating_sub(most.saturating_sub(most / 2 + 1));
+    let tail = tail.iter().skip(hidden);
+    head.iter().chain(&['…']).chain(tail).collect()
 }
 
 /// Approximate width of a text.
@@ -372,6 +401,21 @@ mod tests {
         assert!(
             matches!(both.shapes[4], DrawingShape::Line { from: (_, y), to: (_, end), .. } if (y, end) == (22.0, 24.0))
         );
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        let name = format!("{}.17", "fusion_".repeat(30));
+        let short = shortened(&name, 30);
+        assert_eq!(
+            (
+                short.chars().count(),
+                short.starts_with("fusion_fusion_"),
+                short.ends_with("n_.17")
+            ),
+            (30, true, true)
+        );
+        assert_eq!(shortened("fusion.17", 30), "fusion.17");
     }
 
     #[test]

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use analysis::reports::hlo::{HloNode, Neighbourhood};
-use trace_model::Picos;
 
 /// Width of a box, in points.
 pub const WIDTH: f32 = 228.0;
@@ -208,22 +207,6 @@ pub fn shape_line(node: &HloNode) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// Times; empty if nothing was measured.
-pub fn time_line(node: &HloNode) -> String {
-    let own = node
-        .op
-        .self_time_ps
-        .map(|ps| format!("self {}", Picos::from_ps(ps)));
-    let exposed = node
-        .op
-        .exposed_ps
-        .map(|ps| format!("exposed {}", Picos::from_ps(ps)));
-    own.into_iter()
-        .chain(exposed)
-        .collect::<Vec<_>>()
-        .join(" · ")
 }
 
 #[cfg(test)]

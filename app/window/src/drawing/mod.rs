@@ -13,8 +13,8 @@ use crate::theme::{self, Theme};
 use crate::times;
 use view::charts::ChartFrame;
 use view::drawing::{
-    ARROW, Anchor, DASH, Drawing, DrawingPoint, DrawingShape, EDGE, HALO, Ink, MarkerKind, OPACITY,
-    TIP, bend, corners,
+    Anchor, DASH, Drawing, DrawingPoint, DrawingShape, EDGE, HALO, Ink, MarkerKind, OPACITY,
+    corners, tip,
 };
 
 /// The frame of a chart of this size.
@@ -49,12 +49,18 @@ pub fn number_at(drawing: &Drawing, response: &Response) -> Option<usize> {
     drawing.number_at((at.x, at.y))
 }
 
+/// Where the pointer is, as a share of the width.
+pub fn hovered_share(response: &Response) -> Option<f32> {
+    let x = response.hover_pos()?.x - response.rect.left();
+    Some((x / response.rect.width().max(1.0)).clamp(0.0, 1.0))
+}
+
 pub fn color_of(theme: &Theme, ink: Ink) -> Color32 {
     let color = theme.role(ink.role);
-    if ink.share < 1.0 {
-        theme.role(ink.ground).lerp_to_gamma(color, ink.share)
-    } else {
-        color
+    match ink.ground {
+        _ if ink.share >= 1.0 => color,
+        Some(ground) => theme.role(ground).lerp_to_gamma(color, ink.share),
+        None => color.gamma_multiply(ink.share),
     }
 }
 
@@ -128,17 +134,17 @@ impl DrawingCanvas<'_> {
             DrawingShape::Marker {
                 kind, at, r, fill, ..
             } => self.marker(*kind, *at, *r, *fill),
-            DrawingShape::Arrow { from, to, color } => {
-                let stroke = Stroke::new(ARROW, self.color(*color));
-                let bend = vec2(bend(*from, *to), 0.0);
-                let (from, to) = (self.at(*from), self.at(*to));
-                let (points, clear) = ([from, from + bend, to - bend, to], Color32::TRANSPARENT);
-                let curve = CubicBezierShape::from_points_stroke(points, false, clear, stroke);
-                self.painter.add(curve);
-                for side in [-TIP.1, TIP.1] {
-                    let back = to + vec2(-TIP.0, side);
-                    self.painter.line_segment([back, to], stroke);
-                }
+            DrawingShape::Arrow {
+                curve,
+                color,
+                width,
+            } => {
+                let stroke = Stroke::new(*width, self.color(*color));
+                let (points, clear) = (curve.map(|at| self.at(at)), Color32::TRANSPARENT);
+                let line = CubicBezierShape::from_points_stroke(points, false, clear, stroke);
+                self.painter.add(line);
+                let tip = tip(*curve).map(|at| self.at(at)).to_vec();
+                self.painter.add(Shape::line(tip, stroke));
             }
             DrawingShape::Text {
                 at,

@@ -6,7 +6,7 @@ use super::{FONT, TimelinePicture};
 use crate::drawing::{ColorRole, Drawing, DrawingPoint, Ink};
 use crate::palette::ColorKey;
 use crate::timeline::inks::{faint, key_of, slice_inks};
-use crate::timeline::layout::{CounterBox, DrawnColumns, SliceBox};
+use crate::timeline::layout::{DrawnColumns, SliceBox};
 use crate::timeline::tree::LANE;
 
 impl TimelinePicture<'_> {
@@ -15,7 +15,7 @@ impl TimelinePicture<'_> {
         type Boxes = Vec<(DrawingPoint, (f32, f32))>;
         let mut bars: BTreeMap<(bool, ColorKey), Boxes> = BTreeMap::new();
         for bar in columns.bars() {
-            let at = (self.left + bar.left, self.top + bar.top);
+            let at = (self.area.left + bar.left, self.area.top + bar.top);
             let own = bars.entry((bar.is_mark, bar.color)).or_default();
             own.push((at, (bar.right - bar.left, bar.bottom - bar.top)));
         }
@@ -38,8 +38,8 @@ impl TimelinePicture<'_> {
         };
         let (fill, text) = slice_inks(Some(key), is_dim);
         let (x, y, width) = (
-            self.left + drawn.left,
-            self.top + drawn.top,
+            self.area.left + drawn.left,
+            self.area.top + drawn.top,
             drawn.right - drawn.left,
         );
         if drawn.count > 1 {
@@ -67,8 +67,8 @@ impl TimelinePicture<'_> {
         if let Some([corner, _, _]) = drawn.notch() {
             // Pictures have no triangles.
             let (from, side) = (
-                self.left + corner.0,
-                x + width - 1.0 - (self.left + corner.0),
+                self.area.left + corner.0,
+                x + width - 1.0 - (self.area.left + corner.0),
             );
             for line in 0..side as u8 {
                 let line = f32::from(line);
@@ -84,8 +84,8 @@ impl TimelinePicture<'_> {
         }
         if !is_dim && self.only.get(drawn.label.index()).is_some_and(|&only| only) {
             let (from, to) = (
-                x.max(self.left),
-                (x + width - 1.0).min(self.left + self.width),
+                x.max(self.area.left),
+                (x + width - 1.0).min(self.area.left + self.area.width),
             );
             Self::hatches(
                 drawing,
@@ -96,30 +96,14 @@ impl TimelinePicture<'_> {
         }
         if drawn.has_text {
             let from = drawn.left.max(0.0) + 4.0;
-            let room = drawn.right.min(self.width) - 4.0 - from;
+            let room = drawn.right.min(self.area.width) - 4.0 - from;
             drawing.fitted(
-                self.left + from,
+                self.area.left + from,
                 y + drawn.height / 2.0,
                 room,
                 FONT,
                 text,
                 name,
-            );
-        }
-    }
-
-    pub(super) fn counter(&self, drawing: &mut Drawing, counter: &CounterBox) {
-        let base = self.top + counter.top + counter.height - 1.0;
-        for step in &counter.steps {
-            let top = self.top + counter.top + counter.y(step.level);
-            let width = (step.right - step.left).max(1.0);
-            drawing.rect(
-                self.left + step.left,
-                top,
-                width,
-                base - top,
-                ColorRole::Counter,
-                "",
             );
         }
     }

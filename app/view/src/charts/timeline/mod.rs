@@ -2,11 +2,14 @@
 
 mod boxes;
 
+use analysis::Scope;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::steps::step_times::Steps;
 use importers::Progress;
-use trace_model::{Picos, Timestamp};
+use trace_model::{Picos, TraceModel};
 
 use super::{ChartFrame, ChartSwatch};
-use crate::drawing::{Anchor, ColorRole, Drawing, width_of};
+use crate::drawing::{Anchor, ColorRole, Drawing};
 use crate::palette::ColorKey;
 use crate::panels::legend::{ColorLegend, HATCHED};
 use crate::search::{SearchFor, search};
@@ -14,9 +17,10 @@ use crate::state::TreeItem;
 use crate::state::{ColorBy, TimelineLayer, ViewState};
 use crate::time_format::TimeFormat;
 use crate::timeline::bands::{bands, in_sight};
-use crate::timeline::inks::load_ink;
 use crate::timeline::layout::{DrawList, LayoutWindow};
+use crate::timeline::marks::TimeArea;
 use crate::timeline::ruler::TimeRuler;
+use crate::timeline::shapes;
 use crate::timeline::tiles::LaneTiles;
 use crate::timeline::trace::OpenTrace;
 use crate::timeline::tree::LANE;
@@ -38,12 +42,8 @@ struct TimelinePicture<'a> {
     /// By label: whether the other run lacks the op.
     only: &'a [bool],
     times: TimeFormat,
-    /// Left edge of the tracks.
-    left: f32,
-    /// Top edge of the tracks.
-    top: f32,
-    width: f32,
-    height: f32,
+    /// Where the tracks are.
+    area: TimeArea,
 }
 
 /// What the comparison with another trace provides, by label.
@@ -71,15 +71,8 @@ pub fn timeline(
     let top = TITLE + RULER;
     let scroll = state.place.scroll.min(rows.max_scroll(room));
     let height = (rows.height() + rows.pinned_height() - scroll).min(room);
-    let scope = analysis::Scope::WholeTrace;
-    let ops = || {
-        trace
-            .session
-            .report::<analysis::reports::ops::op_stats::Ops>(scope)
-            .ok()
-    };
     let efficiency = if state.color_by == ColorBy::Efficiency {
-        ops()
+        trace.session.report::<Ops>(Scope::WholeTrace).ok()
     } else {
         None
     };
@@ -101,16 +94,20 @@ pub fn timeline(
         keys,
         only,
         times: look.times,
-        left,
-        top,
-        width: look.width - left,
-        height,
+        area: TimeArea {
+            left,
+            top,
+            width: look.width - left,
+            height,
+            time: state.place.time,
+        },
     };
+    let area = &frame.area;
     let window = LayoutWindow {
         time: state.place.time,
         rows: &rows,
         scroll,
-        width: frame.width,
+        width: area.width,
         height,
         selection: state.place.selection,
         highlighted: found.as_ref().map(|found| &found.highlighted),
@@ -128,12 +125,11 @@ pub fn timeline(
 
     let mut drawing = Drawing::new(look.width, top + height + LEGEND, ColorRole::Labels);
     frame.title(&mut drawing, look.width);
-    drawing.rect(left, top, frame.width, height, ColorRole::Canvas, "");
-    drawing.begin_clip(left, TITLE, frame.width, RULER + height);
-    frame.bands(&mut drawing);
-    frame.ruler(&mut drawing);
+    drawing.rect(left, top, area.width, height, ColorRole::Canvas, "");
+    drawing.begin_clip(left, TITLE, area.width, RULER + height);
+    frame.grounds(&mut drawing, &list);
     drawing.end_clip();
-    drawing.begin_clip(left, top, frame.width, height);
+    drawing.begin_clip(left, top, area.width, height);
     frame.tracks(&mut drawing, &list);
     drawing.end_clip();
     drawing.begin_clip(0.0, top, left, height);
@@ -144,11 +140,6 @@ pub fn timeline(
 }
 
 impl TimelinePicture<'_> {
-    fn x_of(&self, at: Timestamp) -> f32 {
-        let share = self.state.place.time.fraction(at).clamp(-4.0, 5.0);
-        self.left + (share * f64::from(self.width)) as f32
-    }
-
     fn title(&self, drawing: &mut Drawing, width: f32) {
         drawing.fitted(
             12.0,
@@ -158,6 +149,8 @@ impl TimelinePicture<'_> {
             ColorRole::TextStrong,
             &self.trace.title(),
         );
+        let base = TimeRuler::new(&self.area, self.times).base_text();
+        let base = base.map_or_else(String::new, |base| format!(", from {base}"));
         let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
         drawing.text(
             width - 12.0,
@@ -165,57 +158,37 @@ impl TimelinePicture<'_> {
             Anchor::End,
             FONT,
             ColorRole::TextWeak,
-            &format!("{} in view", self.times.text(span)),
+            &format!("{} in view{base}", self.times.text(span)),
         );
     }
 
-    fn bands(&self, drawing: &mut Drawing) {
-        if !self.state.draws(TimelineLayer::Steps) {
-            return;
-        }
-        let scope = analysis::Scope::WholeTrace;
-        let Ok(report) = self
-            .trace
-            .session
-            .report::<analysis::reports::steps::step_times::Steps>(scope)
-        else {
-            return;
+    /// What lies behind the tracks, and the ruler above them.
+    fn grounds(&self, drawing: &mut Drawing, list: &DrawList) {
+        let area = &self.area;
+        let head = TimeArea {
+            top: TITLE,
+            height: RULER,
+            ..*area
         };
-        for band in in_sight(&bands(&report), self.state.place.time.range()) {
-            let (from, to) = (self.x_of(band.range.start), self.x_of(band.range.end));
-            if to - from < 6.0 {
-                continue;
-            }
-            if band.is_odd {
-                drawing.rect(from, self.top, to - from, self.height, ColorRole::Grid, "");
-            }
-            let color = if band.is_outlier {
-                ColorRole::Warning
-            } else {
-                ColorRole::TextWeak
-            };
-            drawing.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &band.name());
+        let steps = self.trace.session.report::<Steps>(Scope::WholeTrace);
+        let steps = steps
+            .ok()
+            .filter(|_| self.state.draws(TimelineLayer::Steps));
+        let bands = steps.map(|report| bands(&report)).unwrap_or_default();
+        let bands = in_sight(&bands, area.time.range());
+        area.bands(drawing, bands);
+        area.rows(drawing, list, &self.trace.tree);
+        let ruler = TimeRuler::new(area, self.times);
+        if self.state.draws(TimelineLayer::Grid) {
+            ruler.grid(drawing, area);
         }
-    }
-
-    fn ruler(&self, drawing: &mut Drawing) {
-        let ruler = TimeRuler::new(self.state.place.time, self.width, self.times);
-        let bottom = TITLE + RULER;
-        ruler.grid(drawing, self.left, bottom, bottom + self.height);
-        ruler.draw(drawing, self.left, bottom, &[]);
-        if let Some(text) = ruler.base_text() {
-            let (x, y) = (self.left + 4.0, TITLE + 8.0);
-            drawing.text(x, y, Anchor::Start, FONT, ColorRole::Text, &text);
-        }
+        area.outside(drawing, self.trace.model.extent());
+        ruler.draw(drawing, &head, &[]);
+        head.band_names(drawing, bands);
     }
 
     fn tracks(&self, drawing: &mut Drawing, list: &DrawList) {
-        for row in list.rows_in(0.0, self.height) {
-            let y = self.top + row.y;
-            if matches!(self.trace.tree.node(row.node).item, TreeItem::Group(_)) {
-                drawing.rect(self.left, y, self.width, row.height, ColorRole::Heading, "");
-            }
-        }
+        let corner = (self.area.left, self.area.top);
         for part in [&list.scrolled, &list.pinned] {
             if !(list.is_dim && self.state.isolate) {
                 part.columns
@@ -228,86 +201,25 @@ impl TimelinePicture<'_> {
             for drawn in &part.highlighted {
                 self.slice(drawing, drawn, false, false);
             }
-            for load in &part.loads {
-                drawing.rect(
-                    self.left + load.left,
-                    self.top + load.top,
-                    load.right - load.left,
-                    load.bottom - load.top,
-                    load_ink(load, false),
-                    "",
-                );
-            }
-            for counter in &part.counters {
-                self.counter(drawing, counter);
-            }
+            shapes::loads(drawing, part, corner, list.is_dim);
+            let of: (&TraceModel, _) = (&self.trace.model, &*self.trace.tree);
+            shapes::counters(drawing, part, corner, of);
         }
-        if let Some(place) = list.selected {
-            let (x, y) = (self.left + place.left, self.top + place.top);
-            let (right, bottom) = (self.left + place.right, y + place.height);
-            for (a, b) in [
-                ((x, y), (right, y)),
-                ((x, bottom), (right, bottom)),
-                ((x, y), (x, bottom)),
-                ((right, y), (right, bottom)),
-            ] {
-                drawing.line(a, b, ColorRole::Selection, 2.0);
-            }
+        let area = &self.area;
+        area.mark(drawing, list, &self.trace.tree, self.state);
+        if let Some(mark) = self.state.place.mark {
+            area.mark_length(drawing, mark, &self.times.text(mark.dur()), 0);
         }
-        self.mark(drawing);
-        for arrow in &list.arrows {
-            let color = if arrow.outgoing {
-                ColorRole::FlowOut
-            } else {
-                ColorRole::FlowIn
-            };
-            let at = |(x, y): (f32, f32)| (self.left + x, self.top + y);
-            drawing.arrow(at(arrow.from), at(arrow.to), color);
-        }
-    }
-
-    /// The ends of the marked time, and its length.
-    fn mark(&self, drawing: &mut Drawing) {
-        let Some(mark) = self.state.place.mark else {
-            return;
-        };
-        let (from, to) = (self.x_of(mark.start), self.x_of(mark.end));
-        for x in [from, to] {
-            drawing.line(
-                (x, self.top),
-                (x, self.top + self.height),
-                ColorRole::Accent,
-                1.5,
-            );
-        }
-        let middle = f32::midpoint(from.max(self.left), to.min(self.left + self.width));
-        let (text, y) = (self.times.text(mark.dur()), self.top + 12.0);
-        let width = width_of(&text, FONT) + 12.0;
-        drawing.rect(
-            middle - width / 2.0,
-            y - 8.0,
-            width,
-            16.0,
-            ColorRole::Raised,
-            "",
-        );
-        drawing.text(
-            middle,
-            y,
-            Anchor::Middle,
-            FONT,
-            ColorRole::TextStrong,
-            &text,
-        );
+        shapes::selection(drawing, list, corner);
     }
 
     fn names(&self, drawing: &mut Drawing, list: &DrawList) {
-        for row in list.rows_in(0.0, self.height) {
+        for row in list.rows_in(0.0, self.area.height) {
             let node = self.trace.tree.node(row.node);
-            let y = self.top + row.y;
+            let y = self.area.top + row.y;
             let is_group = matches!(node.item, TreeItem::Group(_));
             if is_group {
-                drawing.rect(0.0, y, self.left, row.height, ColorRole::Heading, "");
+                drawing.rect(0.0, y, self.area.left, row.height, ColorRole::Heading, "");
             }
             let x = 10.0 + 12.0 * f32::from(node.indent);
             let (size, color) = if is_group {
@@ -320,7 +232,14 @@ impl TimelinePicture<'_> {
             } else {
                 LANE / 2.0
             };
-            drawing.fitted(x, middle, self.left - x - 6.0, size, color, &node.title);
+            drawing.fitted(
+                x,
+                middle,
+                self.area.left - x - 6.0,
+                size,
+                color,
+                &node.title,
+            );
         }
     }
 
