@@ -15,11 +15,13 @@ use super::style::color_of;
 use crate::Document;
 use crate::pictures::svg;
 use view::charts::roofline::RooflineChart;
-use view::charts::stacked_bar::{StackedBar, role_of};
+use view::charts::stacked_bar::StackedBar;
 use view::charts::steps::{StepBars, StepsChart};
 use view::charts::{Chart, ChartFrame, ChartSwatch};
 use view::drawing::{ColorRole, Drawing, MarkerKind};
+use view::palette::ColorKey;
 use view::time_format::TimeFormat;
+use view::timeline::bands::group_of;
 
 /// Width of a chart in its own units.
 const WIDTH: f32 = 800.0;
@@ -183,13 +185,9 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> Drawing {
     let cx = document.session.context(document.scope);
     let classes = cx.classes();
     let length = range.dur().ps();
-    let part_of = |op| StepPart::of(&classes.class_of(op));
-    let number_of = |part| StepPart::ALL.iter().position(|own| *own == part);
-    let by_label: Vec<u8> = model
-        .labels()
-        .iter()
-        .map(|label| number_of(part_of(label.op)).unwrap_or_default() as u8)
-        .collect();
+    let key_of = |op| ColorKey::of_group(group_of(StepPart::of(&classes.class_of(op))));
+    let labels = model.labels().iter();
+    let by_label: Vec<u8> = labels.map(|label| key_of(label.op).0).collect();
     let class_of = |label: LabelId| by_label.get(label.index()).copied().unwrap_or_default();
     let x = |ps: i64| {
         (WIDTH * ((ps - range.start.ps()) as f64 / length as f64) as f32).clamp(0.0, WIDTH)
@@ -223,9 +221,7 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> Drawing {
             },
         );
         for (class, bars) in bars {
-            if let Some(part) = StepPart::ALL.get(usize::from(class)) {
-                drawing.bars(bars, role_of(*part));
-            }
+            drawing.bars(bars, ColorRole::Slice(ColorKey(class)));
         }
         let mut long = Vec::new();
         let least = Picos::from_ps(length / COLUMNS * LONG);
@@ -241,7 +237,7 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> Drawing {
                 y,
                 to - from,
                 BAR,
-                role_of(part_of(slice.op())),
+                ColorRole::Slice(key_of(slice.op())),
                 &title,
             );
         }

@@ -282,6 +282,7 @@ mod tests {
             assert!(
                 !page
                     .replace(&html! { (HOSTILE) }.into_string(), "")
+                    .replace(&session::xml::escaped(HOSTILE), "")
                     .contains(wrong),
                 "{wrong}"
             );

@@ -278,7 +278,8 @@ fn range(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clon
         .fold(peak - 3.0, f64::min)
         .max(peak - 6.0);
     PlotRange {
-        x: (left.floor(), right),
+        // Room for half of the farthest marker.
+        x: (left.floor(), right + 0.06),
         y: (low.floor(), peak + 0.4),
     }
 }

@@ -4,7 +4,7 @@ use analysis::reports::steps::step_parts::StepPart;
 use analysis::{OpGroup, Percent};
 
 use super::{Chart, ChartFrame, ChartSwatch};
-use crate::drawing::{ColorRole, Drawing};
+use crate::drawing::{ColorRole, Drawing, DrawingPoint};
 use crate::timeline::bands::group_of;
 
 /// Lower bars have no names in them.
@@ -38,6 +38,30 @@ impl StackedBar {
         let share = Percent(100.0 * self.share(ps));
         format!("{name} {share}, {}", frame.time(ps))
     }
+
+    /// The bar in a part of a drawing, which begins at a point and is as large as `frame`.
+    pub(super) fn draw_at(&self, drawing: &mut Drawing, (x, y): DrawingPoint, frame: &ChartFrame) {
+        let (height, idle) = (frame.height, ColorRole::group(OpGroup::Idle));
+        drawing.rect(x, y, frame.width, height, idle, "");
+        let mut used = 0.0;
+        for &part in &self.parts {
+            let (role, name, ps) = part;
+            let share = self.share(ps);
+            let width = (frame.width * share as f32).min(frame.width - used);
+            let (left, title) = (x + used, frame.titled(|| self.text(part, frame)));
+            drawing.rect(left, y, width, height, role, &title);
+            if height >= NAMED {
+                let text = format!("{name} {:.1}", Percent(100.0 * share));
+                let color = match role {
+                    ColorRole::Slice(key) => ColorRole::OnSlice(key),
+                    _ => ColorRole::Canvas,
+                };
+                let (middle, room) = (y + height / 2.0, width - 10.0);
+                drawing.fitted(left + 6.0, middle, room, frame.font, color, &text);
+            }
+            used += width;
+        }
+    }
 }
 
 impl Chart for StackedBar {
@@ -48,26 +72,7 @@ impl Chart for StackedBar {
 
     fn draw(&self, frame: &ChartFrame) -> Drawing {
         let mut drawing = Drawing::new(frame.width, frame.height, ColorRole::Panel);
-        let (height, idle) = (frame.height, ColorRole::group(OpGroup::Idle));
-        drawing.rect(0.0, 0.0, frame.width, height, idle, "");
-        let mut x = 0.0;
-        for &part in &self.parts {
-            let (role, name, ps) = part;
-            let share = self.share(ps);
-            let width = (frame.width * share as f32).min(frame.width - x);
-            let title = frame.titled(|| self.text(part, frame));
-            drawing.rect(x, 0.0, width, height, role, &title);
-            if height >= NAMED {
-                let text = format!("{name} {:.1}", Percent(100.0 * share));
-                let color = match role {
-                    ColorRole::Slice(key) => ColorRole::OnSlice(key),
-                    _ => ColorRole::Canvas,
-                };
-                let (y, room) = (height / 2.0, width - 10.0);
-                drawing.fitted(x + 6.0, y, room, frame.font, color, &text);
-            }
-            x += width;
-        }
+        self.draw_at(&mut drawing, (0.0, 0.0), frame);
         drawing
     }
 }

@@ -122,7 +122,7 @@ impl Chart for StepsChart<'_> {
 
     fn draw(&self, frame: &ChartFrame) -> Drawing {
         if let [only] = &self.bars.bars[..] {
-            return only.divided().draw(frame);
+            return only.draw(frame);
         }
         let area = self.area(frame);
         let mut drawing = Drawing::new(frame.width, frame.height, ColorRole::Panel);
@@ -185,6 +185,27 @@ impl StepBar {
             (first, last) if first == last => format!("Step {first}"),
             (first, last) => format!("Steps {first} to {last}, mean"),
         }
+    }
+
+    /// A single step as a bar; in a picture there is room for what it is.
+    fn draw(&self, frame: &ChartFrame) -> Drawing {
+        const HEIGHT: f32 = 40.0;
+        const LEFT: f32 = 12.0;
+        if frame.height < 2.0 * HEIGHT {
+            return self.divided().draw(frame);
+        }
+        let mut drawing = Drawing::new(frame.width, frame.height, ColorRole::Panel);
+        let bar = ChartFrame {
+            width: frame.width - 2.0 * LEFT,
+            height: HEIGHT,
+            ..*frame
+        };
+        self.divided().draw_at(&mut drawing, (LEFT, 0.0), &bar);
+        let (number, time) = (self.longest.0, frame.time(self.time_ps));
+        let about = format!("step {number}: {time}, on the core that took longest");
+        let (y, color) = (HEIGHT + 20.0, ColorRole::TextWeak);
+        drawing.fitted(LEFT, y, bar.width, frame.font, color, &about);
+        drawing
     }
 
     /// The parts of a single step.

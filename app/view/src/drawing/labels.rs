@@ -56,20 +56,14 @@ impl LabelPlaces {
             };
             is_inside && self.taken.iter().all(is_beside)
         };
-        let free = places
+        let free: Vec<_> = places
             .into_iter()
             .map(|(at, anchor)| (at, anchor, area(at, anchor)))
-            .filter(|(.., own)| is_free(own));
-        let mut first = None;
-        let mut clear = None;
-        for place in free {
-            first = first.or(Some(place));
-            if !self.lines.iter().any(|line| crosses(line, &place.2)) {
-                clear = Some(place);
-                break;
-            }
-        }
-        let (at, anchor, own) = clear.or(first)?;
+            .filter(|(.., own)| is_free(own))
+            .collect();
+        let is_clear = |own| !self.lines.iter().any(|line| crosses(line, own));
+        let clear = free.iter().find(|(.., own)| is_clear(own));
+        let &(at, anchor, own) = clear.or(free.first())?;
         self.taken.push(own);
         Some((at, anchor))
     }

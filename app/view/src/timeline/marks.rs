@@ -12,7 +12,7 @@ use crate::viewport::Viewport;
 /// Narrower bands are not shaded.
 const MIN_BAND: f32 = 6.0;
 /// Size of the texts.
-pub const FONT: f32 = 11.0;
+pub const FONT: f32 = 11.5;
 
 /// An area of a drawing whose width is a part of the time.
 #[derive(Clone, Copy)]

@@ -17,7 +17,7 @@ use view::drawing::PlotArea;
 use view::panels::target::RowTarget;
 use view::state::ViewCommand;
 
-/// Ops with a smaller share of op time are drawn small.
+/// Ops with a smaller share of op time can be hidden.
 const SMALL_PERCENT: f64 = 1.0;
 
 /// State of the plot.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{FONT, TimelinePicture};
+use super::TimelinePicture;
 use crate::drawing::{ColorRole, Drawing, DrawingPoint, Ink};
 use crate::palette::ColorKey;
 use crate::timeline::inks::{faint, key_of, slice_inks};
 use crate::timeline::layout::{DrawnColumns, SliceBox};
+use crate::timeline::marks::FONT;
 use crate::timeline::tree::LANE;
 
 impl TimelinePicture<'_> {

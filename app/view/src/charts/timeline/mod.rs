@@ -18,7 +18,7 @@ use crate::state::{ColorBy, TimelineLayer, ViewState};
 use crate::time_format::TimeFormat;
 use crate::timeline::bands::{bands, in_sight};
 use crate::timeline::layout::{DrawList, LayoutWindow};
-use crate::timeline::marks::TimeArea;
+use crate::timeline::marks::{FONT, TimeArea};
 use crate::timeline::ruler::TimeRuler;
 use crate::timeline::shapes;
 use crate::timeline::tiles::LaneTiles;
@@ -31,9 +31,6 @@ const TITLE: f32 = 30.0;
 const RULER: f32 = 26.0;
 /// Height of the legend.
 const LEGEND: f32 = 28.0;
-/// Size of most texts.
-const FONT: f32 = 11.0;
-
 struct TimelinePicture<'a> {
     trace: &'a OpenTrace,
     state: &'a ViewState,
@@ -177,12 +174,12 @@ impl TimelinePicture<'_> {
         let bands = steps.map(|report| bands(&report)).unwrap_or_default();
         let bands = in_sight(&bands, area.time.range());
         area.bands(drawing, bands);
-        area.rows(drawing, list, &self.trace.tree);
         let ruler = TimeRuler::new(area, self.times);
         if self.state.draws(TimelineLayer::Grid) {
             ruler.grid(drawing, area);
         }
         area.outside(drawing, self.trace.model.extent());
+        area.rows(drawing, list, &self.trace.tree);
         ruler.draw(drawing, &head, &[]);
         head.band_names(drawing, bands);
     }
