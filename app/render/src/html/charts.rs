@@ -17,7 +17,7 @@ use crate::pictures::svg;
 use view::charts::roofline::RooflineChart;
 use view::charts::stacked_bar::StackedBar;
 use view::charts::steps::{StepBars, StepsChart};
-use view::charts::{Chart, ChartFrame, ChartSwatch};
+use view::charts::{Chart as _, ChartFrame, ChartSwatch};
 use view::drawing::{ColorRole, Drawing, MarkerKind};
 use view::palette::ColorKey;
 use view::time_format::TimeFormat;

@@ -36,148 +36,168 @@ pub fn svg(drawing: &Drawing, palette: &Palette<Rgb>) -> String {
     )
 }
 
-/// The elements of the shapes. `id` distinguishes this drawing from others of a page, and `color` writes a colour.
-pub fn shapes(drawing: &Drawing, id: &str, color: impl Fn(Ink) -> String) -> String {
-    let (mut text, mut clips) = (String::new(), 0);
+/// The elements of the shapes. `id` distinguishes this drawing from others of a page, and `paint` writes a colour.
+pub fn shapes(drawing: &Drawing, id: &str, paint: impl Fn(Ink) -> String) -> String {
+    let mut writer = SvgWriter {
+        text: String::new(),
+        id,
+        clips: 0,
+        paint,
+    };
     for shape in &drawing.shapes {
         // Writing to a string cannot fail.
-        let _ = write_shape(&mut text, shape, (id, &mut clips), &color);
+        let _ = writer.shape(shape);
     }
-    text
+    writer.text
 }
 
-fn write_shape(
-    text: &mut String,
-    shape: &DrawingShape,
-    (id, clips): (&str, &mut u32),
-    paint: impl Fn(Ink) -> String,
-) -> fmt::Result {
-    match shape {
-        DrawingShape::Rect {
-            at: (x, y),
-            size: (width, height),
-            fill,
-            title,
-        } => {
-            let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
-            write!(
-                text,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{}\"",
-                paint(*fill)
-            )?;
-            end_with_title(text, title, "rect")
-        }
-        DrawingShape::Bars { bars, fill } => {
-            text.push_str("<path d=\"");
-            for ((x, y), (width, height)) in bars {
-                let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
-                write!(text, "M{x} {y}h{width}v{height}h-{width}z")?;
+struct SvgWriter<'a, P> {
+    text: String,
+    id: &'a str,
+    clips: u32,
+    paint: P,
+}
+
+impl<P: Fn(Ink) -> String> SvgWriter<'_, P> {
+    fn shape(&mut self, shape: &DrawingShape) -> fmt::Result {
+        match shape {
+            DrawingShape::Rect {
+                at,
+                size,
+                fill,
+                title,
+            } => {
+                let (place, fill) = (area(*at, *size), (self.paint)(*fill));
+                write!(self.text, "<rect {place} fill=\"{fill}\"")?;
+                self.end_with_title(title, "rect")
             }
-            writeln!(text, "\" fill=\"{}\"/>", paint(*fill))
-        }
-        DrawingShape::Line {
-            from: (x1, y1),
-            to: (x2, y2),
-            color,
-            width,
-            is_dashed,
-        } => {
-            let color = paint(*color);
-            let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(|own| Length(*own));
-            write!(
-                text,
-                "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{color}\" stroke-width=\"{width}\""
-            )?;
-            if *is_dashed {
-                write!(text, " stroke-dasharray=\"{} {}\"", DASH.0, DASH.1)?;
-            }
-            writeln!(text, "/>")
-        }
-        DrawingShape::Marker {
-            kind,
-            at: (x, y),
-            r,
-            fill,
-            title,
-        } => {
-            let element = if *kind == MarkerKind::Circle {
-                let [x, y, r] = [x, y, r].map(|own| Length(*own));
-                write!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\"")?;
-                "circle"
-            } else {
-                text.push_str("<polygon points=\"");
-                for (x, y) in corners(*kind, (*x, *y), *r) {
-                    let (x, y) = (Length(x), Length(y));
-                    write!(text, "{x},{y} ")?;
+            DrawingShape::Bars { bars, fill } => {
+                self.text.push_str("<path d=\"");
+                for ((x, y), (width, height)) in bars {
+                    let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
+                    write!(self.text, "M{x} {y}h{width}v{height}h-{width}z")?;
                 }
-                text.push('"');
-                "polygon"
-            };
-            let (fill, edge) = (paint(*fill), paint(ColorRole::Canvas.into()));
-            write!(
-                text,
-                " fill=\"{fill}\" fill-opacity=\"{OPACITY}\" stroke=\"{edge}\" stroke-width=\"{EDGE}\""
-            )?;
-            end_with_title(text, title, element)
+                writeln!(self.text, "\" fill=\"{}\"/>", (self.paint)(*fill))
+            }
+            DrawingShape::Line {
+                from,
+                to,
+                color,
+                width,
+                is_dashed,
+            } => {
+                let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(Length);
+                write!(
+                    self.text,
+                    "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{}\" stroke-width=\"{width}\"",
+                    (self.paint)(*color)
+                )?;
+                if *is_dashed {
+                    write!(self.text, " stroke-dasharray=\"{} {}\"", DASH.0, DASH.1)?;
+                }
+                writeln!(self.text, "/>")
+            }
+            DrawingShape::Marker {
+                kind,
+                at,
+                r,
+                fill,
+                title,
+            } => self.marker((*kind, *at, *r), *fill, title),
+            DrawingShape::Arrow {
+                curve,
+                color,
+                width,
+            } => {
+                let place = |(x, y): DrawingPoint| format!("{} {}", Length(x), Length(y));
+                let ([from, bend, back, to], tip) = (curve.map(place), tip(*curve).map(place));
+                writeln!(
+                    self.text,
+                    "<path d=\"M{from}C{bend} {back} {to}M{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"/>",
+                    tip.join("L"),
+                    (self.paint)(*color)
+                )
+            }
+            DrawingShape::Text { .. } => self.letters(shape),
+            DrawingShape::BeginClip(at, size) => {
+                self.clips += 1;
+                let (id, clips, place) = (self.id, self.clips, area(*at, *size));
+                writeln!(
+                    self.text,
+                    "<clipPath id=\"{id}{clips}\"><rect {place}/></clipPath><g clip-path=\"url(#{id}{clips})\">"
+                )
+            }
+            DrawingShape::EndClip => writeln!(self.text, "</g>"),
         }
-        DrawingShape::Arrow {
-            curve,
-            color,
-            width,
-        } => {
-            let place = |(x, y): DrawingPoint| format!("{} {}", Length(x), Length(y));
-            let ([a, b, c, d], [e, f, g]) = (curve.map(place), tip(*curve).map(place));
-            writeln!(
-                text,
-                "<path d=\"M{a}C{b} {c} {d}M{e}L{f} {g}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"/>",
-                paint(*color)
-            )
-        }
-        DrawingShape::Text {
-            at: (x, y),
+    }
+
+    fn marker(
+        &mut self,
+        (kind, at, r): (MarkerKind, DrawingPoint, f32),
+        fill: Ink,
+        title: &str,
+    ) -> fmt::Result {
+        let element = if kind == MarkerKind::Circle {
+            let [x, y, r] = [at.0, at.1, r].map(Length);
+            write!(self.text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\"")?;
+            "circle"
+        } else {
+            let corner = |(x, y): DrawingPoint| format!("{},{}", Length(x), Length(y));
+            let corners: Vec<String> = corners(kind, at, r).into_iter().map(corner).collect();
+            write!(self.text, "<polygon points=\"{}\"", corners.join(" "))?;
+            "polygon"
+        };
+        let (fill, edge) = ((self.paint)(fill), (self.paint)(ColorRole::Canvas.into()));
+        write!(
+            self.text,
+            " fill=\"{fill}\" fill-opacity=\"{OPACITY}\" stroke=\"{edge}\" stroke-width=\"{EDGE}\""
+        )?;
+        self.end_with_title(title, element)
+    }
+
+    fn letters(&mut self, shape: &DrawingShape) -> fmt::Result {
+        let DrawingShape::Text {
+            at,
             anchor,
             size,
             color,
-            text: content,
+            text,
             has_halo,
-        } => {
-            let anchor = match anchor {
-                Anchor::Start => "",
-                Anchor::Middle => " text-anchor=\"middle\"",
-                Anchor::End => " text-anchor=\"end\"",
-            };
-            let (x, y) = (Length(*x), Length(y + baseline(*size)));
-            let (color, content) = (paint(*color), escaped(content));
+        } = shape
+        else {
+            return Ok(());
+        };
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let (x, y) = (Length(at.0), Length(at.1 + baseline(*size)));
+        write!(
+            self.text,
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{}\"{anchor}",
+            (self.paint)(*color)
+        )?;
+        if *has_halo {
+            let (edge, width) = ((self.paint)(ColorRole::Canvas.into()), 2.0 * HALO);
             write!(
-                text,
-                "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{color}\"{anchor}"
+                self.text,
+                " paint-order=\"stroke\" stroke=\"{edge}\" stroke-width=\"{width}\""
             )?;
-            if *has_halo {
-                let (edge, width) = (paint(ColorRole::Canvas.into()), 2.0 * HALO);
-                write!(
-                    text,
-                    " paint-order=\"stroke\" stroke=\"{edge}\" stroke-width=\"{width}\""
-                )?;
-            }
-            writeln!(text, ">{content}</text>")
         }
-        DrawingShape::BeginClip((x, y), (width, height)) => {
-            *clips += 1;
-            let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
-            writeln!(
-                text,
-                "<clipPath id=\"{id}{clips}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/></clipPath>\
-                 <g clip-path=\"url(#{id}{clips})\">"
-            )
+        writeln!(self.text, ">{}</text>", escaped(text))
+    }
+
+    fn end_with_title(&mut self, title: &str, tag: &str) -> fmt::Result {
+        if title.is_empty() {
+            writeln!(self.text, "/>")
+        } else {
+            writeln!(self.text, "><title>{}</title></{tag}>", escaped(title))
         }
-        DrawingShape::EndClip => writeln!(text, "</g>"),
     }
 }
 
-fn end_with_title(text: &mut String, title: &str, tag: &str) -> fmt::Result {
-    if title.is_empty() {
-        writeln!(text, "/>")
-    } else {
-        writeln!(text, "><title>{}</title></{tag}>", escaped(title))
-    }
+fn area((x, y): DrawingPoint, (width, height): (f32, f32)) -> String {
+    let [x, y, width, height] = [x, y, width, height].map(Length);
+    format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"")
 }

@@ -96,23 +96,18 @@ pub fn node_box(
         &node.op.name,
     );
     let shape = shape_line(node);
-    drawing.fitted(x, y + 24.0, room, 10.5, ColorRole::TextWeak, &shape);
+    drawing.fitted(x, y + 24.0, room, 10.0, ColorRole::TextWeak, &shape);
     let times = time_line(node, frame);
-    drawing.fitted(x, y + 36.5, room, 10.5, ColorRole::Text, &times);
+    drawing.fitted(x, y + 36.5, room, 10.0, ColorRole::Text, &times);
 }
 
-/// Times and the share of all ops' self time, as far as they are known.
+/// Self time, its share of that of all ops, and what is exposed, as far as they are known.
 fn time_line(node: &HloNode, frame: &ChartFrame) -> String {
-    let own = node
-        .op
-        .self_time_ps
-        .map(|ps| format!("self {}", frame.time(ps)));
+    let own = node.op.self_time_ps.map(|ps| frame.time(ps));
     let share = node.op.self_of_op_time_percent;
     let share = share.map(|share| value(share, Unit::Percent));
-    let exposed = node
-        .op
-        .exposed_ps
-        .map(|ps| format!("exposed {}", frame.time(ps)));
+    let exposed = node.op.exposed_ps;
+    let exposed = exposed.map(|ps| format!("exposed {}", frame.time(ps)));
     let parts: Vec<String> = [own, share, exposed].into_iter().flatten().collect();
     parts.join(" · ")
 }

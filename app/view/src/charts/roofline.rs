@@ -194,7 +194,8 @@ impl Chart for RooflineChart<'_> {
     fn draw(&self, frame: &ChartFrame) -> Drawing {
         let area = self.area(frame);
         let mut drawing = Drawing::new(frame.width, frame.height, ColorRole::Panel);
-        area.ground(&mut drawing);
+        let (left, top, width, height) = (area.left, area.top, area.width, area.height);
+        drawing.rect(left, top, width, height, ColorRole::Canvas, "");
         for decade in decades(self.range.x) {
             let x = area.x_of(decade.into());
             drawing.line((x, area.top), (x, area.bottom()), ColorRole::Edge, 0.6);
@@ -212,7 +213,7 @@ impl Chart for RooflineChart<'_> {
             ColorRole::Text,
             "FLOP per byte of HBM traffic",
         );
-        area.clip(&mut drawing);
+        drawing.begin_clip(left, top, width, height);
         let ceilings = ceilings(self.report, self.range);
         for ceiling in &ceilings {
             let (from, to) = (area.point(ceiling.from), area.point(ceiling.to));
@@ -330,20 +331,16 @@ impl RooflineCeiling {
         let ((x1, y1), (x2, y2)) = (area.point(self.from), area.point(self.to));
         let (is_flat, down) = (self.roof == RooflineRoof::Compute, 0.9 * area.font);
         let along = move |share: f32| (x1 + share * (x2 - x1), y1 + share * (y2 - y1));
-        let place = move |share: f32, is_above: bool| match (is_flat, is_above) {
-            (true, _) => ((x2 - 6.0 - share * (x2 - x1), y2 - down), Anchor::End),
-            (_, true) => {
-                let (x, y) = along(share);
-                ((x - 3.0, y - down), Anchor::End)
-            }
-            (_, false) => {
-                let (x, y) = along(share);
-                ((x + 6.0, y + down), Anchor::Start)
-            }
-        };
-        [false, true].into_iter().flat_map(move |is_above| {
-            (0..=TRIES).map(move |at| place(f32::from(at) / f32::from(TRIES), is_above))
-        })
+        let shares = (0..=TRIES).map(|at| f32::from(at) / f32::from(TRIES));
+        let below = shares.clone().filter(move |_| !is_flat).map(move |share| {
+            let (x, y) = along(share);
+            ((x + 6.0, y + down), Anchor::Start)
+        });
+        let above = shares.map(move |share| {
+            let (x, y) = along(if is_flat { 1.0 - share } else { share });
+            ((x - 5.0, y - down), Anchor::End)
+        });
+        below.chain(above)
     }
 }
 

@@ -237,7 +237,9 @@ impl Drawing {
     /// Rectangles of one colour.
     pub fn bars(&mut self, bars: Vec<(DrawingPoint, (f32, f32))>, fill: impl Into<Ink>) {
         let fill = fill.into();
-        self.shapes.push(DrawingShape::Bars { bars, fill });
+        if !bars.is_empty() {
+            self.shapes.push(DrawingShape::Bars { bars, fill });
+        }
     }
 
     pub fn line(

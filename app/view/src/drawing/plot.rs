@@ -82,17 +82,6 @@ impl PlotArea {
         self.top + self.height
     }
 
-    /// The ground of the plot.
-    pub fn ground(&self, drawing: &mut Drawing) {
-        let (width, height) = (self.width, self.height);
-        drawing.rect(self.left, self.top, width, height, ColorRole::Canvas, "");
-    }
-
-    /// Clips what follows to the plot.
-    pub fn clip(&self, drawing: &mut Drawing) {
-        drawing.begin_clip(self.left, self.top, self.width, self.height);
-    }
-
     /// The numbers below the plot, as far as there is room for them.
     pub fn x_marks(&self, drawing: &mut Drawing, marks: impl Iterator<Item = (f64, String)>) {
         let mut free_from = f32::NEG_INFINITY;

@@ -69,14 +69,6 @@ impl HloGraph {
         let (_, to_x, to_y) = self.boxes.get(to)?;
         Some([(x + WIDTH / 2.0, y + HEIGHT), (to_x + WIDTH / 2.0, *to_y)])
     }
-
-    /// The row of [`Neighbourhood::nodes`] whose box is at a point.
-    pub fn at(&self, x: f32, y: f32) -> Option<usize> {
-        let is_at = |&&(_, left, top): &&(usize, f32, f32)| {
-            (left..left + WIDTH).contains(&x) && (top..top + HEIGHT).contains(&y)
-        };
-        self.boxes.iter().find(is_at).map(|found| found.0)
-    }
 }
 
 /// The layer of each instruction, 0 at the top.

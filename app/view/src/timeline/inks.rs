@@ -2,7 +2,7 @@
 
 use crate::drawing::{ColorRole, Ink};
 use crate::palette::ColorKey;
-use crate::timeline::layout::{LoadBox, SliceBox};
+use crate::timeline::layout::SliceBox;
 
 /// How much of the colour of dimmed slices differs from the ground.
 pub const DIM: f32 = 0.22;
@@ -40,14 +40,4 @@ pub fn slice_inks(key: Option<ColorKey>, is_dim: bool) -> (Ink, Ink) {
 /// The colour of marks and of the edges of slices.
 pub fn faint(fill: Ink) -> Ink {
     fill.over(ColorRole::Canvas, FAINT)
-}
-
-pub fn load_ink(load: &LoadBox, is_dim: bool) -> Ink {
-    let fill = Ink::from(ColorRole::Counter);
-    let fill = if load.is_faint {
-        fill.over(ColorRole::Heading, 0.3)
-    } else {
-        fill
-    };
-    dimmed(fill, is_dim)
 }

@@ -5,7 +5,7 @@ use trace_model::{CounterSeries, TraceModel};
 use crate::drawing::{Anchor, ColorRole, Drawing, DrawingPoint, Ink};
 use crate::state::TreeItem;
 use crate::timeline::counter_text::counter_value;
-use crate::timeline::inks::load_ink;
+use crate::timeline::inks::dimmed;
 use crate::timeline::layout::{CounterBox, DrawList, DrawnRows};
 use crate::timeline::marks::FONT;
 use crate::timeline::tree::TrackTree;
@@ -14,16 +14,15 @@ type Bars = Vec<(DrawingPoint, (f32, f32))>;
 
 /// The load of folded groups. `left` and `top` are the corner of the tracks.
 pub fn loads(drawing: &mut Drawing, part: &DrawnRows, (left, top): DrawingPoint, is_dim: bool) {
-    for faint in [true, false] {
-        let loads = part.loads.iter().filter(|load| load.is_faint == faint);
-        let Some(ink) = loads.clone().next().map(|load| load_ink(load, is_dim)) else {
-            continue;
-        };
+    let ink = Ink::from(ColorRole::Counter);
+    let faint = ink.over(ColorRole::Heading, 0.3);
+    for (is_faint, ink) in [(true, faint), (false, ink)] {
+        let loads = part.loads.iter().filter(|load| load.is_faint == is_faint);
         let bars = loads.map(|load| {
             let size = (load.right - load.left, load.bottom - load.top);
             ((left + load.left, top + load.top), size)
         });
-        drawing.bars(bars.collect(), ink);
+        drawing.bars(bars.collect(), dimmed(ink, is_dim));
     }
 }
 
