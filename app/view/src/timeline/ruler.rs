@@ -7,6 +7,9 @@ use crate::time_format::TimeFormat;
 use crate::timeline::marks::{FONT, TimeArea};
 use crate::viewport::{Tick, roundness, ruler_base, tick_step, ticks};
 
+/// Height of the ruler, with names of steps above its numbers.
+pub const HEIGHT: f32 = 34.0;
+
 pub struct TimeRuler {
     ticks: Vec<Tick>,
     /// Distance between labelled marks.

@@ -19,7 +19,7 @@ use crate::time_format::TimeFormat;
 use crate::timeline::bands::{bands, in_sight};
 use crate::timeline::layout::{DrawList, LayoutWindow};
 use crate::timeline::marks::{FONT, TimeArea};
-use crate::timeline::ruler::TimeRuler;
+use crate::timeline::ruler::{HEIGHT as RULER, TimeRuler};
 use crate::timeline::shapes;
 use crate::timeline::tiles::LaneTiles;
 use crate::timeline::trace::OpenTrace;
@@ -27,8 +27,6 @@ use crate::timeline::tree::LANE;
 
 /// Height of the title.
 const TITLE: f32 = 30.0;
-/// Height of the ruler.
-const RULER: f32 = 26.0;
 /// Height of the legend.
 const LEGEND: f32 = 28.0;
 struct TimelinePicture<'a> {
