@@ -215,7 +215,7 @@ fn every_export_in_the_menu_works() {
             window.get_by_label(&format!("{title} as {name}…"));
             let drawing =
                 pictures::draw(panel, &trace, &state, None, PictureStyle::default()).expect(title);
-            let bytes = pictures::encoded(&drawing, format, 1.0).expect(title);
+            let bytes = drawing.encoded(format, 1.0).expect(title);
             assert!(
                 bytes
                     .windows(begin.len())

@@ -57,9 +57,11 @@ const CRATES: [CrateFolders; 7] = [
         order: &[
             &["sessions"],
             &["compare"],
+            &["charts"],
             &["panels", "search"],
             &["timeline"],
             &["state"],
+            &["drawing"],
             &["time_format", "palette", "in_time"],
             &["viewport", "overview", "words"],
         ],

@@ -17,7 +17,7 @@ use crate::settings::SettingsFile;
 use crate::what_if::{WhatIfRequest, changes};
 use crate::{checks, summaries};
 use render::comparison::{self, ComparedRuns};
-use render::pictures::{self, PictureFormat};
+use render::pictures::PictureFormat;
 use render::{AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
 use session::Session;
 use session::tables::{DataTable, report_table};
@@ -219,7 +219,9 @@ pub fn picture(
         scope,
         request,
     )?;
-    let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(RequestError::Usage)?;
+    let file = drawing
+        .encoded(PictureFormat::Svg, 1.0)
+        .map_err(RequestError::Usage)?;
     Ok(String::from_utf8_lossy(&file).into_owned())
 }
 

@@ -12,7 +12,7 @@ use trace_model::TimeRange;
 
 use crate::error::RequestError;
 use crate::values::Text;
-use render::pictures::{self, Drawing, PicturePanel, PictureStyle};
+use render::pictures::{self, Picture, PicturePanel, PictureStyle};
 use session::Session;
 use view::state::{ColorBy, ViewCommand, ViewState};
 use view::timeline::trace::OpenTrace;
@@ -88,7 +88,7 @@ pub fn drawn(
     path: &Path,
     scope: Scope,
     args: &PictureRequest,
-) -> Result<Drawing, RequestError> {
+) -> Result<Picture, RequestError> {
     let trace = OpenTrace::new(path.to_owned(), session.clone());
     let mut state = ViewState::new(&trace.model);
     // A picture shows the whole trace by default.

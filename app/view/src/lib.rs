@@ -6,10 +6,12 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`compare`] | two traces: which times, tracks and ops correspond, how their views follow each other |
+//! | [`charts`] | what charts show, for the window and for documents |
 //! | [`panels`] | what lists and plots beside the timeline show |
 //! | [`search`] | finding slices |
 //! | [`timeline`] | an open trace, its list of tracks, and the layout of what is drawn |
 //! | [`state`] | what the user looks at, and its history |
+//! | [`drawing`] | shapes with colours by role, axes, places of labels |
 //! | [`palette`], [`time_format`], [`viewport`], [`in_time`] | colours, times for people, the visible part of the time axis, sorting by time |
 
 #![allow(
@@ -18,7 +20,9 @@
     reason = "part of the program, not a library for others"
 )]
 
+pub mod charts;
 pub mod compare;
+pub mod drawing;
 pub mod in_time;
 pub mod overview;
 pub mod palette;

@@ -13,7 +13,8 @@ use crate::{
     App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, platform,
     samples, timeline,
 };
-use render::pictures::{self, Drawing, OtherTraceColors, PictureFormat, PictureStyle};
+use render::pictures::{self, Picture, PictureFormat, PictureStyle};
+use view::charts::timeline::OtherTraceColors;
 use view::compare::TraceSide;
 use view::sessions::{SavedSession, SessionStore};
 use view::state::{Panel, ViewCommand};
@@ -196,7 +197,7 @@ impl App {
         });
         let sides: Vec<_> = sides.filter_map(of_side).collect();
         let make = move || {
-            let mut whole: Option<Drawing> = None;
+            let mut whole: Option<Picture> = None;
             for (trace, state, beside) in &sides {
                 let beside = beside
                     .as_ref()
@@ -207,7 +208,7 @@ impl App {
                     None => drawing,
                 });
             }
-            pictures::encoded(&whole.ok_or("nothing is open")?, format, scale)
+            whole.ok_or("nothing is open")?.encoded(format, scale)
         };
         self.saving.file(name, Box::new(make));
     }

@@ -14,6 +14,7 @@ mod address;
 mod apply;
 mod command;
 mod compare;
+mod drawing;
 mod editor;
 mod frame;
 mod jobs;

@@ -12,9 +12,6 @@ use view::palette::{self, Palette, Preset, Rgb};
 /// One set of colours.
 pub type Theme = Palette<Color32>;
 
-/// Colours of a slice.
-pub type ThemeSliceColor = palette::SliceColor<Color32>;
-
 fn color32(Rgb([r, g, b]): Rgb) -> Color32 {
     Color32::from_rgb(r, g, b)
 }

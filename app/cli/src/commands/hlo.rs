@@ -110,7 +110,8 @@ fn graph(
         GraphFormat::Dot => output::print(&dot::graph(found))?,
         GraphFormat::Svg => {
             let drawing = pictures::hlo(session.model(), found, PictureStyle::default());
-            let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0)
+            let file = drawing
+                .encoded(PictureFormat::Svg, 1.0)
                 .map_err(RequestError::Usage)?;
             output::print(&String::from_utf8_lossy(&file))?;
         }

@@ -10,7 +10,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::STANDARD;
 use crate::common::{loading, output};
-use render::pictures::{self, PictureFormat};
+use render::pictures::PictureFormat;
 use request::{PartRequest, PictureRequest, RequestError, TraceRequest, checks, drawn};
 use session::files::OutputGuard;
 
@@ -60,7 +60,9 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let session = loading::open_without_digest(&args.input, stderr)?;
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     let drawing = drawn(&session, &args.input.path, scope, &args.look)?;
-    let file = pictures::encoded(&drawing, format, args.scale.0).map_err(RequestError::Usage)?;
+    let file = drawing
+        .encoded(format, args.scale.0)
+        .map_err(RequestError::Usage)?;
     match out {
         Some(path) => {
             session::files::write_file(path, &file).map_err(|error| RequestError::Write {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::call::{Call, McpTool, ToolOutput, TraceInput};
 
-use render::pictures::{self, PictureFormat};
+use render::pictures::PictureFormat;
 use request::{
     PartRequest, PictureArg, PictureRequest, RequestError, SizeArg, Text, checks, drawn,
 };
@@ -74,8 +74,9 @@ impl McpTool for RenderTool {
             .badge()
             .map_or_else(String::new, |badge| format!(", {badge}"));
         let drawing = drawn(&session, path, scope, &look)?;
-        let png =
-            pictures::encoded(&drawing, PictureFormat::Png, 1.0).map_err(RequestError::Usage)?;
+        let png = drawing
+            .encoded(PictureFormat::Png, 1.0)
+            .map_err(RequestError::Usage)?;
         let place = match scope {
             Scope::Steps { first, last } => format!("steps {first}..{last}"),
             Scope::Range(range) => format!(

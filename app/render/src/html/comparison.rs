@@ -8,8 +8,8 @@ use analysis::compare::{
 use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};
 
+use super::charts;
 use super::parts::{failures, gates_section, html_table, marked, section, source_cell, whole};
-use super::pictures;
 use super::waterfall::{ROWS, waterfall};
 use crate::comparison::ComparedRuns;
 use session::number;
@@ -104,7 +104,7 @@ fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup 
         };
     }
     let steps = html! {
-        @if !comparison.steps.is_empty() { (pictures::both(base, cand)) (numbers(comparison)) }
+        @if !comparison.steps.is_empty() { (charts::both(base, cand)) (numbers(comparison)) }
     };
     html! {
         (section("Steps", &steps))

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use analysis::OpGroup;
-use analysis::reports::steps::step_parts::StepPart;
 use maud::{Markup, PreEscaped, html};
 
-use view::palette::{Palette, Preset, Rgb};
-use view::timeline::bands::group_of;
+use view::drawing::{ColorRole, Ink};
+use view::palette::{ColorKey, Palette, Preset, SliceColor};
 
 /// The content of the head of a page besides its title.
 pub fn head() -> Markup {
@@ -24,22 +23,26 @@ pub fn head() -> Markup {
     }
 }
 
-/// Index of the colour of a step part: `--p0` to `--p9`.
-pub fn color(part: StepPart) -> usize {
-    StepPart::ALL
-        .iter()
-        .position(|&one| one == part)
-        .unwrap_or(StepPart::ALL.len() - 1)
-}
-
-/// Index of the colour of a category.
-pub fn color_of(group: OpGroup) -> usize {
-    color(
-        StepPart::ALL
-            .into_iter()
-            .find(|&part| group_of(part) == group)
-            .unwrap_or(StepPart::Other),
-    )
+/// How the page writes a colour of a drawing.
+pub fn color_of(ink: Ink) -> String {
+    let of = |role| match role {
+        ColorRole::Text | ColorRole::TextStrong => "var(--fg)".to_owned(),
+        ColorRole::TextWeak => "var(--dim)".to_owned(),
+        ColorRole::Edge | ColorRole::Grid => "var(--line)".to_owned(),
+        ColorRole::Raised => "var(--soft)".to_owned(),
+        ColorRole::Warning => "var(--warn)".to_owned(),
+        ColorRole::Accent => "var(--accent)".to_owned(),
+        ColorRole::Slice(key) => format!("var(--p{})", key.0),
+        ColorRole::OnSlice(key) => format!("var(--t{})", key.0),
+        _ => "var(--bg)".to_owned(),
+    };
+    let ground = ink.ground.map_or_else(|| "transparent".to_owned(), of);
+    if ink.share < 1.0 {
+        let (role, percent) = (of(ink.role), 100.0 * ink.share);
+        format!("color-mix(in srgb,{role} {percent:.0}%,{ground})")
+    } else {
+        of(ink.role)
+    }
 }
 
 fn colors(dark: bool) -> String {
@@ -50,21 +53,19 @@ fn colors(dark: bool) -> String {
         ("dim", palette.text_weak),
         ("line", palette.edge),
         ("soft", palette.raised),
+        ("accent", palette.accent),
         ("fail", palette.error),
         ("warn", palette.warning),
     ];
     let mut text = String::new();
     for (name, color) in named {
-        let _ = write!(text, "--{name}:{};", hex(color));
+        let _ = write!(text, "--{name}:{color};");
     }
-    for (at, part) in StepPart::ALL.into_iter().enumerate() {
-        let _ = write!(text, "--p{at}:{};", hex(palette.group(group_of(part))));
+    for key in OpGroup::ALL.map(ColorKey::of_group) {
+        let SliceColor { fill, text: on } = palette.slice(key);
+        let _ = write!(text, "--p{at}:{fill};--t{at}:{on};", at = key.0);
     }
     text
-}
-
-fn hex(Rgb([red, green, blue]): Rgb) -> String {
-    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 const RULES: &str = "*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
@@ -73,9 +74,9 @@ p{margin:.4rem 0}.dim{color:var(--dim)}.pass{color:var(--pass)}.fail{color:var(-
 .scroll{overflow-x:auto}:where(.scroll td:not([class])){min-width:7rem}table+table{margin-top:1rem}table{border-collapse:collapse;font-size:.87rem;min-width:100%}th{text-align:left;color:var(--dim);font-weight:500}th.n{text-align:right}
 th,td{padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}.n{text-align:right;white-space:nowrap;overflow-wrap:normal;font-variant-numeric:tabular-nums}
 td:first-child{min-width:11rem}.v{white-space:nowrap}.cap{margin:.3rem 0 0;font-size:.8rem;color:var(--dim)}.share{display:block;height:3px;background:var(--p0)}
-svg{display:block;width:100%;height:auto}svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line);fill:none}svg.plot{min-width:35rem}svg .halo{paint-order:stroke;stroke:var(--bg);stroke-width:3px}
+svg{display:block;width:100%;height:auto}svg text{font:11px system-ui,sans-serif}.plot svg{min-width:35rem}
 pre{overflow-x:auto;background:var(--soft);padding:.5rem .7rem;font-size:.85rem}details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer}footer{margin:2.5rem 0 1rem;font-size:.85rem}
 .fall td{vertical-align:middle}.narrow{display:none}.track{position:relative;min-width:9rem;width:45%;padding-right:0}.bar{position:absolute;top:25%;height:50%;border-radius:1px}
-.up{background:var(--fail)}.down{background:var(--pass)}.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key .round{border-radius:50%}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
-@media(max-width:600px){.wide{display:none}.narrow{display:inline}svg.plot text{font-size:14px}td:first-child{min-width:6.5rem}th,td{padding-right:.45rem}.track{min-width:5rem}}
+.up{background:var(--fail)}.down{background:var(--pass)}.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
+@media(max-width:600px){.wide{display:none}.narrow{display:inline}.plot text{font-size:14px}td:first-child{min-width:6.5rem}th,td{padding-right:.45rem}.track{min-width:5rem}}
 ";

@@ -1,31 +1,28 @@
 //! Pictures without a window, a display or a GPU: the timeline, the roofline and the
 //! steps, as SVG or PNG. A pure function of the trace and the view.
 
-mod drawing;
-mod hlo;
 #[cfg(feature = "png")]
 mod png;
-mod roofline;
-mod steps;
-mod svg;
-mod timeline;
+pub(crate) mod svg;
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-use view::palette::{ColorKey, Palette, Preset, Rgb};
+use analysis::Scope;
+use analysis::reports::hlo::Neighbourhood;
+use analysis::reports::ops::roofline::Roofline;
+use analysis::reports::steps::step_parts::StepParts;
+use analysis::reports::steps::step_times::Steps;
+use trace_model::TraceModel;
+use view::charts::roofline::RooflineChart;
+use view::charts::steps::{self, StepBars, StepsChart};
+use view::charts::timeline::{OtherTraceColors, timeline};
+use view::charts::{self, ChartFrame};
+use view::drawing::Drawing;
+use view::palette::{Palette, Preset, Rgb};
 use view::state::ViewState;
 use view::time_format::TimeFormat;
 use view::timeline::trace::OpenTrace;
-
-pub use drawing::Drawing;
-pub use hlo::hlo;
-pub use roofline::roofline;
-pub use steps::steps;
-pub use timeline::timeline;
-
-#[cfg(feature = "png")]
-use png::png as points;
 
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,8 +51,21 @@ impl Default for PictureStyle {
 }
 
 impl PictureStyle {
-    fn palette(self) -> &'static Palette<Rgb> {
-        Palette::of(self.dark, self.colors)
+    fn frame(self) -> ChartFrame {
+        ChartFrame {
+            width: self.width,
+            height: self.height,
+            font: 11.0,
+            times: self.times,
+            has_titles: true,
+        }
+    }
+
+    fn picture(self, drawing: Drawing) -> Picture {
+        Picture {
+            drawing,
+            palette: Palette::of(self.dark, self.colors),
+        }
     }
 }
 
@@ -97,13 +107,34 @@ impl PictureFormat {
     }
 }
 
-/// What the comparison with another trace provides, by label.
-#[derive(Clone, Copy, Debug)]
-pub struct OtherTraceColors<'a> {
-    /// Colours by how ops changed.
-    pub colors: &'a [ColorKey],
-    /// Whether the other one lacks the op.
-    pub only: &'a [bool],
+/// A drawing and its colours.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    pub drawing: Drawing,
+    palette: &'static Palette<Rgb>,
+}
+
+impl Picture {
+    /// This picture with another one below it.
+    #[must_use]
+    pub fn above(self, other: Self) -> Self {
+        let drawing = self.drawing.above(other.drawing);
+        Self { drawing, ..self }
+    }
+
+    /// The file; a PNG has `scale` pixels for each pixel of the drawing. The error is a sentence.
+    pub fn encoded(&self, format: PictureFormat, scale: f32) -> Result<Vec<u8>, String> {
+        match format {
+            PictureFormat::Svg => Ok(svg::svg(&self.drawing, self.palette).into_bytes()),
+            #[cfg(feature = "png")]
+            PictureFormat::Png => png::png(&self.drawing, self.palette, scale),
+            #[cfg(not(feature = "png"))]
+            PictureFormat::Png => {
+                let _ = scale;
+                Err(SVG_ONLY.to_owned())
+            }
+        }
+    }
 }
 
 /// The picture of a panel, `beside` another trace if there is one. The error is a
@@ -114,36 +145,48 @@ pub fn draw(
     state: &ViewState,
     beside: Option<OtherTraceColors<'_>>,
     look: PictureStyle,
-) -> Result<Drawing, String> {
-    match panel {
-        PicturePanel::Timeline => Ok(timeline(trace, state, beside, look)),
-        PicturePanel::Roofline => roofline(trace, state.scope, look),
-        PicturePanel::Steps => steps(trace, look),
-    }
+) -> Result<Picture, String> {
+    let (frame, session) = (look.frame(), &trace.session);
+    let drawing = match panel {
+        PicturePanel::Timeline => timeline(trace, state, beside, &frame),
+        PicturePanel::Roofline => {
+            let report = session.report::<Roofline>(state.scope.into());
+            let report = report.map_err(|error| error.to_string())?;
+            let chart = RooflineChart::of(&report, &report.ops);
+            let title = format!("{}: {}", trace.title(), chart.title(state.scope));
+            charts::picture(&title, &chart, &frame)
+        }
+        PicturePanel::Steps => {
+            let report = session.report::<Steps>(Scope::WholeTrace);
+            let report = report.map_err(|error| error.to_string())?;
+            if report.steps.is_empty() {
+                return Err(report.why.join("; "));
+            }
+            let divided = session.report::<StepParts>(Scope::WholeTrace).ok();
+            let bars = StepBars::new(&report, divided.as_deref());
+            let median_ps = report.time.as_ref().map(|time| time.median);
+            let title = format!("{}{}", trace.title(), steps::title(&report, &frame));
+            let bars = &bars;
+            charts::picture(&title, &StepsChart { bars, median_ps }, &frame)
+        }
+    };
+    Ok(look.picture(drawing))
 }
 
-/// A drawing as a file; a PNG has `scale` pixels for each pixel of the drawing. The error is a
-/// sentence.
-pub fn encoded(drawing: &Drawing, format: PictureFormat, scale: f32) -> Result<Vec<u8>, String> {
-    match format {
-        PictureFormat::Svg => Ok(svg::svg(drawing).into_bytes()),
-        PictureFormat::Png => points(drawing, scale),
-    }
-}
-
-#[cfg(not(feature = "png"))]
-fn points(_drawing: &Drawing, _scale: f32) -> Result<Vec<u8>, String> {
-    Err(SVG_ONLY.to_owned())
+/// The neighbourhood of an instruction, as a graph.
+pub fn hlo(model: &TraceModel, found: &Neighbourhood, look: PictureStyle) -> Picture {
+    look.picture(charts::hlo::hlo(model, found, &look.frame()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::drawing::width_of;
     use super::*;
     use analysis::Options;
     use sample_traces::text_trace;
     use session::Session;
-    use view::state::{ColorBy, ReportScope, ViewCommand};
+    use view::drawing::{DrawingShape, width_of};
+    use view::palette::ColorKey;
+    use view::state::{ColorBy, ViewCommand};
 
     const PICTURE: &str = "
         @column 1us
@@ -158,8 +201,28 @@ mod tests {
         s = all-gather-start.1 done=all-gather-done.1
     ";
 
-    fn text(drawing: &Drawing) -> String {
-        svg::svg(drawing)
+    fn text(picture: &Picture) -> String {
+        svg::svg(&picture.drawing, picture.palette)
+    }
+
+    fn tracks(
+        trace: &OpenTrace,
+        state: &ViewState,
+        beside: Option<OtherTraceColors<'_>>,
+    ) -> String {
+        let style = PictureStyle::default();
+        text(&draw(PicturePanel::Timeline, trace, state, beside, style).unwrap())
+    }
+
+    fn roofline(trace: &OpenTrace) -> Result<Picture, String> {
+        let state = ViewState::new(&trace.model);
+        draw(
+            PicturePanel::Roofline,
+            trace,
+            &state,
+            None,
+            PictureStyle::default(),
+        )
     }
 
     fn trace() -> OpenTrace {
@@ -176,12 +239,7 @@ mod tests {
     #[test]
     fn timeline_export_shows_tracks_slices_and_times() {
         let trace = trace();
-        let picture = text(&timeline(
-            &trace,
-            &ViewState::new(&trace.model),
-            None,
-            PictureStyle::default(),
-        ));
+        let picture = tracks(&trace, &ViewState::new(&trace.model), None);
         for text in ["XLA Ops", "while.3", "TPU:0", "10 µs", "a &lt;b&gt;"] {
             assert!(picture.contains(text), "{text} in\n{picture}");
         }
@@ -196,7 +254,7 @@ mod tests {
         let mut state = ViewState::new(&trace.model);
         state.apply(&ViewCommand::ScrollTo(5_000.0), &trace.model);
         state.apply(&ViewCommand::FoldAll(true), &trace.model);
-        let picture = text(&timeline(&trace, &state, None, PictureStyle::default()));
+        let picture = tracks(&trace, &state, None);
         assert!(picture.contains("TPU:0"), "{picture}");
     }
 
@@ -204,9 +262,9 @@ mod tests {
     fn exported_timeline_includes_marks_and_highlights() {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);
-        let plain = text(&timeline(&trace, &state, None, PictureStyle::default()));
+        let plain = tracks(&trace, &state, None);
         state.apply(&ViewCommand::MarkAll, &trace.model);
-        let marked = text(&timeline(&trace, &state, None, PictureStyle::default()));
+        let marked = tracks(&trace, &state, None);
         assert!(marked.contains(">20.00 µs<") && !plain.contains(">20.00 µs<"));
         let fill = |picture: &str, name: &str| {
             let at = picture
@@ -216,7 +274,7 @@ mod tests {
             picture[start..start + 14].to_owned()
         };
         state.apply(&ViewCommand::Search("fusion".to_owned()), &trace.model);
-        let searched = text(&timeline(&trace, &state, None, PictureStyle::default()));
+        let searched = tracks(&trace, &state, None);
         assert_ne!(
             fill(&plain, "B"),
             fill(&searched, "B"),
@@ -233,7 +291,7 @@ mod tests {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);
         state.apply(&ViewCommand::Color(ColorBy::Change), &trace.model);
-        let alone = text(&timeline(&trace, &state, None, PictureStyle::default()));
+        let alone = tracks(&trace, &state, None);
         assert!(
             alone.contains("Only one profile is open") && !alone.contains("twice or more"),
             "{alone}"
@@ -246,20 +304,11 @@ mod tests {
                 only,
             })
         };
-        let plain = text(&timeline(
-            &trace,
-            &state,
-            beside(&[]),
-            PictureStyle::default(),
-        ));
-        let hatched = text(&timeline(
-            &trace,
-            &state,
-            beside(&only),
-            PictureStyle::default(),
-        ));
+        let plain = tracks(&trace, &state, beside(&[]));
+        let hatched = tracks(&trace, &state, beside(&only));
         let fill = PictureStyle::default()
-            .palette()
+            .picture(Drawing::new(0.0, 0.0, view::drawing::ColorRole::Panel))
+            .palette
             .slice(ColorKey::of_change(2.0))
             .fill
             .to_string();
@@ -274,26 +323,18 @@ mod tests {
     #[test]
     fn exported_steps_are_stacked_and_roofline_needs_peaks() {
         let trace = trace();
-        let picture = text(
-            &steps(
-                &trace,
-                PictureStyle {
-                    dark: true,
-                    ..PictureStyle::default()
-                },
-            )
-            .unwrap(),
-        );
+        let dark = PictureStyle {
+            dark: true,
+            ..PictureStyle::default()
+        };
+        let state = ViewState::new(&trace.model);
+        let picture = text(&draw(PicturePanel::Steps, &trace, &state, None, dark).unwrap());
         assert!(
             picture.contains("Matmul") || picture.contains("Other"),
             "{picture}"
         );
         // The picture's device has no peaks.
-        assert!(
-            roofline(&trace, ReportScope::Capture, PictureStyle::default())
-                .unwrap_err()
-                .contains("peak")
-        );
+        assert!(roofline(&trace).unwrap_err().contains("peak"));
     }
 
     #[test]
@@ -302,14 +343,7 @@ mod tests {
             device_spec: Some("v5e".to_owned()),
             ..Options::default()
         };
-        let picture = text(
-            &roofline(
-                &named("a", options),
-                ReportScope::Capture,
-                PictureStyle::default(),
-            )
-            .unwrap(),
-        );
+        let picture = text(&roofline(&named("a", options)).unwrap());
         assert!(
             picture.contains("per byte over ICI, not HBM</text>"),
             "{picture}"
@@ -350,8 +384,8 @@ mod tests {
                     text(&marked)
                 );
                 let mut silent = marked.clone();
-                for shape in &mut silent.shapes {
-                    if let drawing::DrawingShape::Text { text, at, size, .. } = shape
+                for shape in &mut silent.drawing.shapes {
+                    if let DrawingShape::Text { text, at, size, .. } = shape
                         && text.starts_with("SIMULATED")
                     {
                         assert!(
@@ -364,8 +398,8 @@ mod tests {
                 // It is visible in the PNG, too.
                 #[cfg(feature = "png")]
                 assert_ne!(
-                    encoded(&marked, PictureFormat::Png, 1.0),
-                    encoded(&silent, PictureFormat::Png, 1.0),
+                    marked.encoded(PictureFormat::Png, 1.0),
+                    silent.encoded(PictureFormat::Png, 1.0),
                     "{panel:?}"
                 );
             }
@@ -378,14 +412,9 @@ mod tests {
             device_spec: Some("v5e".to_owned()),
             ..Options::default()
         };
-        let drawing = roofline(
-            &named(&"name".repeat(10_000), options),
-            ReportScope::Capture,
-            PictureStyle::default(),
-        )
-        .unwrap();
-        let longest = drawing.shapes.iter().map(|shape| match shape {
-            drawing::DrawingShape::Text { text, .. } => text.chars().count(),
+        let drawing = roofline(&named(&"name".repeat(10_000), options)).unwrap();
+        let longest = drawing.drawing.shapes.iter().map(|shape| match shape {
+            DrawingShape::Text { text, .. } => text.chars().count(),
             _ => 0,
         });
         assert!(longest.max().unwrap() < 250);

@@ -10,9 +10,12 @@ use vello_cpu::kurbo::{BezPath, Circle, Point, Rect, Shape as _, Stroke};
 use vello_cpu::peniko::Color;
 use vello_cpu::{Pixmap, RenderContext, Resources};
 
-use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
 use session::files::PNG_SOFTWARE;
-use view::palette::Rgb;
+use view::drawing::{
+    Anchor, ColorRole, DASH, Drawing, DrawingPoint, DrawingShape, EDGE, HALO, Ink, OPACITY,
+    baseline, corners, tip,
+};
+use view::palette::{Palette, Rgb};
 
 /// Pixels of the largest picture: four bytes each, and as much again while it is drawn.
 const MAX_POINTS: f32 = 64e6;
@@ -20,7 +23,7 @@ const MAX_POINTS: f32 = 64e6;
 const TOLERANCE: f64 = 0.05;
 
 /// The whole file, with `scale` pixels for each pixel of the drawing. The error is a sentence.
-pub fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
+pub fn png(drawing: &Drawing, palette: &Palette<Rgb>, scale: f32) -> Result<Vec<u8>, String> {
     let (width, height) = (
         (drawing.size.0 * scale).round().max(1.0),
         (drawing.size.1 * scale).round().max(1.0),
@@ -32,10 +35,10 @@ pub fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
         ));
     }
     let (width, height) = (width as u16, height as u16);
-    let mut canvas = Canvas::new(width, height, scale)?;
+    let mut canvas = Canvas::new(width, height, scale, palette)?;
     canvas.fill(
         &Rect::new(0.0, 0.0, drawing.size.0.into(), drawing.size.1.into()).to_path(TOLERANCE),
-        drawing.ground,
+        drawing.ground.into(),
         1.0,
     );
     for shape in &drawing.shapes {
@@ -76,17 +79,19 @@ fn signed(file: &[u8]) -> Vec<u8> {
 
 struct Canvas<'a> {
     context: RenderContext,
+    palette: &'a Palette<Rgb>,
     scale: f64,
     font: FontRef<'a>,
     clips: usize,
 }
 
-impl Canvas<'_> {
-    fn new(width: u16, height: u16, scale: f32) -> Result<Self, String> {
+impl<'a> Canvas<'a> {
+    fn new(width: u16, height: u16, scale: f32, palette: &'a Palette<Rgb>) -> Result<Self, String> {
         let font = FontRef::new(epaint_default_fonts::UBUNTU_LIGHT)
             .map_err(|error| format!("no font: {error}"))?;
         Ok(Self {
             context: RenderContext::new(width, height),
+            palette,
             scale: scale.into(),
             font,
             clips: 0,
@@ -108,17 +113,27 @@ impl Canvas<'_> {
             .collect()
     }
 
-    fn fill(&mut self, path: &BezPath, Rgb([r, g, b]): Rgb, opacity: f32) {
+    fn paint(&mut self, ink: Ink, opacity: f32) {
+        let (Rgb([r, g, b]), own) = ink.of(self.palette);
         self.context
-            .set_paint(Color::from_rgba8(r, g, b, 255).with_alpha(opacity));
+            .set_paint(Color::from_rgba8(r, g, b, 255).with_alpha(opacity * own));
+    }
+
+    fn fill(&mut self, path: &BezPath, ink: Ink, opacity: f32) {
+        self.paint(ink, opacity);
         self.context
             .fill_path(&(vello_cpu::kurbo::Affine::scale(self.scale) * path.clone()));
     }
 
-    fn stroke(&mut self, path: &BezPath, Rgb([r, g, b]): Rgb, width: f32) {
-        self.context.set_paint(Color::from_rgba8(r, g, b, 255));
-        self.context
-            .set_stroke(Stroke::new(f64::from(width) * self.scale));
+    fn stroke(&mut self, path: &BezPath, ink: Ink, width: f32, is_dashed: bool) {
+        self.paint(ink, 1.0);
+        let stroke = Stroke::new(f64::from(width) * self.scale);
+        let dashes = [DASH.0, DASH.1].map(|length| f64::from(length) * self.scale);
+        self.context.set_stroke(if is_dashed {
+            stroke.with_dashes(0.0, dashes)
+        } else {
+            stroke
+        });
         self.context
             .stroke_path(&(vello_cpu::kurbo::Affine::scale(self.scale) * path.clone()));
     }
@@ -134,32 +149,30 @@ impl Canvas<'_> {
                 to,
                 color,
                 width,
+                is_dashed,
+            } => self.stroke(&polyline(&[*from, *to]), *color, *width, *is_dashed),
+            DrawingShape::Marker {
+                kind, at, r, fill, ..
             } => {
-                let mut path = BezPath::new();
-                path.move_to(point(*from));
-                path.line_to(point(*to));
-                self.stroke(&path, *color, *width);
+                let mut path = polyline(&corners(*kind, *at, *r));
+                if path.is_empty() {
+                    path = Circle::new(point(*at), f64::from(*r)).to_path(TOLERANCE);
+                } else {
+                    path.close_path();
+                }
+                self.fill(&path, *fill, OPACITY);
+                self.stroke(&path, ColorRole::Canvas.into(), EDGE, false);
             }
-            DrawingShape::Circle {
-                at, r, fill, edge, ..
+            DrawingShape::Arrow {
+                curve,
+                color,
+                width,
             } => {
-                let circle = Circle::new(point(*at), f64::from(*r)).to_path(TOLERANCE);
-                self.fill(&circle, *fill, OPACITY);
-                self.stroke(&circle, *edge, EDGE);
-            }
-            DrawingShape::Arrow { from, to, color } => {
-                let (bend, (long, half)) = (bend(*from, *to), TIP);
-                let mut path = BezPath::new();
-                path.move_to(point(*from));
-                path.curve_to(
-                    point((from.0 + bend, from.1)),
-                    point((to.0 - bend, to.1)),
-                    point(*to),
-                );
-                path.move_to(point((to.0 - long, to.1 - half)));
-                path.line_to(point(*to));
-                path.line_to(point((to.0 - long, to.1 + half)));
-                self.stroke(&path, *color, ARROW);
+                let mut path = polyline(&curve[..1]);
+                let [_, first, second, end] = curve.map(point);
+                path.curve_to(first, second, end);
+                path.extend(polyline(&tip(*curve)));
+                self.stroke(&path, *color, *width, false);
             }
             DrawingShape::Text {
                 at,
@@ -167,7 +180,14 @@ impl Canvas<'_> {
                 size,
                 color,
                 text,
-            } => self.text(*at, *anchor, *size, *color, text),
+                has_halo,
+            } => {
+                let letters = self.letters(*at, *anchor, *size, text);
+                if *has_halo {
+                    self.stroke(&letters, ColorRole::Canvas.into(), 2.0 * HALO, false);
+                }
+                self.fill(&letters, *color, 1.0);
+            }
             DrawingShape::BeginClip(at, size) => {
                 self.context
                     .push_clip_path(&rect(*at, *size, self.scale).to_path(TOLERANCE));
@@ -182,12 +202,13 @@ impl Canvas<'_> {
     }
 
     /// Draws a rectangle without a path, because most shapes are rectangles.
-    fn rect(&mut self, at: (f32, f32), size: (f32, f32), Rgb([r, g, b]): Rgb) {
-        self.context.set_paint(Color::from_rgba8(r, g, b, 255));
+    fn rect(&mut self, at: (f32, f32), size: (f32, f32), ink: Ink) {
+        self.paint(ink, 1.0);
         self.context.fill_rect(&rect(at, size, self.scale));
     }
 
-    fn text(&mut self, (x, y): (f32, f32), anchor: Anchor, size: f32, color: Rgb, text: &str) {
+    /// The outlines of a text.
+    fn letters(&self, (x, y): DrawingPoint, anchor: Anchor, size: f32, text: &str) -> BezPath {
         let font = self.font.clone();
         let (letters, outlines) = (font.charmap(), font.outline_glyphs());
         let (at, size) = (LocationRef::default(), Size::new(size));
@@ -214,8 +235,19 @@ impl Canvas<'_> {
             }
             pen.x += glyph.map_or(blank, advance);
         }
-        self.fill(&pen.path, color, 1.0);
+        pen.path
     }
+}
+
+fn polyline(points: &[DrawingPoint]) -> BezPath {
+    let mut path = BezPath::new();
+    for (at, to) in points.iter().enumerate() {
+        match at {
+            0 => path.move_to(point(*to)),
+            _ => path.line_to(point(*to)),
+        }
+    }
+    path
 }
 
 fn point((x, y): (f32, f32)) -> Point {
@@ -267,37 +299,51 @@ impl OutlinePen for PixelPen {
 mod tests {
     use super::*;
 
-    const WHITE: Rgb = Rgb([255; 3]);
-    const RED: Rgb = Rgb([255, 0, 0]);
+    fn palette() -> &'static Palette<Rgb> {
+        Palette::of(false, view::palette::Preset::default())
+    }
 
     fn pixels(drawing: &Drawing, scale: f32) -> image::RgbImage {
-        let file = png(drawing, scale).unwrap();
+        let file = png(drawing, palette(), scale).unwrap();
         image::load_from_memory(&file).unwrap().to_rgb8()
     }
 
     #[test]
     fn rectangles_are_placed_and_clipped() {
-        let mut drawing = Drawing::new(20.0, 10.0, WHITE);
+        let mut drawing = Drawing::new(20.0, 10.0, ColorRole::Canvas);
         drawing.begin_clip(0.0, 0.0, 10.0, 10.0);
-        drawing.rect(5.0, 2.0, 20.0, 4.0, RED, "");
+        drawing.rect(5.0, 2.0, 20.0, 4.0, ColorRole::Accent, "");
         drawing.end_clip();
-        drawing.rect(15.0, 8.0, 5.0, 2.0, Rgb([0, 0, 255]), "");
+        drawing.rect(15.0, 8.0, 5.0, 2.0, ColorRole::Warning, "");
         let picture = pixels(&drawing, 2.0);
         assert_eq!(picture.dimensions(), (40, 20));
-        let at = |x, y| picture.get_pixel(x, y).0;
-        assert_eq!((at(11, 5), at(19, 11)), ([255, 0, 0], [255, 0, 0]));
+        let at = |x, y| Rgb(picture.get_pixel(x, y).0);
+        let Palette {
+            canvas,
+            accent,
+            warning,
+            ..
+        } = *palette();
+        assert_eq!((at(11, 5), at(19, 11)), (accent, accent));
         assert_eq!(
             (at(21, 5), at(9, 5), at(11, 13)),
-            ([255; 3], [255; 3], [255; 3]),
+            (canvas, canvas, canvas),
             "cut, beside and below"
         );
-        assert_eq!(at(39, 19), [0, 0, 255], "what follows is not cut");
+        assert_eq!(at(39, 19), warning, "what follows is not cut");
     }
 
     #[test]
     fn text_is_drawn_at_its_anchor() {
-        let mut drawing = Drawing::new(100.0, 20.0, WHITE);
-        drawing.text(98.0, 10.0, Anchor::End, 14.0, Rgb([0; 3]), "mm µs …");
+        let mut drawing = Drawing::new(100.0, 20.0, ColorRole::Canvas);
+        drawing.text(
+            98.0,
+            10.0,
+            Anchor::End,
+            14.0,
+            ColorRole::Selection,
+            "mm µs …",
+        );
         let picture = pixels(&drawing, 1.0);
         let dark = |columns: std::ops::Range<u32>| {
             columns
@@ -311,7 +357,11 @@ mod tests {
 
     #[test]
     fn rejects_input_that_is_too_large() {
-        let drawing = Drawing::new(20_000.0, 20_000.0, WHITE);
-        assert!(png(&drawing, 1.0).unwrap_err().contains("20000x20000"));
+        let drawing = Drawing::new(20_000.0, 20_000.0, ColorRole::Canvas);
+        assert!(
+            png(&drawing, palette(), 1.0)
+                .unwrap_err()
+                .contains("20000x20000")
+        );
     }
 }

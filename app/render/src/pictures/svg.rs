@@ -1,115 +1,203 @@
 //! A drawing as SVG.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use session::xml::escaped;
+use view::drawing::{
+    Anchor, ColorRole, DASH, Drawing, DrawingPoint, DrawingShape, EDGE, HALO, Ink, MarkerKind,
+    OPACITY, baseline, corners, tip,
+};
+use view::palette::{Palette, Rgb};
 
-use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
+/// A length with at most two decimals.
+struct Length(f32);
 
-pub fn svg(drawing: &Drawing) -> String {
-    let ((width, height), ground) = (drawing.size, drawing.ground);
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" data-tool=\"systole\" font-family=\"Inter, Segoe UI, Helvetica, Arial, sans-serif\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"{ground}\"/>\n"
-    );
-    let mut clips = 0;
-    for shape in &drawing.shapes {
-        write_shape(&mut text, shape, &mut clips);
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The sum with zero is not -0.
+        write!(f, "{}", (self.0 * 100.0).round() / 100.0 + 0.0)
     }
-    text.push_str("</svg>\n");
-    text
 }
 
-fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
-    // Writing to a string cannot fail.
-    let _ = match shape {
-        DrawingShape::Rect {
-            at: (x, y),
-            size: (width, height),
-            fill,
-            title,
-        } => {
-            let _ = write!(
-                text,
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\""
-            );
-            end_with_title(text, title, "rect")
-        }
-        DrawingShape::Bars { bars, fill } => {
-            text.push_str("<path d=\"");
-            for ((x, y), (width, height)) in bars {
-                let _ = write!(text, "M{x:.2} {y:.2}h{width:.2}v{height:.2}h-{width:.2}z");
+/// The whole file.
+pub fn svg(drawing: &Drawing, palette: &Palette<Rgb>) -> String {
+    let ((width, height), ground) = (drawing.size, palette.role(drawing.ground));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" data-tool=\"systole\" font-family=\"Inter, Segoe UI, Helvetica, Arial, sans-serif\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"{ground}\"/>\n{}</svg>\n",
+        shapes(drawing, "c", |ink| match ink.of(palette) {
+            (color, opacity) if opacity < 1.0 => {
+                let Rgb([r, g, b]) = color;
+                format!("rgba({r},{g},{b},{opacity})")
             }
-            writeln!(text, "\" fill=\"{fill}\"/>")
+            (color, _) => color.to_string(),
+        })
+    )
+}
+
+/// The elements of the shapes. `id` distinguishes this drawing from others of a page, and `paint` writes a colour.
+pub fn shapes(drawing: &Drawing, id: &str, paint: impl Fn(Ink) -> String) -> String {
+    let mut writer = SvgWriter {
+        text: String::new(),
+        id,
+        clips: 0,
+        paint,
+    };
+    for shape in &drawing.shapes {
+        // Writing to a string cannot fail.
+        let _ = writer.shape(shape);
+    }
+    writer.text
+}
+
+struct SvgWriter<'a, P> {
+    text: String,
+    id: &'a str,
+    clips: u32,
+    paint: P,
+}
+
+impl<P: Fn(Ink) -> String> SvgWriter<'_, P> {
+    fn shape(&mut self, shape: &DrawingShape) -> fmt::Result {
+        match shape {
+            DrawingShape::Rect {
+                at,
+                size,
+                fill,
+                title,
+            } => {
+                let (place, fill) = (area(*at, *size), (self.paint)(*fill));
+                write!(self.text, "<rect {place} fill=\"{fill}\"")?;
+                self.end_with_title(title, "rect")
+            }
+            DrawingShape::Bars { bars, fill } => {
+                self.text.push_str("<path d=\"");
+                for ((x, y), (width, height)) in bars {
+                    let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
+                    write!(self.text, "M{x} {y}h{width}v{height}h-{width}z")?;
+                }
+                writeln!(self.text, "\" fill=\"{}\"/>", (self.paint)(*fill))
+            }
+            DrawingShape::Line {
+                from,
+                to,
+                color,
+                width,
+                is_dashed,
+            } => {
+                let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(Length);
+                write!(
+                    self.text,
+                    "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{}\" stroke-width=\"{width}\"",
+                    (self.paint)(*color)
+                )?;
+                if *is_dashed {
+                    write!(self.text, " stroke-dasharray=\"{} {}\"", DASH.0, DASH.1)?;
+                }
+                writeln!(self.text, "/>")
+            }
+            DrawingShape::Marker {
+                kind,
+                at,
+                r,
+                fill,
+                title,
+            } => self.marker((*kind, *at, *r), *fill, title),
+            DrawingShape::Arrow {
+                curve,
+                color,
+                width,
+            } => {
+                let place = |(x, y): DrawingPoint| format!("{} {}", Length(x), Length(y));
+                let ([from, bend, back, to], tip) = (curve.map(place), tip(*curve).map(place));
+                writeln!(
+                    self.text,
+                    "<path d=\"M{from}C{bend} {back} {to}M{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"/>",
+                    tip.join("L"),
+                    (self.paint)(*color)
+                )
+            }
+            DrawingShape::Text { .. } => self.letters(shape),
+            DrawingShape::BeginClip(at, size) => {
+                self.clips += 1;
+                let (id, clips, place) = (self.id, self.clips, area(*at, *size));
+                writeln!(
+                    self.text,
+                    "<clipPath id=\"{id}{clips}\"><rect {place}/></clipPath><g clip-path=\"url(#{id}{clips})\">"
+                )
+            }
+            DrawingShape::EndClip => writeln!(self.text, "</g>"),
         }
-        DrawingShape::Line {
-            from: (x1, y1),
-            to: (x2, y2),
-            color,
-            width,
-        } => writeln!(
-            text,
-            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{color}\" stroke-width=\"{width}\"/>"
-        ),
-        DrawingShape::Circle {
-            at: (x, y),
-            r,
-            fill,
-            edge,
-            title,
-        } => {
-            let _ = write!(
-                text,
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r:.1}\" fill=\"{fill}\" fill-opacity=\"{OPACITY}\" \
-                 stroke=\"{edge}\" stroke-width=\"{EDGE}\""
-            );
-            end_with_title(text, title, "circle")
-        }
-        DrawingShape::Arrow { from, to, color } => {
-            let ((x1, y1), (x2, y2), bend, (long, half)) = (*from, *to, bend(*from, *to), TIP);
-            writeln!(
-                text,
-                "<path d=\"M{x1:.1} {y1:.1}C{:.1} {y1:.1} {:.1} {y2:.1} {x2:.1} {y2:.1}m-{long} -{half}l{long} {half}l-{long} {half}\" \
-                 fill=\"none\" stroke=\"{color}\" stroke-width=\"{ARROW}\"/>",
-                x1 + bend,
-                x2 - bend,
-            )
-        }
-        DrawingShape::Text {
-            at: (x, y),
+    }
+
+    fn marker(
+        &mut self,
+        (kind, at, r): (MarkerKind, DrawingPoint, f32),
+        fill: Ink,
+        title: &str,
+    ) -> fmt::Result {
+        let element = if kind == MarkerKind::Circle {
+            let [x, y, r] = [at.0, at.1, r].map(Length);
+            write!(self.text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\"")?;
+            "circle"
+        } else {
+            let corner = |(x, y): DrawingPoint| format!("{},{}", Length(x), Length(y));
+            let corners: Vec<String> = corners(kind, at, r).into_iter().map(corner).collect();
+            write!(self.text, "<polygon points=\"{}\"", corners.join(" "))?;
+            "polygon"
+        };
+        let (fill, edge) = ((self.paint)(fill), (self.paint)(ColorRole::Canvas.into()));
+        write!(
+            self.text,
+            " fill=\"{fill}\" fill-opacity=\"{OPACITY}\" stroke=\"{edge}\" stroke-width=\"{EDGE}\""
+        )?;
+        self.end_with_title(title, element)
+    }
+
+    fn letters(&mut self, shape: &DrawingShape) -> fmt::Result {
+        let DrawingShape::Text {
+            at,
             anchor,
             size,
             color,
-            text: content,
-        } => {
-            let anchor = match anchor {
-                Anchor::Start => "",
-                Anchor::Middle => " text-anchor=\"middle\"",
-                Anchor::End => " text-anchor=\"end\"",
-            };
-            let (y, content) = (y + baseline(*size), escaped(content));
-            writeln!(
-                text,
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" fill=\"{color}\"{anchor}>{content}</text>"
-            )
+            text,
+            has_halo,
+        } = shape
+        else {
+            return Ok(());
+        };
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let (x, y) = (Length(at.0), Length(at.1 + baseline(*size)));
+        write!(
+            self.text,
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{}\"{anchor}",
+            (self.paint)(*color)
+        )?;
+        if *has_halo {
+            let (edge, width) = ((self.paint)(ColorRole::Canvas.into()), 2.0 * HALO);
+            write!(
+                self.text,
+                " paint-order=\"stroke\" stroke=\"{edge}\" stroke-width=\"{width}\""
+            )?;
         }
-        DrawingShape::BeginClip((x, y), (width, height)) => {
-            *clips += 1;
-            writeln!(
-                text,
-                "<clipPath id=\"c{clips}\"><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/></clipPath>\
-                 <g clip-path=\"url(#c{clips})\">"
-            )
+        writeln!(self.text, ">{}</text>", escaped(text))
+    }
+
+    fn end_with_title(&mut self, title: &str, tag: &str) -> fmt::Result {
+        if title.is_empty() {
+            writeln!(self.text, "/>")
+        } else {
+            writeln!(self.text, "><title>{}</title></{tag}>", escaped(title))
         }
-        DrawingShape::EndClip => writeln!(text, "</g>"),
-    };
+    }
 }
 
-fn end_with_title(text: &mut String, title: &str, tag: &str) -> std::fmt::Result {
-    if title.is_empty() {
-        writeln!(text, "/>")
-    } else {
-        writeln!(text, "><title>{}</title></{tag}>", escaped(title))
-    }
+fn area((x, y): DrawingPoint, (width, height): (f32, f32)) -> String {
+    let [x, y, width, height] = [x, y, width, height].map(Length);
+    format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"")
 }

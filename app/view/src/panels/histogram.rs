@@ -78,6 +78,14 @@ impl Histogram {
         self.is_log
     }
 
+    /// Where powers of ten are, as shares of the width, if the scale is logarithmic.
+    pub fn powers_of_ten(&self) -> impl Iterator<Item = f32> {
+        let [from, to] = [self.min, self.max].map(|ps| (ps.max(1) as f64).log10());
+        let powers = from.ceil() as i32..=to.floor() as i32;
+        let share = move |power| ((f64::from(power) - from) / (to - from).max(1e-9)) as f32;
+        powers.filter(|_| self.is_log).map(share)
+    }
+
     /// The bars between two shares of the width, and the durations that they cover: of the shortest to the longest,
     /// each rounded outwards, in picoseconds.
     pub fn part(&self, from: f32, to: f32) -> (std::ops::RangeInclusive<usize>, i64, i64) {

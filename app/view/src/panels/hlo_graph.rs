@@ -69,14 +69,6 @@ impl HloGraph {
         let (_, to_x, to_y) = self.boxes.get(to)?;
         Some([(x + WIDTH / 2.0, y + HEIGHT), (to_x + WIDTH / 2.0, *to_y)])
     }
-
-    /// The row of [`Neighbourhood::nodes`] whose box is at a point.
-    pub fn at(&self, x: f32, y: f32) -> Option<usize> {
-        let is_at = |&&(_, left, top): &&(usize, f32, f32)| {
-            (left..left + WIDTH).contains(&x) && (top..top + HEIGHT).contains(&y)
-        };
-        self.boxes.iter().find(is_at).map(|found| found.0)
-    }
 }
 
 /// The layer of each instruction, 0 at the top.
@@ -207,16 +199,6 @@ pub fn shape_line(node: &HloNode) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// Times; empty if nothing was measured.
-pub fn time_line(node: &HloNode) -> String {
-    let own = node.op.self_time_ps.map(|time| format!("self {time}"));
-    let exposed = node.op.exposed_ps.map(|time| format!("exposed {time}"));
-    own.into_iter()
-        .chain(exposed)
-        .collect::<Vec<_>>()
-        .join(" · ")
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ pub mod legend;
 pub mod op_facts;
 pub mod op_families;
 pub mod optree;
-pub mod roofline;
 pub mod source;
 pub mod target;
 pub mod transfer;

@@ -1,11 +1,10 @@
 //! Steps as bands across all tracks.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use analysis::OpGroup;
-use analysis::facts::steps::{Step, StepsReport};
-use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
+use analysis::facts::steps::StepsReport;
+use analysis::reports::steps::step_parts::StepPart;
 use trace_model::{Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -110,92 +109,6 @@ pub fn group_of(part: StepPart) -> OpGroup {
         StepPart::SparseCore => OpGroup::SparseCore,
         StepPart::Other => OpGroup::Other,
         StepPart::Idle => OpGroup::Idle,
-    }
-}
-
-/// A step as a bar, or the mean of several.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StepBar {
-    /// The first and the last step.
-    pub steps: (u32, u32),
-    /// The mean time.
-    pub time: Picos,
-    /// The number of the longest step, and its time.
-    pub longest: (u32, Picos),
-    /// Mean parts on the slowest core of each step, from the bottom; empty if unknown.
-    pub parts: Vec<(StepPart, Picos)>,
-    /// Whether the statistics include one of them.
-    pub is_counted: bool,
-}
-
-impl StepBar {
-    pub fn title(&self) -> String {
-        match self.steps {
-            (first, last) if first == last => format!("Step {first}"),
-            (first, last) => format!("Steps {first} to {last}, mean"),
-        }
-    }
-
-    /// Where it lies between the numbers of steps.
-    pub fn middle(&self) -> f64 {
-        f64::midpoint(f64::from(self.steps.0), f64::from(self.steps.1))
-    }
-}
-
-/// Maximum number of bars.
-const MOST_BARS: usize = 400;
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StepBars {
-    /// In time order.
-    pub bars: Vec<StepBar>,
-    /// Height at which bars are cut, so that one compiling step does not flatten all others.
-    pub cut: Picos,
-    /// Number of steps per bar.
-    pub each: usize,
-}
-
-impl StepBars {
-    /// From all steps, with the parts where known.
-    pub fn new(steps: &StepsReport, divided: Option<&StepPartsReport>) -> Self {
-        let divided = divided.map_or(&[][..], |report| &report.steps);
-        let parts: BTreeMap<u32, &DividedStep> =
-            divided.iter().map(|step| (step.step, step)).collect();
-        let each = steps.steps.len().div_ceil(MOST_BARS).max(1);
-        let bar = |chunk: &[Step]| {
-            let longest = chunk.iter().max_by_key(|step| step.time_ps)?;
-            let mean = |time: &dyn Fn(&Step) -> Option<Picos>| {
-                let sum = chunk.iter().map(time).sum::<Option<Picos>>()?;
-                let mean = sum.ps() as f64 / chunk.len() as f64;
-                Some(Picos::from_ps(mean.round() as i64))
-            };
-            let of_part = |part: StepPart, step: &Step| {
-                Some(parts.get(&step.number)?.critical()?.parts.get(part))
-            };
-            let own = StepPart::ALL
-                .into_iter()
-                .filter_map(|part| Some((part, mean(&|step| of_part(part, step))?)));
-            Some(StepBar {
-                steps: (chunk.first()?.number, chunk.last()?.number),
-                time: mean(&|step| Some(step.time_ps))?,
-                longest: (longest.number, longest.time_ps),
-                parts: own.filter(|&(_, time)| time > Picos::ZERO).collect(),
-                is_counted: chunk
-                    .iter()
-                    .any(|step| !(step.is_partial || step.is_warmup)),
-            })
-        };
-        let bars: Vec<StepBar> = steps.steps.chunks(each).filter_map(bar).collect();
-        let highest = |counted: bool| {
-            bars.iter()
-                .filter(|bar| bar.is_counted || !counted)
-                .map(|bar| bar.time)
-                .max()
-        };
-        let least = Picos::from_ps(1);
-        let cut = highest(true).map_or(Picos::MAX, |time| time + time);
-        let cut = cut.min(highest(false).unwrap_or(least)).max(least);
-        Self { bars, cut, each }
     }
 }
 

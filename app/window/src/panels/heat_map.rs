@@ -19,6 +19,7 @@ use crate::theme::Theme;
 use crate::timeline::elide::elided_middle;
 use crate::times;
 use analysis::Unit;
+use view::drawing::neighbours_per_label;
 use view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};
 use view::state::{ReportScope, ViewCommand};
 use view::words::capitalised;
@@ -215,7 +216,12 @@ fn rows_ui(
         };
         paint(ui, context, map, &place);
         let font = FontId::proportional(10.0);
-        for (at, step) in map.steps.iter().enumerate().step_by(steps_per_name(column)) {
+        for (at, step) in map
+            .steps
+            .iter()
+            .enumerate()
+            .step_by(neighbours_per_label(column, 36.0))
+        {
             let below = place.cell(0, at).center_top() + vec2(0.0, height + 2.0);
             ui.painter().text(
                 below,
@@ -244,16 +250,6 @@ fn rows_ui(
             ));
         }
     });
-}
-
-/// How many steps share a number below the map: a round number, so that there is room for each.
-fn steps_per_name(column: f32) -> usize {
-    const ROOM: f32 = 36.0;
-    let round = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
-    round
-        .into_iter()
-        .find(|&steps| steps as f32 * column >= ROOM)
-        .unwrap_or(2_000)
 }
 
 struct HeatMapGrid {
@@ -418,16 +414,4 @@ fn lead(
         commands.push(ViewCommand::Scope(ReportScope::step(step.number)));
     }
     commands
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_steps_do_not_touch() {
-        assert_eq!(steps_per_name(COLUMN.1), 1);
-        assert_eq!(steps_per_name(20.0), 2);
-        assert_eq!(steps_per_name(COLUMN.0), 20);
-    }
 }

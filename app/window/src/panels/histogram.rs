@@ -1,14 +1,16 @@
 //! The durations of all slices of a name, with the selected one marked.
 
-use egui::{Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, RichText, Sense, Ui, vec2};
 use trace_model::Picos;
 
 use super::copy::text_menu;
+use crate::drawing::chart_ui;
 use crate::jobs::JobAnswer;
-use crate::theme::{self, Theme, small_font};
-use crate::timeline::paint::text_on_ground;
+use crate::theme;
 use crate::times::time;
 use session::number::counted;
+use view::charts::histogram::BELOW;
+use view::charts::{self, ChartFrame};
 use view::panels::histogram::Histogram;
 use view::state::{Panel, ViewCommand};
 
@@ -47,72 +49,13 @@ pub fn histogram_ui(
     if histogram.count < 2 {
         return;
     }
-    let (rect, response) = ui.allocate_exact_size(SIZE, Sense::click_and_drag());
-    response.widget_info(|| {
-        WidgetInfo::labeled(Role::Image, true, "Durations of all slices of this name")
-    });
+    let draw = |frame: &ChartFrame| charts::histogram::histogram(histogram, selected_ps, frame);
+    let label = "Durations of all slices of this name";
+    let (response, bar) = chart_ui(ui, (SIZE, Sense::click_and_drag()), label, draw);
     text_menu(&response, || as_text(histogram));
-    let bars = rect.with_max_y(rect.bottom() - 14.0);
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(bars, 2.0, theme.raised);
-    let most = histogram.bars.iter().copied().max().unwrap_or(1).max(1) as f32;
-    let width = bars.width() / histogram.bars.len() as f32;
-    let own = histogram.bar_of(selected_ps);
-    for (i, &count) in histogram
-        .bars
-        .iter()
-        .enumerate()
-        .filter(|&(_, &count)| count > 0)
-    {
-        // Heights follow the square root, so that a single outlier stays visible next to thousands.
-        let height = (bars.height() - 4.0) * (count as f32 / most).sqrt();
-        let left = bars.left() + i as f32 * width;
-        let bar = Rect::from_min_max(
-            pos2(left, bars.bottom() - height.max(2.0)),
-            pos2(left + (width - 1.0).max(1.0), bars.bottom()),
-        );
-        painter.rect_filled(
-            bar,
-            0.0,
-            if i == own {
-                theme.warning
-            } else {
-                theme.accent.gamma_multiply(0.75)
-            },
-        );
-    }
-    let mark = bars.left() + (own as f32 + 0.5) * width;
-    painter.vline(mark, bars.y_range(), Stroke::new(1.0, theme.warning));
-    let bottom = rect.bottom() - 6.0;
-    let font = small_font();
-    for (x, align, text) in [
-        (rect.left(), egui::Align2::LEFT_CENTER, times(histogram.min)),
-        (
-            rect.center().x,
-            egui::Align2::CENTER_CENTER,
-            format!("median {}", times(histogram.median)),
-        ),
-        (
-            rect.right(),
-            egui::Align2::RIGHT_CENTER,
-            times(histogram.max),
-        ),
-    ] {
-        painter.text(pos2(x, bottom), align, text, font.clone(), theme.text_weak);
-    }
-    // The count of the highest bar.
-    let most = counted(most as u64, "slice");
-    text_on_ground(
-        &painter,
-        (bars.left_top() + vec2(3.0, 1.0), egui::Align2::LEFT_TOP),
-        &most,
-        &font,
-        theme,
-    );
-    axis(&painter, bars, histogram, theme);
+    let bars = response.rect.with_max_y(response.rect.bottom() - BELOW);
     brush_ui(ui, &response, bars, histogram, name, out);
-    if let Some(at) = response.hover_pos().filter(|_| !response.dragged()) {
-        let bar = (((at.x - bars.left()) / width) as usize).min(histogram.bars.len() - 1);
+    if let Some(bar) = bar.filter(|_| !response.dragged()) {
         let (from, to) = histogram.bounds(bar);
         let count = histogram.bars.get(bar).copied().unwrap_or(0);
         response.on_hover_text(format!(
@@ -121,24 +64,6 @@ pub fn histogram_ui(
             times(from as i64),
             times(to as i64)
         ));
-    }
-}
-
-/// Marks at powers of ten, where the scale is logarithmic.
-fn axis(painter: &egui::Painter, bars: Rect, histogram: &Histogram, theme: &Theme) {
-    if !histogram.is_logarithmic() {
-        return;
-    }
-    let [from, to] = [histogram.min, histogram.max].map(|ps| (ps.max(1) as f64).log10());
-    let mut power = from.ceil();
-    while power <= to {
-        let x = bars.left() + bars.width() * ((power - from) / (to - from).max(1e-9)) as f32;
-        painter.vline(
-            x,
-            bars.bottom() - 4.0..=bars.bottom(),
-            Stroke::new(1.0, theme.text_weak),
-        );
-        power += 1.0;
     }
 }
 

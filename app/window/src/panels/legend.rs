@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use egui::{Align, Color32, Galley, Layout, Rect, RichText, Role, Sense, Ui, Vec2, vec2};
+use egui::{
+    Align, Color32, Galley, Layout, Rect, Response, RichText, Role, Sense, Ui, Vec2, WidgetInfo,
+    vec2,
+};
 
-use super::widgets::{ResponseExt as _, at_right, remark};
+use crate::drawing::color_of;
 use crate::theme;
+use view::charts::ChartSwatch;
 use view::panels::legend::{ColorLegend, HATCHED};
 use view::state::{ColorBy, ViewCommand, ViewState};
 use view::timeline::trace::OpenTrace;
@@ -81,13 +85,27 @@ fn swatch_of(ui: &Ui, title: &str) -> (Arc<Galley>, Vec2) {
     (galley, size)
 }
 
-/// A colour and its meaning as one widget, so that they stay together when lines wrap.
-pub fn swatch_ui(ui: &mut Ui, color: Color32, title: &str) {
-    let swatch = swatch_of(ui, title);
-    drawn_ui(ui, color, title, swatch);
+/// The colours of a chart, in as many lines as they need.
+pub fn chart_legend_ui(ui: &mut Ui, swatches: &[ChartSwatch]) {
+    let theme = theme::current(ui);
+    ui.horizontal_wrapped(|ui| {
+        for ChartSwatch { ink, title, about } in swatches {
+            let swatch = swatch_of(ui, title);
+            let response = drawn_ui(ui, color_of(theme, *ink), title, swatch);
+            if !about.is_empty() {
+                response.on_hover_text(*about);
+            }
+        }
+    });
 }
 
-fn drawn_ui(ui: &mut Ui, color: Color32, title: &str, (galley, size): (Arc<Galley>, Vec2)) {
+/// A colour and its meaning as one widget, so that they stay together when lines wrap.
+fn drawn_ui(
+    ui: &mut Ui,
+    color: Color32,
+    title: &str,
+    (galley, size): (Arc<Galley>, Vec2),
+) -> Response {
     ui.spacing_mut().item_spacing.x = 13.0;
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     response.labeled(Role::Label, title);
@@ -96,4 +114,5 @@ fn drawn_ui(ui: &mut Ui, color: Color32, title: &str, (galley, size): (Arc<Galle
     ui.painter().rect_filled(square, 2.0, color);
     let at = rect.left_center() + vec2(SIDE + GAP, -galley.size().y / 2.0);
     ui.painter().galley(at, galley, ui.visuals().text_color());
+    response
 }

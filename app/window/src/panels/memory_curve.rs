@@ -3,18 +3,19 @@
 
 use analysis::reports::memory::hbm::{Memory, MemoryCurve, MemoryReport, memory_curve};
 use analysis::{Scope, Table, Unit};
-use egui::{CursorIcon, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
-use trace_model::Timestamp;
+use egui::{CursorIcon, RichText, Role, Sense, Ui, WidgetInfo, vec2};
+use trace_model::{Picos, Timestamp};
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
+use crate::drawing::{chart_ui, hovered_share};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::theme;
-use crate::timeline::paint::text_on_ground;
 use crate::times::time;
+use view::charts::ChartFrame;
+use view::charts::curve::bytes_curve;
 use view::panels::target::RowTarget;
 use view::state::ViewCommand;
 
@@ -184,59 +185,26 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
 
 /// Bytes in use over time; returns the time that was clicked.
 fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<Timestamp> {
-    let theme = theme::current(ui);
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width() - 8.0, CURVE), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Bytes in use over time"));
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 2.0, theme.canvas);
-    let most = curve
-        .columns
-        .iter()
-        .flatten()
-        .copied()
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    let width = rect.width() / curve.columns.len().max(1) as f32;
-    for (at, bytes) in curve.columns.iter().enumerate() {
-        let Some(bytes) = *bytes else { continue };
-        let left = rect.left() + width * at as f32;
-        let top = rect.bottom() - (bytes as f32 / most as f32) * (rect.height() - 16.0);
-        let bar = Rect::from_min_max(pos2(left, top), pos2(left + width.max(1.0), rect.bottom()));
-        painter.rect_filled(bar, 0.0, theme.counter.gamma_multiply(0.6));
-    }
-    let span = (curve.window.dur().ps() as f64).max(1.0);
-    let x_of = |at: Timestamp| {
-        rect.left() + ((at - curve.window.start).ps() as f64 / span) as f32 * rect.width()
-    };
-    painter.vline(
-        x_of(curve.peak_at),
-        rect.y_range(),
-        Stroke::new(1.0, theme.warning),
-    );
-    painter.vline(
-        x_of(curve.at),
-        rect.y_range(),
-        Stroke::new(1.5, theme.text_strong),
-    );
+    let most = curve.columns.iter().flatten().max();
     let of = capacity.map_or_else(String::new, |bytes| {
         format!(" of {}", number(bytes as f64, Unit::Bytes))
     });
-    let text = format!("{}{of}", number(most as f64, Unit::Bytes));
-    let font = theme::small_font();
-    text_on_ground(
-        &painter,
-        (rect.min + vec2(4.0, 2.0), egui::Align2::LEFT_TOP),
-        &text,
-        &font,
-        theme,
-    );
-    let share = |x: f32| f64::from(((x - rect.left()) / rect.width().max(1.0)).clamp(0.0, 1.0));
-    let at = |x: f32| curve.window.start + trace_model::Picos::from_ps((share(x) * span) as i64);
-    let hovered = response
-        .hover_pos()
-        .map(|pos| (at(pos.x), (share(pos.x) * COLUMNS as f64) as usize));
+    let most = number(most.map_or(0.0, |most| *most as f64), Unit::Bytes);
+    let span = (curve.window.dur().ps() as f64).max(1.0);
+    let share = |at: Timestamp| ((at - curve.window.start).ps() as f64 / span) as f32;
+    let marked = (share(curve.peak_at), share(curve.at));
+    let bytes = curve
+        .columns
+        .iter()
+        .map(|bytes| bytes.map(|own| own as f64));
+    let draw = |frame: &ChartFrame| bytes_curve(bytes, marked, &format!("{most}{of}"), frame);
+    let size = vec2(ui.available_width() - 8.0, CURVE);
+    let (response, _) = chart_ui(ui, (size, Sense::click()), "Bytes in use over time", draw);
+    let hovered = hovered_share(&response).map(f64::from);
+    let hovered = hovered.map(|share| {
+        let at = curve.window.start + Picos::from_ps((share * span) as i64);
+        (at, (share * COLUMNS as f64) as usize)
+    });
     let clicked = response.clicked();
     if let Some((at, column)) = hovered {
         response

@@ -15,9 +15,12 @@ use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
+use crate::drawing::{chart_ui, hovered_share};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::theme::{self, readable_on};
 use crate::timeline::elide::elided;
+use view::charts::ChartFrame;
+use view::charts::curve::bytes_curve;
 use view::palette::ColorKey;
 use view::panels::target::RowTarget;
 use view::state::{HighlightedLabels, ViewCommand};
@@ -242,67 +245,25 @@ fn choose_ui(ui: &mut Ui, report: &BuffersReport, state: &mut MemoryMapState) {
 
 /// Live bytes over the program; returns where it was clicked.
 fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
-    let theme = theme::current(ui);
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width() - 8.0, CURVE), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Live bytes over the program"));
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 2.0, theme.canvas);
-    let width = rect.width() / map.live_bytes.len().max(1) as f32;
-    let most = map.live_bytes.iter().copied().max().unwrap_or(0).max(1) as f32;
-    // At most one bar per pixel, with the highest value in it.
-    let mut column: Option<(f32, f32)> = None;
-    let bar = |(x, share): (f32, f32)| {
-        let top = rect.bottom() - share * (rect.height() - 3.0);
-        let right = (x + width.max(1.0)).min(rect.right());
-        painter.rect_filled(
-            Rect::from_min_max(pos2(x, top), pos2(right, rect.bottom())),
-            0.0,
-            theme.accent.gamma_multiply(0.55),
-        );
-    };
-    for (at, &bytes) in map.live_bytes.iter().enumerate() {
-        let (x, share) = (
-            (rect.left() + width * at as f32).floor(),
-            bytes as f32 / most,
-        );
-        match &mut column {
-            Some((own, highest)) if *own >= x => *highest = highest.max(share),
-            _ => {
-                column.into_iter().for_each(bar);
-                column = Some((x, share));
-            }
-        }
-    }
-    column.into_iter().for_each(bar);
-    let x_of = |at: usize| rect.left() + width * (at as f32 + 0.5);
-    painter.vline(
-        x_of(map.peak),
-        rect.y_range(),
-        Stroke::new(1.0, theme.warning),
-    );
-    painter.vline(
-        x_of(cursor),
-        rect.y_range(),
-        Stroke::new(1.5, theme.text_strong),
-    );
-    let at = |x: f32| {
-        (((x - rect.left()) / width).max(0.0) as usize).min(map.live_bytes.len().saturating_sub(1))
-    };
-    let hovered = response.hover_pos().map(|pos| at(pos.x));
+    let count = map.live_bytes.len();
+    let live = |at: usize| map.live_bytes.get(at).copied().unwrap_or(0) as f64;
+    let share = |at: usize| (at as f32 + 0.5) / count.max(1) as f32;
+    let marked = (share(map.peak), share(cursor));
+    let bytes = (0..count).map(|at| Some(live(at)));
+    let most = number(live(map.peak), Unit::Bytes);
+    let draw = |frame: &ChartFrame| bytes_curve(bytes, marked, &most, frame);
+    let size = vec2(ui.available_width() - 8.0, CURVE);
+    let label = "Live bytes over the program";
+    let (response, _) = chart_ui(ui, (size, Sense::click()), label, draw);
+    let at = |share: f32| ((share * count as f32) as usize).min(count.saturating_sub(1));
+    let hovered = hovered_share(&response).map(at);
     let clicked = response.clicked();
     if let Some(at) = hovered {
         response
             .on_hover_cursor(CursorIcon::Crosshair)
             .on_hover_ui_at_pointer(|ui| {
                 ui.label(map.instructions.get(at).map_or("?", String::as_str));
-                ui.label(format!(
-                    "{} live",
-                    number(
-                        map.live_bytes.get(at).copied().unwrap_or(0) as f64,
-                        Unit::Bytes
-                    )
-                ));
+                ui.label(format!("{} live", number(live(at), Unit::Bytes)));
                 ui.weak("Click to list what is live here");
             });
     }

@@ -1,25 +1,26 @@
 //! The time of every step as a plot, stacked by part.
 
+use analysis::Percent;
 use analysis::facts::steps::{Step, StepsReport};
-use analysis::reports::steps::step_parts::{StepPart, StepParts};
+use analysis::reports::steps::step_parts::StepParts;
 use analysis::reports::steps::step_times::Steps;
-use analysis::{OpGroup, Percent};
-use egui::{Align2, Rect, RichText, Role, Sense, Ui, WidgetInfo};
-use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Text};
+use egui::{Response, RichText, Sense, Ui, vec2};
 use trace_model::Picos;
 
 use super::context::section_ui;
 use super::context::{PanelContext, computing_ui, reason_ui};
-use super::legend::swatch_ui;
-use crate::theme::{self, Theme, readable_on, small_font};
-use crate::timeline::elide::elided;
+use super::legend::chart_legend_ui;
+use crate::drawing::{chart_ui, frame};
 use crate::times::{self, time};
+use view::charts::steps::{StepBar, StepBars, StepsChart};
+use view::charts::{Chart as _, ChartFrame};
 use view::state::{ReportScope, ViewCommand};
-use view::timeline::bands::{StepBar, StepBars, group_of};
 use view::words::capitalised;
 
 /// Height of the plot.
 const HEIGHT: f32 = 150.0;
+/// Height of the bar of a single step.
+const BAR: f32 = 26.0;
 
 /// State derived from the reports.
 #[derive(Default)]
@@ -76,11 +77,21 @@ pub fn steps_ui(
         };
     }
     let Some(bars) = &made.bars else { return };
-    match &bars.bars[..] {
-        [only] => one_step_ui(ui, report, only, out),
-        _ => plot_ui(ui, report, bars, out),
-    }
-    legend_ui(ui, &bars.bars);
+    let height = if bars.bars.len() == 1 { BAR } else { HEIGHT };
+    let size = vec2(ui.available_width(), height);
+    let chart = StepsChart {
+        bars,
+        median_ps: report.time.as_ref().map(|time| time.median),
+    };
+    let draw = |frame: &ChartFrame| chart.draw(frame);
+    let (response, number) = chart_ui(ui, (size, Sense::click()), "Step times", draw);
+    chart_legend_ui(ui, &chart.legend(&frame(size)));
+    bar_ui(
+        response,
+        report,
+        number.and_then(|at| bars.bars.get(at)),
+        out,
+    );
     if bars.each > 1 {
         let text = format!(
             "Each bar is the mean of {} steps; the line above it is the longest of them.",
@@ -99,103 +110,20 @@ pub fn steps_ui(
     .on_hover_text(report.why.join("\n"));
 }
 
-/// Names of the parts that occur.
-fn legend_ui(ui: &mut Ui, bars: &[StepBar]) {
-    let theme = theme::current(ui);
-    ui.horizontal_wrapped(|ui| {
-        for part in StepPart::ALL {
-            if bars
-                .iter()
-                .any(|bar| bar.parts.iter().any(|&(other, _)| other == part))
-            {
-                swatch_ui(ui, theme.group(group_of(part)), part.title());
-            }
-        }
-    });
-}
-
-/// Distance between axis marks: two or three marks at round numbers.
-fn mark_step(top: f64) -> f64 {
-    let wanted = (top / 3.0).max(1.0);
-    let power = 10_f64.powf(wanted.log10().floor());
-    [1.0, 2.0, 5.0, 10.0]
-        .map(|m| m * power)
-        .into_iter()
-        .find(|&step| step >= wanted)
-        .unwrap_or(wanted)
-}
-
-fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<ViewCommand>) {
-    let theme = theme::current(ui);
-    let StepBars { bars, cut, .. } = made;
-    let top = cut.ps() as f64;
-    let step = mark_step(top);
-    let plot = Plot::new("step times")
-        .height(HEIGHT)
-        .allow_zoom(false)
-        .allow_drag(false)
-        .allow_scroll(false)
-        .allow_boxed_zoom(false)
-        .allow_axis_zoom_drag(false)
-        .show_x(false)
-        .show_y(false)
-        .show_grid([false, true])
-        .include_y(0.0)
-        .include_y(top * 1.12)
-        .y_axis_min_width(52.0)
-        .y_axis_formatter(move |mark, _| {
-            times::format().tick(
-                Picos::from_ps(mark.value as i64),
-                Picos::from_ps(step as i64),
-            )
-        })
-        .x_axis_formatter(|mark, _| {
-            if mark.value.fract() == 0.0 {
-                format!("{}", mark.value)
-            } else {
-                String::new()
-            }
-        })
-        .y_grid_spacer(move |input| {
-            let (from, to) = input.bounds;
-            let marks = ((from / step).ceil() as i64)..=((to / step).floor() as i64);
-            marks
-                .map(|at| egui_plot::GridMark {
-                    value: at as f64 * step,
-                    step_size: step,
-                })
-                .collect()
-        });
-    let shown = plot.show(ui, |plot| {
-        for chart in charts(made, theme) {
-            plot.bar_chart(chart);
-        }
-        for bar in bars.iter().filter(|bar| bar.time > *cut) {
-            let text = RichText::new(time(bar.time)).small().color(theme.warning);
-            let at = PlotPoint::new(bar.middle(), top * 1.01);
-            plot.text(Text::new("cut", at, text).anchor(Align2::CENTER_BOTTOM));
-        }
-        if let Some(time) = &report.time {
-            let line = HLine::new("median", time.median).color(theme.text_weak);
-            plot.hline(line.style(LineStyle::dashed_dense()).allow_hover(false));
-        }
-        plot.pointer_coordinate().map(|at| at.x.round() as i64)
-    });
-    let number = shown.inner;
-    let near = |x: i64| {
-        bars.iter()
-            .find(|bar| (i64::from(bar.steps.0)..=i64::from(bar.steps.1)).contains(&x))
+/// What a click on a bar does, and what the pointer shows.
+fn bar_ui(
+    response: Response,
+    report: &StepsReport,
+    bar: Option<&StepBar>,
+    out: &mut Vec<ViewCommand>,
+) {
+    let longest = |bar: &StepBar| {
+        let mut steps = report.steps.iter();
+        steps.find(|step| step.number == bar.longest.0)
     };
-    let bar = number.and_then(near);
-    let step = bar.and_then(|bar| {
-        report
-            .steps
-            .iter()
-            .find(|step| step.number == bar.longest.0)
-    });
-    let response = shown.response;
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Step times"));
-    let Some(step) = step else { return };
+    let Some(step) = bar.and_then(longest) else {
+        return;
+    };
     if response.clicked()
         && let Some(range) = step.range()
     {
@@ -203,115 +131,6 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
         out.push(ViewCommand::Scope(ReportScope::step(step.number)));
     }
     response.on_hover_ui_at_pointer(|ui| step_ui(ui, step, bar));
-}
-
-/// The only step as a horizontal bar of its parts.
-fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<ViewCommand>) {
-    const BAR: f32 = 26.0;
-    let theme = theme::current(ui);
-    let Some(step) = report
-        .steps
-        .iter()
-        .find(|step| step.number == bar.longest.0)
-    else {
-        return;
-    };
-    let (rect, response) =
-        ui.allocate_exact_size(egui::vec2(ui.available_width(), BAR), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Step times"));
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 3.0, theme.group(OpGroup::Idle));
-    let mut left = rect.left();
-    let plain = [(None, bar.time)];
-    let parts = bar
-        .parts
-        .iter()
-        .map(|&(part, part_time)| (Some(part), part_time));
-    let parts: Vec<_> = if bar.parts.is_empty() {
-        plain.to_vec()
-    } else {
-        parts.collect()
-    };
-    for (part, part_time) in parts {
-        let share = part_time
-            .fraction_of(bar.time)
-            .unwrap_or_default()
-            .clamp(0.0, 1.0);
-        let right = (left + rect.width() * share as f32).min(rect.right());
-        let fill = part.map_or(theme.accent, |part| theme.group(group_of(part)));
-        let own = Rect::from_x_y_ranges(left..=right, rect.y_range());
-        painter.rect_filled(own, 2.0, fill);
-        let whole = || format!("{}: {}", bar.title(), time(bar.time));
-        let text = part.map_or_else(whole, |part| {
-            format!("{} {:.1}", part.title(), Percent(share * 100.0))
-        });
-        let at = own.left_center() + egui::vec2(6.0, 0.0);
-        elided(
-            &painter,
-            at,
-            Align2::LEFT_CENTER,
-            &text,
-            own.width() - 10.0,
-            &small_font(),
-            readable_on(fill),
-        );
-        left = right;
-    }
-    if response.clicked()
-        && let Some(range) = step.range()
-    {
-        out.push(ViewCommand::Show(range));
-        out.push(ViewCommand::Scope(ReportScope::step(step.number)));
-    }
-    response.on_hover_ui_at_pointer(|ui| step_ui(ui, step, Some(bar)));
-}
-
-/// One chart per part, so that each has its colour.
-fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
-    let (cut, width) = (made.cut, 0.86 * made.each as f64);
-    let mut by_part: Vec<Vec<PlotBar>> = StepPart::ALL.iter().map(|_| Vec::new()).collect();
-    let mut plain = Vec::new();
-    for bar in &made.bars {
-        let x = bar.middle();
-        let dim = if bar.is_counted { 1.0 } else { 0.45 };
-        if bar.parts.is_empty() {
-            let fill = theme.accent.gamma_multiply(dim);
-            plain.push(
-                PlotBar::new(x, bar.time.min(cut).ps() as f64)
-                    .width(width)
-                    .fill(fill)
-                    .stroke(egui::Stroke::NONE),
-            );
-        }
-        let mut from = Picos::ZERO;
-        for &(part, part_time) in &bar.parts {
-            let to = (from + part_time).min(cut);
-            if to > from {
-                let fill = theme.group(group_of(part)).gamma_multiply(dim);
-                let piece = PlotBar::new(x, (to - from).ps() as f64)
-                    .base_offset(from.ps() as f64)
-                    .width(width);
-                if let Some(at) = StepPart::ALL.iter().position(|other| *other == part) {
-                    by_part[at].push(piece.fill(fill).stroke(egui::Stroke::NONE));
-                }
-            }
-            from = to;
-        }
-    }
-    by_part.push(plain);
-    let line = cut.ps() as f64 * 0.01;
-    let several = made.bars.iter().filter(|bar| bar.steps.0 < bar.steps.1);
-    let longest = several.map(|bar| {
-        let mark = PlotBar::new(bar.middle(), line)
-            .base_offset(bar.longest.1.min(cut).ps() as f64 - line)
-            .width(width);
-        mark.fill(theme.text_weak).stroke(egui::Stroke::NONE)
-    });
-    by_part.push(longest.collect());
-    let charts = by_part.into_iter().filter(|bars| !bars.is_empty());
-    charts
-        .map(|bars| BarChart::new("steps", bars).allow_hover(false))
-        .collect()
 }
 
 fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
@@ -363,21 +182,4 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
         "{origin}. Parts: on the core that took longest, of the step's time. Click to show it, and to let the reports be \
          about it."
     ));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn axis_marks_are_few_round_numbers() {
-        for top in [1.0, 9.7e9, 58.69e9, 1.0e12] {
-            let step = mark_step(top);
-            assert!(
-                (1.0..=3.0).contains(&(top / step).max(1.0)),
-                "{top}: {step}"
-            );
-        }
-        assert!((mark_step(58.69e9) - 20e9).abs() < 1.0);
-    }
 }

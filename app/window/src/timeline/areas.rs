@@ -9,8 +9,8 @@
 
 use egui::{Rect, pos2};
 
-/// Height of the ruler.
-const RULER: f32 = 34.0;
+use view::timeline::ruler::HEIGHT as RULER;
+
 /// Height of the minimap.
 const MINIMAP: f32 = 34.0;
 /// Heights of ruler and minimap where two traces share the window.

@@ -7,15 +7,16 @@ use egui::{
     Color32, ColorImage, Context, Mesh, Pos2, Rect, TextureHandle, TextureOptions, pos2, vec2,
 };
 
+use crate::drawing::color_of;
 use crate::theme::Theme;
+use view::palette::ColorKey;
 use view::timeline::columns::{ColumnCell, ColumnTile, TILE_COLUMNS};
+use view::timeline::inks::{faint, slice_inks};
 use view::timeline::layout::{DrawList, DrawnColumns};
 use view::timeline::tree::LANE;
 
 /// Width and height of a texture.
 const SIDE: usize = 1024;
-/// How much of the colour of slices that are too short to be seen differs from the ground.
-pub const FAINT: f32 = 0.45;
 
 /// The tiles that are in sight, as textures.
 #[derive(Default)]
@@ -46,10 +47,10 @@ impl ColumnTextures {
             std::ptr::eq(last, theme) && (at - scale).abs() < f32::EPSILON
         });
         if !same {
-            let colors = theme
-                .slices()
-                .iter()
-                .map(|slice| [slice.fill, theme.canvas.lerp_to_gamma(slice.fill, FAINT)]);
+            let colors = (0..theme.slices().len()).map(|key| {
+                let (fill, _) = slice_inks(Some(ColorKey(key as u8)), false);
+                [fill, faint(fill)].map(|ink| color_of(theme, ink))
+            });
             *self = Self {
                 look: Some((theme, scale)),
                 colors: colors.collect(),

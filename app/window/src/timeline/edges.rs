@@ -7,10 +7,10 @@ use super::elide::elided;
 use crate::theme::{self, Theme, small_font};
 use crate::times;
 use view::state::ViewCommand;
-use view::viewport::{Viewport, roundness};
+use view::viewport::Viewport;
 
 /// The length of the visible range, and the time that the ruler counts from.
-pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>) {
+pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<String>) {
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.labels);
@@ -20,7 +20,6 @@ pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>) {
         rect.right_center() - vec2(8.0, 0.0),
     );
     // The time that "+5 µs" on the ruler is relative to; it comes first if both texts are long.
-    let base = base.map(|base| format!("{} +", times::format().tick(base, roundness(base))));
     let used = base.map_or(0.0, |text| {
         let room = rect.width() - 18.0;
         elided(

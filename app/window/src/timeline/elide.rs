@@ -143,10 +143,3 @@ fn without_middle(widths: &LetterWidths<'_>, text: &str, room: f32) -> Option<St
         (head.chars().count() >= least).then(|| format!("{head}…{tail}"))
     })
 }
-
-/// Width of a text on one line.
-pub fn text_width(painter: &Painter, text: &str, font: &FontId) -> f32 {
-    LetterWidths::of(painter, font)
-        .beginning(text, f32::INFINITY)
-        .1
-}

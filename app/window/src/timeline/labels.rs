@@ -19,29 +19,6 @@ use view::timeline::tree::{HEADER, LANE, TrackNode, TrackRow};
 /// Indentation per level.
 const INDENT: f32 = 12.0;
 
-/// Backgrounds of headings and lines between tracks, on the canvas.
-pub fn row_backgrounds(
-    painter: &Painter,
-    canvas: Rect,
-    list: &DrawList,
-    trace: &OpenTrace,
-    theme: &Theme,
-) {
-    for row in list.rows_in(0.0, canvas.height()) {
-        let top = canvas.top() + row.y;
-        let rect = Rect::from_x_y_ranges(canvas.x_range(), top..=top + row.height);
-        if matches!(trace.tree.node(row.node).item, TreeItem::Group(_)) {
-            painter.rect_filled(rect, 0.0, theme.heading);
-        } else if !row.is_joined {
-            painter.hline(
-                canvas.x_range(),
-                rect.bottom() - 1.0,
-                Stroke::new(1.0, theme.grid),
-            );
-        }
-    }
-}
-
 /// The column of names.
 #[derive(Clone, Copy)]
 pub struct NameColumn<'a> {

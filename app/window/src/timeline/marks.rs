@@ -2,202 +2,39 @@
 
 use std::sync::Arc;
 
-use egui::{Align2, Color32, Galley, Painter, Rangef, Rect, Shape, Stroke, Ui, pos2, vec2};
-use trace_model::{TimeRange, Timestamp};
+use egui::{Align2, Color32, Galley, Painter, Rect, Shape, Stroke, Ui, pos2, vec2};
+use trace_model::Timestamp;
 
-use super::elide::{elided, text_width};
+use super::elide::elided;
 use crate::theme::{Theme, small_font};
 use crate::times::time;
 use view::compare::TraceSide;
-use view::state::TreeItem;
+use view::drawing::Drawing;
 use view::state::ViewState;
 use view::timeline::bands::StepBand;
-use view::timeline::layout::DrawList;
-use view::timeline::trace::OpenTrace;
+use view::timeline::marks::TimeArea;
 use view::viewport::Viewport;
-
-/// Narrower bands are not shaded.
-const MIN_BAND: f32 = 6.0;
-
-/// Shades every other step behind the tracks.
-pub fn bands(
-    painter: &Painter,
-    canvas: Rect,
-    bands: &[StepBand],
-    x_of: impl Fn(Timestamp) -> f32,
-    theme: &Theme,
-) {
-    for band in bands {
-        let (left, right) = (
-            canvas.left() + x_of(band.range.start),
-            canvas.left() + x_of(band.range.end),
-        );
-        if right - left < MIN_BAND {
-            continue;
-        }
-        let rect = Rect::from_x_y_ranges(
-            left.max(canvas.left())..=right.min(canvas.right()),
-            canvas.y_range(),
-        );
-        if band.is_odd {
-            painter.rect_filled(rect, 0.0, theme.grid.gamma_multiply(0.55));
-        }
-        painter.vline(left, canvas.y_range(), Stroke::new(1.0, theme.edge));
-    }
-}
-
-/// Names of steps at the top of the ruler.
-pub fn band_names(
-    painter: &Painter,
-    ruler: Rect,
-    bands: &[StepBand],
-    x_of: impl Fn(Timestamp) -> f32,
-    theme: &Theme,
-) {
-    // Steps of devices whose clocks differ begin almost together, and their names must not overlap.
-    let mut free = ruler.left();
-    for band in bands {
-        let left = (ruler.left() + x_of(band.range.start)).max(ruler.left());
-        let right = (ruler.left() + x_of(band.range.end)).min(ruler.right());
-        if right - left < MIN_BAND {
-            continue;
-        }
-        let color = if band.is_outlier {
-            theme.warning
-        } else {
-            theme.text_weak.gamma_multiply(0.55)
-        };
-        let line = Rect::from_min_max(
-            pos2(left + 0.5, ruler.top()),
-            pos2(right - 0.5, ruler.top() + 3.0),
-        );
-        painter.rect_filled(line, 1.0, color);
-        let room = right - left - 8.0;
-        let at = pos2(left + 4.0, ruler.top() + 9.0);
-        let color = if band.is_outlier {
-            theme.warning
-        } else {
-            theme.text
-        };
-        let width = |text: &str| text_width(painter, text, &small_font());
-        // A truncated number would be read as another number.
-        let (long, short) = (band.name(), band.short_name());
-        let fits = [long.as_str(), &short]
-            .into_iter()
-            .find(|text| width(text) <= room);
-        if let Some(text) = fits.filter(|_| at.x >= free) {
-            free =
-                at.x + elided(
-                    painter,
-                    at,
-                    Align2::LEFT_CENTER,
-                    text,
-                    room,
-                    &small_font(),
-                    color,
-                )
-                .x + 4.0;
-        }
-    }
-}
 
 /// The step below a point of the ruler.
 pub fn band_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
     bands.iter().rev().find(|band| band.range.contains(at))
 }
 
-/// Shades the time before the first and after the last slice.
-pub fn outside_of_trace(
-    painter: &Painter,
-    canvas: Rect,
-    extent: TimeRange,
-    x_of: impl Fn(Timestamp) -> f32,
-    theme: &Theme,
-) {
-    let (start, end) = (
-        canvas.left() + x_of(extent.start),
-        canvas.left() + x_of(extent.end),
-    );
-    let shade = theme.labels;
-    if start > canvas.left() {
-        painter.rect_filled(canvas.with_max_x(start.min(canvas.right())), 0.0, shade);
-    }
-    if end < canvas.right() {
-        painter.rect_filled(canvas.with_min_x(end.max(canvas.left())), 0.0, shade);
-    }
-}
-
-pub fn mark(
-    painter: &Painter,
-    canvas: Rect,
-    list: &DrawList,
-    trace: &OpenTrace,
-    state: &ViewState,
-    x_of: impl Fn(Timestamp) -> f32,
-    theme: &Theme,
-) {
-    let Some(mark) = state.place.mark else { return };
-    let (left, right) = (
-        canvas.left() + x_of(mark.start),
-        canvas.left() + x_of(mark.end),
-    );
-    let x = left.max(canvas.left() - 1.0)..=right.min(canvas.right() + 1.0);
-    let fill = theme.accent.gamma_multiply(0.14);
-    if state.mark_tracks.is_empty() {
-        painter.rect_filled(
-            Rect::from_x_y_ranges(x.clone(), canvas.y_range()),
-            0.0,
-            fill,
-        );
-    } else {
-        for row in list.rows_in(0.0, canvas.height()) {
-            let TreeItem::Track(track) = trace.tree.node(row.node).item else {
-                continue;
-            };
-            if state.mark_tracks.contains(&track) {
-                let y = canvas.top() + row.y..=canvas.top() + row.y + row.height;
-                painter.rect_filled(Rect::from_x_y_ranges(x.clone(), y), 0.0, fill);
-            }
-        }
-    }
-    for x in [left, right] {
-        painter.vline(x, canvas.y_range(), Stroke::new(1.0, theme.accent));
-    }
-}
-
-/// The length of the marked area, at the top of its canvas; with interleaved traces, one line per trace.
+/// The length of the marked range; with interleaved traces, one line per trace.
 pub fn mark_length(
-    painter: &Painter,
-    canvas: Rect,
+    drawing: &mut Drawing,
+    area: &TimeArea,
     side: Option<TraceSide>,
     state: &ViewState,
-    x_of: impl Fn(Timestamp) -> f32,
-    theme: &Theme,
 ) {
     let Some(mark) = state.place.mark else { return };
-    let (left, right) = (
-        canvas.left() + x_of(mark.start),
-        canvas.left() + x_of(mark.end),
+    let length = time(mark.dur());
+    let text = side.map_or_else(
+        || length.clone(),
+        |side| format!("{}  {length}", side.name()),
     );
-    let text = time(mark.dur());
-    let text = side.map_or_else(|| text.clone(), |side| format!("{}  {text}", side.name()));
-    let galley = painter.layout_no_wrap(text, small_font(), theme.text_strong);
-    let middle = f32::midpoint(left.max(canvas.left()), right.min(canvas.right()));
-    let at = pos2(
-        middle - galley.size().x / 2.0,
-        canvas.top()
-            + if side == Some(TraceSide::B) {
-                26.0
-            } else {
-                6.0
-            },
-    );
-    painter.rect_filled(
-        Rect::from_min_size(at, galley.size()).expand2(vec2(6.0, 2.0)),
-        4.0,
-        theme.raised,
-    );
-    painter.galley(at, galley, theme.text_strong);
+    let line = u8::from(side == Some(TraceSide::B));
+    area.mark_length(drawing, mark, &text, line);
 }
 
 /// The pointer position of the other timeline.
@@ -308,22 +145,21 @@ fn cursors(
     ends.into_iter().filter(shown).collect()
 }
 
-/// The parts of the ruler below the times of the pointer and of the cursors: other texts there would be cut.
+/// From the left of the ruler, the parts of it below the times of the pointer and of the cursors: other texts there would be cut.
 pub fn covered(
     painter: &Painter,
     ruler: Rect,
     state: &ViewState,
     pointer: Option<Timestamp>,
     x_of: impl Fn(Timestamp) -> f32,
-) -> Vec<Rangef> {
+) -> Vec<(f32, f32)> {
     let pointer = pointer.map(|at| (ruler.left() + x_of(at), at));
     let tags = pointer
         .into_iter()
         .chain(cursors(painter, ruler, state, &x_of));
     tags.map(|(x, at)| {
-        tag_place(painter, ruler, x, &time(at.since_origin()))
-            .0
-            .x_range()
+        let (tag, _) = tag_place(painter, ruler, x, &time(at.since_origin()));
+        (tag.left() - ruler.left(), tag.right() - ruler.left())
     })
     .collect()
 }

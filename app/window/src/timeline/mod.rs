@@ -13,7 +13,6 @@ mod motion;
 pub mod paint;
 mod pointer;
 mod reveal;
-mod ruler;
 mod tooltip;
 
 use std::borrow::Cow;
@@ -29,19 +28,23 @@ pub use self::areas::TimelineHead;
 use self::columns::ColumnTextures;
 pub use self::labels::filter_id;
 use self::paint::PaintColors;
+use crate::drawing;
 use crate::keys::Keys;
 use crate::theme;
 use crate::times;
 use view::compare::TraceSide;
+use view::drawing::{ColorRole, Drawing};
 use view::palette::ColorKey;
 use view::panels::op_facts::KnownReports;
 use view::state::{ColorBy, TimelineLayer, ViewCommand, ViewState};
 use view::timeline::bands::{self, StepBand};
 use view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow};
+use view::timeline::marks::TimeArea;
+use view::timeline::ruler::TimeRuler;
 use view::timeline::tiles::LaneTiles;
 use view::timeline::trace::OpenTrace;
 use view::timeline::tree::{TrackRow, VisibleRows};
-use view::viewport::{Viewport, ruler_base, tick_step, ticks};
+use view::viewport::Viewport;
 
 /// Number of tiles that each frame computes, so that frames on slow memory show progress, too; and how long it may
 /// compute more.
@@ -323,31 +326,31 @@ impl Timeline {
         let (canvas, ruler) = (areas.canvas, areas.ruler);
         let width = canvas.width();
         let x_of = |at: Timestamp| (time.fraction(at) * f64::from(width)) as f32;
-        let origin = Timestamp::ZERO;
-        let step = tick_step(&time, width, times::format().tick_distance());
-        let base = ruler_base(&time, origin, step);
-        let scale = ruler::RulerTicks {
-            ticks: ticks(&time, origin, step),
-            step,
-            base,
-            is_relative: base != origin,
+        let area = TimeArea {
+            left: 0.0,
+            top: 0.0,
+            width,
+            height: canvas.height(),
+            time,
         };
+        let empty = || Drawing::new(width, canvas.height(), ColorRole::Canvas);
+        let scale = TimeRuler::new(&area, times::format());
+        let mut under = empty();
+        area.bands(&mut under, steps);
+        area.rows(&mut under, &self.list, &trace.tree);
+        if state.draws(TimelineLayer::Grid) {
+            scale.grid(&mut under, &area);
+        }
+        area.outside(&mut under, trace.model.extent());
 
         let painter = ui.painter_at(canvas);
-        let strips = || {
-            ground
-                .strips
-                .iter()
-                .map(|strip| painter.with_clip_rect(strip.intersect(painter.clip_rect())))
-        };
-        for painter in strips() {
-            marks::bands(&painter, canvas, steps, x_of, theme);
-            labels::row_backgrounds(&painter, canvas, &self.list, trace, theme);
-            if state.draws(TimelineLayer::Grid) {
-                ruler::grid(&painter, canvas, &scale.ticks, x_of, theme);
+        let on_strips = |drawing: &Drawing| {
+            for strip in &ground.strips {
+                let clip = strip.intersect(painter.clip_rect());
+                drawing::paint(&painter.with_clip_rect(clip), canvas.min, drawing, theme);
             }
-            marks::outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
-        }
+        };
+        on_strips(&under);
         paint::canvas(
             &painter,
             canvas,
@@ -355,17 +358,24 @@ impl Timeline {
             (&trace.model, &trace.tree),
             colors,
         );
-        for painter in strips() {
-            marks::mark(&painter, canvas, &self.list, trace, state, x_of, theme);
-        }
-        marks::mark_length(&painter, canvas, ground.side, state, x_of, theme);
+        let (mut over, mut length) = (empty(), empty());
+        area.mark(&mut over, &self.list, &trace.tree, state);
+        on_strips(&over);
+        marks::mark_length(&mut length, &area, ground.side, state);
+        drawing::paint(&painter, canvas.min, &length, theme);
 
         let painter = ui.painter_at(ruler);
         painter.rect_filled(ruler, 0.0, theme.labels);
         // Where the pointer was in the last frame: nearly where it is.
         let covered = marks::covered(&painter, ruler, state, self.hovered, x_of);
-        ruler::ruler(&painter, ruler, &scale, &covered, x_of, theme);
-        marks::band_names(&painter, ruler, steps, x_of, theme);
+        let head = TimeArea {
+            height: ruler.height(),
+            ..area
+        };
+        let mut marks = empty();
+        scale.draw(&mut marks, &head, &covered);
+        head.band_names(&mut marks, steps);
+        drawing::paint(&painter, ruler.min, &marks, theme);
         marks::notes(&painter, ruler, state, x_of, theme);
         marks::between_cursors(&painter, ruler, state, x_of, theme);
         // The ruler's strip reaches over the scroll bar.
@@ -374,12 +384,7 @@ impl Timeline {
             0.0,
             theme.labels,
         );
-        edges::corner(
-            ui,
-            areas.corner,
-            time,
-            scale.is_relative.then_some(base - origin),
-        );
+        edges::corner(ui, areas.corner, time, scale.base_text());
         let line = Stroke::new(1.0, theme.edge);
         ui.painter().hline(
             areas.corner.left()..=areas.scroll_bar.right(),

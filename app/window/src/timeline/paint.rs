@@ -1,18 +1,18 @@
 //! Draws a [`DrawList`] with egui: colours, one mesh for all boxes, texts. Decides nothing about what is shown or
 //! where.
 
-use egui::{
-    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2,
-};
-use trace_model::{CounterSeries, TraceModel};
+use egui::{Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+use trace_model::TraceModel;
 
-use super::columns::{ColumnTextures, FAINT};
+use super::columns::ColumnTextures;
 use super::elide::elided_middle;
-use crate::theme::{Theme, ThemeSliceColor, small_font};
+use crate::drawing::{self, color_of};
+use crate::theme::{Theme, small_font};
+use view::drawing::{ColorRole, Drawing};
 use view::palette::ColorKey;
-use view::state::TreeItem;
-use view::timeline::counter_text::counter_value;
-use view::timeline::layout::{DrawList, DrawnRows, FlowArrow, LoadBox, SliceBox};
+use view::timeline::inks::{DIM, faint, key_of, slice_inks};
+use view::timeline::layout::{DrawList, DrawnRows, SliceBox};
+use view::timeline::shapes;
 use view::timeline::tree::TrackTree;
 
 /// Space between the edge of a box and its text.
@@ -31,50 +31,11 @@ pub struct PaintColors<'a> {
     pub columns: &'a ColumnTextures,
 }
 
-/// How much of the colour of dimmed slices differs from the ground.
-const DIM: f32 = 0.22;
-
 impl PaintColors<'_> {
-    fn key(&self, drawn: &SliceBox) -> Option<ColorKey> {
-        let key = self.keys.get(drawn.label.index());
-        key.map(|key| {
-            if drawn.beside_work {
-                key.beside_work()
-            } else {
-                *key
-            }
-        })
-    }
-
-    fn of(&self, drawn: &SliceBox, dim: bool) -> ThemeSliceColor {
-        let color = self.key(drawn).map_or(
-            ThemeSliceColor {
-                fill: self.theme.text_weak,
-                text: self.theme.canvas,
-            },
-            |key| self.theme.slice(key),
-        );
-        if !dim {
-            return color;
-        }
-        ThemeSliceColor {
-            fill: self.dimmed(color.fill),
-            text: self.theme.text_weak,
-        }
-    }
-
-    fn of_load(&self, drawn: &LoadBox, is_dim: bool) -> Color32 {
-        let fill = self.theme.counter;
-        let fill = if drawn.is_faint {
-            self.theme.heading.lerp_to_gamma(fill, 0.3)
-        } else {
-            fill
-        };
-        if is_dim { self.dimmed(fill) } else { fill }
-    }
-
-    fn dimmed(&self, fill: Color32) -> Color32 {
-        self.theme.canvas.lerp_to_gamma(fill, DIM)
+    /// Of the box of a slice and of the text on it.
+    fn of(&self, drawn: &SliceBox, is_dim: bool) -> (Color32, Color32) {
+        let (fill, text) = slice_inks(key_of(drawn, self.keys), is_dim);
+        (color_of(self.theme, fill), color_of(self.theme, text))
     }
 }
 
@@ -108,22 +69,9 @@ pub fn canvas(
         );
         painter.hline(canvas.x_range(), split, Stroke::new(2.0, colors.theme.edge));
     }
-    if let Some(place) = list.selected {
-        let (top, bottom) = (place.top, place.top + place.height);
-        let rect = Rect::from_min_max(
-            origin + vec2(place.left, top),
-            origin + vec2(place.right, bottom),
-        );
-        painter.rect_stroke(
-            rect,
-            1.0,
-            Stroke::new(2.0, colors.theme.selection),
-            StrokeKind::Outside,
-        );
-    }
-    for arrow in &list.arrows {
-        paint_arrow(painter, origin, arrow, colors.theme);
-    }
+    let mut over = Drawing::new(canvas.width(), canvas.height(), ColorRole::Canvas);
+    shapes::selection(&mut over, list, (0.0, 0.0));
+    drawing::paint(painter, origin, &over, colors.theme);
 }
 
 fn part(
@@ -135,7 +83,9 @@ fn part(
     colors: &PaintColors<'_>,
 ) {
     if !(is_dim && colors.isolate) {
-        painter.add(Shape::mesh(loads_mesh(origin, &part.loads, is_dim, colors)));
+        let mut loads = Drawing::new(0.0, 0.0, ColorRole::Canvas);
+        shapes::loads(&mut loads, part, (0.0, 0.0), is_dim);
+        drawing::paint(painter, origin, &loads, colors.theme);
         let tint = if is_dim { DIM } else { 1.0 };
         for mesh in colors.columns.meshes(origin, &part.columns, tint) {
             painter.add(Shape::mesh(mesh));
@@ -144,26 +94,14 @@ fn part(
         hatches(painter, origin, &part.boxes, is_dim, colors);
         texts(painter, origin, &part.boxes, is_dim, model, colors);
     }
-    counters(painter, origin, part, colors.theme);
-    counter_scales(painter, origin, part, (model, tree), colors.theme);
+    let mut counters = Drawing::new(0.0, 0.0, ColorRole::Canvas);
+    shapes::counters(&mut counters, part, (0.0, 0.0), (model, tree));
+    drawing::paint(painter, origin, &counters, colors.theme);
     if is_dim {
         painter.add(Shape::mesh(boxes_mesh(origin, &part.highlighted, colors)));
         hatches(painter, origin, &part.highlighted, false, colors);
         texts(painter, origin, &part.highlighted, false, model, colors);
     }
-}
-
-/// The load of folded groups as one mesh.
-fn loads_mesh(origin: Pos2, loads: &[LoadBox], is_dim: bool, colors: &PaintColors<'_>) -> Mesh {
-    let mut mesh = Mesh::default();
-    mesh.reserve_triangles(loads.len() * 2);
-    mesh.reserve_vertices(loads.len() * 4);
-    for drawn in loads {
-        let color = colors.of_load(drawn, is_dim);
-        let rect = Rect::from_min_max(pos2(drawn.left, drawn.top), pos2(drawn.right, drawn.bottom));
-        mesh.add_colored_rect(rect.translate(origin.to_vec2()), color);
-    }
-    mesh
 }
 
 /// The right edges of boxes, which separate neighbours, in their own colours, because they belong to the time of their
@@ -172,20 +110,14 @@ fn edges_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColo
     let mut mesh = Mesh::default();
     mesh.reserve_triangles(boxes.len() * 2);
     mesh.reserve_vertices(boxes.len() * 4);
-    let weakened = |fill: Color32| {
-        let fill = if is_dim { colors.dimmed(fill) } else { fill };
-        colors.theme.canvas.lerp_to_gamma(fill, FAINT)
-    };
-    let by_key: Vec<Color32> = colors
-        .theme
-        .slices()
-        .iter()
-        .map(|slice| weakened(slice.fill))
+    let weakened = |key| color_of(colors.theme, faint(slice_inks(key, is_dim).0));
+    let keys = 0..colors.theme.slices().len();
+    let by_key: Vec<Color32> = keys
+        .map(|key| weakened(Some(ColorKey(key as u8))))
         .collect();
-    let without_key = weakened(colors.theme.text_weak);
+    let without_key = weakened(None);
     for drawn in boxes {
-        let color = colors
-            .key(drawn)
+        let color = key_of(drawn, colors.keys)
             .and_then(|key| by_key.get(usize::from(key.0)))
             .copied()
             .unwrap_or(without_key);
@@ -211,7 +143,7 @@ fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], colors: &PaintColors<'_>) -> Mes
     mesh.reserve_triangles(boxes.len() * 2);
     mesh.reserve_vertices(boxes.len() * 4);
     for drawn in boxes {
-        let color = colors.of(drawn, false).fill;
+        let color = colors.of(drawn, false).0;
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right);
         let (top, bottom) = (origin.y + drawn.top, origin.y + drawn.top + drawn.height);
         if drawn.count == 1 {
@@ -260,7 +192,7 @@ fn hatches(
     {
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right - 1.0);
         let (bottom, height) = (origin.y + drawn.top + drawn.height, drawn.height);
-        let color = colors.of(drawn, false).text.gamma_multiply(0.25);
+        let color = colors.of(drawn, false).1.gamma_multiply(0.25);
         let mut start = left - height;
         while start < right {
             let first = mesh.vertices.len() as u32;
@@ -299,104 +231,10 @@ fn texts(
         let left = (origin.x + drawn.left).max(clip.left()) + TEXT_PAD;
         let room = (origin.x + drawn.right).min(clip.right()) - TEXT_PAD - left;
         let name = model.str(model.label(drawn.label).name);
-        let color = colors.of(drawn, is_dim).text;
+        let color = colors.of(drawn, is_dim).1;
         let middle = origin.y + drawn.top + drawn.height / 2.0;
         elided_middle(painter, pos2(left, middle), name, room, &font, color);
     }
-}
-
-fn counters(painter: &Painter, origin: Pos2, part: &DrawnRows, theme: &Theme) {
-    for counter in &part.counters {
-        let base = origin.y + counter.top + counter.height - 1.0;
-        let mut mesh = Mesh::default();
-        for step in &counter.steps {
-            let (left, right) = (
-                origin.x + step.left,
-                origin.x + step.right.max(step.left + 1.0),
-            );
-            let top = origin.y + counter.top + counter.y(step.level);
-            mesh.add_colored_rect(
-                Rect::from_min_max(pos2(left, top), pos2(right, base)),
-                theme.counter.gamma_multiply(0.35),
-            );
-            mesh.add_colored_rect(
-                Rect::from_min_max(pos2(left, top - 1.0), pos2(right, top)),
-                theme.counter,
-            );
-        }
-        painter.add(Shape::mesh(mesh));
-    }
-}
-
-/// The values at the top and the bottom of counters.
-fn counter_scales(
-    painter: &Painter,
-    origin: Pos2,
-    part: &DrawnRows,
-    (model, tree): (&TraceModel, &TrackTree),
-    theme: &Theme,
-) {
-    let left = origin.x.max(painter.clip_rect().left()) + TEXT_PAD;
-    for counter in &part.counters {
-        let TreeItem::Track(track) = tree.node(counter.node).item else {
-            continue;
-        };
-        let unit = model
-            .counter(track)
-            .and_then(CounterSeries::unit)
-            .map_or("", |unit| model.str(unit));
-        let write = |level: f32, align: Align2, value: f64| {
-            let at = pos2(left, origin.y + counter.top + counter.y(level));
-            text_on_ground(
-                painter,
-                (at, align),
-                &counter_value(value, unit),
-                &small_font(),
-                theme,
-            );
-        };
-        write(1.0, Align2::LEFT_TOP, counter.max);
-        if counter.max > counter.min && counter.height > 34.0 {
-            write(0.0, Align2::LEFT_BOTTOM, counter.min);
-        }
-    }
-}
-
-/// Writes over what is drawn, on a ground that keeps the text legible.
-pub fn text_on_ground(
-    painter: &Painter,
-    (at, align): (Pos2, Align2),
-    text: &str,
-    font: &FontId,
-    theme: &Theme,
-) {
-    let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), theme.text);
-    let at = align.anchor_size(at, galley.size());
-    painter.rect_filled(
-        at.expand2(vec2(2.0, 0.0)),
-        2.0,
-        theme.canvas.gamma_multiply(0.7),
-    );
-    painter.galley(at.min, galley, theme.text);
-}
-
-fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &FlowArrow, theme: &Theme) {
-    let color = if arrow.outgoing {
-        theme.flow_out
-    } else {
-        theme.flow_in
-    };
-    let stroke = Stroke::new(if arrow.is_chosen { 3.0 } else { 1.5 }, color);
-    let points = arrow.curve().map(|(x, y)| origin + vec2(x, y));
-    let to = points[3];
-    painter.add(egui::epaint::CubicBezierShape::from_points_stroke(
-        points,
-        false,
-        Color32::TRANSPARENT,
-        stroke,
-    ));
-    painter.line_segment([to, to + vec2(-6.0, -4.0)], stroke);
-    painter.line_segment([to, to + vec2(-6.0, 4.0)], stroke);
 }
 
 /// A triangle that points right (folded) or down.

@@ -1,15 +1,15 @@
 //! The graph around an op: boxes are instructions, lines lead from operands to users.
 
-use analysis::Unit;
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
-use egui::{CursorIcon, FontId, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, Vec2, pos2, vec2};
+use egui::{CursorIcon, Pos2, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use trace_model::Picos;
 
-use crate::panels::number::number;
-use crate::panels::widgets::ResponseExt as _;
+use crate::drawing::{self, frame};
 use crate::theme;
-use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
-use view::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH, shape_line};
+use view::charts::hlo::{edges, node_box};
+use view::drawing::{ColorRole, Drawing};
+use view::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH};
 
 /// The boxes and lines of one graph; returns the instruction that was clicked.
 pub(super) fn graph_ui<'a>(
@@ -25,22 +25,7 @@ pub(super) fn graph_ui<'a>(
     let origin = rect.min.to_vec2() + vec2((room.x - graph.size.0).max(0.0) / 2.0, 0.0);
     let at = |(x, y): (f32, f32)| pos2(x, y) + origin;
     let painter = ui.painter().clone();
-    for &edge in &graph.edges {
-        let Some([from, to]) = graph.line(edge) else {
-            continue;
-        };
-        let (from, to) = (at(from), at(to));
-        let bend = ((to.y - from.y) * 0.5).max(8.0);
-        let points = [from, from + vec2(0.0, bend), to - vec2(0.0, bend), to];
-        let stroke = Stroke::new(1.0, theme.text_weak);
-        painter.add(egui::epaint::CubicBezierShape::from_points_stroke(
-            points,
-            false,
-            egui::Color32::TRANSPARENT,
-            stroke,
-        ));
-        arrow_tip(&painter, to, stroke);
-    }
+    drawing::paint(&painter, Pos2::ZERO + origin, &edges(graph), theme);
     for &(row, x, y) in &graph.boxes {
         let Some(node) = found.nodes.get(row) else {
             continue;
@@ -53,12 +38,6 @@ pub(super) fn graph_ui<'a>(
     clicked
 }
 
-fn arrow_tip(painter: &egui::Painter, to: Pos2, stroke: Stroke) {
-    for side in [-3.5, 3.5] {
-        painter.line_segment([to + Vec2::new(side, -5.0), to], stroke);
-    }
-}
-
 /// One instruction; returns whether it was clicked.
 fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
     let theme = theme::current(ui);
@@ -67,8 +46,11 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
         ui.scope_id().with(("hlo node", &node.op.name)),
         Sense::click(),
     );
-    let time = node.op.self_time_ps.map(|ps| times::time(ps));
-    let self_time = time.clone().map_or_else(
+    let time = node
+        .op
+        .self_time_ps
+        .map(|ps| times::time(Picos::from_ps(ps)));
+    let self_time = time.map_or_else(
         || "no time of its own".to_owned(),
         |time| format!("self {time}"),
     );
@@ -84,59 +66,13 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
         ui.scroll_to_rect(rect, Some(egui::Align::Center));
     }
     let edge = match () {
-        () if is_center => Stroke::new(2.0, theme.accent),
-        () if response.hovered() => Stroke::new(1.0, theme.text),
-        () => Stroke::new(1.0, theme.edge),
+        () if is_center => (ColorRole::Accent, 2.0),
+        () if response.hovered() => (ColorRole::Text, 1.0),
+        () => (ColorRole::Edge, 1.0),
     };
-    let painter = ui.painter();
-    painter.rect(rect, 4.0, theme.raised, edge, egui::StrokeKind::Inside);
-    if let Some(group) = node.op.group {
-        let bar = Rect::from_min_size(rect.min, vec2(4.0, rect.height())).shrink2(vec2(0.0, 3.0));
-        painter.rect_filled(bar, 1.0, theme.group(group));
-    }
-    let (left, room) = (rect.left() + 9.0, rect.width() - 16.0);
-    let name = FontId::proportional(12.0);
-    elided_middle(
-        painter,
-        pos2(left, rect.top() + 11.0),
-        &node.op.name,
-        room,
-        &name,
-        theme.text_strong,
-    );
-    let small = FontId::proportional(10.5);
-    let align = egui::Align2::LEFT_CENTER;
-    elided(
-        painter,
-        pos2(left, rect.top() + 24.0),
-        align,
-        &shape_line(node),
-        room,
-        &small,
-        theme.text_weak,
-    );
-    let exposed = node
-        .op
-        .exposed_ps
-        .map(|ps| format!("exposed {}", times::time(ps)));
-    let share = node
-        .op
-        .self_of_op_time_percent
-        .map(|share| number(share.0, Unit::Percent));
-    let line = [time, share, exposed]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" · ");
-    elided(
-        painter,
-        pos2(left, rect.top() + 36.5),
-        align,
-        &line,
-        room,
-        &small,
-        theme.text,
-    );
+    let mut drawn = Drawing::new(WIDTH, HEIGHT, ColorRole::Raised);
+    node_box(&mut drawn, node, (0.0, 0.0), edge, &frame(rect.size()));
+    drawing::paint(ui.painter(), rect.min, &drawn, theme);
     let response = response
         .on_hover_cursor(CursorIcon::PointingHand)
         .on_hover_ui(|ui| {

@@ -2,9 +2,10 @@
 
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{OpGroup, counted};
-use egui::{Rect, RichText, Role, Sense, Ui, pos2, vec2};
+use egui::{RichText, Sense, Ui, vec2};
 use trace_model::Picos;
 
+use crate::drawing;
 use crate::panels::context::PanelContext;
 use crate::panels::context::{reason_ui, section_ui};
 use crate::panels::copy::text_menu;
@@ -12,6 +13,9 @@ use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme;
 use crate::timeline::elide::elided_middle;
 use crate::times;
+use view::charts::Chart as _;
+use view::charts::stacked_bar::StackedBar;
+use view::drawing::ColorRole;
 use view::overview::{DeviceBar, DeviceTime, share};
 
 /// At most this many devices get a bar of their own.
@@ -100,18 +104,14 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     );
     response.labeled(Role::Label, &label);
     let bar = rect.with_min_x(rect.left() + name_width);
-    painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
-    let whole = device.window_ps.ps().max(1) as f32;
-    let mut x = bar.left();
-    for &(group, time) in device.parts.iter().filter(|part| part.0 != OpGroup::Idle) {
-        let width = bar.width() * time.ps() as f32 / whole;
-        let part = Rect::from_min_max(
-            pos2(x, bar.top()),
-            pos2((x + width).min(bar.right()), bar.bottom()),
-        );
-        painter.rect_filled(part, 0.0, theme.group(group));
-        x += width;
-    }
+    let work = device.parts.iter().filter(|part| part.0 != OpGroup::Idle);
+    let parts = work.map(|&(group, ps)| (ColorRole::group(group), group.title(), ps));
+    let whole = StackedBar {
+        parts: parts.collect(),
+        whole_ps: device.window_ps,
+    };
+    let drawn = whole.draw(&drawing::frame(bar.size()));
+    drawing::paint(&painter, bar.min, &drawn, theme);
     text_menu(&response, || {
         format!("{label}\n{}", about(device).join("\n"))
     });

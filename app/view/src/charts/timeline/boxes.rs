@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{DIM, FAINT, FONT, TimelinePicture};
-use crate::pictures::drawing::{Drawing, DrawingPoint, DrawingShape};
-use view::palette::{ColorKey, Rgb, SliceColor};
-use view::timeline::layout::{CounterBox, DrawnColumns, SliceBox};
-use view::timeline::tree::LANE;
+use super::TimelinePicture;
+use crate::drawing::{ColorRole, Drawing, DrawingPoint, Ink};
+use crate::palette::ColorKey;
+use crate::timeline::inks::{faint, key_of, slice_inks};
+use crate::timeline::layout::{DrawnColumns, SliceBox};
+use crate::timeline::marks::FONT;
+use crate::timeline::tree::LANE;
 
 impl TimelinePicture<'_> {
     /// Columns, as bars of each colour; marks of what is too short to be seen.
@@ -14,23 +16,13 @@ impl TimelinePicture<'_> {
         type Boxes = Vec<(DrawingPoint, (f32, f32))>;
         let mut bars: BTreeMap<(bool, ColorKey), Boxes> = BTreeMap::new();
         for bar in columns.bars() {
-            let at = (self.left + bar.left, self.top + bar.top);
+            let at = (self.area.left + bar.left, self.area.top + bar.top);
             let own = bars.entry((bar.is_mark, bar.color)).or_default();
             own.push((at, (bar.right - bar.left, bar.bottom - bar.top)));
         }
         for ((is_mark, color), bars) in bars {
-            let fill = self.palette.slice(color).fill;
-            let fill = if is_mark {
-                self.palette.canvas.towards(fill, FAINT)
-            } else {
-                fill
-            };
-            let fill = if is_dim {
-                self.palette.canvas.towards(fill, DIM)
-            } else {
-                fill
-            };
-            drawing.shapes.push(DrawingShape::Bars { bars, fill });
+            let (fill, _) = slice_inks(Some(color), is_dim);
+            drawing.bars(bars, if is_mark { faint(fill) } else { fill });
         }
     }
 
@@ -42,29 +34,18 @@ impl TimelinePicture<'_> {
         is_dim: bool,
         has_columns: bool,
     ) {
-        let Some(&key) = self.keys.get(drawn.label.index()) else {
+        let Some(key) = key_of(drawn, self.keys) else {
             return;
         };
-        let key = if drawn.beside_work {
-            key.beside_work()
-        } else {
-            key
-        };
-        let mut color = self.palette.slice(key);
-        if is_dim {
-            color = SliceColor {
-                fill: self.palette.canvas.towards(color.fill, DIM),
-                text: self.palette.text_weak,
-            };
-        }
+        let (fill, text) = slice_inks(Some(key), is_dim);
         let (x, y, width) = (
-            self.left + drawn.left,
-            self.top + drawn.top,
+            self.area.left + drawn.left,
+            self.area.top + drawn.top,
             drawn.right - drawn.left,
         );
         if drawn.count > 1 {
             let height = drawn.height * (0.25 + 0.75 * drawn.fill);
-            drawing.rect(x, y + drawn.height - height, width, height, color.fill, "");
+            drawing.rect(x, y + drawn.height - height, width, height, fill, "");
             return;
         }
         let model = &self.trace.model;
@@ -82,14 +63,13 @@ impl TimelinePicture<'_> {
         } else {
             String::new()
         };
-        drawing.rect(from, y, to - from, drawn.height, color.fill, &title);
-        let edge = self.palette.canvas.towards(color.fill, FAINT);
-        drawing.rect(x + width - 1.0, y, 1.0, drawn.height, edge, "");
+        drawing.rect(from, y, to - from, drawn.height, fill, &title);
+        drawing.rect(x + width - 1.0, y, 1.0, drawn.height, faint(fill), "");
         if let Some([corner, _, _]) = drawn.notch() {
             // Pictures have no triangles.
             let (from, side) = (
-                self.left + corner.0,
-                x + width - 1.0 - (self.left + corner.0),
+                self.area.left + corner.0,
+                x + width - 1.0 - (self.area.left + corner.0),
             );
             for line in 0..side as u8 {
                 let line = f32::from(line);
@@ -98,55 +78,39 @@ impl TimelinePicture<'_> {
                     y + line,
                     side - line,
                     1.0,
-                    self.palette.canvas,
+                    ColorRole::Canvas,
                     "",
                 );
             }
         }
         if !is_dim && self.only.get(drawn.label.index()).is_some_and(|&only| only) {
             let (from, to) = (
-                x.max(self.left),
-                (x + width - 1.0).min(self.left + self.width),
+                x.max(self.area.left),
+                (x + width - 1.0).min(self.area.left + self.area.width),
             );
             Self::hatches(
                 drawing,
                 (from, y),
                 to - from,
-                color.fill.towards(color.text, 0.25),
+                Ink::from(ColorRole::OnSlice(key)).over(ColorRole::Slice(key), 0.25),
             );
         }
         if drawn.has_text {
             let from = drawn.left.max(0.0) + 4.0;
-            let room = drawn.right.min(self.width) - 4.0 - from;
+            let room = drawn.right.min(self.area.width) - 4.0 - from;
             drawing.fitted(
-                self.left + from,
+                self.area.left + from,
                 y + drawn.height / 2.0,
                 room,
                 FONT,
-                color.text,
+                text,
                 name,
             );
         }
     }
 
-    pub(super) fn counter(&self, drawing: &mut Drawing, counter: &CounterBox) {
-        let base = self.top + counter.top + counter.height - 1.0;
-        for step in &counter.steps {
-            let top = self.top + counter.top + counter.y(step.level);
-            let width = (step.right - step.left).max(1.0);
-            drawing.rect(
-                self.left + step.left,
-                top,
-                width,
-                base - top,
-                self.palette.counter,
-                "",
-            );
-        }
-    }
-
     /// Slanted lines over a box.
-    fn hatches(drawing: &mut Drawing, (x, y): (f32, f32), width: f32, color: Rgb) {
+    fn hatches(drawing: &mut Drawing, (x, y): (f32, f32), width: f32, color: Ink) {
         const PITCH: f32 = 7.0;
         // Boxes may reach far out of the picture.
         let lines = ((width + LANE) / PITCH).clamp(0.0, 4_000.0) as u16;

@@ -1,0 +1,113 @@
+//! The neighbourhood of an instruction, as a graph.
+
+use analysis::Unit;
+use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
+use session::number::value;
+use trace_model::TraceModel;
+
+use super::ChartFrame;
+use crate::drawing::{ColorRole, Drawing, DrawingPoint};
+use crate::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH, shape_line};
+
+/// Space for the title.
+const TOP: f32 = 30.0;
+
+/// The graph, and below it the body of the instruction in the middle.
+pub fn hlo(model: &TraceModel, found: &Neighbourhood, frame: &ChartFrame) -> Drawing {
+    let badge = model
+        .badge()
+        .map_or_else(String::new, |badge| format!("{badge} · "));
+    let title = format!("{badge}{} in {}", found.center, found.program);
+    let around = part(found, &title, frame, |node| {
+        node.relation != NodeRelation::Inside
+    });
+    let title = format!("Inside {}", found.center);
+    if found
+        .nodes
+        .iter()
+        .any(|node| node.relation == NodeRelation::Inside)
+    {
+        let inside = part(found, &title, frame, |node| {
+            node.relation == NodeRelation::Inside
+        });
+        return around.above(inside);
+    }
+    around
+}
+
+fn part(
+    found: &Neighbourhood,
+    title: &str,
+    frame: &ChartFrame,
+    wanted: impl Fn(&HloNode) -> bool,
+) -> Drawing {
+    let graph = HloGraph::of(found, wanted);
+    let width = graph.size.0.max(320.0);
+    let mut head = Drawing::new(width, TOP, ColorRole::Panel);
+    head.fitted(10.0, 16.0, width - 20.0, 13.0, ColorRole::TextStrong, title);
+    let mut drawing = edges(&graph);
+    for &(row, x, y) in &graph.boxes {
+        if let Some(node) = found.nodes.get(row) {
+            let edge = if node.relation == NodeRelation::Center {
+                (ColorRole::TextStrong, 2.0)
+            } else {
+                (ColorRole::Grid, 1.0)
+            };
+            node_box(&mut drawing, node, (x, y), edge, frame);
+        }
+    }
+    head.above(drawing)
+}
+
+/// The lines from operands to users.
+pub fn edges(graph: &HloGraph) -> Drawing {
+    let mut drawing = Drawing::new(graph.size.0, graph.size.1, ColorRole::Panel);
+    for [from, to] in graph.edges.iter().filter_map(|&edge| graph.line(edge)) {
+        let bend = ((to.1 - from.1) * 0.5).max(8.0);
+        let curve = [from, (from.0, from.1 + bend), (to.0, to.1 - bend), to];
+        drawing.arrow(curve, ColorRole::TextWeak, 1.0);
+    }
+    drawing
+}
+
+/// An instruction: its name, its opcode and shape, and its times. `edge` is a colour and a thickness.
+pub fn node_box(
+    drawing: &mut Drawing,
+    node: &HloNode,
+    (x, y): DrawingPoint,
+    (edge, border): (ColorRole, f32),
+    frame: &ChartFrame,
+) {
+    let around = 2.0 * border;
+    let (left, top) = (x - border, y - border);
+    drawing.rect(left, top, WIDTH + around, HEIGHT + around, edge, "");
+    let title = frame.titled(|| node.text.clone());
+    drawing.rect(x, y, WIDTH, HEIGHT, ColorRole::Raised, &title);
+    if let Some(group) = node.op.group {
+        let role = ColorRole::group(group);
+        drawing.rect(x, y, 4.0, HEIGHT, role, group.title());
+    }
+    let (x, room) = (x + 9.0, WIDTH - 16.0);
+    drawing.fitted_name(
+        (x, y + 11.0),
+        room,
+        11.5,
+        ColorRole::TextStrong,
+        &node.op.name,
+    );
+    let shape = shape_line(node);
+    drawing.fitted(x, y + 24.0, room, 10.0, ColorRole::TextWeak, &shape);
+    let times = time_line(node, frame);
+    drawing.fitted(x, y + 36.5, room, 10.0, ColorRole::Text, &times);
+}
+
+/// Self time, its share of that of all ops, and what is exposed, as far as they are known.
+fn time_line(node: &HloNode, frame: &ChartFrame) -> String {
+    let own = node.op.self_time_ps.map(|ps| frame.time(ps));
+    let share = node.op.self_of_op_time_percent;
+    let share = share.map(|share| value(share, Unit::Percent));
+    let exposed = node.op.exposed_ps;
+    let exposed = exposed.map(|ps| format!("exposed {}", frame.time(ps)));
+    let parts: Vec<String> = [own, share, exposed].into_iter().flatten().collect();
+    parts.join(" · ")
+}

@@ -1,0 +1,178 @@
+//! Marks of times over and under the tracks and at the top of the ruler: steps, the marked range, the ends of the trace.
+
+use trace_model::{TimeRange, Timestamp};
+
+use crate::drawing::{Anchor, ColorRole, Drawing, Ink, width_of};
+use crate::state::{TreeItem, ViewState};
+use crate::timeline::bands::StepBand;
+use crate::timeline::layout::DrawList;
+use crate::timeline::tree::TrackTree;
+use crate::viewport::Viewport;
+
+/// Narrower bands are not shaded.
+const MIN_BAND: f32 = 6.0;
+/// Size of the texts.
+pub const FONT: f32 = 11.5;
+
+/// An area of a drawing whose width is a part of the time.
+#[derive(Clone, Copy)]
+pub struct TimeArea {
+    pub left: f32,
+    pub top: f32,
+    pub width: f32,
+    pub height: f32,
+    pub time: Viewport,
+}
+
+impl TimeArea {
+    pub fn x_of(&self, at: Timestamp) -> f32 {
+        let share = self.time.fraction(at).clamp(-4.0, 5.0);
+        self.left + (share * f64::from(self.width)) as f32
+    }
+
+    pub fn right(&self) -> f32 {
+        self.left + self.width
+    }
+
+    pub fn bottom(&self) -> f32 {
+        self.top + self.height
+    }
+
+    /// The visible part of a range.
+    fn ends(&self, range: TimeRange) -> (f32, f32) {
+        let (from, to) = (self.x_of(range.start), self.x_of(range.end));
+        (from.max(self.left), to.min(self.right()))
+    }
+
+    fn fill(&self, drawing: &mut Drawing, (from, to): (f32, f32), ink: impl Into<Ink>) {
+        if to > from {
+            drawing.rect(from, self.top, to - from, self.height, ink, "");
+        }
+    }
+
+    fn line(&self, drawing: &mut Drawing, x: f32, role: ColorRole) {
+        drawing.line((x, self.top), (x, self.bottom()), role, 1.0);
+    }
+
+    /// Shades every other step behind the tracks.
+    pub fn bands(&self, drawing: &mut Drawing, bands: &[StepBand]) {
+        for band in bands {
+            let ends = self.ends(band.range);
+            if ends.1 - ends.0 < MIN_BAND {
+                continue;
+            }
+            if band.is_odd {
+                self.fill(drawing, ends, Ink::from(ColorRole::Grid).clear(0.55));
+            }
+            self.line(drawing, self.x_of(band.range.start), ColorRole::Edge);
+        }
+    }
+
+    /// Names of steps at the top of the ruler, which this area is.
+    pub fn band_names(&self, drawing: &mut Drawing, bands: &[StepBand]) {
+        // Steps of devices whose clocks differ begin almost together, and their names must not overlap.
+        let mut free = self.left;
+        for band in bands {
+            let (left, right) = self.ends(band.range);
+            if right - left < MIN_BAND {
+                continue;
+            }
+            let (line, color) = if band.is_outlier {
+                (ColorRole::Warning.into(), ColorRole::Warning)
+            } else {
+                (
+                    Ink::from(ColorRole::TextWeak).over(ColorRole::Labels, 0.55),
+                    ColorRole::Text,
+                )
+            };
+            let (long, short) = (band.name(), band.short_name());
+            drawing.rect(left + 0.5, self.top, right - left - 1.0, 3.0, line, &long);
+            let x = left + 4.0;
+            // A truncated number would be read as another number.
+            let fits = |text: &&str| width_of(text, FONT) <= right - left - 8.0;
+            let text = [long.as_str(), &short].into_iter().find(fits);
+            if let Some(text) = text.filter(|_| x >= free) {
+                drawing.text(x, self.top + 9.0, Anchor::Start, FONT, color, text);
+                free = x + width_of(text, FONT) + 4.0;
+            }
+        }
+    }
+
+    /// Shades the time before the first and after the last slice.
+    pub fn outside(&self, drawing: &mut Drawing, extent: TimeRange) {
+        let (start, end) = (self.x_of(extent.start), self.x_of(extent.end));
+        self.fill(
+            drawing,
+            (self.left, start.min(self.right())),
+            ColorRole::Labels,
+        );
+        self.fill(
+            drawing,
+            (end.max(self.left), self.right()),
+            ColorRole::Labels,
+        );
+    }
+
+    /// Grounds of headings, and lines between tracks.
+    pub fn rows(&self, drawing: &mut Drawing, list: &DrawList, tree: &TrackTree) {
+        for row in list.rows_in(0.0, self.height) {
+            let (top, bottom) = (self.top + row.y, self.top + row.y + row.height);
+            if matches!(tree.node(row.node).item, TreeItem::Group(_)) {
+                drawing.rect(
+                    self.left,
+                    top,
+                    self.width,
+                    row.height,
+                    ColorRole::Heading,
+                    "",
+                );
+            } else if !row.is_joined {
+                let (left, right) = ((self.left, bottom - 1.0), (self.right(), bottom - 1.0));
+                drawing.line(left, right, ColorRole::Grid, 1.0);
+            }
+        }
+    }
+
+    /// The marked range, in the tracks that it is of.
+    pub fn mark(
+        &self,
+        drawing: &mut Drawing,
+        list: &DrawList,
+        tree: &TrackTree,
+        state: &ViewState,
+    ) {
+        let Some(mark) = state.place.mark else { return };
+        let ink = Ink::from(ColorRole::Accent).clear(0.14);
+        if state.mark_tracks.is_empty() {
+            self.fill(drawing, self.ends(mark), ink);
+        }
+        for row in list.rows_in(0.0, self.height) {
+            if let TreeItem::Track(track) = tree.node(row.node).item
+                && state.mark_tracks.contains(&track)
+            {
+                let (top, height) = (self.top + row.y, row.height);
+                let own = Self {
+                    top,
+                    height,
+                    ..*self
+                };
+                own.fill(drawing, self.ends(mark), ink);
+            }
+        }
+        for at in [mark.start, mark.end] {
+            self.line(drawing, self.x_of(at), ColorRole::Accent);
+        }
+    }
+
+    /// The length of the marked range, in a line of texts at the top of the area.
+    pub fn mark_length(&self, drawing: &mut Drawing, mark: TimeRange, text: &str, line: u8) {
+        let (from, to) = self.ends(mark);
+        let (x, y) = (
+            f32::midpoint(from, to),
+            self.top + 14.0 + 20.0 * f32::from(line),
+        );
+        let width = width_of(text, FONT) + 12.0;
+        drawing.rect(x - width / 2.0, y - 8.0, width, 16.0, ColorRole::Raised, "");
+        drawing.text(x, y, Anchor::Middle, FONT, ColorRole::TextStrong, text);
+    }
+}

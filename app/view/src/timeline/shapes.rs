@@ -1,0 +1,93 @@
+//! Shapes of what tracks show beside slices: loads of folded groups, counters, the selection and arrows.
+
+use trace_model::{CounterSeries, TraceModel};
+
+use crate::drawing::{Anchor, ColorRole, Drawing, DrawingPoint, Ink};
+use crate::state::TreeItem;
+use crate::timeline::counter_text::counter_value;
+use crate::timeline::inks::dimmed;
+use crate::timeline::layout::{CounterBox, DrawList, DrawnRows};
+use crate::timeline::marks::FONT;
+use crate::timeline::tree::TrackTree;
+
+type Bars = Vec<(DrawingPoint, (f32, f32))>;
+
+/// The load of folded groups. `left` and `top` are the corner of the tracks.
+pub fn loads(drawing: &mut Drawing, part: &DrawnRows, (left, top): DrawingPoint, is_dim: bool) {
+    let ink = Ink::from(ColorRole::Counter);
+    let faint = ink.over(ColorRole::Heading, 0.3);
+    for (is_faint, ink) in [(true, faint), (false, ink)] {
+        let loads = part.loads.iter().filter(|load| load.is_faint == is_faint);
+        let bars = loads.map(|load| {
+            let size = (load.right - load.left, load.bottom - load.top);
+            ((left + load.left, top + load.top), size)
+        });
+        drawing.bars(bars.collect(), dimmed(ink, is_dim));
+    }
+}
+
+/// Counters, with the values at their top and bottom.
+pub fn counters(
+    drawing: &mut Drawing,
+    part: &DrawnRows,
+    corner: DrawingPoint,
+    (model, tree): (&TraceModel, &TrackTree),
+) {
+    for counter in &part.counters {
+        counter_steps(drawing, counter, corner);
+        let TreeItem::Track(track) = tree.node(counter.node).item else {
+            continue;
+        };
+        let unit = model.counter(track).and_then(CounterSeries::unit);
+        let unit = unit.map_or("", |unit| model.str(unit));
+        let mut write = |y: f32, value: f64| {
+            let at = (corner.0.max(0.0) + 4.0, corner.1 + counter.top + y);
+            let text = counter_value(value, unit);
+            drawing.label(at, Anchor::Start, FONT, ColorRole::Text, &text);
+        };
+        write(counter.y(1.0) + 0.6 * FONT, counter.max);
+        if counter.max > counter.min && counter.height > 34.0 {
+            write(counter.y(0.0) - 0.6 * FONT, counter.min);
+        }
+    }
+}
+
+fn counter_steps(drawing: &mut Drawing, counter: &CounterBox, (left, top): DrawingPoint) {
+    let base = counter.height - 1.0;
+    let bars = |height: &dyn Fn(f32) -> f32| -> Bars {
+        let bar = |step: &crate::timeline::layout::CounterStep| {
+            let y = counter.y(step.level);
+            let at = (left + step.left, top + counter.top + y - 1.0);
+            (at, ((step.right - step.left).max(1.0), height(y)))
+        };
+        counter.steps.iter().map(bar).collect()
+    };
+    let role = Ink::from(ColorRole::Counter);
+    drawing.bars(bars(&|y| base - y + 1.0), role.clear(0.35));
+    drawing.bars(bars(&|_| 1.0), role);
+}
+
+/// The outline of the selected slice, and its flow arrows.
+pub fn selection(drawing: &mut Drawing, list: &DrawList, (left, top): DrawingPoint) {
+    if let Some(place) = list.selected {
+        let (x, y) = (left + place.left, top + place.top);
+        let (right, bottom) = (left + place.right, y + place.height);
+        for (from, to) in [
+            ((x - 1.0, y), (right + 1.0, y)),
+            ((x - 1.0, bottom), (right + 1.0, bottom)),
+            ((x, y), (x, bottom)),
+            ((right, y), (right, bottom)),
+        ] {
+            drawing.line(from, to, ColorRole::Selection, 2.0);
+        }
+    }
+    for arrow in &list.arrows {
+        let role = if arrow.outgoing {
+            ColorRole::FlowOut
+        } else {
+            ColorRole::FlowIn
+        };
+        let curve = arrow.curve().map(|(x, y)| (left + x, top + y));
+        drawing.arrow(curve, role, if arrow.is_chosen { 3.0 } else { 1.5 });
+    }
+}
