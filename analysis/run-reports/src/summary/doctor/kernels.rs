@@ -36,7 +36,7 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
                 format!(", its grid has {steps:.0} steps")
             });
             Some(format!(
-                "the shapes of {} need {factor:.1} times as many{grid}",
+                "{}: its shapes need {factor:.1} times as many{grid}",
                 engine::shortened(&kernel.kernel, 48)
             ))
         })
@@ -49,7 +49,7 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
             "Kernels declare fewer operations than their shapes need: utilizations are too low."
                 .to_owned(),
         evidence: format!(
-            "{share:.1} of op time: {}",
+            "{share:.1} of op time; {}",
             named.join("; "),
             share = Percent(share)
         ),
