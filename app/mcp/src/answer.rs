@@ -267,6 +267,11 @@ fn bytes(value: &impl Serialize) -> usize {
 fn value(cell: &Cell) -> Value {
     match cell {
         Cell::Missing => Value::Null,
+        // Code keeps its lines.
+        Cell::Text(text) if text.len() <= CELL => {
+            let lines: Vec<String> = text.lines().map(analysis::printable).collect();
+            json!(lines.join("\n"))
+        }
         Cell::Text(text) => json!(analysis::shortened(text, CELL)),
         Cell::Int(number) => json!(number),
         Cell::Float(number) => rounded(*number),
