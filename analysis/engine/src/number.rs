@@ -5,6 +5,7 @@ use math::unit::Unit;
 use trace_model::Picos;
 
 use super::Percent;
+use super::percent::MULTIPLE;
 
 /// Stands for a number that cannot be known.
 pub const MISSING: &str = "–";
@@ -41,7 +42,7 @@ pub fn value(value: f64, unit: Unit) -> String {
 fn percent(value: f64) -> String {
     match digits(value) {
         text if text.trim_start_matches('-') == "100.0" => format!("{:.1}", Percent(value)),
-        _ if value.abs() >= super::percent::MULTIPLE => Percent(value).to_string(),
+        _ if (MULTIPLE..LARGEST).contains(&value.abs()) => Percent(value).to_string(),
         text => format!("{text} %"),
     }
 }

@@ -253,20 +253,20 @@ fn part_of(
 
 /// A cell whose text is at most `width` letters wide.
 fn narrow(cell: &Value, width: usize) -> Value {
-    cell.as_str().map_or_else(
-        || cell.clone(),
-        |text| json!(analysis::shortened(text, width)),
-    )
+    let text = cell.as_str().map(|text| analysis::shortened(text, width));
+    text.map_or_else(|| cell.clone(), Value::String)
 }
 
 fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-/// A cell as JSON; a missing one is null.
+/// A cell as JSON; a missing one is null, and code keeps its lines.
 fn value(cell: &Cell) -> Value {
+    let is_clean = |line: &str| line.chars().all(analysis::is_printable);
     match cell {
         Cell::Missing => Value::Null,
+        Cell::Text(text) if text.len() <= CELL && text.lines().all(is_clean) => json!(text),
         Cell::Text(text) => json!(analysis::shortened(text, CELL)),
         Cell::Int(number) => json!(number),
         Cell::Float(number) => rounded(*number),

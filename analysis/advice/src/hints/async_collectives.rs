@@ -75,7 +75,7 @@ pub(super) fn advice(
             Vec::from_iter(flags).join(" \\\n  --")
         ));
         sentences.push(format!(
-            "Set flags of libtpu: by default {chip} does not make asynchronous ({COMPILER}): {}.",
+            "Set the flags of libtpu that make asynchronous what {chip} by default does not ({COMPILER}): {}.",
             names(&switchable)
         ));
     }

@@ -143,7 +143,7 @@ pub struct Remedy {
     pub brief: String,
     /// What to do, in the words of the framework.
     pub action: String,
-    /// The code or setting to change, to be copied as it is.
+    /// The code or setting to change, to be copied as it is; missing where it is that of the hint.
     pub code: Option<String>,
 }
 

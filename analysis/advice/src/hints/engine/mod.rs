@@ -141,7 +141,13 @@ fn merged(
     for ((hint, overlaps_with), leader) in priced.into_iter().zip(overlaps).zip(leaders) {
         let leader = leader.and_then(|leader| ids.get(leader));
         match leader.and_then(|id| hints.iter_mut().find(|hint| hint.id == *id)) {
-            Some(first) => first.also.push(Remedy::from(hint_of(hint, Vec::new()))),
+            Some(first) => {
+                let mut remedy = Remedy::from(hint_of(hint, Vec::new()));
+                remedy
+                    .code
+                    .take_if(|code| first.code.as_ref() == Some(code));
+                first.also.push(remedy);
+            }
             None => hints.push(hint_of(
                 hint,
                 overlaps_with.into_iter().filter(leading).collect(),

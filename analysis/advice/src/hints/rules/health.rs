@@ -56,20 +56,27 @@ fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
         }))
 }
 
-/// What was found, with as much of the evidence as one sentence holds: its first clause, and others that fit.
+/// What was found, with as much of the evidence as one sentence holds: its first clause, and of the others those that fit,
+/// without their reasons if need be.
 fn statement(message: &str, evidence: &str) -> String {
     const LONGEST: usize = 185;
-    let mut seen = clause(message);
-    let room = LONGEST.saturating_sub(seen.chars().count());
-    let mut used = 0;
-    let fits = |(nth, clause): &(usize, &str)| {
-        used += clause.chars().count() + 2;
-        *nth == 0 || used <= room
-    };
-    let clauses = evidence.split("; ").enumerate().take_while(fits);
-    let clauses: Vec<&str> = clauses.map(|(_, clause)| clause).collect();
-    seen.push_str(&format!(" ({})", clauses.join("; ")));
-    seen
+    let found = clause(message);
+    let mut seen = String::new();
+    for part in evidence.split("; ") {
+        let without_reason = part.split(": ").next().unwrap_or(part);
+        let fits = |part: &&str| {
+            let letters = |text: &str| text.chars().count();
+            seen.is_empty() || letters(&found) + letters(&seen) + letters(part) + 5 <= LONGEST
+        };
+        let Some(part) = [part, without_reason].into_iter().find(fits) else {
+            break;
+        };
+        if !seen.is_empty() {
+            seen.push_str("; ");
+        }
+        seen.push_str(part);
+    }
+    format!("{found} ({seen})")
 }
 
 /// A sentence as a clause.

@@ -36,7 +36,7 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
                 format!(", its grid has {steps:.0} steps")
             });
             Some(format!(
-                "the shapes of {} need {factor:.1} times as many{grid}",
+                "{}: its shapes need {factor:.1} times as many{grid}",
                 engine::shortened(&kernel.kernel, 48)
             ))
         })
@@ -48,7 +48,7 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
         message:
             "Kernels declare fewer operations than their shapes need: utilizations are too low."
                 .to_owned(),
-        evidence: format!("{share:.1} of op time: {}", named.join("; ")),
+        evidence: format!("{share:.1} of op time; {}", named.join("; ")),
         cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
 }

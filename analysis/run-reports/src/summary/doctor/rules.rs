@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use device_reports::ops::op_stats::{Ops, cause};
 use device_reports::steps::step_times::Steps;
-use engine::{Context, Percent, counted};
+use engine::{Context, Percent, counted, number};
 use facts::TraceFacts as _;
 use facts::steps::{StepSource, has_annotations};
 use hardware::peaks::{PeakSource, Peaks};
@@ -373,7 +373,10 @@ fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Loss,
         message: files.unwrap_or_else(|| match events {
             1 => "One event could not be read and is missing.".to_owned(),
-            _ => format!("{events} events could not be read and are missing."),
+            _ => format!(
+                "{} events could not be read and are missing.",
+                number::count(events as f64)
+            ),
         }),
         evidence: parts.join(", "),
         cure: "See the import log for the first events of each kind.",
@@ -435,7 +438,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "impossible-rates",
         severity: Severity::Warning,
         message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
-        evidence: format!("{share:.2} of op time: {}", named.join("; ")),
+        evidence: format!("{share:.2} of op time; {}", named.join("; ")),
         cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
     })
 }

@@ -111,7 +111,9 @@ fn capture_of_half_the_devices_is_reported() {
         .find(|finding| finding.id == "Q08")
         .unwrap();
     assert!(
-        finding.message.contains("on 8 devices, of which 2"),
+        finding
+            .message
+            .contains("on 8 devices, and the capture holds 2"),
         "{}",
         finding.message
     );

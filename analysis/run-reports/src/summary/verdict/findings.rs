@@ -317,27 +317,12 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     let slow = report.slow_steps();
     let (first, median) = *slow.first()?;
     let is_one_class = slow.iter().all(|(step, _)| step.class == first.class);
-    let steady: Vec<f64> = report
-        .counted()
-        .filter(|step| {
-            step.class == first.class && slow.iter().all(|(own, _)| own.number != step.number)
-        })
-        .map(|step| step.time_ps.ps() as f64)
-        .collect();
-    let varies = Stats::of(&steady)
-        .and_then(|stats| stats.cv_percent.map(Percent))
-        .filter(|&spread| spread >= WORTH_SAYING)
-        .map_or_else(String::new, |spread| {
-            format!(
-                "; the others vary, too: standard deviation {} of their mean",
-                shown(Some(spread))
-            )
-        });
     let usual = match (is_one_class, report.classes.len()) {
         (true, 1) => format!("against a median of {}", length(median)),
         (true, _) => format!("against a median of {} in their class", length(median)),
         (false, _) => "each against the median of its class".to_owned(),
     };
+    let class = first.class;
     let slow: Vec<&Step> = slow.into_iter().map(|(step, _)| step).collect();
     let shown: Vec<_> = slow
         .iter()
@@ -353,6 +338,16 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         (1, _) => "; one of them mostly compiles".to_owned(),
         (some, _) => format!("; {some} of them mostly compile"),
     };
+    let is_steady =
+        |step: &&Step| step.class == class && slow.iter().all(|own| own.number != step.number);
+    let steady = report.counted().filter(is_steady);
+    let steady: Vec<f64> = steady.map(|step| step.time_ps.ps() as f64).collect();
+    let varies = Stats::of(&steady)
+        .and_then(|stats| stats.cv_percent.map(Percent))
+        .filter(|&spread| compiled == 0 && spread >= WORTH_SAYING)
+        .map_or_else(String::new, |spread| {
+            format!("; the others vary, too: standard deviation {spread:.1} of their mean")
+        });
     let time_ps = slow.iter().map(|step| step.time_ps).sum();
     let all = report.steps.iter().map(|step| step.time_ps).sum();
     let count = slow.len();

@@ -23,18 +23,19 @@ fn hint(report: &HintsReport, id: &str) -> Hint {
 /// What hint `id` says to do, and its code, as a hint or as a further remedy.
 fn remedy(picture: &str, id: &str) -> (String, String) {
     let report = report(picture);
-    let also = report
-        .hints
-        .iter()
-        .flat_map(|hint| &hint.also)
-        .map(|other| (other.id, &other.action, &other.code));
+    let also = report.hints.iter().flat_map(|hint| {
+        let code = |other: &Option<String>| other.clone().or_else(|| hint.code.clone());
+        hint.also
+            .iter()
+            .map(move |other| (other.id, &other.action, code(&other.code)))
+    });
     let own = report
         .hints
         .iter()
-        .map(|hint| (hint.id, &hint.action, &hint.code));
+        .map(|hint| (hint.id, &hint.action, hint.code.clone()));
     own.chain(also)
         .find(|(own, ..)| *own == id)
-        .map(|(_, action, code)| (action.clone(), code.clone().unwrap_or_default()))
+        .map(|(_, action, code)| (action.clone(), code.unwrap_or_default()))
         .unwrap_or_default()
 }
 
