@@ -65,10 +65,10 @@ pub fn area_ui(
             }
         }
         if let Some(summary) = summary.latest() {
-            let union = time(trace_model::Picos::from_ps(summary.union_ps));
+            let union = time(summary.union_ps);
             // The sums may be those of the previous area while a new one is being dragged.
             let whole = summary.area.range.dur().ps();
-            let share = summary.union_ps as f64 * 100.0 / (whole as f64).max(1.0);
+            let share = summary.union_ps.as_ps_f64() * 100.0 / (whole as f64).max(1.0);
             let text = format!(
                 "{} on {}, busy for {union} ({share:.1} of the area)",
                 counted(summary.slices as u64, "slice"),

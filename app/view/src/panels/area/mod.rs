@@ -12,9 +12,9 @@ mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{OpClasses, Table, Unit};
+use analysis::{OpClasses, Percent, Table, Unit};
 use importers::Progress;
-use trace_model::{LabelId, TraceModel};
+use trace_model::{LabelId, Picos, TraceModel};
 
 pub use self::marked::{AreaGrouping, MarkedArea};
 use self::sums::{AreaSums, collect};
@@ -28,7 +28,7 @@ pub struct AreaSummary {
     /// Tracks with such slices.
     pub tracks: usize,
     /// Time in which at least one slice runs.
-    pub union_ps: i64,
+    pub union_ps: Picos,
     /// One row per name, category or program, by self time.
     pub table: Table,
     /// Labels of each row.
@@ -49,16 +49,12 @@ pub fn summarise(
         tracks,
         union_ps,
     } = collect(model, classes, steps, area, progress)?;
-    let mut of_kinds: BTreeMap<&'static str, i64> = BTreeMap::new();
+    let mut of_kinds: BTreeMap<&'static str, Picos> = BTreeMap::new();
     for ((_, kind), row) in &rows {
-        let whole = of_kinds.entry(*kind).or_default();
-        *whole = whole.saturating_add(row.self_ps);
+        *of_kinds.entry(*kind).or_default() += row.self_ps;
     }
     rows.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
-    let share = |kind, time: i64| {
-        let whole = of_kinds.get(kind).copied().unwrap_or(0);
-        (whole > 0).then(|| time as f64 * 100.0 / whole as f64)
-    };
+    let share = |kind, time: Picos| Percent::of(time, *of_kinds.get(kind)?);
     let table = Table::of("area", "Marked area", rows.iter().map(|((name, kind), row)| (name, *kind, row)))
         .recorded("name", area.pivot.title(), Unit::None, |(name, ..)| name)
         .recorded("tracks", "On tracks of", Unit::None, |(_, kind, _)| kind)

@@ -39,11 +39,11 @@ const MOST_LANES: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct AreaRow {
     pub(super) slices: usize,
-    pub(super) total_ps: i64,
-    pub(super) self_ps: i64,
+    pub(super) total_ps: Picos,
+    pub(super) self_ps: Picos,
     pub(super) labels: BTreeSet<LabelId>,
     /// Time in which at least one of its slices runs.
-    pub(super) union_ps: i64,
+    pub(super) union_ps: Picos,
     /// Mean, median and 95th percentile of slices entirely inside the area; `None` without any.
     pub(super) lengths: [Option<f64>; 3],
 }
@@ -53,7 +53,7 @@ pub(super) struct AreaSums {
     pub(super) rows: Vec<((String, &'static str), AreaRow)>,
     pub(super) slices: usize,
     pub(super) tracks: usize,
-    pub(super) union_ps: i64,
+    pub(super) union_ps: Picos,
 }
 
 /// Collects the sums. The error is a sentence.
@@ -98,10 +98,7 @@ pub(super) fn collect(
             Ok(sums)
         })
         .collect::<Result<_, String>>()?;
-    let union_ps = found
-        .iter()
-        .map(|found| found.busy.ps)
-        .fold(0, i64::saturating_add);
+    let union_ps = found.iter().map(|found| found.busy.time).sum();
     // The sums of each row.
     let mut parts: Vec<Vec<(AreaRowSums, Union)>> = rows
         .rows
@@ -176,21 +173,20 @@ fn spans_of(model: &TraceModel, tracks: &[TrackId], area: TimeRange) -> Vec<Time
 /// reach beyond those before them cannot be predicted.
 #[derive(Clone, Copy)]
 struct Union {
-    ps: i64,
+    time: Picos,
     /// Where the union so far ends.
     until: Timestamp,
 }
 
 impl Union {
     const EMPTY: Self = Self {
-        ps: 0,
+        time: Picos::ZERO,
         until: Timestamp::MIN,
     };
 
     #[inline]
     fn add(&mut self, range: TimeRange) {
-        let more = (range.end - self.until.max(range.start)).clamped();
-        self.ps = self.ps.saturating_add(more.ps());
+        self.time += (range.end - self.until.max(range.start)).clamped();
         self.until = self.until.max(range.end);
     }
 }
@@ -199,8 +195,8 @@ impl Union {
 #[derive(Clone, Default)]
 struct AreaRowSums {
     slices: usize,
-    total_ps: i64,
-    self_ps: i64,
+    total_ps: Picos,
+    self_ps: Picos,
     /// Lengths of the slices entirely inside the area.
     lengths: Vec<f64>,
 }
@@ -251,12 +247,10 @@ impl SpanSums<'_> {
                 if inside.start >= span.start {
                     let sums = &mut self.sums[row as usize];
                     sums.slices += 1;
-                    sums.total_ps = sums.total_ps.saturating_add(inside.dur().ps());
-                    sums.self_ps = sums
-                        .self_ps
-                        .saturating_add(self_inside(model, slice, inside, area));
+                    sums.total_ps += inside.dur();
+                    sums.self_ps += self_inside(model, slice, inside, area);
                     if area.encloses(shown) {
-                        sums.lengths.push(inside.dur().ps() as f64);
+                        sums.lengths.push(inside.dur().as_ps_f64());
                     }
                 }
                 self.pieces.push(AreaPiece {
@@ -287,9 +281,7 @@ fn clipped(range: TimeRange, inside: TimeRange) -> TimeRange {
 impl AreaRow {
     /// From the sums of all spans.
     fn of(parts: &[(AreaRowSums, Union)]) -> Self {
-        let sum = |of: fn(&(AreaRowSums, Union)) -> i64| {
-            parts.iter().map(of).fold(0, i64::saturating_add)
-        };
+        let sum = |of: fn(&(AreaRowSums, Union)) -> Picos| parts.iter().map(of).sum();
         let mut lengths = parts
             .iter()
             .map(|(sums, _)| sums.lengths.as_slice())
@@ -303,25 +295,28 @@ impl AreaRow {
             total_ps: sum(|(sums, _)| sums.total_ps),
             self_ps: sum(|(sums, _)| sums.self_ps),
             labels: BTreeSet::new(),
-            union_ps: sum(|(_, union)| union.ps),
+            union_ps: sum(|(_, union)| union.time),
             lengths: [mean, median, p95],
         }
     }
 }
 
 /// The time of a slice inside the area in which no slice of its track runs that began later: see [`SliceRef::self_dur`].
-fn self_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange, area: TimeRange) -> i64 {
+fn self_inside(
+    model: &TraceModel,
+    slice: SliceRef<'_>,
+    inside: TimeRange,
+    area: TimeRange,
+) -> Picos {
     if slice.children_dur() == Picos::ZERO {
-        return inside.dur().ps();
+        return inside.dur();
     }
     // An area refers to the timeline; durations by the device clock may differ, and so may what overlaps.
     let is_timed_by_device = slice.device_range().is_some();
     if area.encloses(slice.range()) && !is_timed_by_device {
-        return slice.self_dur().ps();
+        return slice.self_dur();
     }
-    (inside.dur() - covered_inside(model, slice, inside))
-        .clamped()
-        .ps()
+    (inside.dur() - covered_inside(model, slice, inside)).clamped()
 }
 
 /// The time in `inside` in which slices of the same track run that began later, on the timeline or by the clock of the
@@ -356,5 +351,5 @@ fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) ->
     for range in ranges {
         union.add(range);
     }
-    Picos::from_ps(union.ps)
+    union.time
 }

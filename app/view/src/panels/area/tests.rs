@@ -74,7 +74,7 @@ fn slices_that_overlap_their_neighbours_are_busy_time() {
         &Progress::new(),
     )
     .unwrap();
-    assert_eq!((sums.slices, sums.union_ps), (5, 25 + 10));
+    assert_eq!((sums.slices, sums.union_ps.ps()), (5, 25 + 10));
     assert_eq!(sums.table.rows[0][4], Cell::Int(35), "of the row, too");
 }
 
@@ -112,7 +112,7 @@ fn self_time_of_slices_that_overlap_counts_once() {
             .map(|(name, .., own)| (name, own))
             .collect();
         own.sort();
-        (own, sums.union_ps)
+        (own, sums.union_ps.ps())
     };
     let named = |all: &[(&str, i64)]| {
         all.iter()
@@ -157,7 +157,7 @@ fn area_clips_slices_and_counts_shared_time_once() {
     ];
     assert_eq!(rows(&summary), expected);
     assert_eq!(
-        (summary.slices, summary.tracks, summary.union_ps),
+        (summary.slices, summary.tracks, summary.union_ps.ps()),
         (3, 2, 30)
     );
 
@@ -171,7 +171,7 @@ fn area_clips_slices_and_counts_shared_time_once() {
             ("y".to_owned(), 1, 20, 20, 20)
         ]
     );
-    assert_eq!(summary.union_ps, 60);
+    assert_eq!(summary.union_ps.ps(), 60);
     area.pivot = AreaGrouping::Track;
     area.tracks = Arc::default();
     let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
@@ -320,7 +320,7 @@ fn op_shares_exclude_programs_and_async_ops() {
             .map(<[Cell; 3]>::each_ref)
             .collect::<Vec<_>>()
     );
-    assert_eq!(summary.union_ps, 100);
+    assert_eq!(summary.union_ps.ps(), 100);
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn sums_of_spans_equal_those_of_single_slices() {
     )
     .unwrap();
     assert_eq!(
-        (found.slices, found.union_ps),
+        (found.slices, found.union_ps.ps()),
         (inside("").len(), union(&inside("")))
     );
     let mut rows = rows(&found);
