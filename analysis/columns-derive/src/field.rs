@@ -94,9 +94,10 @@ impl FieldColumns {
             ),
             None => {
                 let of = &field.ty;
+                let shown = column.is_non_empty.then(|| quote!(.non_empty()));
                 (
                     quote!(<#of as ::engine::CellType>::KIND),
-                    quote!(::engine::CellType::cell(&row.#name)),
+                    quote!(::engine::CellType::cell(&row.#name)#shown),
                 )
             }
         };
@@ -119,6 +120,7 @@ struct ColumnAttribute {
     id: Option<LitStr>,
     unit: Option<Ident>,
     with: Option<Expr>,
+    is_non_empty: bool,
 }
 
 impl Parse for Attribute {
@@ -137,9 +139,14 @@ impl Parse for Attribute {
             id: None,
             unit: None,
             with: None,
+            is_non_empty: false,
         };
         while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
             let word: Ident = input.parse()?;
+            if word == "non_empty" {
+                column.is_non_empty = true;
+                continue;
+            }
             if input.parse::<Option<Token![=]>>()?.is_none() {
                 column.provenance = Some(checked_provenance(word)?);
                 continue;

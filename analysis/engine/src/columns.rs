@@ -16,7 +16,8 @@ use super::table::{Cell, CellKind, CellType, Column};
 /// - another provenance; `peak`: that of the peak which the table names with [`TableBuilder::peak`],
 /// - `unit = BytesPerSecond`,
 /// - `id = "…"`, for a column of another name than the field,
-/// - `with = FUNCTION`, from the row to what the column shows.
+/// - `with = FUNCTION`, from the row to what the column shows,
+/// - `non_empty`: an empty text is missing.
 ///
 /// A field may declare several columns. `#[column(nested)]` takes those of a row within this one.
 ///

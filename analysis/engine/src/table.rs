@@ -73,12 +73,11 @@ impl Cell {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
-    /// A string, or [`Cell::Missing`] if it is empty.
-    pub fn non_empty(text: &str) -> Self {
-        if text.is_empty() {
-            Self::Missing
-        } else {
-            Self::text(text)
+    /// This cell, or [`Cell::Missing`] for an empty text.
+    pub fn non_empty(self) -> Self {
+        match self {
+            Self::Text(text) if text.is_empty() => Self::Missing,
+            cell => cell,
         }
     }
     /// A count.

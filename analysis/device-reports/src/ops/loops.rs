@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Cell, Context, Percent, Table, Tabular};
+use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::TraceFacts as _;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
@@ -69,7 +69,7 @@ pub struct LoopRow {
     #[column("Ops each", derived, unit = Count)]
     pub ops_per_iteration: Option<f64>,
     /// The op in it with the most time.
-    #[column("Longest op", with = |row| row.longest_op.as_deref().map(Cell::non_empty))]
+    #[column("Longest op", non_empty)]
     pub longest_op: Option<String>,
     /// Its share of the time of the loop.
     #[column("its share")]
@@ -78,10 +78,10 @@ pub struct LoopRow {
     #[column("Program")]
     pub program: Arc<str>,
     /// `file:line`.
-    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
+    #[column("Source", recorded, non_empty)]
     pub source: Option<Arc<str>>,
     /// Provenance in the framework.
-    #[column("Framework op", recorded, with = |row| row.framework_name.as_deref().map(Cell::non_empty))]
+    #[column("Framework op", recorded, non_empty)]
     pub framework_name: Option<Arc<str>>,
 }
 

@@ -45,7 +45,7 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
     let top_ops = Table::of("top_ops", title, shown)
         .derived("name", "Op", Unit::None, OpFamily::title)
         .derived("category", "Category", Unit::None, |family| {
-            Cell::non_empty(&family.rows[0].category)
+            Cell::text(&*family.rows[0].category).non_empty()
         })
         .derived("ops", "Ops", Unit::Count, |family| family.rows.len())
         .derived("runs", "Runs", Unit::Count, OpFamily::occurrences)

@@ -222,7 +222,7 @@ impl CollectiveRow {
 
     fn remarks_text(&self) -> Cell {
         let remarks: Vec<_> = self.remarks.iter().map(|remark| remark.text()).collect();
-        Cell::non_empty(&remarks.join("; "))
+        Cell::text(remarks.join("; ")).non_empty()
     }
 
     /// Whether it may have arrived long before its done op: cores hardly waited for it, so its speed is a lower bound.

@@ -89,14 +89,14 @@ pub struct ExpectedRow {
     #[column("Runs")]
     pub occurrences: u64,
     /// `file:line`.
-    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
+    #[column("Source", recorded, non_empty)]
     pub source: Option<Arc<str>>,
     /// Whether it waits for a transfer: other work could hide the least time, too.
     pub is_wait: bool,
     /// Unknown terms of the least time.
     pub without: Vec<&'static str>,
     /// Why there is no least time, or a caveat.
-    #[column("Note", derived, with = |row| Cell::non_empty(&row.remark()))]
+    #[column("Note", derived, with = |row| Cell::text(row.remark()).non_empty())]
     pub note: Option<&'static str>,
     /// Time above the roofline as a share of all op time.
     #[column("of op time", peak)]
@@ -117,7 +117,7 @@ pub struct ExpectedRow {
     #[column("HBM bytes", compiler)]
     pub hbm_bytes: Option<f64>,
     /// Program.
-    #[column("Program", with = |row| Cell::non_empty(&row.program))]
+    #[column("Program", non_empty)]
     pub program: Arc<str>,
 }
 

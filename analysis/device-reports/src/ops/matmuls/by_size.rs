@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Cell, Percent};
+use engine::Percent;
 use hardware::padding::Dimension;
 use serde::Serialize;
 use trace_model::Picos;
@@ -38,7 +38,7 @@ pub struct SizeRow {
     #[column("FLOP/s", derived)]
     pub flops_per_second: Option<f64>,
     /// Types of operands and sum.
-    #[column("Types", with = |row| Cell::non_empty(&row.types))]
+    #[column("Types", non_empty)]
     pub types: String,
     /// The efficiency if the dimension to pad first were a multiple of its unit.
     #[column("then useful")]

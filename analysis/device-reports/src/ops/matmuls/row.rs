@@ -1,6 +1,6 @@
 //! One op that multiplies matrices.
 
-use engine::{Cell, Percent};
+use engine::Percent;
 use hardware::limits::{BoundBy, is_beyond_peak};
 use hardware::padding::{self, Dimension, Padding};
 use hardware::peaks::Peaks;
@@ -96,7 +96,7 @@ pub struct MatmulRow {
     #[column("Pad first")]
     pub pad_first: Option<Dimension>,
     /// `file:line`.
-    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
+    #[column("Source", recorded, non_empty)]
     pub source: Option<Arc<str>>,
     /// Executions.
     #[column("Runs", measured)]
@@ -109,7 +109,7 @@ pub struct MatmulRow {
     /// Whether a window slides over the operand, so that it is more than a matrix multiplication.
     pub is_convolution: bool,
     /// Types of operands and sum: `bf16 × bf16 → f32`.
-    #[column("Types", with = |row| row.types.as_deref().map(Cell::non_empty))]
+    #[column("Types", non_empty)]
     pub types: Option<String>,
     /// Passes through the matrix unit: 1 for bf16, up to 6 for exact `f32`.
     #[column("Passes")]
@@ -146,10 +146,10 @@ pub struct MatmulRow {
     #[column("Sizes from", recorded)]
     pub sizes_from: Option<SizesFrom>,
     /// Program, with its id.
-    #[column("Program", measured, with = |row| Cell::non_empty(&row.program))]
+    #[column("Program", measured, non_empty)]
     pub program: Arc<str>,
     /// Provenance in the framework.
-    #[column("Framework op", recorded, with = |row| row.framework_name.as_deref().map(Cell::non_empty))]
+    #[column("Framework op", recorded, non_empty)]
     pub framework_name: Option<Arc<str>>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Cell, Percent};
+use engine::Percent;
 use facts::category::{CollectiveKind, OpGroup};
 use hardware::limits::{BoundBy, OpWork, possible, ratio};
 use hardware::peaks::Peaks;
@@ -52,13 +52,13 @@ pub struct OpRow {
     #[serde(skip)]
     pub op: Option<OpId>,
     /// Name of the program, with its id: `jit_matmul(123)`.
-    #[column("Program", with = |row| Cell::non_empty(&row.program))]
+    #[column("Program", non_empty)]
     pub program: Arc<str>,
     /// Name of the instruction.
     #[column("Op")]
     pub name: Arc<str>,
     /// HLO category, recorded or inferred.
-    #[column("Category", with = |row| Cell::non_empty(&row.category))]
+    #[column("Category", non_empty)]
     pub category: Arc<str>,
     /// Kind of work.
     pub group: OpGroup,
@@ -119,10 +119,10 @@ pub struct OpRow {
     /// The same as a share of total time.
     pub dma_stall_percent: Option<Percent>,
     /// Name in the framework.
-    #[column("Framework op", recorded, with = |row| row.framework_name.as_deref().map(Cell::non_empty))]
+    #[column("Framework op", recorded, non_empty)]
     pub framework_name: Option<Arc<str>>,
     /// `file:line`.
-    #[column("Source", recorded, with = |row| row.source.as_deref().map(Cell::non_empty))]
+    #[column("Source", recorded, non_empty)]
     pub source: Option<Arc<str>>,
     /// Executions on each core.
     pub per_core: Vec<CoreOpTime>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use engine::{Cell, Percent};
+use engine::Percent;
 use facts::category::OpGroup;
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use hardware::peaks::Peaks;
@@ -60,7 +60,7 @@ pub struct RooflinePoint {
     #[column("Least time", peak)]
     pub ideal_time_ps: Option<f64>,
     /// Program of an op.
-    #[column("Program", recorded, with = |point| Cell::non_empty(&point.program))]
+    #[column("Program", recorded, non_empty)]
     pub program: Arc<str>,
     /// Group of an op.
     pub group: OpGroup,

@@ -68,7 +68,7 @@ impl CompiledFunction {
             .programs
             .iter()
             .map(|run| format!("{} ({})", run.program, run.executions));
-        Cell::non_empty(&runs.collect::<Vec<_>>().join(", "))
+        Cell::text(runs.collect::<Vec<_>>().join(", ")).non_empty()
     }
 }
 

@@ -20,7 +20,7 @@ mod measured;
 
 use device_reports::ops::expected::{Expected, TimeLimit};
 use engine::{
-    Analysis, AnalysisError, Cell, Context, Percent, Provenance, Table, Tabular, Threshold, counted,
+    Analysis, AnalysisError, Context, Percent, Provenance, Table, Tabular, Threshold, counted,
 };
 use hardware::limits::{BoundBy, is_beyond_peak};
 use serde::Serialize;
@@ -73,7 +73,7 @@ pub struct Target {
     /// Whether higher values are better.
     pub is_at_least: bool,
     /// The denominator.
-    #[column("Of", with = |target| Cell::non_empty(&target.of))]
+    #[column("Of", non_empty)]
     pub of: String,
     /// Provenance of the value.
     #[column("From")]
