@@ -103,11 +103,11 @@ pub fn node_box(
 
 /// Self time, its share of that of all ops, and what is exposed, as far as they are known.
 fn time_line(node: &HloNode, frame: &ChartFrame) -> String {
-    let own = node.op.self_time_ps.map(|ps| frame.time(ps));
+    let own = node.op.self_time_ps.map(|time| frame.time(time.ps()));
     let share = node.op.self_of_op_time_percent;
-    let share = share.map(|share| value(share, Unit::Percent));
+    let share = share.map(|share| value(share.0, Unit::Percent));
     let exposed = node.op.exposed_ps;
-    let exposed = exposed.map(|ps| format!("exposed {}", frame.time(ps)));
+    let exposed = exposed.map(|time| format!("exposed {}", frame.time(time.ps())));
     let parts: Vec<String> = [own, share, exposed].into_iter().flatten().collect();
     parts.join(" · ")
 }

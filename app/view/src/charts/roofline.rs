@@ -49,7 +49,7 @@ impl<'a> RooflineMark<'a> {
     /// `None` without work, traffic or time.
     fn of(point: &'a RooflinePoint, kind: MarkerKind, role: ColorRole) -> Option<Self> {
         let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::log10);
-        let share = point.self_of_op_time_percent.unwrap_or(1.0);
+        let share = point.self_of_op_time_percent.map_or(1.0, |share| share.0);
         Some(Self {
             point,
             place: (log(point.flops_per_hbm_byte)?, log(point.flops_per_second)?),
@@ -68,7 +68,7 @@ impl<'a> RooflineMark<'a> {
         let point = self.point;
         let share = point.self_of_op_time_percent.map_or_else(
             || "an unknown share".to_owned(),
-            |share| value(share, Unit::Percent),
+            |share| value(share.0, Unit::Percent),
         );
         format!(
             "{}: {} at {}, {share} of op time",

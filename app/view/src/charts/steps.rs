@@ -267,15 +267,15 @@ impl StepBars {
                 Some((sum as f64 / chunk.len() as f64).round() as i64)
             };
             let of_part = |part: StepPart, step: &Step| {
-                Some(parts.get(&step.number)?.critical()?.parts.get(part))
+                Some(parts.get(&step.number)?.critical()?.parts.get(part).ps())
             };
             let own = StepPart::ALL
                 .into_iter()
                 .filter_map(|part| Some((part, mean(&|step| of_part(part, step))?)));
             Some(StepBar {
                 steps: (chunk.first()?.number, chunk.last()?.number),
-                time_ps: mean(&|step| Some(step.time_ps))?,
-                longest: (longest.number, longest.time_ps),
+                time_ps: mean(&|step| Some(step.time_ps.ps()))?,
+                longest: (longest.number, longest.time_ps.ps()),
                 parts: own.filter(|&(_, ps)| ps > 0).collect(),
                 is_counted: chunk
                     .iter()

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use egui::{
-    Align, Color32, Galley, Layout, Rect, Response, RichText, Role, Sense, Ui, Vec2, WidgetInfo,
-    vec2,
-};
+use egui::{Align, Color32, Galley, Layout, Rect, Response, RichText, Role, Sense, Ui, Vec2, vec2};
 
+use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::drawing::color_of;
 use crate::theme;
 use view::charts::ChartSwatch;

@@ -1,8 +1,8 @@
 //! The roofline plot with its controls.
 
-use analysis::Unit;
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint, RooflineReport};
+use analysis::{Percent, Unit};
 use egui::{Rect, RichText, Sense, Shape, Stroke, Ui, vec2};
 
 use super::context::{PanelContext, computing_ui};
@@ -18,7 +18,7 @@ use view::panels::target::RowTarget;
 use view::state::ViewCommand;
 
 /// Ops with a smaller share of op time can be hidden.
-const SMALL_PERCENT: f64 = 1.0;
+const SMALL: Percent = Percent(1.0);
 
 /// State of the plot.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub fn roofline_ui(
     head_ui(ui, report, memory);
     let is_small = |op: &RooflinePoint| {
         let share = op.self_of_op_time_percent;
-        share.is_some_and(|share| share < SMALL_PERCENT)
+        share.is_some_and(|share| share < SMALL)
     };
     let ops = report.ops.iter();
     let mut chart = RooflineChart::of(

@@ -11,7 +11,7 @@ use super::context::section_ui;
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::legend::chart_legend_ui;
 use crate::drawing::{chart_ui, frame};
-use crate::times::{self, time};
+use crate::times::{self, time, time_ps};
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};
 use view::state::{ReportScope, ViewCommand};
@@ -142,13 +142,13 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
             format!("Step {}", step.label)
         };
         ui.label(RichText::new(title).strong());
-        ui.label(time(bar.time));
+        ui.label(time_ps(bar.time_ps));
         for &(part, part_time) in &bar.parts {
-            let share = Percent(part_time.ps() as f64 * 100.0 / (bar.time.ps().max(1) as f64));
+            let share = Percent(part_time as f64 * 100.0 / (bar.time_ps.max(1) as f64));
             ui.label(format!(
                 "{}: {} ({share:.1})",
                 part.title(),
-                time(part_time)
+                time_ps(part_time)
             ));
         }
         if is_mean {

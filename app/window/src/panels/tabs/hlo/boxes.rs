@@ -1,10 +1,10 @@
 //! The graph around an op: boxes are instructions, lines lead from operands to users.
 
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
-use egui::{CursorIcon, Pos2, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
-use trace_model::Picos;
+use egui::{CursorIcon, Pos2, Rect, RichText, Role, Sense, Ui, pos2, vec2};
 
 use crate::drawing::{self, frame};
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use crate::times;
 use view::charts::hlo::{edges, node_box};
@@ -46,10 +46,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
         ui.scope_id().with(("hlo node", &node.op.name)),
         Sense::click(),
     );
-    let time = node
-        .op
-        .self_time_ps
-        .map(|ps| times::time(Picos::from_ps(ps)));
+    let time = node.op.self_time_ps.map(|ps| times::time(ps));
     let self_time = time.map_or_else(
         || "no time of its own".to_owned(),
         |time| format!("self {time}"),

@@ -2,7 +2,7 @@
 
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{OpGroup, counted};
-use egui::{RichText, Sense, Ui, vec2};
+use egui::{RichText, Role, Sense, Ui, vec2};
 use trace_model::Picos;
 
 use crate::drawing;
@@ -105,10 +105,10 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     response.labeled(Role::Label, &label);
     let bar = rect.with_min_x(rect.left() + name_width);
     let work = device.parts.iter().filter(|part| part.0 != OpGroup::Idle);
-    let parts = work.map(|&(group, ps)| (ColorRole::group(group), group.title(), ps));
+    let parts = work.map(|&(group, time)| (ColorRole::group(group), group.title(), time.ps()));
     let whole = StackedBar {
         parts: parts.collect(),
-        whole_ps: device.window_ps,
+        whole_ps: device.window_ps.ps(),
     };
     let drawn = whole.draw(&drawing::frame(bar.size()));
     drawing::paint(&painter, bar.min, &drawn, theme);
