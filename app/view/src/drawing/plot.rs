@@ -42,38 +42,6 @@ impl PlotArea {
         (self.x_of(x), self.y_of(y))
     }
 
-    /// The range between two points that are opposite corners.
-    pub fn between(&self, one: DrawingPoint, other: DrawingPoint) -> PlotRange {
-        let (one, other) = (self.place(one), self.place(other));
-        let ordered = |a: f64, b: f64| (a.min(b), a.max(b));
-        PlotRange {
-            x: ordered(one.0, other.0),
-            y: ordered(one.1, other.1),
-        }
-    }
-
-    /// The range after the content moved by a distance.
-    pub fn moved(&self, (x, y): DrawingPoint) -> PlotRange {
-        let corner = (self.left - x, self.top - y);
-        self.between(corner, (corner.0 + self.width, corner.1 + self.height))
-    }
-
-    /// The range that is `factor` times as small, with the same values at a point.
-    pub fn zoomed(&self, (x, y): DrawingPoint, factor: f32) -> PlotRange {
-        let near = |own: (f32, f32)| (x + (own.0 - x) / factor, y + (own.1 - y) / factor);
-        let (upper, lower) = ((self.left, self.top), (self.right(), self.bottom()));
-        self.between(near(upper), near(lower))
-    }
-
-    /// The values at a point.
-    fn place(&self, (x, y): DrawingPoint) -> PlotPlace {
-        let between = |(from, to): (f64, f64), share: f32| from + (to - from) * f64::from(share);
-        (
-            between(self.range.x, (x - self.left) / self.width),
-            between(self.range.y, (self.top + self.height - y) / self.height),
-        )
-    }
-
     pub fn right(&self) -> f32 {
         self.left + self.width
     }
@@ -170,34 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn places_are_found_again() {
+    fn corners_are_at_the_ends_of_the_range() {
         let area = area();
         assert_eq!(area.point((-1.0, 8.0)), (10.0, 120.0));
         assert_eq!(area.point((4.0, 12.0)), (210.0, 20.0));
-        let (x, y) = area.place(area.point((1.5, 9.0)));
-        assert!((x - 1.5).abs() < 1e-5 && (y - 9.0).abs() < 1e-5);
-    }
-
-    #[test]
-    fn plots_move_and_zoom_about_a_point() {
-        let area = area();
-        let is = |range: PlotRange, x: (f64, f64), y: (f64, f64)| {
-            let off = [
-                range.x.0 - x.0,
-                range.x.1 - x.1,
-                range.y.0 - y.0,
-                range.y.1 - y.1,
-            ];
-            assert!(off.iter().all(|off| off.abs() < 1e-5), "{range:?}");
-        };
-        // To the right and down: smaller values on the left, larger ones at the top.
-        is(area.moved((40.0, 25.0)), (-2.0, 3.0), (9.0, 13.0));
-        // The lower left corner stays.
-        is(area.zoomed((10.0, 120.0), 2.0), (-1.0, 1.5), (8.0, 10.0));
-        is(
-            area.between((210.0, 20.0), (10.0, 120.0)),
-            (-1.0, 4.0),
-            (8.0, 12.0),
-        );
     }
 }

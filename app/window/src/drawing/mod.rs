@@ -8,7 +8,7 @@ use egui::{
     Vec2, WidgetInfo, vec2,
 };
 
-pub use self::zoom::PlotZoom;
+pub use self::zoom::zoomed_ui;
 use crate::theme::{self, Theme};
 use crate::times;
 use view::charts::ChartFrame;

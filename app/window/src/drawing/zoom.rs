@@ -1,59 +1,34 @@
-//! Zooming and moving plots.
+//! Plots that are moved and zoomed with the pointer.
 
-use egui::{PointerButton, Pos2, Rect, Response, Stroke, StrokeKind, Ui};
+use egui::{Rect, Response, Ui, UiBuilder, Vec2, vec2};
+use egui_plot::Plot;
 
-use crate::theme;
 use view::drawing::{PlotArea, PlotRange};
 
-/// The part of a plot that is shown, where it is not all of it.
-#[derive(Default)]
-pub struct PlotZoom {
-    shown: Option<PlotRange>,
-    /// Where the box that is drawn began.
-    box_from: Option<Pos2>,
-}
-
-impl PlotZoom {
-    /// The range to show of the plot of a widget: dragging moves it, zooming gestures and boxes drawn with the
-    /// secondary button change it, and a double click shows all of it.
-    pub fn update(&mut self, ui: &Ui, response: &Response, whole: PlotArea) -> PlotRange {
-        let area = PlotArea {
-            range: self.shown.unwrap_or(whole.range),
-            ..whole
-        };
-        let point = |at: Pos2| {
-            let at = at - response.rect.min;
-            (at.x, at.y)
-        };
-        let by = response.drag_delta();
-        if response.dragged_by(PointerButton::Primary) {
-            self.shown = Some(area.moved((by.x, by.y)));
-        }
-        let zoom = ui.input(egui::InputState::zoom_delta);
-        if let Some(at) = response
-            .hover_pos()
-            .filter(|_| zoom.to_bits() != 1.0_f32.to_bits())
-        {
-            self.shown = Some(area.zoomed(point(at), zoom));
-        }
-        if response.drag_started_by(PointerButton::Secondary) {
-            self.box_from = ui.input(|input| input.pointer.press_origin());
-        }
-        if let (Some(from), Some(to)) = (self.box_from, response.interact_pointer_pos()) {
-            let stroke = Stroke::new(1.0, theme::current(ui).accent);
-            let drawn = Rect::from_two_pos(from, to);
-            ui.painter()
-                .rect_stroke(drawn, 0.0, stroke, StrokeKind::Inside);
-            if response.drag_stopped() {
-                self.box_from = None;
-                let is_wanted = drawn.width().min(drawn.height()) > 3.0;
-                let boxed = is_wanted.then(|| area.between(point(from), point(to)));
-                self.shown = boxed.or(self.shown);
-            }
-        }
-        if response.double_clicked() {
-            self.shown = None;
-        }
-        self.shown.unwrap_or(whole.range)
-    }
+/// The part to show of a plot whose drawing begins at the corner of `rect`, and what reacts to the pointer: dragging
+/// moves it, zooming gestures and boxes drawn with the secondary button change it, a double click shows all of it.
+pub fn zoomed_ui(ui: &mut Ui, name: &str, rect: Rect, whole: PlotArea) -> (Response, PlotRange) {
+    let area = Rect::from_min_size(
+        rect.min + vec2(whole.left, whole.top),
+        vec2(whole.width, whole.height),
+    );
+    let (x, y) = (whole.range.x, whole.range.y);
+    let plot = Plot::new((name, [x.0, x.1, y.0, y.1].map(f64::to_bits)))
+        .include_x(x.0)
+        .include_x(x.1)
+        .include_y(y.0)
+        .include_y(y.1)
+        .set_margin_fraction(Vec2::ZERO)
+        .allow_scroll(false)
+        .show_axes(false)
+        .show_grid(false)
+        .show_background(false)
+        .show_crosshair(false);
+    let shown = ui.scope_builder(UiBuilder::new().max_rect(area), |ui| plot.show(ui, |_| ()));
+    let bounds = *shown.inner.transform.bounds();
+    let range = PlotRange {
+        x: (bounds.min()[0], bounds.max()[0]),
+        y: (bounds.min()[1], bounds.max()[1]),
+    };
+    (shown.inner.response, range)
 }

@@ -8,7 +8,7 @@ use egui::{Rect, RichText, Sense, Shape, Stroke, Ui, vec2};
 use super::context::{PanelContext, computing_ui};
 use super::legend::chart_legend_ui;
 use super::number::number;
-use crate::drawing::{self, PlotZoom, frame};
+use crate::drawing::{self, frame, zoomed_ui};
 use crate::theme;
 use crate::times;
 use view::charts::Chart as _;
@@ -24,7 +24,6 @@ const SMALL: Percent = Percent(1.0);
 #[derive(Default)]
 pub struct RooflinePlot {
     hide_small: bool,
-    zoom: PlotZoom,
 }
 
 /// The plot with its controls; the table follows below.
@@ -55,13 +54,16 @@ pub fn roofline_ui(
         ui.available_width(),
         (ui.available_height() * 0.48).clamp(200.0, 460.0),
     );
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Roofline plot"));
+    let (rect, canvas) = ui.allocate_exact_size(size, Sense::hover());
+    canvas.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Roofline plot"));
     let frame = frame(size);
-    chart.range = memory.zoom.update(ui, &response, chart.area(&frame));
+    let (response, range) = zoomed_ui(ui, "roofline", rect, chart.area(&frame));
+    chart.range = range;
     let (drawn, area) = (chart.draw(&frame), chart.area(&frame));
     drawing::paint(&ui.painter_at(rect), rect.min, &drawn, theme::current(ui));
-    let near = drawing::number_at(&drawn, &response).and_then(|number| chart.marks.get(number));
+    let pointer = response.hover_pos().map(|at| at - rect.min);
+    let number = pointer.and_then(|at| drawn.number_at((at.x, at.y)));
+    let near = number.and_then(|number| chart.marks.get(number));
     marked_ui(ui, rect, &area, own_of(context, &chart), near);
     let Some(mark) = near else { return };
     if response.clicked()

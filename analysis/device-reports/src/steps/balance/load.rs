@@ -118,7 +118,7 @@ pub struct HostLoad {
 #[columns(measured)]
 pub struct StepBalance {
     /// Its number; `None` for the whole window.
-    #[column("Step", with = Self::title)]
+    #[column("Step", unit = None, with = Self::title)]
     pub step: Option<u32>,
     /// Its time on the device that took longest.
     #[column("Time")]
