@@ -408,7 +408,8 @@ fn overview_uses_the_common_time_format() {
     let holds =
         |window: &Harness<'_, App>, text: &str| window.query_all_by_label_contains(text).count();
     assert!(
-        holds(&window, "median 10.00 µs over 2 steps") == 1 && holds(&window, "20.00 µs  ·  ") == 1
+        holds(&window, "median 10.00 µs over 2 steps") == 1
+            && holds(&window, "20.00 µs captured  ·  ") == 1
     );
     want(&mut window, AppCommand::Times(TimeFormat::Nanoseconds));
     assert!(

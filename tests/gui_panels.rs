@@ -87,6 +87,8 @@ fn code_of_a_hint_is_copied_with_one_click() {
 fn every_target_has_a_gauge() {
     let mut window = window_of(2_000.0);
     open(&mut window, "trace");
+    window.get_by_label("More figures").click();
+    settle(&mut window);
     let unknown = window.query_all_by_label_contains("Not known: ").count();
     assert_eq!(unknown, 1, "what has no number is in one line");
     for target in ["Compiling", "Waiting for input", "Links during collectives"] {

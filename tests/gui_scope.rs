@@ -1,11 +1,12 @@
 //! Reports cover the selected part of the trace.
 
 use analysis::Scope;
-use analysis::reports::summary::verdict::Verdict;
+use analysis::hints::Hints;
 use egui::{Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use view::state::{ReportScope, ViewCommand};
+use view::words::sentence;
 use window::App;
 
 use super::{on_canvas, opened, press, settle, state, want};
@@ -16,12 +17,9 @@ fn says(window: &Harness<'_, App>, text: &str) -> bool {
 
 fn verdict(window: &Harness<'_, App>, scope: Scope) -> String {
     let trace = window.state().trace().expect("it is open");
-    trace
-        .session
-        .report::<Verdict>(scope)
-        .expect("each trace has one")
-        .statement
-        .clone()
+    let report = trace.session.report::<Hints>(scope).expect("it has hints");
+    let limit = report.limit.as_ref().expect("it has devices");
+    sentence(&limit.statement)
 }
 
 fn show_tab(window: &mut Harness<'static, App>, tab: &str) {

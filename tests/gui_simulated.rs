@@ -109,6 +109,8 @@ fn tooltips_say_that_predicted_times_were_not_measured() {
     ] {
         let mut window = window_of_samples(1400.0);
         open(&mut window, &sample(name));
+        window.get_by_label("More figures").click();
+        settle(&mut window);
         let shown = window.query_all_by_label(origin).count();
         window.get_by_label_contains("Step, median: ").hover();
         window.run_steps(30);

@@ -63,7 +63,8 @@ const CRATES: [CrateFolders; 7] = [
             &["state"],
             &["drawing"],
             &["time_format", "palette", "in_time"],
-            &["viewport", "overview", "words"],
+            &["viewport", "overview"],
+            &["words"],
         ],
     },
     CrateFolders {

@@ -279,7 +279,10 @@ fn hints(screen: &str) -> Vec<&str> {
     };
     screen
         .lines()
-        .filter_map(|line| line.split_whitespace().next())
+        .filter_map(|line| {
+            line.split_whitespace()
+                .find(|word| !word.ends_with(|c: char| c.is_ascii_digit()) || is_id(word))
+        })
         .filter(is_id)
         .collect()
 }

@@ -4,14 +4,12 @@
 use math::unit::Unit;
 use trace_model::Picos;
 
-use super::Percent;
-use super::percent::MULTIPLE;
+pub use super::digits::count;
+use super::digits::{LARGEST, digits};
+use super::percent::{MULTIPLE, Percent};
 
 /// Stands for a number that cannot be known.
 pub const MISSING: &str = "–";
-
-/// From here on, digits are none of the number's.
-const LARGEST: f64 = 1e18;
 
 /// Percentages closer to zero are not told apart.
 const LEAST_PERCENT: f64 = 0.001;
@@ -55,27 +53,6 @@ fn plain(value: f64) -> String {
     }
 }
 
-/// Four significant digits, never fewer before the point than there are.
-fn digits(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude == 0.0 {
-        return "0".to_owned();
-    }
-    if (999.95..LARGEST).contains(&magnitude) {
-        return format!("{value:.0}");
-    }
-    if !(1e-4..LARGEST).contains(&magnitude) {
-        return format!("{value:.3e}");
-    }
-    // Rounding first: 9.9996 has two digits before the point once rounded.
-    let exponent = format!("{magnitude:.3e}")
-        .rsplit('e')
-        .next()
-        .and_then(|text| text.parse::<i32>().ok());
-    let decimals = (3 - exponent.unwrap_or(0)).clamp(0, 7) as usize;
-    format!("{value:.decimals$}")
-}
-
 fn scaled(value: f64, unit: &str) -> String {
     const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
     let (mut scaled, mut prefix) = (value, 0);
@@ -100,25 +77,6 @@ pub fn exact(value: f64) -> String {
     } else {
         format!("{value:e}")
     }
-}
-
-/// A whole number with a thin gap between thousands.
-pub fn count(value: f64) -> String {
-    if value.abs() >= LARGEST {
-        return digits(value);
-    }
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    if value < 0.0 {
-        text.push('-');
-    }
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use trace_model::Picos;
 
+use super::digits::LARGEST;
+
 /// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is `12.3 %`. The precision is the
 /// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`), as far
 /// as six decimals tell them apart. What is a thousand times as much is said as a multiple: `885,224 times`.
@@ -19,8 +21,6 @@ pub struct Percent(pub f64);
 const MOST: usize = 6;
 /// From here on, percentages are multiples.
 pub(crate) const MULTIPLE: f64 = 100_000.0;
-/// From here on, digits are none of the number's.
-const LARGEST: f64 = 1e18;
 /// Tolerance for rounding in sums of shares.
 const ROUNDING: f64 = 1e-9;
 
@@ -65,7 +65,7 @@ impl fmt::Display for Percent {
         let text = match self.decimals(least) {
             _ if size >= LARGEST && size.is_finite() => format!("{size:.1e} %"),
             _ if size >= MULTIPLE && size.is_finite() => {
-                format!("{} times", crate::number::count(size / 100.0))
+                format!("{} times", crate::digits::count(size / 100.0))
             }
             Some(decimals) => format!("{size:.decimals$} %"),
             None if size < 1.0 => format!("{size:.1e} %"),

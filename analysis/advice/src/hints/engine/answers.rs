@@ -56,15 +56,16 @@ fn is_answered<'f>(
     is_most(of_group.map(|row| row.self_time_ps).sum())
 }
 
-/// Whether a hint about more than the capture is about this use of time.
-pub(super) fn is_use_answered(
+/// What the hints about this use of time save at most, 0 if that is not known; `None` if no hint is about it.
+pub(super) fn saving_about(
     verdict: &verdict::VerdictReport,
     id: TimeUse,
     priced: &[PricedFinding],
     rows: &RowByOp<'_>,
-) -> bool {
-    let mut hints = priced.iter().filter(|hint| !hint.rule.is_health());
-    hints.any(|hint| is_about(verdict, id, &hint.finding, rows))
+) -> Option<Picos> {
+    let hints = priced.iter().filter(|hint| !hint.rule.is_health());
+    let about = hints.filter(|hint| is_about(verdict, id, &hint.finding, rows));
+    about.map(|hint| hint.saving.unwrap_or_default()).max()
 }
 
 /// Whether `finding` is about this use of time: it says so, or most of its ops or of its time are its.

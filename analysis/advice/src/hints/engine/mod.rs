@@ -2,6 +2,7 @@
 //! it that what the verdict names is answered.
 
 mod answers;
+mod limit;
 mod priced;
 mod same;
 
@@ -11,13 +12,13 @@ use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
 
 use super::finding::{Finding, PossibleSaving};
-use super::limit::{Loop, vary};
 use super::report::{
     CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed,
 };
 use super::rule::Rule;
 use super::{HintFacts, Page};
 use crate::what_if::Scenario;
+use limit::{Loop, vary};
 use priced::{PricedFinding, RowByOp};
 
 /// Savings below this share of a step are not worth a hint.
@@ -100,8 +101,8 @@ pub(super) fn run(
     answers::keep_answers(&verdict, &mut priced, &mut small, &rows);
     report.quiet.extend(small.iter().map(|hint| hint.rule.id));
     report.quiet.sort_unstable();
-    let is_answered = |id| answers::is_use_answered(&verdict, id, &priced, &rows);
-    report.limit = Loop::of(facts).and_then(|all| all.limit(is_answered));
+    let saving = |id| answers::saving_about(&verdict, id, &priced, &rows);
+    report.limit = Loop::of(facts)?.and_then(|all| all.limit(saving));
     let of_loop = report.limit.as_ref().map(|limit| limit.id);
     let leading = if report.sums_over.steps.is_some() {
         of_loop.or(verdict.leading())

@@ -389,7 +389,8 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     let step = facts.step()?;
     Ok(Some(Finding {
         statement: format!(
-            "{device} skips {percent:.1} of its clock cycles to stay within its power"
+            "{device} skips {:.1} of its clock cycles to stay within its power",
+            Percent(percent)
         ),
         evidence: vec![HintEvidence::percent(
             "skipped cycles",

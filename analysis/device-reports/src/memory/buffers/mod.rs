@@ -17,6 +17,7 @@ use trace_model::ProgramId;
 
 pub use heap::CurvePoint;
 pub use map::{BufferBox, BufferMap, buffer_map};
+use plan::percent;
 pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
 
 use engine::{Analysis, AnalysisError, Context, Percent, Scope};
@@ -290,10 +291,6 @@ fn as_i64(bytes: u64) -> i64 {
 /// Bytes as text.
 fn in_words(bytes: u64) -> String {
     bytes_text(as_i64(bytes))
-}
-
-fn percent(part: u64, whole: u64) -> Option<Percent> {
-    (whole > 0).then(|| Percent(100.0 * part as f64 / whole as f64))
 }
 
 fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str) -> String {

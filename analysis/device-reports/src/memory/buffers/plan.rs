@@ -7,7 +7,6 @@ use hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
 use serde::Serialize;
 
 use super::heap::{self, CurvePoint, HeapReplay};
-use super::percent;
 
 /// The use of a planned buffer.
 #[derive(
@@ -473,4 +472,8 @@ fn donations(
             .then_with(|| a.argument.cmp(&b.argument))
     });
     found
+}
+
+pub(super) fn percent(part: u64, whole: u64) -> Option<Percent> {
+    (whole > 0).then(|| Percent(100.0 * part as f64 / whole as f64))
 }

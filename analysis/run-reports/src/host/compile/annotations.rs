@@ -7,6 +7,7 @@ use facts::host_class::{HostClass, classify};
 use hlo::Shape;
 use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
+use super::arguments::plain_text;
 use super::event_grouping::EventGroup;
 use super::place::{CompilePlace, StepFinder};
 use super::shapes::ShapeChange;
@@ -182,24 +183,4 @@ fn values(slice: SliceRef<'_>) -> BTreeMap<String, String> {
     args.filter(|arg| !is_of_profiler(&arg.name))
         .filter_map(|arg| Some((arg.name, plain_text(arg.value)?)))
         .collect()
-}
-
-/// A text or a whole number.
-pub(super) fn plain_text(value: ArgValue) -> Option<String> {
-    match value {
-        ArgValue::Text(text) => Some(text),
-        ArgValue::Int(_) | ArgValue::Uint(_) => Some(value.to_string()),
-        _ => None,
-    }
-}
-
-/// Arguments in the name of an event: `#module=jit_f,program_id=3#`.
-pub(super) fn decorations<'a>(slice: SliceRef<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let decoration = slice
-        .name()
-        .split_once('#')
-        .map_or("", |(_, suffix)| suffix);
-    decoration
-        .split(['#', ','])
-        .filter_map(|pair| pair.split_once('='))
 }

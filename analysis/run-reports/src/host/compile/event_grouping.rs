@@ -16,7 +16,7 @@ use facts::host_class::{HostClass, pjit_function, stripped};
 use math::intervals::IntervalSet;
 use trace_model::{Picos, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
-use super::annotations::{decorations, plain_text};
+use super::arguments::{decorations, plain_text};
 
 /// Name of events that cannot be attributed.
 pub(super) const UNKNOWN: &str = "(unknown)";

@@ -16,6 +16,7 @@
 //! the resulting program, and, if a function was compiled again, the evidence for that and the changes.
 
 mod annotations;
+mod arguments;
 mod cache;
 mod compilations;
 mod event_grouping;

@@ -12,7 +12,8 @@ use facts::host_class::{host_threads, stripped};
 use serde::Serialize;
 use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
-use super::annotations::{decorations, plain_text, reading_order};
+use super::annotations::reading_order;
+use super::arguments::{decorations, plain_text};
 
 /// XProf highlights functions that spend at least this share of their time in expensive calls.
 const EXPENSIVE: Percent = Percent(20.0);

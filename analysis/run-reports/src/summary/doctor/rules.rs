@@ -425,7 +425,11 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
                 engine::shortened(&row.name, 48),
                 cause(cx.model, row, limit, &ops.peaks),
             );
-            format!("{name} at {percent:.1} of peak ({}): {why}", limit.title())
+            format!(
+                "{name} at {:.1} of peak ({}): {why}",
+                Percent(percent),
+                limit.title()
+            )
         })
         .collect();
     let (count, verb) = if rows.len() == 1 {

@@ -1,0 +1,318 @@
+//! Finds what limits the loop: the part of its steps that loses most among those that a hint answers.
+
+use device_reports::communication::overlap::Overlap;
+use device_reports::ops::op_stats::{OpRow, OpsReport};
+use device_reports::steps::balance::Balance;
+use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
+use engine::{AnalysisError, Percent, Scope};
+use facts::category::OpGroup;
+use facts::steps::StepsReport;
+use facts::time_use::TimeUse;
+use hardware::limits::BoundBy;
+use run_reports::host::compile::Compile;
+use run_reports::host::gaps::{Gaps, IdleCause};
+use trace_model::Picos;
+
+use crate::hints::{HintFacts, LoopLimit, OutsideLoop, TimePart};
+
+/// A cause is named for the whole if it makes up more than this part of it.
+const MOST: f64 = 0.5;
+/// A limit is named for all ops if it is that of this part of their time.
+const NEARLY_ALL: f64 = 0.9;
+/// Steps differ if their mean is this much longer than their median: then shares are of the mean step.
+const VARIES: f64 = 1.05;
+/// What loses less than this part of a step does not limit it.
+const LIMITS: f64 = 0.1;
+/// What lies outside the loop is worth a line from this share of the capture.
+const WORTH_A_LINE: f64 = 0.05;
+
+/// A step on a device, mean over the counted steps and their devices; without steps, the window of a device.
+pub(super) struct Loop<'a> {
+    facts: &'a HintFacts<'a>,
+    ops: &'a OpsReport,
+    /// The longest first.
+    parts: Vec<TimePart>,
+    idle_cause: Option<IdleCause>,
+}
+
+impl<'a> Loop<'a> {
+    /// The counted steps; the whole scope where there are none. `None` without ops of devices.
+    pub(super) fn of(facts: &'a HintFacts<'a>) -> Result<Option<Self>, AnalysisError> {
+        let Ok(ops) = facts.ops() else {
+            return Ok(None);
+        };
+        let mut parts = match facts.steps().and_then(|_| facts.report::<StepParts>().ok()) {
+            Some(steps) => parts_of_step(&steps, facts.step()?.ps),
+            None => parts_of_window(facts, ops),
+        };
+        parts.retain(|part| part.time_ps > 0.0);
+        let whole: f64 = parts.iter().map(|part| part.time_ps).sum();
+        let mut idle = parts.iter_mut().filter(|part| part.id == TimeUse::Idle);
+        let mut idle_cause = None;
+        if let Some(idle) = idle.find(|idle| idle.time_ps >= LIMITS * whole) {
+            let gaps = facts.in_steps::<Gaps>().ok();
+            idle_cause = gaps.and_then(|gaps| gaps.most_common());
+            if idle_cause == Some(IdleCause::Compile) {
+                idle.id = TimeUse::Compile;
+            }
+        }
+        parts.sort_by(|a, b| {
+            b.time_ps
+                .total_cmp(&a.time_ps)
+                .then_with(|| a.id.cmp(&b.id))
+        });
+        Ok((whole > 0.0).then_some(Self {
+            facts,
+            ops,
+            parts,
+            idle_cause,
+        }))
+    }
+
+    /// The part about which a hint saves most; where savings are not known, the one that loses most. `saving`: what the
+    /// hints about a use save at most, 0 if unknown; `None` without a hint. The longest part if no hint is about one that
+    /// loses much.
+    pub(super) fn limit(&self, saving: impl Fn(TimeUse) -> Option<Picos>) -> Option<LoopLimit> {
+        let of_ps: f64 = self.parts.iter().map(|part| part.time_ps).sum();
+        let lossy = self.parts.iter().filter_map(|part| {
+            let lost = part.time_ps * self.lost(part.id);
+            let saving = saving(part.id).filter(|_| lost >= LIMITS * of_ps)?;
+            Some((part, saving, lost))
+        });
+        let most = lossy.max_by(|(_, one, lost), (_, other, other_lost)| {
+            one.cmp(other).then_with(|| lost.total_cmp(other_lost))
+        });
+        let part = most.map(|(part, ..)| part).or(self.parts.first())?;
+        let (percent, of) = (Percent(100.0 * part.time_ps / of_ps), self.denominator());
+        let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
+        let statement = format!(
+            "{} {percent:.1} of {of}{}: {} of {}{}",
+            self.subject(part),
+            self.remark(part.id),
+            length(part.time_ps),
+            length(of_ps),
+            if self.ops.cores.len() > 1 {
+                " per device"
+            } else {
+                ""
+            }
+        );
+        Some(LoopLimit {
+            statement,
+            id: part.id,
+            time_ps: part.time_ps,
+            of_ps,
+            percent,
+            of,
+            parts: self.parts.clone(),
+            outside: self.outside(of_ps),
+        })
+    }
+
+    /// Of waits all is lost, of work what is above its roofline, as far as that is known.
+    fn lost(&self, id: TimeUse) -> f64 {
+        match efficiency(self.ops, id) {
+            Some((part, _)) => 1.0 - part,
+            None if id.is_work() => 0.0,
+            None => 1.0,
+        }
+    }
+
+    /// What shares are of.
+    fn denominator(&self) -> &'static str {
+        match self.facts.steps() {
+            None => "device time",
+            Some(steps) if vary(&steps) => "the mean step",
+            Some(_) => "each step",
+        }
+    }
+
+    /// Subject and verb.
+    fn subject(&self, part: &TimePart) -> String {
+        match part.id {
+            TimeUse::MatMul => "Matrix products take",
+            TimeUse::Vector => "Element-wise work takes",
+            TimeUse::DataMovement => "Copies and layout changes take",
+            TimeUse::CustomKernel => "Custom kernels take",
+            TimeUse::SparseCore => "SparseCore work takes",
+            TimeUse::Control => "Loop overhead takes",
+            TimeUse::HostIo => "Infeed, outfeed and host transfers take",
+            TimeUse::AsyncWait if self.waits_for_host() => "The loop waits for host memory",
+            TimeUse::AsyncWait => "The loop waits for copies",
+            TimeUse::Collective => return self.communication(part),
+            TimeUse::Compile => "The loop waits for compilation",
+            TimeUse::Idle => match self.idle_cause {
+                Some(IdleCause::Input) => "The loop waits for input",
+                Some(IdleCause::HostToDevice) => "The loop waits for transfers to the device",
+                Some(IdleCause::DeviceToHost) => "The loop waits while the host reads results",
+                Some(IdleCause::Dispatch) => "The loop waits for programs to be launched",
+                _ if self.ops.cores.len() == 1 => "The device is idle",
+                _ => "The devices are idle",
+            },
+            TimeUse::Other | TimeUse::Input | TimeUse::SlowSteps => {
+                "Loop overhead and other ops take"
+            }
+        }
+        .to_owned()
+    }
+
+    fn communication(&self, part: &TimePart) -> String {
+        let last = || {
+            let balance = self.facts.in_steps::<Balance>().ok()?;
+            let steps = self.facts.step().ok()?.count;
+            let each = balance.skew_wait_ps()? / (self.ops.cores.len() * steps).max(1) as f64;
+            (each > MOST * part.time_ps).then_some(())?;
+            let (device, share) = balance.awaited()?;
+            let name = device.core.strip_prefix("/device:").unwrap_or(&device.core);
+            Some(if share.0 > 100.0 * MOST {
+                name.to_owned()
+            } else {
+                "the last device".to_owned()
+            })
+        };
+        match last() {
+            Some(device) => format!("Communication, most of it waiting for {device}, takes"),
+            None => "Exposed communication takes".to_owned(),
+        }
+    }
+
+    /// How close work comes to the limits of the chip.
+    fn remark(&self, id: TimeUse) -> String {
+        let Some((efficiency, bound_by)) = efficiency(self.ops, id) else {
+            return String::new();
+        };
+        let of = match bound_by {
+            Some(BoundBy::Compute) => "peak FLOP/s",
+            Some(BoundBy::Hbm) => "peak HBM bandwidth",
+            _ => "their roofline",
+        };
+        format!(" at {:.1} of {of}", Percent(100.0 * efficiency))
+    }
+
+    fn waits_for_host(&self) -> bool {
+        let waits = || {
+            let rows = self.ops.rows.iter();
+            rows.filter(|row| row.group == OpGroup::AsyncWait)
+        };
+        let all: Picos = waits().map(|row| row.self_time_ps).sum();
+        let host = waits().filter(|row| row.waits_for_host);
+        let host: Picos = host.map(|row| row.self_time_ps).sum();
+        host.ps() as f64 > MOST * all.ps() as f64
+    }
+
+    /// What happens once; nothing without steps, in a part of the capture, or where it is short.
+    fn outside(&self, step_ps: f64) -> Option<OutsideLoop> {
+        let facts = self.facts;
+        let step = facts.steps().and_then(|_| facts.step().ok())?;
+        let capture =
+            (facts.cx.scope == Scope::WholeTrace).then(|| facts.cx.model.extent().dur())?;
+        let in_loop = step_ps * step.count as f64;
+        let time_ps = capture - Picos::from_ps(in_loop.round() as i64);
+        let idle = self.parts.iter();
+        let idle = idle.filter(|part| matches!(part.id, TimeUse::Idle | TimeUse::Compile));
+        let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;
+        let idle = self.ops.idle_ps.ps() as f64 / self.ops.cores.len().max(1) as f64 - idle;
+        let compile_ps = facts
+            .report::<Compile>()
+            .ok()
+            .and_then(|report| report.wall_ps);
+        (time_ps.ps() as f64 >= WORTH_A_LINE * capture.ps() as f64).then_some(OutsideLoop {
+            time_ps,
+            of_ps: capture,
+            compile_ps: compile_ps.filter(|&time| time > Picos::ZERO),
+            idle_ps: Picos::from_ps(idle.max(0.0).round() as i64),
+        })
+    }
+}
+
+/// The parts of a step; what lies between two steps, up to `step_ps`, is idle time.
+fn parts_of_step(steps: &StepPartsReport, step_ps: f64) -> Vec<TimePart> {
+    let all: usize = steps.classes.iter().map(|class| class.steps).sum();
+    let mean = |part: StepPart| {
+        let times = steps.classes.iter().flat_map(|class| {
+            let own = class.parts.iter().filter(move |own| own.part == part);
+            own.map(|own| own.cores_mean_ps * class.steps as f64)
+        });
+        times.sum::<f64>() / all.max(1) as f64
+    };
+    let mut parts = StepPart::ALL.map(|part| TimePart {
+        id: use_of(part),
+        time_ps: mean(part),
+    });
+    let sum: f64 = parts.iter().map(|part| part.time_ps).sum();
+    for idle in parts.iter_mut().filter(|part| part.id == TimeUse::Idle) {
+        idle.time_ps += (step_ps - sum).max(0.0);
+    }
+    parts.to_vec()
+}
+
+fn use_of(part: StepPart) -> TimeUse {
+    match part {
+        StepPart::MatMul => TimeUse::MatMul,
+        StepPart::Vector => TimeUse::Vector,
+        StepPart::DataMovement => TimeUse::DataMovement,
+        StepPart::Kernel => TimeUse::CustomKernel,
+        StepPart::ExposedComm => TimeUse::Collective,
+        StepPart::CopyWait => TimeUse::AsyncWait,
+        StepPart::HostIo => TimeUse::HostIo,
+        StepPart::SparseCore => TimeUse::SparseCore,
+        StepPart::Other => TimeUse::Other,
+        StepPart::Idle => TimeUse::Idle,
+    }
+}
+
+/// The parts of the window of a device. Time in flight without an op is communication, not idle time.
+fn parts_of_window(facts: &HintFacts<'_>, ops: &OpsReport) -> Vec<TimePart> {
+    let each = |time: Picos| time.ps() as f64 / ops.cores.len().max(1) as f64;
+    let exposed: Option<Picos> = facts.report::<Overlap>().ok().map(|overlap| {
+        let cores = overlap.cores.iter();
+        cores.map(|core| core.exposed_ps).sum()
+    });
+    let blocking = ops.group_self(OpGroup::Collective);
+    let in_flight = (exposed.unwrap_or_default() - blocking).clamped();
+    let mut parts: Vec<TimePart> = OpGroup::ALL
+        .into_iter()
+        .map(|group| TimePart {
+            id: group.into(),
+            time_ps: each(ops.group_self(group)),
+        })
+        .collect();
+    for part in &mut parts {
+        match part.id {
+            TimeUse::Collective => part.time_ps += each(in_flight),
+            TimeUse::Idle => part.time_ps = each((ops.idle_ps - in_flight).clamped()),
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// Whether the mean step is much longer than the median one, so that a time `a step` says which is meant.
+pub(super) fn vary(steps: &StepsReport) -> bool {
+    let time = steps.time;
+    time.is_some_and(|time| time.mean > VARIES * time.median)
+}
+
+/// The least time that the limits of the chip allow ÷ the time taken, where it is known for most of the ops, and the limit
+/// if it is the same for nearly all of that time.
+fn efficiency(ops: &OpsReport, id: TimeUse) -> Option<(f64, Option<BoundBy>)> {
+    let is_part = |row: &&OpRow| TimeUse::from(row.group) == id && id.is_work();
+    let known = |row: &&OpRow| row.rates.ideal_time_ps.is_some() && row.rates.beyond_peak.is_none();
+    let rows: Vec<&OpRow> = ops.rows.iter().filter(is_part).collect();
+    let time_of = |wanted: &dyn Fn(&&OpRow) -> bool| {
+        let rows = rows.iter().copied().filter(wanted);
+        rows.map(|row| row.total_time_ps).sum::<Picos>().ps() as f64
+    };
+    let time = time_of(&known);
+    let known_rows = || rows.iter().copied().filter(known);
+    let ideal: f64 = known_rows().filter_map(|row| row.rates.ideal_time_ps).sum();
+    let limit = known_rows()
+        .max_by_key(|row| row.total_time_ps)?
+        .rates
+        .bound_by;
+    let of_limit = time_of(&|row| known(row) && row.rates.bound_by == limit);
+    (time > MOST * time_of(&|_| true)).then(|| {
+        let limit = limit.filter(|_| of_limit >= NEARLY_ALL * time);
+        ((ideal / time).min(1.0), limit)
+    })
+}
