@@ -414,7 +414,7 @@ fn overview_uses_the_common_time_format() {
     want(&mut window, AppCommand::Times(TimeFormat::Nanoseconds));
     assert!(
         holds(&window, "median 10000.000 ns over 2 steps") == 1
-            && holds(&window, "20000.000 ns  ·  ") == 1
+            && holds(&window, "20000.000 ns captured  ·  ") == 1
     );
     assert_eq!(holds(&window, " µs"), 0, "all of them");
 }

@@ -80,11 +80,8 @@ fn first_sentence_names_the_dominant_cause() {
             recompiles.starts_with("Compiling takes 29."),
             "{recompiles}"
         );
-        for slow in ["14 (12.39 s)", "9 (11.16 s)", "5 (9.737 s)"] {
-            assert!(recompiles.contains(slow), "{recompiles}");
-        }
         assert!(
-            recompiles.contains("device metrics do not apply"),
+            recompiles.ends_with("all 3 compilations are recompilations."),
             "{recompiles}"
         );
     }

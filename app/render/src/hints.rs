@@ -71,6 +71,8 @@ pub fn doubt(hint: &Hint) -> Option<&'static str> {
 
 /// The most detail of [`short`]: evidence, advice and code of the first hint, advice and code of the others.
 pub const MOST_DETAIL: usize = 5;
+/// The least detail of [`short`] with the code of the first hint.
+pub const WITH_CODE: usize = 2;
 
 /// The first hints: cause, saving, and the first of them with as much `detail` as asked; nothing without hints.
 pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLayout) -> String {
@@ -83,11 +85,16 @@ pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLay
     } else {
         "reasons: --only hints".to_owned()
     };
-    let mut text = format!(
-        "{}  {}\n",
-        layout.style.bold(TITLE),
-        layout.style.dim(&more)
-    );
+    let mut text = format!("{}\n", layout.style.bold(TITLE));
+    if TITLE.len() + 2 + more.len() <= layout.width {
+        text = format!(
+            "{}  {}\n",
+            layout.style.bold(TITLE),
+            layout.style.dim(&more)
+        );
+    } else {
+        lines(&mut text, "", &more, layout);
+    }
     for (place, &hint) in shown.iter().enumerate() {
         let mut facts = vec![worth(hint, report, |time| time.to_string())];
         facts.extend(doubt(hint).map(str::to_owned));

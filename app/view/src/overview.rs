@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use analysis::facts::steps::StepsReport;
 use analysis::facts::sum_over::SumOver;
 use analysis::facts::time_use::TimeUse;
-use analysis::hints::{Hints, HintsReport, OutsideLoop};
+use analysis::hints::{Hints, HintsReport, LoopLimit, OutsideLoop};
+use analysis::math::stats::Stats;
 use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::ops::op_stats::{CoreOps, Ops, OpsReport};
 use analysis::reports::steps::balance::{Balance, DeviceLoad};
@@ -84,12 +85,8 @@ const OTHERWISE: [&str; 8] = [
 
 /// The first screen. Parts without a report are empty.
 pub struct Overview {
-    /// What ran: devices, steps, length of the capture.
-    pub ran: Vec<String>,
-    /// What limits it, in one sentence of at most 20 words.
-    pub limit: Option<String>,
-    /// What happens once, outside the loop.
-    pub outside: Option<String>,
+    /// What ran.
+    pub ran: WhatRan,
     /// The sentence to read first.
     pub verdict: Option<VerdictReport>,
     /// Median step and exposed communication.
@@ -106,6 +103,14 @@ pub struct Overview {
     pub hints: Option<HintsReport>,
     /// What limits how far the capture can be trusted, the worst first.
     pub health: Vec<CaptureFinding>,
+}
+
+/// Devices, steps and length of a capture.
+pub struct WhatRan {
+    /// `4 of 8 × TPU v6 Lite`.
+    devices: Option<String>,
+    steps: Option<Stats>,
+    captured: Picos,
 }
 
 /// A headline number.
@@ -188,13 +193,8 @@ impl Overview {
             .unwrap_or_default();
         let verdict = reports.with::<Verdict, _>(Clone::clone);
         let hints = reports.with::<Hints, _>(Clone::clone);
-        let limit = hints.as_ref().and_then(|hints| hints.limit.as_ref());
         Self {
-            ran: ran(reports, session),
-            limit: limit
-                .map(|limit| sentence(&limit.statement))
-                .or_else(|| verdict.as_ref().map(without_devices)),
-            outside: limit.and_then(|limit| Some(outside(limit.outside.as_ref()?))),
+            ran: WhatRan::of(reports, session),
             verdict,
             times: times.into_iter().flatten().flatten().collect(),
             other_targets: judged
@@ -216,9 +216,26 @@ impl Overview {
         }
     }
 
+    fn loop_limit(&self) -> Option<&LoopLimit> {
+        self.hints.as_ref()?.limit.as_ref()
+    }
+
+    /// What limits the run, in one sentence of at most 20 words; `time` formats times.
+    pub fn limit(&self, time: impl Fn(Picos) -> String) -> Option<String> {
+        match self.loop_limit() {
+            Some(limit) => Some(sentence(&limit.sentence(time))),
+            None => self.verdict.as_ref().map(without_devices),
+        }
+    }
+
+    /// What happens once, outside the loop.
+    pub fn outside(&self, time: impl Fn(Picos) -> String) -> Option<String> {
+        Some(outside(self.loop_limit()?.outside.as_ref()?, time))
+    }
+
     /// The figures that matter for what limits the run; only known ones.
     pub fn figures_that_matter(&self) -> Vec<&KeyFigure> {
-        let limit = self.hints.as_ref().and_then(|hints| hints.limit.as_ref());
+        let limit = self.loop_limit();
         let first = match limit.map(|limit| limit.id) {
             Some(TimeUse::Collective) => OF_COMMUNICATION,
             Some(TimeUse::Idle | TimeUse::Compile | TimeUse::Input | TimeUse::SlowSteps) | None => {
@@ -336,39 +353,41 @@ impl KeyFigure {
     }
 }
 
-/// `4 of 8 × TPU v6 Lite`, `99 steps of 784.3 ms`, `98.15 s captured`.
-fn ran(reports: &impl ReportSource, session: &Session) -> Vec<String> {
-    let model = session.model();
-    let all = reports
-        .with::<Doctor, _>(|report| report.devices_of_program)
-        .flatten();
-    let devices = devices_in_words(model, session.options()).map(|devices| match all {
-        Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
-        None => devices,
-    });
-    let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
-    let steps = reports.with::<Steps, _>(|report| {
-        let time = report.time.filter(|_| report.has_steps())?;
-        let steps = counted(time.count, "step");
-        Some(if time.count == 1 {
-            format!("{steps} of {}", length(time.median))
-        } else if length(time.min) == length(time.max) {
-            format!("{steps} of {} each", length(time.median))
-        } else {
-            format!(
-                "{steps}, median {} ({} to {})",
-                length(time.median),
-                length(time.min),
-                length(time.max)
-            )
-        })
-    });
-    let captured = format!("{} captured", model.extent().dur());
-    devices
-        .into_iter()
-        .chain(steps.flatten())
-        .chain([captured])
-        .collect()
+impl WhatRan {
+    fn of(reports: &impl ReportSource, session: &Session) -> Self {
+        let model = session.model();
+        let all = reports
+            .with::<Doctor, _>(|report| report.devices_of_program)
+            .flatten();
+        let devices = devices_in_words(model, session.options()).map(|devices| match all {
+            Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
+            None => devices,
+        });
+        let steps = reports.with::<Steps, _>(|report| report.time.filter(|_| report.has_steps()));
+        Self {
+            devices,
+            steps: steps.flatten(),
+            captured: model.extent().dur(),
+        }
+    }
+
+    /// `4 of 8 × TPU v6 Lite`, `99 steps, median 784.3 ms (784.1 ms to 784.4 ms)`, `98.15 s captured`; `time` formats
+    /// times.
+    pub fn words(&self, time: impl Fn(Picos) -> String) -> Vec<String> {
+        let length = |ps: f64| time(Picos::from_ps(ps.round() as i64));
+        let steps = self.steps.map(|steps| {
+            let (count, median) = (counted(steps.count, "step"), length(steps.median));
+            let (min, max) = (length(steps.min), length(steps.max));
+            match steps.count {
+                1 => format!("{count} of {median}"),
+                _ if min == max => format!("{count} of {median} each"),
+                _ => format!("{count}, median {median} ({min} to {max})"),
+            }
+        });
+        let captured = format!("{} captured", time(self.captured));
+        let words = self.devices.clone().into_iter().chain(steps);
+        words.chain([captured]).collect()
+    }
 }
 
 /// What took most, where no device recorded ops.
@@ -380,8 +399,7 @@ fn without_devices(verdict: &VerdictReport) -> String {
 }
 
 /// `Outside the loop, once: 20.52 s of 98.15 s captured (compiling 3.796 s, devices idle 13.30 s).`
-fn outside(outside: &OutsideLoop) -> String {
-    let length = |time: Picos| time.to_string();
+fn outside(outside: &OutsideLoop, length: impl Fn(Picos) -> String) -> String {
     let compiling = outside
         .compile_ps
         .map(|ps| format!("compiling {}", length(ps)));
@@ -461,7 +479,7 @@ fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
     Some(KeyFigure::time(
         ["exposed_communication", title],
         exposed.ps() as f64,
-        format!("{all} of communication {of}, mean over {}", over.text()),
+        format!("of {all} of communication {of}, mean over {}", over.text()),
     ))
 }
 

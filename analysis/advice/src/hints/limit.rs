@@ -11,6 +11,11 @@ use trace_model::Picos;
 pub struct LoopLimit {
     /// One sentence of at most 20 words, without full stop.
     pub statement: String,
+    /// The sentence up to the times.
+    #[serde(skip)]
+    pub share: String,
+    /// Devices that the times are means of.
+    pub devices: usize,
     /// The use of the time.
     pub id: TimeUse,
     /// Its time.
@@ -48,4 +53,14 @@ pub struct OutsideLoop {
     pub compile_ps: Option<Picos>,
     /// Between the first and the last op, outside the loop: mean idle time of the devices.
     pub idle_ps: Picos,
+}
+
+impl LoopLimit {
+    /// The sentence with its times as `time` writes them.
+    pub fn sentence(&self, time: impl Fn(Picos) -> String) -> String {
+        let length = |ps: f64| time(Picos::from_ps(ps.round() as i64));
+        let each = if self.devices > 1 { " per device" } else { "" };
+        let (own, whole) = (length(self.time_ps), length(self.of_ps));
+        format!("{}: {own} of {whole}{each}", self.share)
+    }
 }

@@ -12,6 +12,7 @@ use cli::commands::explain;
 use cli::common::values::OutputFormat;
 use request::{PartRequest, RequestError, answers, checks};
 use session::RequestSession;
+use trace_model::Picos;
 use view::overview::{KeyFigure, Overview};
 
 /// A question about a part of a trace.
@@ -64,6 +65,8 @@ impl McpTool for VerdictTool {
         let (session, scope) = input.open(call)?;
         let document = answers::document(&session, scope, &[] as &[&str])?;
         let overview = Overview::of(&document, &session, scope == Scope::WholeTrace);
+        let time = |time: Picos| time.to_string();
+        let (limit, outside) = (overview.limit(time), overview.outside(time));
         let figures = overview
             .times
             .into_iter()
@@ -79,11 +82,10 @@ impl McpTool for VerdictTool {
             provenance: figure.provenance,
             note: figure.note,
         };
-        let statement = match (&overview.limit, session.report_by_id("verdict", scope)) {
-            (Some(limit), _) => [Some(limit), overview.outside.as_ref()]
+        let statement = match (limit, session.report_by_id("verdict", scope)) {
+            (Some(limit), _) => [Some(limit), outside]
                 .into_iter()
                 .flatten()
-                .cloned()
                 .collect::<Vec<_>>()
                 .join(" "),
             (None, Err(why)) => format!("no verdict: {why}"),

@@ -45,11 +45,11 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);
     let body = html! {
         header {
-            p.dim { (name) " · " (number::counted(model.slice_count() as u64, "slice")) " · " (overview.ran.join(" · ")) }
+            p.dim { (name) " · " (number::counted(model.slice_count() as u64, "slice")) " · " (overview.ran.words(|time| time.to_string()).join(" · ")) }
             @if gated.are_set { (failures(&gated.report)) }
             (marked("", model.badge()))
-            @if let Some(limit) = &overview.limit { h1 { (limit) } }
-            @if let Some(outside) = &overview.outside { p.dim { (outside) } }
+            @if let Some(limit) = overview.limit(|time| time.to_string()) { h1 { (limit) } }
+            @if let Some(outside) = overview.outside(|time| time.to_string()) { p.dim { (outside) } }
         }
         @if gated.are_set { (gates_section(&gated.report)) }
         (beside_baseline(gated))

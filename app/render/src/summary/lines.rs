@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::Unit;
 use analysis::reports::summary::targets::TargetColor;
-use trace_model::Severity;
+use trace_model::{Picos, Severity};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::document::scope_in_words;
@@ -48,7 +48,7 @@ pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> 
         let badge = format!("{badge}: no time here was measured");
         text.push_str(&layout.lines(0, &badge, |line| layout.style.bold(line)));
     }
-    let mut ran = overview.ran.clone();
+    let mut ran = overview.ran.words(|time| time.to_string());
     if document.scope != analysis::Scope::WholeTrace {
         ran.push(scope_in_words(document.scope));
     }
@@ -57,12 +57,12 @@ pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> 
 
 /// The sentence to read first, and what happens outside the loop.
 pub fn limit(overview: &Overview, layout: &TextLayout) -> String {
-    let lines = |text: &Option<String>, paint: &dyn Fn(&str) -> String| {
-        text.as_ref()
-            .map_or_else(String::new, |text| layout.lines(0, text, paint))
+    let lines = |text: Option<String>, paint: &dyn Fn(&str) -> String| {
+        text.map_or_else(String::new, |text| layout.lines(0, &text, paint))
     };
-    lines(&overview.limit, &|line| layout.style.bold(line))
-        + &lines(&overview.outside, &|line| layout.style.dim(line))
+    let time = |time: Picos| time.to_string();
+    lines(overview.limit(time), &|line| layout.style.bold(line))
+        + &lines(overview.outside(time), &|line| layout.style.dim(line))
 }
 
 /// Aligned columns: title, value, target; the denominator beside or below them.

@@ -36,6 +36,8 @@ const LINES: usize = 30;
 /// Lines where there are fewer columns.
 const NARROW_LINES: usize = 36;
 const WIDE: usize = 100;
+/// Figures that are shown even if the code of a hint does not fit.
+const LEAST_FIGURES: usize = 2;
 const FOOTER: &str =
     "All tables: --only ID. All numbers: --format json. Data quality: systole doctor.";
 
@@ -76,8 +78,14 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let figures = |number| lines::figures(model.badge().as_deref(), &chosen[..number], layout);
     let lines_of = |text: &str| text.lines().count() + 1;
     let left = room.0.saturating_sub(lines_of(&short(0)));
-    let mut numbers = (0..=chosen.len()).rev().filter(|_| has_times);
-    let number = numbers.find(|&number| lines_of(&figures(number)) <= left);
+    // Fewer figures where the code of the first hint would not fit beside them.
+    let with_code = room.0.saturating_sub(lines_of(&short(hints::WITH_CODE)));
+    let numbers = || (0..=chosen.len()).rev().filter(|_| has_times);
+    let fits = |room: usize| move |number: &usize| lines_of(&figures(*number)) <= room;
+    let number = numbers()
+        .filter(|&number| number >= LEAST_FIGURES)
+        .find(fits(with_code))
+        .or_else(|| numbers().find(fits(left)));
     let figures = number.map(|number| room.take(figures(number)));
     // The first hint is told in full where there is room for all of it.
     let mut details = (0..=hints::MOST_DETAIL).rev().map(short);

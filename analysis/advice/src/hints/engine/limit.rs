@@ -11,10 +11,13 @@ use facts::time_use::TimeUse;
 use hardware::limits::BoundBy;
 use run_reports::host::compile::Compile;
 use run_reports::host::gaps::{Gaps, IdleCause};
-use trace_model::Picos;
+use trace_model::{Caveat, Picos};
 
-use crate::hints::{HintFacts, LoopLimit, OutsideLoop, TimePart};
+use crate::hints::facts::HintFacts;
+use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};
 
+/// Words of the sentence.
+const MOST_WORDS: usize = 20;
 /// A cause is named for the whole if it makes up more than this part of it.
 const MOST: f64 = 0.5;
 /// A limit is named for all ops if it is that of this part of their time.
@@ -84,21 +87,11 @@ impl<'a> Loop<'a> {
         });
         let part = most.map(|(part, ..)| part).or(self.parts.first())?;
         let (percent, of) = (Percent(100.0 * part.time_ps / of_ps), self.denominator());
-        let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
-        let statement = format!(
-            "{} {percent:.1} of {of}{}: {} of {}{}",
-            self.subject(part),
-            self.remark(part.id),
-            length(part.time_ps),
-            length(of_ps),
-            if self.ops.cores.len() > 1 {
-                " per device"
-            } else {
-                ""
-            }
-        );
-        Some(LoopLimit {
-            statement,
+        let subject = self.subject(part);
+        let mut limit = LoopLimit {
+            statement: String::new(),
+            share: format!("{subject} {percent:.1} of {of}{}", self.remark(part.id)),
+            devices: self.ops.cores.len(),
             id: part.id,
             time_ps: part.time_ps,
             of_ps,
@@ -106,7 +99,13 @@ impl<'a> Loop<'a> {
             of,
             parts: self.parts.clone(),
             outside: self.outside(of_ps),
-        })
+        };
+        let sentence = |limit: &LoopLimit| limit.sentence(|time| time.to_string());
+        if sentence(&limit).split_whitespace().count() > MOST_WORDS {
+            limit.share = format!("{subject} {percent:.1} of {of}");
+        }
+        limit.statement = sentence(&limit);
+        Some(limit)
     }
 
     /// Of waits all is lost, of work what is above its roofline, as far as that is known.
@@ -135,6 +134,7 @@ impl<'a> Loop<'a> {
             TimeUse::DataMovement => "Copies and layout changes take",
             TimeUse::CustomKernel => "Custom kernels take",
             TimeUse::SparseCore => "SparseCore work takes",
+            _ if self.is_loops_apart(part.id) => "Loops, whose bodies appear as separate ops, take",
             TimeUse::Control => "Loop overhead takes",
             TimeUse::HostIo => "Infeed, outfeed and host transfers take",
             TimeUse::AsyncWait if self.waits_for_host() => "The loop waits for host memory",
@@ -149,11 +149,14 @@ impl<'a> Loop<'a> {
                 _ if self.ops.cores.len() == 1 => "The device is idle",
                 _ => "The devices are idle",
             },
-            TimeUse::Other | TimeUse::Input | TimeUse::SlowSteps => {
-                "Loop overhead and other ops take"
-            }
+            TimeUse::Other | TimeUse::Input | TimeUse::SlowSteps => "Loops and other ops take",
         }
         .to_owned()
+    }
+
+    fn is_loops_apart(&self, id: TimeUse) -> bool {
+        let is_loop = matches!(id, TimeUse::Control | TimeUse::Other);
+        is_loop && self.facts.cx.model.has_caveat(Caveat::LoopsApart)
     }
 
     fn communication(&self, part: &TimePart) -> String {

@@ -21,7 +21,7 @@ use view::overview::KeyFigure;
 pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
-    if let Some(limit) = &overview.limit {
+    if let Some(limit) = overview.limit(times::time) {
         let frame = Frame::new()
             .fill(theme.raised)
             .corner_radius(5.0)
@@ -38,9 +38,9 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
         ui.add_space(4.0);
     }
     let slices = counted(context.trace.model.slice_count() as u64, "slice");
-    let ran = overview.ran.iter().cloned().chain([slices]);
+    let ran = overview.ran.words(times::time).into_iter().chain([slices]);
     ui.label(remark(ran.collect::<Vec<_>>().join("  ·  ")));
-    if let Some(outside) = &overview.outside {
+    if let Some(outside) = overview.outside(times::time) {
         ui.label(remark(outside));
     }
 }
