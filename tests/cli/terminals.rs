@@ -32,7 +32,8 @@ fn lines_fit_the_terminal_from_forty_columns_on() {
                     .unwrap();
                 let wide: Vec<_> = text(&output.stdout)
                     .lines()
-                    .filter(|line| line.width() > columns)
+                    // Code to copy, which stands further in than any text, is not broken.
+                    .filter(|line| line.width() > columns && !line.starts_with("       "))
                     .collect();
                 assert!(
                     wide.is_empty(),

@@ -13,7 +13,8 @@ use facts::framework::Framework;
 use facts::steps::StepsReport;
 use trace_model::{GroupId, OpId, Picos, TimeRange};
 
-use super::{Finding, HintEvidence, PossibleSaving, short_name};
+use super::finding::short_name;
+use super::{Finding, HintEvidence, PossibleSaving};
 use crate::what_if::{Replay, Scenario};
 
 /// What changes save; the error says why that is unknown.
