@@ -51,7 +51,7 @@ impl FieldColumns {
             if attribute.path().is_ident("column") {
                 let tokens = match attribute.parse_args()? {
                     Attribute::Nested => columns.nested(),
-                    Attribute::Column(column) => columns.column(column, field, provenance),
+                    Attribute::Column(column) => columns.column(*column, field, provenance),
                 };
                 columns.tokens.push(tokens);
             }
@@ -79,27 +79,25 @@ impl FieldColumns {
             .unwrap_or_else(|| Ident::new(unit_of(&id, &field.ty), Span::call_site()));
         let provenance = column.provenance.as_ref().unwrap_or(provenance);
         let variant = PROVENANCES.iter().find(|(word, _)| provenance == word);
-        let provenance = match variant.and_then(|(_, variant)| *variant) {
-            Some(variant) => {
-                let variant = Ident::new(variant, Span::call_site());
-                quote!(Some(::engine::Provenance::#variant))
-            }
-            None => quote!(None),
+        let provenance = if let Some(variant) = variant.and_then(|(_, variant)| *variant) {
+            let variant = Ident::new(variant, Span::call_site());
+            quote!(Some(::engine::Provenance::#variant))
+        } else {
+            quote!(None)
         };
         let title = column.title;
-        let (kind, cell) = match column.with {
-            Some(with) => (
+        let (kind, cell) = if let Some(with) = column.with {
+            (
                 quote!(::engine::kind_of::<Self, _, _>(#with)),
                 quote!(::engine::cell_of(row, #with)),
-            ),
-            None => {
-                let of = &field.ty;
-                let shown = column.is_non_empty.then(|| quote!(.non_empty()));
-                (
-                    quote!(<#of as ::engine::CellType>::KIND),
-                    quote!(::engine::CellType::cell(&row.#name)#shown),
-                )
-            }
+            )
+        } else {
+            let of = &field.ty;
+            let shown = column.is_non_empty.then(|| quote!(.non_empty()));
+            (
+                quote!(<#of as ::engine::CellType>::KIND),
+                quote!(::engine::CellType::cell(&row.#name)#shown),
+            )
         };
         quote! {
             columns.column([#id, #title], ::engine::Unit::#unit, #provenance, #kind, |row: &Self| #cell);
@@ -111,7 +109,7 @@ impl FieldColumns {
 enum Attribute {
     /// The columns of the row in this field.
     Nested,
-    Column(ColumnAttribute),
+    Column(Box<ColumnAttribute>),
 }
 
 struct ColumnAttribute {
@@ -158,7 +156,7 @@ impl Parse for Attribute {
                 _ => return Err(Error::new_spanned(word, "`id`, `unit` or `with`")),
             }
         }
-        Ok(Self::Column(column))
+        Ok(Self::Column(Box::new(column)))
     }
 }
 

@@ -74,6 +74,8 @@ pub fn table_formats() -> impl Iterator<Item = (&'static str, TableWriter)> {
 /// The names of the formats of tables, for sentences.
 pub fn table_format_names() -> String {
     let names: Vec<_> = table_formats().map(|(name, _)| name).collect();
-    let (last, others) = names.split_last().expect("tables have formats");
-    format!("{} and {last}", others.join(", "))
+    match names.split_last() {
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
 }

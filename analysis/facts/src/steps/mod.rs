@@ -162,7 +162,7 @@ impl StepsReport {
             let times: Vec<f64> = counted().map(|step| step.time_ps.as_ps_f64()).collect();
             let intervals: Vec<f64> = counted()
                 .filter_map(|step| step.interval_ps)
-                .map(|time| time.as_ps_f64())
+                .map(Picos::as_ps_f64)
                 .collect();
             (Stats::of(&times), Stats::of(&intervals))
         };

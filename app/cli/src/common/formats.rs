@@ -139,6 +139,9 @@ pub fn format_named(name: &str) -> Option<&'static ReportFormat> {
 }
 
 /// The format of what is printed.
+///
+/// # Panics
+/// If a value of `--format` is missing among the formats of reports: a mistake in the program.
 pub fn printed(format: OutputFormat) -> &'static ReportFormat {
     let value = format.to_possible_value();
     let known = value.and_then(|value| format_named(value.get_name()));

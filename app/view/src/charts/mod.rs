@@ -133,11 +133,13 @@ mod tests {
     }
 
     fn texts(drawing: &Drawing) -> Vec<&str> {
-        let text = |shape| match shape {
-            &DrawingShape::Text { ref text, .. } => Some(text.as_str()),
-            _ => None,
-        };
-        drawing.shapes.iter().filter_map(text).collect()
+        let mut texts = Vec::new();
+        for shape in &drawing.shapes {
+            if let DrawingShape::Text { text, .. } = shape {
+                texts.push(text.as_str());
+            }
+        }
+        texts
     }
 
     #[test]

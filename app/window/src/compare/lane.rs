@@ -381,7 +381,7 @@ fn about(
         .steps()
         .get(from..from + count)
         .unwrap_or_default();
-    let [a, b] = alignment.times_ps(from, count).map(|ps| times::time_ps(ps));
+    let [a, b] = alignment.times_ps(from, count).map(times::time_ps);
     let change = times::change(delta.change_ps as f64, delta.percent);
     let verdict = match tone {
         Some(DeltaTone::Slower) => format!("{change}, longer in B"),

@@ -97,12 +97,11 @@ pub fn row_ui(ui: &mut Ui, width: f32, row: &OpRowLook<'_>, texts: &[String; 4])
     }
     let mark = pos2(rect.left() + 9.0 + row.indent, rect.center().y);
     let color = theme.group(row.group);
-    match row.open {
-        Some(open) => fold_mark(&painter, mark, !open, color),
-        None => {
-            let swatch = Rect::from_center_size(mark, vec2(9.0, 9.0));
-            painter.rect_filled(swatch, 2.0, color);
-        }
+    if let Some(open) = row.open {
+        fold_mark(&painter, mark, !open, color);
+    } else {
+        let swatch = Rect::from_center_size(mark, vec2(9.0, 9.0));
+        painter.rect_filled(swatch, 2.0, color);
     }
     let font = FontId::proportional(12.0);
     let (columns, numbers) = columns(rect.width());

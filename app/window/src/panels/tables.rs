@@ -121,13 +121,16 @@ pub fn tables_ui(
     );
 }
 
+/// Whether a row is about the selected slice.
+type IsMarked<'a> = &'a dyn Fn(&[Cell]) -> bool;
+
 /// A table whose rows lead to slices, times and steps; some are about the selected slice.
 pub fn trace_table_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     table: &Table,
     sorted: &mut SortedTable,
-    (selected, is_marked): (Option<SliceId>, &dyn Fn(&[Cell]) -> bool),
+    (selected, is_marked): (Option<SliceId>, IsMarked<'_>),
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {

@@ -194,7 +194,7 @@ impl CoreTraffic {
             compute_ps: activity.compute_time,
             collectives: self.collectives(model),
             comm_total_ps: comm.total,
-            overlapped_ps: (!self.unknown_flight).then(|| comm.overlapped),
+            overlapped_ps: (!self.unknown_flight).then_some(comm.overlapped),
             exposed_ps: comm.exposed,
             exposed_blocking_ps: blocking,
             in_flight_while_idle_ps: (comm.exposed - blocking).clamped(),

@@ -12,7 +12,7 @@ pub(super) fn plain_text(value: ArgValue) -> Option<String> {
 }
 
 /// Arguments in the name of an event: `#module=jit_f,program_id=3#`.
-pub(super) fn decorations<'a>(slice: SliceRef<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
+pub(super) fn decorations(slice: SliceRef<'_>) -> impl Iterator<Item = (&str, &str)> {
     let decoration = slice
         .name()
         .split_once('#')

@@ -15,6 +15,8 @@ use session::Session;
 use view::state::{ReportScope, ViewCommand};
 use view::timeline::tree::group_digits;
 
+type WhyEmpty = fn(&[&str], &Session, &Progress) -> Result<Option<String>, String>;
+
 /// The declaration of a tab.
 pub struct Tab {
     /// Stable name, stored in saved views.
@@ -33,7 +35,7 @@ pub struct Tab {
     /// The number behind its title.
     pub count: fn(PanelContext<'_>) -> Option<usize>,
     /// Why a trace has nothing to show in it; `None` if there is something. The ids are those of its reports.
-    pub why_empty: fn(&[&str], &Session, &Progress) -> Result<Option<String>, String>,
+    pub why_empty: WhyEmpty,
     pub panel: fn(&WakeUi) -> Box<dyn TabPanel>,
 }
 

@@ -1,26 +1,30 @@
 //! The content of every first screen (terminal, page of a run, window), computed once from the reports. Each screen
 //! selects what it has room for, formats the numbers and lays them out.
 
-use std::collections::BTreeMap;
+mod device_time;
+mod report_source;
+mod what_ran;
 
 use analysis::facts::steps::StepsReport;
-use analysis::facts::sum_over::SumOver;
 use analysis::facts::time_use::TimeUse;
 use analysis::hints::{Hints, HintsReport, LoopLimit, OutsideLoop};
-use analysis::math::stats::Stats;
 use analysis::reports::communication::overlap::{Overlap, OverlapReport};
-use analysis::reports::ops::op_stats::{CoreOps, Ops, OpsReport};
-use analysis::reports::steps::balance::{Balance, DeviceLoad};
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::steps::balance::Balance;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::{CaptureFinding, Doctor};
 use analysis::reports::summary::targets::{Target, Targets, TargetsReport};
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
-use analysis::{Analysis, Metric, OpGroup, Percent, Provenance, Unit, counted};
-use session::{Session, devices_in_words};
+use analysis::{Metric, Provenance, Unit, counted};
+use session::Session;
 use trace_model::{Picos, Severity};
 
 use crate::words::{capitalised, sentence};
+
+pub use device_time::{DeviceBar, DeviceTime, share, sum};
+pub use report_source::ReportSource;
+pub use what_ran::WhatRan;
 
 /// Utilization, in this order, in words that fit a terminal.
 const UTILIZATION: [(&str, &str); 7] = [
@@ -105,14 +109,6 @@ pub struct Overview {
     pub health: Vec<CaptureFinding>,
 }
 
-/// Devices, steps and length of a capture.
-pub struct WhatRan {
-    /// `4 of 8 × TPU v6 Lite`.
-    devices: Option<String>,
-    steps: Option<Stats>,
-    captured: Picos,
-}
-
 /// A headline number.
 pub struct KeyFigure {
     /// Stable name of the metric or target.
@@ -133,39 +129,6 @@ pub struct KeyFigure {
     /// Why it is missing, or a remark.
     pub note: Option<String>,
     pub target: Option<Target>,
-}
-
-/// What devices spend their time on.
-pub struct DeviceTime {
-    /// A bar for each device.
-    pub devices: Vec<DeviceBar>,
-    /// Time of each kind of work on all devices together, the longest first.
-    pub parts: Vec<(OpGroup, Picos)>,
-    /// Length of the windows of all devices.
-    pub total_ps: Picos,
-    /// What these are sums over.
-    pub over: SumOver,
-}
-
-/// What one device spends its time on.
-pub struct DeviceBar {
-    /// Name of the device.
-    pub name: String,
-    pub ordinal: u32,
-    /// Length of its window: from its first op to the end of its last.
-    pub window_ps: Picos,
-    /// Time in ops that neither communicate nor wait.
-    pub work_ps: Picos,
-    /// Time of each kind of work and of idling, in the order of [`OpGroup::ALL`].
-    pub parts: Vec<(OpGroup, Picos)>,
-    /// A remark about an unusual device.
-    pub remark: Option<&'static str>,
-}
-
-/// Reports by their types.
-pub trait ReportSource {
-    /// Applies a function to a report, if the report is ready.
-    fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T>;
 }
 
 impl Overview {
@@ -353,51 +316,6 @@ impl KeyFigure {
     }
 }
 
-impl WhatRan {
-    fn of(reports: &impl ReportSource, session: &Session) -> Self {
-        let model = session.model();
-        let all = reports
-            .with::<Doctor, _>(|report| report.devices_of_program)
-            .flatten();
-        let devices = devices_in_words(model, session.options()).map(|devices| match all {
-            Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
-            None => devices,
-        });
-        let steps = reports.with::<Steps, _>(|report| report.time.filter(|_| report.has_steps()));
-        Self {
-            devices,
-            steps: steps.flatten(),
-            captured: model.extent().dur(),
-        }
-    }
-
-    /// `4 of 8 × TPU v6 Lite`, `99 steps, median 784.3 ms (784.1 ms to 784.4 ms)`, `98.15 s captured`; `time` formats
-    /// times.
-    pub fn words(&self, time: impl Fn(Picos) -> String) -> Vec<String> {
-        let length = |ps: f64| time(Picos::from_ps(ps.round() as i64));
-        let steps = self.steps.map(|steps| {
-            let (count, median) = (counted(steps.count, "step"), length(steps.median));
-            let (min, max) = (length(steps.min), length(steps.max));
-            match steps.count {
-                1 => format!("{count} of {median}"),
-                _ if min == max => format!("{count} of {median} each"),
-                _ => format!("{count}, median {median} ({min} to {max})"),
-            }
-        });
-        let captured = format!("{} captured", time(self.captured));
-        let words = self.devices.clone().into_iter().chain(steps);
-        words.chain([captured]).collect()
-    }
-}
-
-/// What took most, where no device recorded ops.
-fn without_devices(verdict: &VerdictReport) -> String {
-    let first = verdict.findings.first();
-    sentence(&capitalised(
-        first.map_or(&verdict.statement, |finding| &finding.statement),
-    ))
-}
-
 /// `Outside the loop, once: 20.52 s of 98.15 s captured (compiling 3.796 s, devices idle 13.30 s).`
 fn outside(outside: &OutsideLoop, length: impl Fn(Picos) -> String) -> String {
     let compiling = outside
@@ -483,83 +401,10 @@ fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
     ))
 }
 
-impl DeviceTime {
-    fn of(report: &OpsReport, loads: &[DeviceLoad]) -> Option<Self> {
-        let loads: BTreeMap<&str, &DeviceLoad> = loads
-            .iter()
-            .map(|load| (load.core.as_str(), load))
-            .collect();
-        let devices = report
-            .cores
-            .iter()
-            .map(|core| DeviceBar::of(core, loads.get(core.name.as_str()).copied()));
-        let devices: Vec<_> = devices.collect();
-        let mut parts = sum(&devices);
-        parts.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
-        (report.total_time_ps > Picos::ZERO).then_some(Self {
-            devices,
-            parts,
-            total_ps: report.total_time_ps,
-            over: report.sums_over,
-        })
-    }
-}
-
-impl DeviceBar {
-    fn of(core: &CoreOps, load: Option<&DeviceLoad>) -> Self {
-        let remark = load.and_then(|load| match (load.is_straggler, load.is_unused) {
-            (true, _) => Some("straggler"),
-            (_, true) => Some("nearly unused"),
-            _ => None,
-        });
-        let time = |group| {
-            if group == OpGroup::Idle {
-                core.idle_ps
-            } else {
-                core.group_self(group)
-            }
-        };
-        let parts = OpGroup::ALL
-            .map(|group| (group, time(group)))
-            .into_iter()
-            .filter(|&(_, time)| time > Picos::ZERO)
-            .collect();
-        let waits = [OpGroup::Collective, OpGroup::AsyncWait, OpGroup::HostIo].map(time);
-        let work_ps = core.busy_ps - waits.into_iter().sum();
-        let (name, ordinal) = (core.name.clone(), core.ordinal);
-        Self {
-            name,
-            ordinal,
-            window_ps: core.total_time_ps,
-            work_ps,
-            parts,
-            remark,
-        }
-    }
-
-    /// The name without `/device:`.
-    pub fn short_name(&self) -> &str {
-        self.name.strip_prefix("/device:").unwrap_or(&self.name)
-    }
-}
-
-/// Time of each kind of work of several devices, in the order of [`OpGroup::ALL`].
-pub fn sum<'a>(bars: impl IntoIterator<Item = &'a DeviceBar>) -> Vec<(OpGroup, Picos)> {
-    let mut sums = OpGroup::ALL.map(|group| (group, Picos::ZERO));
-    for &(group, time) in bars.into_iter().flat_map(|bar| &bar.parts) {
-        for sum in sums.iter_mut().filter(|sum| sum.0 == group) {
-            sum.1 += time;
-        }
-    }
-    sums.into_iter()
-        .filter(|&(_, time)| time > Picos::ZERO)
-        .collect()
-}
-
-/// A part of a whole in percent; a tiny part is never rounded to 0.
-pub fn share(part: Picos, whole: Picos) -> String {
-    match Percent::of(part, whole) {
-        Some(share @ Percent(0.05..)) => format!("{share:.1}"),
-        _ => "<0.1 %".to_owned(),
-    }
+/// What took most, where no device recorded ops.
+fn without_devices(verdict: &VerdictReport) -> String {
+    let first = verdict.findings.first();
+    sentence(&capitalised(
+        first.map_or(&verdict.statement, |finding| &finding.statement),
+    ))
 }

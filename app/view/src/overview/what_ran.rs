@@ -1,0 +1,55 @@
+//! Devices, steps and length of a capture.
+
+use analysis::counted;
+use analysis::math::stats::Stats;
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::doctor::Doctor;
+use session::{Session, devices_in_words};
+use trace_model::Picos;
+
+use super::report_source::ReportSource;
+
+/// Devices, steps and length of a capture.
+pub struct WhatRan {
+    /// `4 of 8 × TPU v6 Lite`.
+    devices: Option<String>,
+    steps: Option<Stats>,
+    captured: Picos,
+}
+
+impl WhatRan {
+    pub(super) fn of(reports: &impl ReportSource, session: &Session) -> Self {
+        let model = session.model();
+        let all = reports
+            .with::<Doctor, _>(|report| report.devices_of_program)
+            .flatten();
+        let devices = devices_in_words(model, session.options()).map(|devices| match all {
+            Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
+            None => devices,
+        });
+        let steps = reports.with::<Steps, _>(|report| report.time.filter(|_| report.has_steps()));
+        Self {
+            devices,
+            steps: steps.flatten(),
+            captured: model.extent().dur(),
+        }
+    }
+
+    /// `4 of 8 × TPU v6 Lite`, `99 steps, median 784.3 ms (784.1 ms to 784.4 ms)`, `98.15 s captured`; `time` formats
+    /// times.
+    pub fn words(&self, time: impl Fn(Picos) -> String) -> Vec<String> {
+        let length = |ps: f64| time(Picos::from_ps(ps.round() as i64));
+        let steps = self.steps.map(|steps| {
+            let (count, median) = (counted(steps.count, "step"), length(steps.median));
+            let (min, max) = (length(steps.min), length(steps.max));
+            match steps.count {
+                1 => format!("{count} of {median}"),
+                _ if min == max => format!("{count} of {median} each"),
+                _ => format!("{count}, median {median} ({min} to {max})"),
+            }
+        });
+        let captured = format!("{} captured", time(self.captured));
+        let words = self.devices.clone().into_iter().chain(steps);
+        words.chain([captured]).collect()
+    }
+}
