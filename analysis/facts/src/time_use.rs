@@ -66,7 +66,7 @@ impl TimeUse {
     pub fn title(self) -> &'static str {
         match self {
             Self::MatMul => "matrix products",
-            Self::Collective => "exposed communication",
+            Self::Collective => "waiting for communication",
             Self::AsyncWait => "waiting for copies",
             Self::DataMovement => "copies and layout changes",
             Self::Vector => "element-wise",

@@ -64,9 +64,9 @@ const OF_MEMORY: [&str; 4] = [
     "mfu_steady_percent",
 ];
 const OF_COMMUNICATION: [&str; 4] = [
-    "exposed_communication",
     "ici",
     "mfu_steady_percent",
+    "hbm_util_steady_percent",
     "device_idle_percent",
 ];
 const OF_COMPUTE: [&str; 4] = [

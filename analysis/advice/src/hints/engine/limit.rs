@@ -174,8 +174,8 @@ impl<'a> Loop<'a> {
             })
         };
         match last() {
-            Some(device) => format!("Communication, most of it waiting for {device}, takes"),
-            None => "Exposed communication takes".to_owned(),
+            Some(device) => format!("The loop waits for communication, mostly for {device},"),
+            None => "The loop waits for communication".to_owned(),
         }
     }
 
