@@ -24,11 +24,13 @@ pub fn zoomed_ui(ui: &mut Ui, name: &str, rect: Rect, whole: PlotArea) -> (Respo
         .show_grid(false)
         .show_background(false)
         .show_crosshair(false);
-    let shown = ui.scope_builder(UiBuilder::new().max_rect(area), |ui| plot.show(ui, |_| ()));
-    let bounds = *shown.inner.transform.bounds();
+    // The caller has allocated the space of the whole drawing: the plot takes no more.
+    let mut inside = ui.new_child(UiBuilder::new().max_rect(area));
+    let shown = plot.show(&mut inside, |_| ());
+    let bounds = *shown.transform.bounds();
     let range = PlotRange {
         x: (bounds.min()[0], bounds.max()[0]),
         y: (bounds.min()[1], bounds.max()[1]),
     };
-    (shown.inner.response, range)
+    (shown.response, range)
 }
