@@ -256,7 +256,7 @@ impl<'a> HintFacts<'a> {
 }
 
 /// The first and the last counted step.
-fn counted_numbers(steps: &StepsReport) -> Option<(u32, u32)> {
+pub(super) fn counted_numbers(steps: &StepsReport) -> Option<(u32, u32)> {
     let numbers = || steps.counted().map(|step| step.number);
     Some((numbers().min()?, numbers().max()?))
 }

@@ -1,6 +1,6 @@
 //! What limits the loop, in one short sentence: what to read first.
 
-use engine::Percent;
+use engine::{Percent, Provenance};
 use facts::time_use::TimeUse;
 use serde::Serialize;
 use trace_model::Picos;
@@ -24,6 +24,8 @@ pub struct LoopLimit {
     pub of_ps: f64,
     /// That share.
     pub percent: Percent,
+    /// Where the numbers of the sentence come from: measured, or with the peak that the speed of work refers to.
+    pub provenance: Provenance,
     /// What it is a share of, in words: `each step`, `the mean step`, `device time`.
     pub of: &'static str,
     /// What else the time goes to, this included, the longest first. They add up to `of_ps`.
@@ -49,7 +51,7 @@ pub struct OutsideLoop {
     pub time_ps: Picos,
     /// The capture.
     pub of_ps: Picos,
-    /// Compilation on the host, of the whole capture.
+    /// Compilation on the host outside the loop; `None` if there is none, or no host was recorded.
     pub compile_ps: Option<Picos>,
     /// Between the first and the last op, outside the loop: mean idle time of the devices.
     pub idle_ps: Picos,

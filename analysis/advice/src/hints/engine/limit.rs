@@ -1,10 +1,10 @@
-//! Finds what limits the loop: the part of its steps that loses most among those that a hint answers.
+//! Finds what limits the loop: the part of its steps about which a hint saves most.
 
 use device_reports::communication::overlap::Overlap;
 use device_reports::ops::op_stats::{OpRow, OpsReport};
 use device_reports::steps::balance::Balance;
 use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
-use engine::{AnalysisError, Percent, Scope};
+use engine::{AnalysisError, Percent, Provenance, Scope};
 use facts::category::OpGroup;
 use facts::steps::StepsReport;
 use facts::time_use::TimeUse;
@@ -13,7 +13,7 @@ use run_reports::host::compile::Compile;
 use run_reports::host::gaps::{Gaps, IdleCause};
 use trace_model::{Caveat, Picos};
 
-use crate::hints::facts::HintFacts;
+use crate::hints::facts::{HintFacts, counted_numbers};
 use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};
 
 /// Words of the sentence.
@@ -90,19 +90,24 @@ impl<'a> Loop<'a> {
         let subject = self.subject(part);
         let mut limit = LoopLimit {
             statement: String::new(),
-            share: format!("{subject} {percent:.1} of {of}{}", self.remark(part.id)),
+            share: format!("{subject} {percent:.1} of {of}"),
             devices: self.ops.cores.len(),
             id: part.id,
             time_ps: part.time_ps,
             of_ps,
             percent,
+            provenance: Provenance::Measured,
             of,
             parts: self.parts.clone(),
             outside: self.outside(of_ps),
         };
         let sentence = |limit: &LoopLimit| limit.sentence(|time| time.to_string());
-        if sentence(&limit).split_whitespace().count() > MOST_WORDS {
-            limit.share = format!("{subject} {percent:.1} of {of}");
+        let words = sentence(&limit).split_whitespace().count();
+        if let Some((remark, provenance)) = self.remark(part.id)
+            && words + remark.split_whitespace().count() <= MOST_WORDS
+        {
+            limit.share += &remark;
+            limit.provenance = provenance;
         }
         limit.statement = sentence(&limit);
         Some(limit)
@@ -110,8 +115,8 @@ impl<'a> Loop<'a> {
 
     /// Of waits all is lost, of work what is above its roofline, as far as that is known.
     fn lost(&self, id: TimeUse) -> f64 {
-        match efficiency(self.ops, id) {
-            Some((part, _)) => 1.0 - part,
+        match Efficiency::of(self.ops, id) {
+            Some(efficiency) => efficiency.lost(),
             None if id.is_work() => 0.0,
             None => 1.0,
         }
@@ -179,17 +184,23 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// How close work comes to the limits of the chip.
-    fn remark(&self, id: TimeUse) -> String {
-        let Some((efficiency, bound_by)) = efficiency(self.ops, id) else {
-            return String::new();
+    /// How close work comes to the limits of the chip, and how well these are known.
+    fn remark(&self, id: TimeUse) -> Option<(String, Provenance)> {
+        let efficiency = Efficiency::of(self.ops, id)?;
+        let reached = efficiency.reached()?;
+        let peaks = &self.ops.peaks;
+        let (of, peak) = match efficiency.bound_by {
+            Some(BoundBy::Compute) => ("peak FLOP/s", peaks.flops),
+            Some(BoundBy::Hbm) => ("peak HBM bandwidth", peaks.hbm),
+            _ => ("their roofline", peaks.flops.or(peaks.hbm)),
         };
-        let of = match bound_by {
-            Some(BoundBy::Compute) => "peak FLOP/s",
-            Some(BoundBy::Hbm) => "peak HBM bandwidth",
-            _ => "their roofline",
-        };
-        format!(" at {:.1} of {of}", Percent(100.0 * efficiency))
+        let provenance =
+            if self.ops.hbm_is_estimated && efficiency.bound_by != Some(BoundBy::Compute) {
+                Provenance::Inferred
+            } else {
+                Provenance::of_peak(peak)
+            };
+        Some((format!(" at {reached:.1} of {of}"), provenance))
     }
 
     fn waits_for_host(&self) -> bool {
@@ -215,10 +226,14 @@ impl<'a> Loop<'a> {
         let idle = idle.filter(|part| matches!(part.id, TimeUse::Idle | TimeUse::Compile));
         let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;
         let idle = self.ops.idle_ps.ps() as f64 / self.ops.cores.len().max(1) as f64 - idle;
+        let in_loop = facts.steps().and_then(|steps| {
+            let (first, last) = counted_numbers(&steps)?;
+            steps.range_of(first, last)
+        })?;
         let compile_ps = facts
             .report::<Compile>()
             .ok()
-            .and_then(|report| report.wall_ps);
+            .map(|report| report.intervals.measure() - report.intervals.measure_in(in_loop));
         (time_ps.ps() as f64 >= WORTH_A_LINE * capture.ps() as f64).then_some(OutsideLoop {
             time_ps,
             of_ps: capture,
@@ -296,26 +311,53 @@ pub(super) fn vary(steps: &StepsReport) -> bool {
     time.is_some_and(|time| time.mean > VARIES * time.median)
 }
 
-/// The least time that the limits of the chip allow ÷ the time taken, where it is known for most of the ops, and the limit
-/// if it is the same for nearly all of that time.
-fn efficiency(ops: &OpsReport, id: TimeUse) -> Option<(f64, Option<BoundBy>)> {
-    let is_part = |row: &&OpRow| TimeUse::from(row.group) == id && id.is_work();
-    let known = |row: &&OpRow| row.rates.ideal_time_ps.is_some() && row.rates.beyond_peak.is_none();
-    let rows: Vec<&OpRow> = ops.rows.iter().filter(is_part).collect();
-    let time_of = |wanted: &dyn Fn(&&OpRow) -> bool| {
-        let rows = rows.iter().copied().filter(wanted);
-        rows.map(|row| row.total_time_ps).sum::<Picos>().ps() as f64
-    };
-    let time = time_of(&known);
-    let known_rows = || rows.iter().copied().filter(known);
-    let ideal: f64 = known_rows().filter_map(|row| row.rates.ideal_time_ps).sum();
-    let limit = known_rows()
-        .max_by_key(|row| row.total_time_ps)?
-        .rates
-        .bound_by;
-    let of_limit = time_of(&|row| known(row) && row.rates.bound_by == limit);
-    (time > MOST * time_of(&|_| true)).then(|| {
-        let limit = limit.filter(|_| of_limit >= NEARLY_ALL * time);
-        ((ideal / time).min(1.0), limit)
-    })
+/// How close ops of a kind come to the limits of the chip; times are sums over all executions.
+struct Efficiency {
+    /// The least time that the limits allow.
+    ideal_ps: f64,
+    /// The time that they took, of the ops for which that is known.
+    known_ps: f64,
+    /// The time of all.
+    all_ps: f64,
+    /// The limit, if it is the same for nearly all of the known time.
+    bound_by: Option<BoundBy>,
+}
+
+impl Efficiency {
+    /// `None` for waits, and where it is not known for any op.
+    fn of(ops: &OpsReport, id: TimeUse) -> Option<Self> {
+        let is_part = |row: &&OpRow| TimeUse::from(row.group) == id && id.is_work();
+        let is_known =
+            |row: &&OpRow| row.rates.ideal_time_ps.is_some() && row.rates.beyond_peak.is_none();
+        let (mut ideal_ps, mut known_ps, mut all_ps) = (0.0, 0.0, 0.0);
+        for row in ops.rows.iter().filter(is_part) {
+            let time = row.total_time_ps.ps() as f64;
+            all_ps += time;
+            if let Some(ideal) = row.rates.ideal_time_ps.filter(|_| is_known(&row)) {
+                (ideal_ps, known_ps) = (ideal_ps + ideal, known_ps + time);
+            }
+        }
+        let known = || ops.rows.iter().filter(is_part).filter(is_known);
+        let longest = known().max_by_key(|row| row.total_time_ps)?.rates.bound_by;
+        let of_longest = known().filter(|row| row.rates.bound_by == longest);
+        let of_longest: Picos = of_longest.map(|row| row.total_time_ps).sum();
+        let is_same = of_longest.ps() as f64 >= NEARLY_ALL * known_ps;
+        (known_ps > 0.0).then_some(Self {
+            ideal_ps,
+            known_ps,
+            all_ps,
+            bound_by: longest.filter(|_| is_same),
+        })
+    }
+
+    /// The part of the time above the roofline, as far as it is known.
+    fn lost(&self) -> f64 {
+        (self.known_ps - self.ideal_ps).max(0.0) / self.all_ps
+    }
+
+    /// What nearly all of the time reaches of the limits; `None` if much of it is not known.
+    fn reached(&self) -> Option<Percent> {
+        let is_of_all = self.known_ps >= NEARLY_ALL * self.all_ps;
+        is_of_all.then(|| Percent(100.0 * (self.ideal_ps / self.known_ps).min(1.0)))
+    }
 }

@@ -10,6 +10,7 @@ mod exact;
 mod hardware;
 mod health;
 mod idle;
+mod limit;
 mod sent;
 mod sizes;
 mod waits;

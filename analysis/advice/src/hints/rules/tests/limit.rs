@@ -1,0 +1,85 @@
+//! What limits the loop, and what lies outside of it.
+
+use engine::{Percent, Provenance};
+use facts::time_use::TimeUse;
+use trace_model::Picos;
+
+use super::report;
+
+/// Three steps of 8 ms after 11 ms in which the host compiles; it compiles once more in the second.
+const COMPILES_TWICE: &str = "
+    @column 1ms
+    steps      : ............000000001111111122222222
+    modules    : ............AAAAAAAA....BBBBCCCCCCCC
+    ops        : ............mmmmmmmm....mmmmmmmmmmmm
+    host python: .ccc................cccc............
+    A = jit_step(1)
+    B = jit_step(1)
+    C = jit_step(1)
+    m = fusion.1 [convolution fusion]
+    c = backend_compile
+    ";
+
+#[test]
+fn compiling_within_the_loop_is_not_outside_of_it() {
+    let limit = report(COMPILES_TWICE).limit.unwrap();
+    let outside = limit.outside.unwrap();
+    let ms = |ms: i64| Picos::from_ps(ms * 1_000_000_000);
+    assert_eq!(outside.compile_ps, Some(ms(3)));
+    assert_eq!((outside.time_ps, outside.of_ps), (ms(11), ms(35)));
+}
+
+#[test]
+fn parts_are_those_of_a_mean_step() {
+    let limit = report(COMPILES_TWICE).limit.unwrap();
+    let parts: Vec<_> = limit
+        .parts
+        .iter()
+        .map(|part| (part.id, part.time_ps))
+        .collect();
+    // 20 of 24 ms in ops, 4 ms idle while the host compiles.
+    let third = 1e9 / 3.0;
+    let close = |a: f64, b: f64| (a - b).abs() < 1.0;
+    assert_eq!(parts[0].0, TimeUse::MatMul);
+    assert!(close(parts[0].1, 20.0 * third), "{parts:?}");
+    assert_eq!(parts[1].0, TimeUse::Compile);
+    assert!(close(parts[1].1, 4.0 * third), "{parts:?}");
+}
+
+#[test]
+fn efficiency_says_how_its_peak_is_known() {
+    let slow = |kind: &str| {
+        let picture = format!(
+            "
+            @device flops=1e12 hbm=1e12 {kind}
+            @column 1ms
+            steps: 0000000011111111
+            ops  : mmmmmmmmmmmmmmmm
+            m = fusion.1 [convolution fusion] flops=1e8 hbm_read=1e3
+            "
+        );
+        report(&picture).limit.unwrap()
+    };
+    let limit = slow("TPU v5 lite");
+    assert_eq!((limit.id, limit.percent), (TimeUse::MatMul, Percent(100.0)));
+    assert!(
+        limit.statement.contains(" of peak FLOP/s: "),
+        "{}",
+        limit.statement
+    );
+    assert_eq!(limit.provenance, Provenance::Derived);
+    // A wait is measured.
+    let waits = report(
+        "
+        @column 1ms
+        steps: 0000000011111111
+        ops  : mm......mm......
+        m = fusion.1 [loop fusion]
+        ",
+    );
+    let limit = waits.limit.unwrap();
+    assert_eq!(
+        (limit.id, limit.provenance),
+        (TimeUse::Idle, Provenance::Measured)
+    );
+}
