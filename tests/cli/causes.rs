@@ -380,3 +380,82 @@ fn nearly_full_memory_is_found() {
     assert!(peak(5) < 70.0, "{}", peak(5));
     assert!((93.0..100.0).contains(&peak(10)), "{}", peak(10));
 }
+
+/// The sentence that comes first for captures with a planted cause, however many ops, steps and devices they have.
+#[test]
+fn limit_of_the_loop_is_the_planted_one() {
+    let Some(corpus) = corpus() else { return };
+    let planted = [
+        (
+            &["lowmxu_6", "lowmxu_60"][..],
+            "Matrix products take 90.0 % of each step at 20.0 % of peak FLOP/s:",
+        ),
+        (
+            &["lowbw_6", "lowbw_60"],
+            "Element-wise work takes 90.0 % of each step at 20.0 % of peak HBM bandwidth:",
+        ),
+        (
+            &["hbm90_6", "hbm90_60"],
+            "Element-wise work takes 90.0 % of each step at 90.0 % of peak HBM bandwidth:",
+        ),
+        (
+            &["decode10", "decode_hbm92"],
+            "Matrix products take 99.0 % of each step at 92.0 % of peak HBM bandwidth:",
+        ),
+        (
+            &["cA", "norec_v6e"],
+            "The loop waits for communication 15.0 % of each step:",
+        ),
+        (
+            &["k06_2steps_sl0", "k06_4steps_sl0"],
+            "The loop waits for communication 17.9 % of each step:",
+        ),
+        (&["cIN"], "The loop waits for input 14.3 % of each step:"),
+        (&["base_v6e"], "The loop waits for compilation "),
+        (
+            &["sync_bur_child", "sync_bur_nochild", "sync_bur_arrayimpl"],
+            "The device is idle 30.0 % of each step:",
+        ),
+        (
+            &["late_joiner"],
+            "The devices are idle 21.8 % of each step:",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (names, sentence) in planted {
+        for name in names {
+            let path = corpus.join("planted").join(format!("{name}.xplane.pb"));
+            let (import, options) = (ImportOptions::default(), Options::default());
+            let session = Session::open(&path, &import, options, &Progress::default()).unwrap();
+            let hints = session.report::<Hints>(Scope::WholeTrace).unwrap();
+            let limit = hints.limit.as_ref().expect("it has devices");
+            if !limit.statement.starts_with(sentence) {
+                wrong.push(format!("{name}: {}", limit.statement));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What happens once is said, but does not come first.
+#[test]
+fn warm_up_is_outside_of_the_loop() {
+    let fleet = FleetSpec {
+        compiles: vec![0],
+        ..FleetSpec::default()
+    };
+    let session = captured(&fleet.session());
+    let hints = session.report::<Hints>(Scope::WholeTrace).unwrap();
+    let ids: Vec<&str> = hints.hints.iter().map(|hint| hint.id).collect();
+    assert!(ids[0] != "K49" && ids.contains(&"K49"), "{ids:?}");
+    let limit = hints.limit.as_ref().unwrap();
+    let outside = limit.outside.as_ref().expect("compiling is outside");
+    assert!(
+        outside
+            .compile_ps
+            .is_some_and(|time| 2 * time.ps() > outside.time_ps.ps()),
+        "{outside:?}"
+    );
+    let whole: f64 = limit.parts.iter().map(|part| part.time_ps).sum();
+    assert!((whole - limit.of_ps).abs() < 1.0);
+}

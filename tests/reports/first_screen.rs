@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use analysis::hints::Hints;
@@ -98,10 +99,12 @@ fn faults(session: &Session) -> Vec<String> {
 #[test]
 fn first_screens_fit_and_cut_no_sentence() {
     let captures = captures();
+    let opened = AtomicUsize::new(0);
     let of_capture = |path: &PathBuf| {
         let (import, options) = (ImportOptions::default(), Options::default());
         // Refused files are the subject of other tests.
         let session = Session::open(path, &import, options, &Progress::new()).ok()?;
+        opened.fetch_add(1, Ordering::Relaxed);
         let faults = faults(&session);
         (!faults.is_empty()).then(|| format!("{}:\n{}", path.display(), faults.join("\n")))
     };
@@ -113,4 +116,6 @@ fn first_screens_fit_and_cut_no_sentence() {
         faults
     });
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    let (opened, least) = (opened.into_inner(), samples().len());
+    assert!(opened >= least, "{opened} of {least} samples were opened");
 }

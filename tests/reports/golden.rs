@@ -419,3 +419,65 @@ fn plurals_agree_with_their_numbers() {
     }
     assert!(seen > 1_000 && wrong.is_empty(), "{seen} lines; {wrong:#?}");
 }
+
+/// Ids of the tables that sources below `folder` build from what rows declare.
+fn declared_tables(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("tests") {
+            declared_tables(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            for table in text.split("Table::of(").skip(1) {
+                let body = table.split(".build()").next().unwrap();
+                let id = body
+                    .trim_start()
+                    .strip_prefix('"')
+                    .and_then(|rest| rest.split('"').next());
+                found.extend(id.filter(|_| body.contains(".declared")).map(str::to_owned));
+            }
+        }
+    }
+}
+
+/// A table asks its rows for columns by name: each is built here, so that no name is wrong.
+#[test]
+fn every_table_of_the_analyses_is_built() {
+    // Of pages about programs, and of the window at its cursor: these have tests of their own.
+    const ELSEWHERE: &[&str] = &["neighbourhood", "instructions", "program", "memory_live"];
+    let mut wanted = BTreeSet::new();
+    for folder in ["facts", "device-reports", "run-reports"] {
+        declared_tables(
+            &root().join("analysis").join(folder).join("src"),
+            &mut wanted,
+        );
+    }
+    assert!(wanted.len() > 30, "{wanted:?}");
+    let mut built = BTreeSet::new();
+    for sample in kept() {
+        let scopes = [Scope::WholeTrace, Scope::Steps { first: 1, last: 1 }];
+        for (entry, scope) in ANALYSES
+            .iter()
+            .flat_map(|entry| scopes.map(|scope| (entry, scope)))
+        {
+            let Ok(report) = sample.session.report_by_id(entry.id, scope) else {
+                continue;
+            };
+            for table in report.tables() {
+                let ids: BTreeSet<&str> = table.columns.iter().map(|column| column.id).collect();
+                assert_eq!(
+                    ids.len(),
+                    table.columns.len(),
+                    "columns of {} twice",
+                    table.id
+                );
+                built.insert(table.id.to_owned());
+            }
+        }
+    }
+    let missing: Vec<_> = wanted
+        .difference(&built)
+        .filter(|id| !ELSEWHERE.contains(&id.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

@@ -89,11 +89,8 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let figures = number.map(|number| room.take(figures(number)));
     // The first hint is told in full where there is room for all of it.
     let mut details = (0..=hints::MOST_DETAIL).rev().map(short);
-    let hints = details
-        .find(|text| lines_of(text) <= room.0)
-        .unwrap_or_default();
-    let hints = Some(if hints.is_empty() { short(0) } else { hints });
-    parts.extend(hints.map(|text| room.take(text)));
+    let hints = details.find(|text| lines_of(text) <= room.0);
+    parts.push(room.take(hints.unwrap_or_else(|| short(0))));
     parts.extend(bar);
     parts.extend(figures);
     parts.extend(has_times.then(|| ops::top(document, room.0, layout)));

@@ -13,7 +13,7 @@ use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::{CaptureFinding, Doctor};
-use analysis::reports::summary::targets::{Target, Targets, TargetsReport};
+use analysis::reports::summary::targets::{Target, Targets};
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::{Metric, Provenance, Unit, counted};
@@ -91,7 +91,7 @@ const OTHERWISE: [&str; 8] = [
 pub struct Overview {
     /// What ran.
     pub ran: WhatRan,
-    /// The sentence to read first.
+    /// The largest uses of time, for runs without devices.
     pub verdict: Option<VerdictReport>,
     /// Median step and exposed communication.
     pub times: Vec<KeyFigure>,
@@ -101,7 +101,6 @@ pub struct Overview {
     pub more: Vec<KeyFigure>,
     /// Targets that no utilization metric above covers.
     pub other_targets: Vec<KeyFigure>,
-    pub targets: Option<TargetsReport>,
     /// What the devices spend their time on.
     pub device_time: Option<DeviceTime>,
     pub hints: Option<HintsReport>,
@@ -134,8 +133,8 @@ pub struct KeyFigure {
 impl Overview {
     /// From the reports that are ready. `is_whole`: they cover the whole trace.
     pub fn of(reports: &impl ReportSource, session: &Session, is_whole: bool) -> Self {
-        let targets = reports.with::<Targets, _>(Clone::clone);
-        let judged = targets.as_ref().map_or(&[][..], |report| &report.targets);
+        let targets = reports.with::<Targets, _>(|report| report.targets.clone());
+        let judged = targets.as_deref().unwrap_or_default();
         let (utilization, more) = reports
             .with::<Utilization, _>(|report| utilization(report, judged, is_whole))
             .unwrap_or_default();
@@ -167,7 +166,6 @@ impl Overview {
                 .collect(),
             utilization,
             more,
-            targets,
             device_time: reports
                 .with::<Ops, _>(|report| DeviceTime::of(report, &balance))
                 .flatten(),
@@ -183,7 +181,7 @@ impl Overview {
         self.hints.as_ref()?.limit.as_ref()
     }
 
-    /// What limits the run, in one sentence of at most 20 words; `time` formats times.
+    /// What limits the run, in one sentence; of at most 20 words if it is about devices. `time` formats times.
     pub fn limit(&self, time: impl Fn(Picos) -> String) -> Option<String> {
         match self.loop_limit() {
             Some(limit) => Some(sentence(&limit.sentence(time))),

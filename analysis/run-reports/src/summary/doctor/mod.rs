@@ -42,7 +42,7 @@ impl Analysis for Doctor {
             facts_left_out: facts.left_out,
             facts: facts.stated,
             devices: cx.tensor_cores().len(),
-            devices_of_program: rules::devices_of_part(cx),
+            devices_of_program: rules::LargestCollective::devices_of_program(cx),
             tracks: model.tracks().len(),
             slices: memory.slices,
             bytes_per_slice: memory.bytes_per_slice(),

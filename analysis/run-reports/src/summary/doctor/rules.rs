@@ -1,15 +1,16 @@
 //! The rules: each checks one limitation of a capture.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use device_reports::ops::op_stats::{Ops, cause};
 use device_reports::steps::step_times::Steps;
-use engine::{Context, Percent, counted, number};
+use engine::{Context, Fact, Percent, counted, number};
 use facts::TraceFacts as _;
 use facts::steps::{StepSource, has_annotations};
 use hardware::peaks::{PeakSource, Peaks};
 use hlo::HloText;
-use trace_model::{Group, GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
+use trace_model::{Group, GroupKind, IssueKind, Op, Severity, SliceAttr, TrackKind};
 
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops};
 use super::finding::CaptureFinding;
@@ -235,40 +236,49 @@ fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// Devices that the program runs on, of those that its collectives name, and the collective that names most.
-fn program_devices<'a>(cx: &Context<'a>) -> Option<(usize, &'a str)> {
-    let model = cx.model;
-    // A simulator shows any number of devices: one represents all that do the same.
-    if model
-        .sources()
-        .iter()
-        .all(|source| source.simulator.is_some())
-    {
-        return None;
+/// The collective that names most devices: the whole program, of which a capture may hold a part.
+pub(super) struct LargestCollective(Option<(usize, Arc<str>)>);
+
+impl Fact for LargestCollective {
+    fn find(cx: &Context<'_>) -> Self {
+        let model = cx.model;
+        // A simulator shows any number of devices: one represents all that do the same.
+        let mut sources = model.sources().iter();
+        if model.tensor_cores().is_empty() || sources.all(|source| source.simulator.is_some()) {
+            return Self(None);
+        }
+        let classes = cx.classes();
+        let devices = |op: &Op| {
+            let hlo = HloText::parse(model.str(op.hlo_text?))?;
+            Some(hlo.replica_groups()?.iter().map(Vec::len).sum::<usize>())
+        };
+        let ids = model.labels().iter().filter_map(|label| label.op);
+        let named = ids
+            .filter(|&op| classes.class(op).is_collective())
+            .filter_map(|id| Some((devices(model.op(id))?, model.op(id).name)));
+        let largest = named.reduce(|most, next| if next.0 > most.0 { next } else { most });
+        Self(largest.map(|(devices, name)| (devices, model.str(name).into())))
     }
-    let classes = cx.classes();
-    let devices = |op: &trace_model::Op| {
-        let hlo = HloText::parse(model.str(op.hlo_text?))?;
-        Some(hlo.replica_groups()?.iter().map(Vec::len).sum::<usize>())
-    };
-    let ids = model.labels().iter().filter_map(|label| label.op);
-    ids.filter(|&op| classes.class(op).is_collective())
-        .filter_map(|id| Some((devices(model.op(id))?, model.str(model.op(id).name))))
-        .reduce(|most, next| if next.0 > most.0 { next } else { most })
 }
 
-/// Devices that the program runs on, if not all of them were captured.
-pub(super) fn devices_of_part(cx: &Context<'_>) -> Option<u64> {
-    let captured = cx.model.tensor_cores().len();
-    let (devices, _) = program_devices(cx)?;
-    (captured > 0 && devices > captured).then_some(devices as u64)
+impl LargestCollective {
+    /// The devices of the program and the collective that names them, if not all of them were captured.
+    fn beyond(&self, cx: &Context<'_>) -> Option<(usize, &str)> {
+        let (devices, name) = self.0.as_ref()?;
+        (*devices > cx.model.tensor_cores().len()).then_some((*devices, name))
+    }
+
+    /// Devices that the program runs on, if not all of them were captured.
+    pub(super) fn devices_of_program(cx: &Context<'_>) -> Option<u64> {
+        let (devices, _) = cx.fact::<Self>().beyond(cx)?;
+        Some(devices as u64)
+    }
 }
 
 /// Collectives name more devices than the capture contains.
 fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
     let captured = cx.model.tensor_cores().len();
-    let devices = devices_of_part(cx)?;
-    let (_, op) = program_devices(cx)?;
+    let (devices, op) = cx.fact::<LargestCollective>().beyond(cx)?;
     Some(CaptureFinding {
         id: "Q08",
         name: "partial-hosts",

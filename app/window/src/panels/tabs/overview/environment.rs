@@ -93,7 +93,7 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
     };
     let about = section_ui(ui, "What to do", about);
     about.on_hover_text(
-        "First what the verdict starts with, then by saving, weighted by how sure the rule is. The word in front says how \
+        "First what limits the loop, then by saving, weighted by how sure the rule is. The word in front says how \
          much of a step it may save.",
     );
     for hint in hints {
