@@ -115,7 +115,6 @@ pub fn verdict(compared: &ComparedRuns<'_>) -> String {
             run,
             gates,
             comparison,
-            hints: None,
         },
         markdown::MOST_BYTES,
     )
