@@ -276,6 +276,26 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
+/// Runs git in the repository that the jobs check out.
+fn git(place: &Place, args: &[&str]) {
+    let identity = [
+        "-c",
+        "user.name=test",
+        "-c",
+        "user.email=test@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ];
+    let mut git = Command::new("git");
+    let status = git
+        .args(identity)
+        .args(args)
+        .current_dir(place.path("repository"))
+        .status()
+        .unwrap();
+    assert!(status.success(), "{args:?}");
+}
+
 /// The workflow step by step, in order, in an empty directory, with the built program for
 /// what the install step installs: three jobs on main, the last of a slow run.
 #[test]
@@ -287,24 +307,7 @@ fn ci_workflow_runs_unchanged() {
     for file in ["action.yml", "comment.sh"] {
         copied(&assets.join(file), &action.join(file));
     }
-    let git = |args: &[&str]| {
-        let identity = [
-            "-c",
-            "user.name=test",
-            "-c",
-            "user.email=test@example.org",
-            "-c",
-            "init.defaultBranch=main",
-        ];
-        let mut git = Command::new("git");
-        let status = git
-            .args(identity)
-            .args(args)
-            .current_dir(place.path("repository"))
-            .status()
-            .unwrap();
-        assert!(status.success(), "{args:?}");
-    };
+    let git = |args: &[&str]| git(&place, args);
     git(&["init", "-q"]);
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "The action"]);

@@ -151,6 +151,53 @@ fn runs_are_listed_newest_first_with_their_verdicts() {
 }
 
 #[test]
+fn lists_of_runs_fit_narrow_terminals_and_tell_runs_apart() {
+    let dir = logs(&[
+        (
+            "2026_01_30_04_47_38",
+            "a-very-long-name-of-a-host-0",
+            SERIAL,
+        ),
+        (
+            "2026_01_31_04_47_36",
+            "a-very-long-name-of-a-host-0",
+            SERIAL,
+        ),
+    ]);
+    let narrow = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        command
+            .args(args)
+            .current_dir(dir.path())
+            .env("COLUMNS", "80");
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        text
+    };
+    let listed = narrow(&["runs", ".", "--verdicts", "1"]);
+    assert!(listed.contains("1 of 2 runs was not opened"), "{listed}");
+    assert!(narrow(&["runs", ".", "--verdicts", "0"]).contains("2 of 2 runs were not opened"));
+    for (count, run) in ["2026_01_30_04_47_38", "2026_01_31_04_47_36"]
+        .iter()
+        .enumerate()
+    {
+        narrow(&["analyze", ".", "--run", run, "--history", "h.jsonl"]);
+        let trend = narrow(&["history", "h.jsonl"]);
+        let title = ["The last run", "The last 2 runs"][count];
+        assert!(trend.lines().next() == Some(title), "{trend}");
+    }
+    let trend = narrow(&["history", "h.jsonl"]);
+    for run in ["2026_01_30_04_47_38", "2026_01_31_04_47_36"] {
+        assert!(trend.contains(run), "{trend}");
+    }
+}
+
+#[test]
 fn empty_protobuf_beside_a_json_is_said_with_what_that_loses() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("host0.xplane.pb"), b"").unwrap();

@@ -35,7 +35,9 @@ pub use error::AnalysisError;
 pub use fact::Fact;
 pub use glob::glob;
 pub use math::unit::Unit;
-pub use name::{beginning, is_printable, printable, shortened, turns_text};
+pub use name::{
+    beginning, distinct, is_printable, printable, shortened, shortened_path, turns_text,
+};
 pub use once::OnceMap;
 pub use options::{HintOptions, Options, ServingPattern, Suppression, Threshold};
 pub use percent::Percent;

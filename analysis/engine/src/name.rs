@@ -30,17 +30,65 @@ pub fn shortened(text: &str, width: usize) -> String {
     }
     let tail = (width - 1) / 3;
     let head = beginning(&text, width - 1 - tail);
-    // Letters from the end, as long as they fit.
-    let mut begin = text.len();
-    let mut used = 0;
-    for (at, c) in text.char_indices().rev() {
-        used += c.width().unwrap_or(0);
-        if used > tail {
-            break;
-        }
-        begin = at;
+    format!("{head}…{}", ending(&text, tail))
+}
+
+/// A path shortened to at most `width` terminal columns. What tells paths apart is at their end.
+pub fn shortened_path(text: &str, width: usize) -> String {
+    let text = printable(text);
+    if text.width() <= width {
+        return text;
     }
-    format!("{head}…{}", &text[begin..])
+    format!("…{}", ending(&text, width.saturating_sub(1)))
+}
+
+/// Names without the beginning that all of them share, as far as a word of it goes: `…overlap.xplane.pb`. Of paths whole
+/// folders are left out, and those that all of them end with, too: `…2027_01_31`. Equal names stay whole.
+pub fn distinct(names: &[&str]) -> Vec<String> {
+    /// A shorter beginning is no trouble.
+    const LEAST: usize = 8;
+    let whole = || names.iter().map(|name| printable(name)).collect();
+    let Some((first, others)) = names.split_first() else {
+        return Vec::new();
+    };
+    if others.iter().all(|other| other == first) {
+        return whole();
+    }
+    let are_paths = names.iter().all(|name| name.contains(['/', '\\']));
+    let is_end = |c: char| match c {
+        '/' | '\\' => true,
+        _ => !are_paths && ['_', '-', '.', ' '].contains(&c),
+    };
+    let shared = first.char_indices().filter(|&(_, c)| is_end(c));
+    let after = |(at, c): (usize, char)| at + c.len_utf8();
+    let begins = |&cut: &usize| others.iter().all(|other| other.starts_with(&first[..cut]));
+    let cut = shared.clone().map(after).take_while(begins).last();
+    let cut = cut.filter(|&cut| cut >= LEAST).unwrap_or(0);
+    let ends = |&at: &usize| {
+        others
+            .iter()
+            .all(|other| other[cut..].ends_with(&first[at..]))
+    };
+    let end = shared.rev().map(|(at, _)| at).take_while(ends).last();
+    let end = end.filter(|&at| are_paths && at > cut && first.len() - at >= LEAST);
+    let tail = end.map_or(0, |at| first.len() - at);
+    let before = if cut > 0 { "…" } else { "" };
+    let own = |name: &&str| printable(&name[cut..name.len() - tail]);
+    names
+        .iter()
+        .map(|name| format!("{before}{}", own(name)))
+        .collect()
+}
+
+/// The last letters that fit `width` columns.
+fn ending(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let fits = |&(_, c): &(usize, char)| {
+        used += c.width().unwrap_or(0);
+        used <= width
+    };
+    let begin = text.char_indices().rev().take_while(fits).last();
+    &text[begin.map_or(text.len(), |(at, _)| at)..]
 }
 
 /// The first letters that fit `width` columns.
@@ -70,5 +118,46 @@ mod tests {
         assert_eq!(shortened("dot\u{202e}noisuf", 20), "dot noisuf");
         // Letters that are written from right to left, and joiners, are text.
         assert_eq!(printable("שלום e\u{301}\u{200d}"), "שלום e\u{301}\u{200d}");
+    }
+    #[test]
+    fn names_are_told_apart_by_what_they_do_not_share() {
+        let of = |names: &[&str]| distinct(names).join(" ");
+        assert_eq!(
+            of(&[
+                "synthetic_v5e_8chip_overlap.pb",
+                "synthetic_v5e_8chip_serial.pb"
+            ]),
+            "…overlap.pb …serial.pb"
+        );
+        assert_eq!(
+            of(&[
+                "/logs/2027_01_30/host.xplane.pb",
+                "/logs/2027_01_31/host.xplane.pb"
+            ]),
+            "/logs/2027_01_30 /logs/2027_01_31"
+        );
+        assert_eq!(
+            of(&["gs://lab/a/b/2027/x.pb", "gs://lab/a/c/2028/y.pb"]),
+            "…b/2027/x.pb …c/2028/y.pb"
+        );
+        // One is the beginning or the end of the other.
+        assert_eq!(
+            of(&["/logs/runs/a/b/long.pb", "/logs/runs/b/long.pb"]),
+            "…a/b …b"
+        );
+        assert_eq!(of(&["host-0", "host-1"]), "host-0 host-1");
+        assert_eq!(
+            of(&["a-very-long-name", "a-very-long-name"]),
+            "a-very-long-name a-very-long-name"
+        );
+        assert_eq!(of(&["é/ü/ö/ä/é", "é/ü/ö/ä/ü", "é/ü/ö/ä/e"]), "…é …ü …e");
+        assert_eq!(of(&[]), "");
+    }
+
+    #[test]
+    fn paths_are_cut_at_the_front() {
+        assert_eq!(shortened_path("/work/logs/host.pb", 8), "…host.pb");
+        assert_eq!(shortened_path("host.pb", 8), "host.pb");
+        assert_eq!(shortened_path("模型的第一个", 6), "…一个");
     }
 }

@@ -6,7 +6,7 @@ use analysis::hints::Hints;
 use analysis::{Analysis as _, Table};
 
 use crate::document::scope_in_words;
-use crate::markdown::{MOST_BYTES, escaped, folded_tables, group, markdown, within};
+use crate::markdown::{MOST_BYTES, MOST_SHOWN, escaped, folded_tables, group, markdown, within};
 use crate::verdict_md::FirstScreen;
 use crate::{Document, DocumentView, ReportSection, TextLayout, summary, verdict_md};
 use view::overview::Overview;
@@ -79,7 +79,7 @@ fn run(document: &Document, is_whole: bool, top: usize) -> String {
     folds.extend(hints(document));
     if is_whole {
         let used: usize = folds.iter().map(String::len).sum();
-        let room = MOST_BYTES - used - crate::markdown::MOST_SHOWN;
+        let room = MOST_BYTES.saturating_sub(used + MOST_SHOWN);
         folds.push(group("Every report", reports(document, top), room));
     }
     first.markdown(folds.len()) + &folds.concat()

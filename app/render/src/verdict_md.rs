@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, Summary};
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
-use analysis::{Tabular as _, printable, shortened};
+use analysis::{Tabular as _, printable, shortened_path};
 
 use crate::markdown::{MOST_BYTES, Room, block, escaped, folded, folded_tables, group};
 use crate::{gates, hints, summary};
@@ -309,7 +309,7 @@ fn mark(gate: &Gate) -> &'static str {
 
 /// The text as code, if possible; of a long path the end.
 fn code(text: &str) -> String {
-    let text = shortened(text, LINE / 4);
+    let text = shortened_path(text, LINE / 4);
     if text.contains(['`', '|']) {
         escaped(&text)
     } else {

@@ -5,13 +5,16 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use analysis::compare::LOOP_COMPILATIONS;
-use analysis::{Table, Unit};
+use analysis::{Cell, Table, Unit, distinct, shortened_path};
 use clap::Args;
 use render::{AnsiStyle, CsvCells, NamedTable, table};
 use request::history_file::HistoryLine;
 use request::{RequestError, history_file};
 use serde_json::json;
 use std::path::PathBuf;
+
+/// Columns of the name of a run.
+const NAME: usize = 30;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -41,7 +44,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         } else {
             AnsiStyle::PLAIN
         };
-        table::table(trend, &terminal::whole_tables(style))
+        table::table(&with_distinct_runs(trend), &terminal::whole_tables(style))
     };
     let runs = || {
         let run = |line: &HistoryLine| {
@@ -53,6 +56,24 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let text = output::list(args.format, CsvCells::Exact, trend, text, runs);
     output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
+}
+
+/// The table with what tells its runs apart in place of their paths.
+fn with_distinct_runs(trend: &Table) -> Table {
+    let mut trend = trend.clone();
+    let Some(at) = trend.columns.iter().position(|column| column.id == "run") else {
+        return trend;
+    };
+    let name = |row: &Vec<Cell>| match &row[at] {
+        Cell::Text(name) => name.clone(),
+        _ => String::new(),
+    };
+    let names: Vec<String> = trend.rows.iter().map(name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for (row, name) in trend.rows.iter_mut().zip(distinct(&names)) {
+        row[at] = Cell::text(shortened_path(&name, NAME));
+    }
+    trend
 }
 
 /// One row per run, the oldest first.
@@ -84,6 +105,7 @@ fn trend(lines: &[HistoryLine]) -> Table {
     )
     .derived("verdict", "Gates", Unit::None, |(line, _)| line.verdict())
     .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
+    .derived("run", "Run", Unit::None, |(line, _)| line.run())
     .derived("steps", "Steps", Unit::Count, |(line, _)| line.steps as f64)
     .derived("step_ps", "Step", Unit::Picoseconds, number("step.time_ps"))
     .derived("change_percent", "Change", Unit::Percent, |(_, change)| {
@@ -125,7 +147,6 @@ fn trend(lines: &[HistoryLine]) -> Table {
         Unit::Bytes,
         number("memory.peak_bytes"),
     )
-    .derived("run", "Run", Unit::None, |(line, _)| line.run())
     .note("step times are medians; the change is of the step time, against the previous run")
     .build()
 }

@@ -7,6 +7,7 @@ use analysis::compare::METRICS;
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
 use analysis::gates::{GateDefaults, Regression, StepAggregate, preset};
 use analysis::reports::steps::step_parts::StepPart;
+use analysis::{counted, distinct};
 use clap::Args;
 
 use crate::common::loading::Loading;
@@ -61,7 +62,7 @@ pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     if unguarded.is_empty() {
         return Ok(CommandOutcome::Done);
     }
-    let why = format!("not guarded: {}", unguarded.join("; "));
+    let why = format!("not guarded: {}", by_reason(&unguarded).join("; "));
     if args.strict {
         return Ok(CommandOutcome::Inconclusive(why));
     }
@@ -69,10 +70,30 @@ pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     Ok(CommandOutcome::Done)
 }
 
-/// A file of gates, and what it should judge and cannot, with reasons.
+/// A file of gates, and what it should judge and cannot.
 struct WrittenConfig {
     text: String,
-    unguarded: Vec<String>,
+    unguarded: Vec<Unguarded>,
+}
+
+/// A gate that a file should have and cannot, with the reason.
+struct Unguarded {
+    gate: String,
+    why: String,
+}
+
+/// Gates that are left out for the same reason share a sentence.
+fn by_reason(unguarded: &[Unguarded]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Unguarded { gate, why } in unguarded {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, gates)) => gates.push(gate),
+            None => reasons.push((why, vec![gate])),
+        }
+    }
+    let said = reasons.iter();
+    said.map(|(why, gates)| format!("{}: {why}", gates.join(", ")))
+        .collect()
 }
 
 /// The share of slow steps.
@@ -114,11 +135,10 @@ fn config_of(runs: &[Summary]) -> WrittenConfig {
     );
     for gate in preset(runs, &[]) {
         match too_few(runs, gate.aggregate, Some(&gate.metric)) {
-            Some(why) => left_out.push(format!(
-                "regression of {} {}: {why}",
-                titled(&gate),
-                gate.limit()
-            )),
+            Some(why) => left_out.push(Unguarded {
+                gate: format!("regression of {} {}", titled(&gate), gate.limit()),
+                why,
+            }),
             None => regression(&mut text, &gate, runs),
         }
     }
@@ -130,8 +150,8 @@ fn config_of(runs: &[Summary]) -> WrittenConfig {
             "these runs"
         };
         let _ = writeln!(text, "\n# Left out, because {these} cannot answer them:");
-        for what in &left_out {
-            let _ = writeln!(text, "# - {what}");
+        for Unguarded { gate, why } in &left_out {
+            let _ = writeln!(text, "# - {gate}: {why}");
         }
     }
     text.push_str(
@@ -177,6 +197,17 @@ fn are_short(runs: &[Summary]) -> bool {
     min_steps(runs) < GateDefaults::default().min_steps
 }
 
+/// A run as a sentence names it: of several by what tells it apart.
+fn name_of(run: &Summary, runs: &[Summary]) -> String {
+    let titles: Vec<String> = runs.iter().map(Summary::title).collect();
+    let names = distinct(&titles.iter().map(String::as_str).collect::<Vec<_>>());
+    let own = runs.iter().position(|other| std::ptr::eq(other, run));
+    match own.and_then(|at| names.get(at)) {
+        Some(name) if runs.len() > 1 => name.clone(),
+        _ => "this run".to_owned(),
+    }
+}
+
 /// Why the runs have too few steps for a gate; `None` for metrics of the whole run.
 fn too_few(
     runs: &[Summary],
@@ -193,14 +224,8 @@ fn too_few(
     let steps = run.steps.counted;
     let why = || {
         run.steps.why_none.clone().unwrap_or_else(|| {
-            format!(
-                "{} has {steps} steady steps",
-                if runs.len() == 1 {
-                    "this run"
-                } else {
-                    "one of these runs"
-                }
-            )
+            let steps = counted(steps, "steady step");
+            format!("{} has {steps}", name_of(run, runs))
         })
     };
     // A count of compilations is one number whatever the steps.
@@ -214,7 +239,7 @@ fn too_few(
 }
 
 /// Budgets, from the run with the largest value.
-fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
+fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<Unguarded>) {
     let most = |of: &dyn Fn(&Summary) -> Option<f64>| runs.iter().filter_map(of).reduce(f64::max);
     let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: StepAggregate| {
         let Some(ps) = most(&|run| aggregate.of(&run.series(id)?.values)) else {
@@ -222,7 +247,8 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
         };
         match too_few(runs, Some(aggregate), Some(metric)) {
             Some(why) => {
-                left_out.push(format!("budget of {metric} ({}): {why}", aggregate.title()));
+                let gate = format!("budget of {metric} ({})", aggregate.title());
+                left_out.push(Unguarded { gate, why });
             }
             None => budget(text, runs, metric, ps / 1e9, aggregate),
         }
@@ -405,7 +431,7 @@ mod tests {
         ] {
             for steps in [0, 1, 4, 6, 10] {
                 let WrittenConfig { text, unguarded } = config_of(&[run(name, steps)]);
-                assert_eq!(unguarded.is_empty(), steps >= 10, "{unguarded:?}");
+                assert_eq!(unguarded.is_empty(), steps >= 10, "{text}");
                 let gates = gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
                 assert_eq!(
                     text.contains("of several the limit is smaller"),
@@ -446,9 +472,33 @@ mod tests {
         );
         // Too few steps in one of the runs are enough to omit the gate.
         let text = config_of(&[slow, run("all-gather.7", 3)]).text;
+        assert!(text.contains("a run has 3 steady steps"), "{text}");
+    }
+
+    #[test]
+    fn short_run_among_several_is_named() {
+        let named = |path: &str, steps| {
+            let mut run = run("all-gather.7", steps);
+            run.inputs = vec![analysis::compare::SummaryInput {
+                path: Some(path.to_owned()),
+                ..Default::default()
+            }];
+            run
+        };
+        let runs = [
+            named("/logs/runs/2027/a.pb", 12),
+            named("/logs/runs/2028/b.pb", 1),
+        ];
+        let WrittenConfig { text, unguarded } = config_of(&runs);
         assert!(
-            text.contains("one of these runs has 3 steady steps"),
+            text.contains(": the p90 needs 10 steady steps, …2028/b.pb has 1 steady step\n"),
             "{text}"
+        );
+        let said = by_reason(&unguarded);
+        assert!(said.len() < unguarded.len(), "{said:?}");
+        assert!(
+            said[0].starts_with("budget of step.time_ms (median), "),
+            "{said:?}"
         );
     }
 

@@ -1,25 +1,28 @@
 //! `systole runs`: the runs of a log directory, with what they say of themselves.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use analysis::number::value;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::verdict::Verdict;
-use analysis::{Scope, Table, Unit, printable};
+use analysis::{Scope, Table, Unit, counted, distinct, printable};
 use clap::Args;
 use importers::{ListedRun, Progress};
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::common::args::CsvArgs;
 use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{loading, output};
-use render::NamedTable;
+use crate::common::{loading, output, terminal};
+use render::{AnsiStyle, NamedTable};
 use request::{Assumptions, RequestError};
 use session::{Session, devices_in_words, losses_in_words};
+
+/// Columns before what is said of a run.
+const INDENT: usize = 4;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -108,80 +111,86 @@ fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<OpenedRu
     })
 }
 
+/// The runs in lines of the terminal; names of runs stay whole, because `--run` takes them.
 fn text(rows: &[ListedRunRow]) -> String {
+    let layout = terminal::whole_tables(AnsiStyle::PLAIN);
     let mut text = String::new();
     for row in rows {
-        let run = &row.run;
-        let hosts = match &run.hosts[..] {
-            [] => "1 file without a host".to_owned(),
-            [host] => format!("1 host ({})", printable(host)),
-            all => format!("{} hosts ({})", all.len(), shortened(all)),
-        };
-        let mut parts = vec![hosts];
-        parts.extend(run.bytes.map(|bytes| value(bytes as f64, Unit::Bytes)));
-        if let Some(opened) = row.opened() {
-            parts.push(
-                opened
-                    .devices
-                    .clone()
-                    .unwrap_or_else(|| "no device".to_owned()),
-            );
-            parts.extend(opened.steps.map(|steps| match opened.step_ps {
-                Some(time) => format!("{steps} steps, median {}", value(time, Unit::Picoseconds)),
-                None => format!("{steps} steps"),
-            }));
+        let name = printable(&row.run.name);
+        let indent = name.width() + 2;
+        let parts = facts(row).join(" · ");
+        if indent <= layout.width / 2 {
+            text.push_str(&layout.beside(&format!("{name}  "), indent, &parts));
+        } else {
+            text.push_str(&layout.lines(0, &format!("{name}  {parts}"), str::to_owned));
         }
-        let _ = writeln!(text, "{}  {}", printable(&run.name), parts.join(" · "));
-        if !run.joined.is_empty() {
-            let _ = writeln!(
-                text,
-                "    with {}: hosts of the same capture",
-                printable(&run.joined.join(", "))
-            );
-        }
-        if !run.empty_files.is_empty() {
-            let _ = writeln!(
-                text,
-                "    without content: {}",
-                printable(&run.empty_files.join(", "))
-            );
-        }
-        let said = row.opened().and_then(|opened| opened.verdict.as_deref());
-        if let Some(said) = said {
-            let _ = writeln!(text, "    {}", printable(said));
-        }
-        if let Some(lost) = row.opened().and_then(|opened| opened.lost.as_deref()) {
-            let _ = writeln!(text, "    damaged: {}", printable(lost));
-        }
-        if let Some(error) = row.error() {
-            let _ = writeln!(text, "    cannot be opened: {}", printable(error));
+        for line in details(row) {
+            text.push_str(&layout.lines(INDENT, &line, str::to_owned));
         }
     }
     let left = rows.iter().filter(|row| row.opened.is_none()).count();
     if left > 0 {
-        let _ = writeln!(
-            text,
-            "{left} of {} runs were not opened; --verdicts N opens more",
-            rows.len()
-        );
+        let runs = counted(rows.len(), "run");
+        let were = if left == 1 { "was" } else { "were" };
+        let more = format!("{left} of {runs} {were} not opened; --verdicts N opens more");
+        text.push_str(&layout.lines(0, &more, str::to_owned));
     }
     text
 }
 
-/// The first names of a long list.
-fn shortened(names: &[String]) -> String {
-    const SHOWN: usize = 3;
-    let shown = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| printable(name))
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > SHOWN {
-        format!("{shown}, …")
-    } else {
-        shown
+/// Hosts, size, devices and steps.
+fn facts(row: &ListedRunRow) -> Vec<String> {
+    let run = &row.run;
+    let hosts = match &run.hosts[..] {
+        [] => "1 file without a host".to_owned(),
+        [host] => format!("1 host ({})", printable(host)),
+        all => format!("{} ({})", counted(all.len(), "host"), first_of(all)),
+    };
+    let mut facts = vec![hosts];
+    facts.extend(run.bytes.map(|bytes| value(bytes as f64, Unit::Bytes)));
+    if let Some(opened) = row.opened() {
+        let devices = opened.devices.clone();
+        facts.push(devices.unwrap_or_else(|| "no device".to_owned()));
+        facts.extend(opened.steps.map(|steps| {
+            let steps = counted(steps, "step");
+            match opened.step_ps {
+                Some(time) => format!("{steps}, median {}", value(time, Unit::Picoseconds)),
+                None => steps,
+            }
+        }));
     }
+    facts
+}
+
+/// What else is said of a run, one line each.
+fn details(row: &ListedRunRow) -> Vec<String> {
+    let run = &row.run;
+    let listed = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
+    let opened = row.opened();
+    let lines = [
+        listed(&run.joined).map(|names| format!("with {names}: hosts of the same capture")),
+        listed(&run.empty_files).map(|names| format!("without content: {names}")),
+        opened.and_then(|opened| opened.verdict.clone()),
+        opened
+            .and_then(|opened| opened.lost.as_ref())
+            .map(|lost| format!("damaged: {lost}")),
+        row.error()
+            .map(|error| format!("cannot be opened: {error}")),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+/// The first names of a long list, by what tells them apart.
+fn first_of(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut shown = distinct(&names);
+    let more = shown.len().saturating_sub(SHOWN);
+    shown.truncate(SHOWN);
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(", ")
 }
 
 fn as_json(path: &Path, rows: &[ListedRunRow]) -> Value {

@@ -73,9 +73,11 @@ fn verdict(report: &GatesReport) -> Markup {
     if report.failed().next().is_some() {
         return failures(report);
     }
-    let (class, sign) = match report.gates.iter().all(|gate| gate.status == Status::Pass) {
-        true => ("pass", "✓"),
-        false => ("warn", "!"),
+    let passed = report.gates.iter().all(|gate| gate.status == Status::Pass);
+    let (class, sign) = if passed {
+        ("pass", "✓")
+    } else {
+        ("warn", "!")
     };
     html! { p class=(class) { b { (sign) " " (capitalised(&report.statement)) } } }
 }

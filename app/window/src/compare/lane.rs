@@ -5,6 +5,8 @@ use egui::{
     pos2, vec2,
 };
 
+use analysis::distinct;
+
 use super::areas::{ComparisonAreas, LANES};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::jobs::JobAnswer;
@@ -52,7 +54,7 @@ pub fn head_ui(
     } else {
         theme.text
     };
-    let name = distinct_name(&own.trace.name(), &other.trace.name());
+    let name = distinct(&[&own.trace.name(), &other.trace.name()]).swap_remove(0);
     let mut at = pos2(badge.right() + 6.0, rect.center().y);
     if let Some(text) = own.trace.model.badge() {
         let warning = ui.visuals().warn_fg_color;
@@ -117,25 +119,6 @@ pub fn head_ui(
         .on_hover_text(hint)
         .on_hover_cursor(CursorIcon::PointingHand)
         .sends(out, ComparisonCommand::Focus(side));
-}
-
-/// A name without the beginning that another name shares, as far as a word of it goes: `…overlap.xplane.pb`.
-fn distinct_name(name: &str, other: &str) -> String {
-    let shared = name
-        .char_indices()
-        .zip(other.chars())
-        .take_while(|((_, a), b)| a == b);
-    let is_end = |c: char| ['_', '-', '.', ' '].contains(&c);
-    let cut = shared
-        .filter(|((_, c), _)| is_end(*c))
-        .last()
-        .map_or(0, |((at, c), _)| at + c.len_utf8());
-    // A short beginning is no trouble, and equal names stay whole.
-    if cut < 8 || name == other {
-        name.to_owned()
-    } else {
-        format!("…{}", &name[cut..])
-    }
 }
 
 /// The lane. A click on a step shows it in both timelines; dragging moves the lane.
@@ -403,27 +386,5 @@ fn about(
                 "{count} steps\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show them in both"
             )
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distinct_name;
-
-    #[test]
-    fn names_are_shown_by_what_tells_them_apart() {
-        let (a, b) = (
-            "synthetic_v5e_serial.xplane.pb",
-            "synthetic_v5e_overlap.xplane.pb",
-        );
-        assert_eq!(distinct_name(a, b), "…serial.xplane.pb");
-        assert_eq!(distinct_name(b, a), "…overlap.xplane.pb");
-        assert_eq!(distinct_name(a, a), a);
-        assert_eq!(distinct_name("a.pb", "b.pb"), "a.pb");
-        assert_eq!(
-            distinct_name("run_1_ä.pb", "run_1_ö.pb"),
-            "run_1_ä.pb",
-            "little is shared"
-        );
     }
 }
