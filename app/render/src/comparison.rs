@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::json::{FOLLOWING, ToolVersion, end, generator, parted};
 use crate::table::table;
 use crate::verdict_md::VerdictParts;
-use crate::{NamedTable, TextLayout, gates, markdown, verdict_md};
+use crate::{NamedTable, TextLayout, comparison_screen, gates, markdown, verdict_md};
 use view::words::capitalised;
 
 /// Fields may be added to this version, but never changed or removed.
@@ -31,11 +31,44 @@ pub struct ComparedRuns<'a> {
     pub gates: Option<&'a GatesReport>,
     /// The candidate as named by the user.
     pub trace: &'a Path,
+    /// What the user asked for.
+    pub shown: ShownTables<'a>,
+}
+
+/// Which tables of a comparison are shown, where not all of them are data to be processed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ShownTables<'a> {
+    /// What is to be read first.
+    #[default]
+    Screen,
+    /// All of them.
+    All,
+    /// Those with these ids.
+    Only(&'a [String]),
+}
+
+impl ComparedRuns<'_> {
+    fn chosen_tables(&self) -> Vec<analysis::Table> {
+        let mut tables = self.comparison.tables();
+        if let ShownTables::Only(ids) = self.shown {
+            tables.retain(|table| ids.iter().any(|id| id == table.id));
+        }
+        tables
+    }
 }
 
 /// As text for a terminal.
 pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let comparison = compared.comparison;
+    match compared.shown {
+        ShownTables::Screen => return comparison_screen::screen(compared, layout),
+        ShownTables::Only(_) => {
+            let tables = compared.chosen_tables();
+            let texts: Vec<String> = tables.iter().map(|one| table(one, layout)).collect();
+            return texts.join("\n");
+        }
+        ShownTables::All => {}
+    }
     let mut text = String::new();
     if let Some(gates) = compared.gates {
         text.push_str(&gates::lines(gates, None, layout));
@@ -124,8 +157,7 @@ pub fn verdict(compared: &ComparedRuns<'_>) -> String {
 /// All tables, for CSV.
 pub fn tables(compared: &ComparedRuns<'_>) -> Vec<NamedTable> {
     let compare = compared
-        .comparison
-        .tables()
+        .chosen_tables()
         .into_iter()
         .map(|table| NamedTable {
             report: "compare",

@@ -13,6 +13,7 @@ use super::family::{FamilyChange, FamilySum};
 use super::matching::{MatchedBy, match_ops};
 use super::pool::{PooledOp, PooledRuns, RestKey, effect_ps};
 use super::summary::OpTimes;
+use super::uses::{UseChange, uses};
 
 /// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -25,45 +26,8 @@ pub struct Attribution {
     pub change_ps: f64,
     /// Kinds of ops, and the time in unlisted ops, largest change first.
     pub families: Vec<FamilyChange>,
-}
-
-/// If this share of the step is in ops that the other side does not have, the programs are considered different.
-const REWRITTEN: f64 = 0.25;
-
-impl Attribution {
-    /// Whether most ops have no partner; the parts of the step are then more informative than ops.
-    pub(crate) fn is_rewritten(&self) -> bool {
-        let alone = self
-            .families
-            .iter()
-            .filter(|family| family.finding.is_some());
-        let (mut gone, mut new) = (0.0, 0.0);
-        for family in alone {
-            gone += if family.cand_ops == 0 {
-                family.base_ps
-            } else {
-                0.0
-            };
-            new += if family.base_ops == 0 {
-                family.cand_ps
-            } else {
-                0.0
-            };
-        }
-        gone > REWRITTEN * self.base_ps && new > REWRITTEN * self.cand_ps
-    }
-
-    /// The change of the step time by part of the step, largest first.
-    pub fn parts(&self) -> Vec<(StepPart, f64)> {
-        let of = |part: StepPart| {
-            let members = self.families.iter().filter(|family| family.part == part);
-            (part, members.map(|family| family.change_ps).sum::<f64>())
-        };
-        let mut parts = StepPart::ALL.map(of).to_vec();
-        parts.retain(|(_, change)| change.abs().round() >= 1.0);
-        parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        parts
-    }
+    /// What the time of the step is used for, largest change first.
+    pub uses: Vec<UseChange>,
 }
 
 /// An op on two sides.
@@ -122,20 +86,25 @@ pub(super) struct DividedChange {
 }
 
 /// Time that belongs to no listed op, on both sides.
-type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
+pub(super) type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
 
 /// Times in the steps of each run, of both sides.
 type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
 
 /// A pair of ops, or an op that exists on one side only.
-struct ChangeRow<'a> {
+pub(super) struct ChangeRow<'a> {
     base: Option<&'a PooledOp<'a>>,
     cand: Option<&'a PooledOp<'a>>,
     how: Option<(MatchedBy, f64)>,
     program: &'a str,
 }
 
-impl ChangeRow<'_> {
+impl<'a> ChangeRow<'a> {
+    /// The op of each side that has it: 0 is the first side.
+    pub(super) fn sides(&self) -> impl Iterator<Item = (&'a PooledOp<'a>, usize)> + use<'a> {
+        let sides = [self.base, self.cand].into_iter().zip(0..);
+        sides.filter_map(|(op, side)| Some((op?, side)))
+    }
     fn any(&self) -> Option<&OpTimes> {
         self.cand.or(self.base).map(|op| op.op)
     }
@@ -261,7 +230,7 @@ fn rows<'a>(
 }
 
 /// Times in the steps of each run; zero if the side does not have the op.
-fn values(op: Option<&PooledOp<'_>>, pool: &PooledRuns<'_>) -> Vec<Vec<f64>> {
+pub(super) fn values(op: Option<&PooledOp<'_>>, pool: &PooledRuns<'_>) -> Vec<Vec<f64>> {
     match op {
         Some(op) => op.values.clone(),
         None => pool
@@ -288,7 +257,7 @@ fn tested(
 
 /// Applies Holm's correction to all tests. Ops that take less than `effect` in every step of both sides are not tested:
 /// they cannot change by that much, and each additional test reduces the power of the others.
-fn correct(
+pub(super) fn correct(
     changes: &mut [MetricChange],
     sides: &[StepTimesOfSides],
     effect: f64,
@@ -351,17 +320,12 @@ fn attribution(
 ) -> Attribution {
     let mut sums: BTreeMap<(String, StepPart), FamilySum> = BTreeMap::new();
     for row in rows {
-        // Each side counts under its own name and part, unless the match is certain.
-        let sides = [(row.base, true), (row.cand, false)];
-        for (op, is_base) in sides
-            .into_iter()
-            .filter_map(|(op, is_base)| Some((op?, is_base)))
-        {
+        for (op, side) in row.sides() {
             let home = row.cand.or(row.base).map_or(op.op, |op| op.op);
             let sum = sums
                 .entry((without_number(&home.name).to_owned(), home.part))
                 .or_default();
-            sum.add(op, is_base);
+            sum.add(op, side == 0);
         }
     }
     let mut families: Vec<FamilyChange> = Vec::with_capacity(sums.len());
@@ -418,5 +382,6 @@ fn attribution(
         cand_ps,
         change_ps: cand_ps - base_ps,
         families,
+        uses: uses(base, cand, rows, rest, options),
     }
 }

@@ -6,6 +6,7 @@ use trace_model::without_number;
 
 use super::change::ChangeVerdict;
 use super::pool::PooledOp;
+use super::uses::add_steps;
 
 /// Ops of one part of the step whose names differ only in their number (`fusion.1`, `fusion.2` …), or the time in
 /// unlisted ops.
@@ -59,15 +60,7 @@ impl FamilySum {
         };
         names.push(op.op.name.clone());
         *time += op.middle_ps;
-        if values.is_empty() {
-            values.clone_from(&op.values);
-            return;
-        }
-        for (sums, run) in values.iter_mut().zip(&op.values) {
-            for (sum, value) in sums.iter_mut().zip(run) {
-                *sum += value;
-            }
-        }
+        add_steps(values, &op.values);
     }
 
     pub(super) fn family(&self, stem_name: &str, part: StepPart) -> FamilyChange {

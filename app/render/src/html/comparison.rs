@@ -356,6 +356,7 @@ mod tests {
             comparison: &comparison,
             gates: None,
             trace: Path::new("t"),
+            shown: crate::comparison::ShownTables::Screen,
         })
     }
 

@@ -4,6 +4,7 @@ mod headline;
 mod matching;
 mod missing;
 mod noise;
+mod why;
 
 use device_reports::steps::step_parts::StepPart;
 use engine::{Context, Options, ReportCache, Scope, Tabular as _};
@@ -118,6 +119,7 @@ fn ops_of(lines: &[&str], program: Option<&str>) -> Summary {
             shape: word(),
             source: None,
             framework: word(),
+            operands: None,
             place: place as u32,
             runs: 1.0,
             middle_ps: 1.0,
@@ -207,8 +209,11 @@ fn step_change_is_attributed_to_renumbered_ops() {
     );
     assert_eq!(op.how, Some(MatchedBy::Renumbered));
     assert_eq!(
-        sentence(attribution).unwrap(),
-        "mean of the middle half of steps +1.000 ns: fusion.1 → fusion.9 +2.000 ns, all-gather-start.1 -1.000 ns exposed"
+        compared.brief.conclusion.as_deref(),
+        Some(
+            "2.000 ns more in matrix products (XLA f32 fusions at a.py:1); 1.000 ns less elsewhere, most in waiting for \
+             communication (all-gather, -1.000 ns)"
+        )
     );
     // Two steps per side allow no conclusion.
     assert_eq!(compared.steps[0].change.finding, ChangeVerdict::TooFew);
@@ -250,7 +255,7 @@ fn run_equals_itself_and_its_saved_summary() {
             "{:?}",
             attribution.families
         );
-        assert_eq!(sentence(&attribution), None);
+        assert_eq!(attribution.conclusion(), None);
         let expected =
             "the loop of 2 steps is unchanged: 24.00 ns; the median step is unchanged: 12.00 ns";
         assert_eq!(compared.statement, expected);
