@@ -127,15 +127,16 @@ impl BucketServer {
     }
 }
 
-struct Request {
-    method: String,
-    path: String,
-    query: String,
-    headers: BTreeMap<String, String>,
-    body: Vec<u8>,
+/// A request as it was read.
+pub struct Request {
+    pub method: String,
+    pub path: String,
+    pub query: String,
+    pub headers: BTreeMap<String, String>,
+    pub body: Vec<u8>,
 }
 
-fn read(stream: &TcpStream) -> Option<Request> {
+pub fn read(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|&n| n > 0)?;

@@ -11,6 +11,7 @@ use sample_traces::fleet::FleetSpec;
 use sample_traces::write::xspace_bytes;
 use trace_model::Picos;
 
+use crate::ci_comment::CommentServer;
 use crate::place::{CI_VARIABLES, Place, stderr};
 
 impl Place {
@@ -94,6 +95,9 @@ struct Runner<'a> {
     place: &'a Place,
     artifact: &'a str,
     job: &'a str,
+    /// Number of the pull request that the job is for; empty on a push to main.
+    pull: &'a str,
+    server: &'a CommentServer,
 }
 
 impl Runner<'_> {
@@ -101,15 +105,21 @@ impl Runner<'_> {
     fn job(&self, steps: &[Step], actions: &[Step]) -> i32 {
         let work = self.place.path(&format!("work-{}", self.job));
         fs::create_dir_all(&work).unwrap();
+        self.all(steps, |step| self.step(step, actions, &work))
+    }
+
+    /// Runs the steps that are wanted; returns the worst outcome.
+    fn all(&self, steps: &[Step], run: impl Fn(&Step) -> i32) -> i32 {
         let mut code = 0;
         for step in steps {
             let wanted = match step.condition.as_str() {
-                "" | "success() && github.ref == 'refs/heads/main'" => code == 0,
+                "" => code == 0,
+                "success() && github.ref == 'refs/heads/main'" => code == 0 && self.pull.is_empty(),
                 condition if condition.starts_with("always()") => true,
                 other => panic!("{other}"),
             };
             if wanted {
-                code = code.max(self.step(step, actions, &work));
+                code = code.max(run(step));
             }
         }
         code
@@ -172,15 +182,22 @@ impl Runner<'_> {
             }
             "./.github/actions/systole" => {
                 assert!(work.join(".github/actions/systole/action.yml").is_file());
-                let inner = &actions[0];
-                let given = |name: &str| value(name).unwrap_or_default();
-                let env = inner.values.iter().map(|(key, value)| {
-                    let input = value
-                        .trim_start_matches("${{ inputs.")
-                        .trim_end_matches(" }}");
-                    (key.clone(), given(input))
-                });
-                self.bash(&inner.script, work, &env.collect::<Vec<_>>())
+                let given = |text: &str| {
+                    let (before, name) = text.split_once("${{ inputs.")?;
+                    let (name, after) = name.split_once(" }}")?;
+                    let default = [("comment", "gate"), ("token", "very-secret")];
+                    let default = || default.iter().find(|(known, _)| *known == name);
+                    let value = value(name).or_else(|| Some(default()?.1.to_owned()));
+                    Some(format!("{before}{}{after}", value.unwrap_or_default()))
+                };
+                let inner = |step: &Step| {
+                    let env = step.values.iter().map(|(key, text)| {
+                        let value = given(text).unwrap_or_else(|| self.filled(text));
+                        (key.clone(), value)
+                    });
+                    self.bash(&step.script, work, &env.collect::<Vec<_>>())
+                };
+                self.all(actions, inner)
             }
             other => panic!("{other} is not known"),
         }
@@ -195,7 +212,8 @@ impl Runner<'_> {
             let (expression, after) = rest.split_once("}}").unwrap();
             let value = match expression.trim() {
                 "inputs.artifact" => "profile".to_owned(),
-                "github.run_id" => self.job.to_owned(),
+                "github.run_id" | "github.event.pull_request.head.sha" => self.job.to_owned(),
+                "github.event.pull_request.number" => self.pull.to_owned(),
                 "vars.SYSTOLE_GIT" => String::new(),
                 other => {
                     let name = other
@@ -236,7 +254,11 @@ impl Runner<'_> {
             "GITHUB_STEP_SUMMARY",
             self.place.path(&format!("summary-{}", self.job)),
         );
-        bash.env("GITHUB_SHA", self.job).envs(env.iter().cloned());
+        bash.env("GITHUB_SHA", self.job)
+            .env("GITHUB_RUN_ID", self.job)
+            .env("GITHUB_ACTION_PATH", work.join(".github/actions/systole"))
+            .envs(self.server.variables())
+            .envs(env.iter().cloned());
         let output = bash.output().unwrap();
         assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
         output.status.code().unwrap()
@@ -260,10 +282,11 @@ fn copied(from: &Path, to: &Path) {
 fn ci_workflow_runs_unchanged() {
     let place = Place::empty();
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/ci");
-    copied(&assets.join("action.yml"), &{
-        fs::create_dir_all(place.path("repository/.github/actions/systole")).unwrap();
-        place.path("repository/.github/actions/systole/action.yml")
-    });
+    let action = place.path("repository/.github/actions/systole");
+    fs::create_dir_all(&action).unwrap();
+    for file in ["action.yml", "comment.sh"] {
+        copied(&assets.join(file), &action.join(file));
+    }
     let git = |args: &[&str]| {
         let identity = [
             "-c",
@@ -290,15 +313,19 @@ fn ci_workflow_runs_unchanged() {
     }
     let steps = steps_of(&fs::read_to_string(assets.join("workflow.yml")).unwrap());
     let actions = steps_of(&fs::read_to_string(assets.join("action.yml")).unwrap());
-    assert!(steps.len() > 8 && actions.len() == 1, "{steps:?}");
-    let job = |job, artifact| {
+    assert!(steps.len() > 8 && actions.len() == 2, "{steps:?}");
+    let server = CommentServer::with(0);
+    let job_of = |job, artifact, pull| {
         Runner {
             place: &place,
             artifact,
             job,
+            pull,
+            server: &server,
         }
         .job(&steps, &actions)
     };
+    let job = |name, artifact| job_of(name, artifact, "");
     assert_eq!(job("first", "good"), 0);
     assert!(
         place
@@ -326,6 +353,22 @@ fn ci_workflow_runs_unchanged() {
         assert!(place.path("uploaded-third").join(name).is_file(), "{name}");
     }
     assert!(place.read("summary-third").contains("❌ Failed"));
+    assert!(server.seen().is_empty(), "a push to main has no comment");
+    // A pull request has one comment, whatever is pushed to it.
+    assert_eq!(job_of("slow", "slow", "7"), 10);
+    let slow = server.own();
+    assert_eq!(job_of("better", "good", "7"), 0);
+    let better = server.own();
+    for (text, verdict, commit) in [(slow, "❌ Failed", "slow"), (better, "✅ Passed", "better")]
+    {
+        assert!(text.contains(&format!("\n## {verdict}")), "{text}");
+        assert!(text.contains(&format!("\nCommit {commit}, ")), "{text}");
+    }
+    assert_eq!(place.read("cache/runs.jsonl"), kept, "it is no run of main");
+    // Without the permission the verdict is the same, and in the step summary.
+    server.refuse("POST PATCH");
+    assert_eq!(job_of("fork", "slow", "7"), 10);
+    assert!(place.read("summary-fork").contains("❌ Failed"));
     // A file of gates in the repository is used instead of the default gates.
     let mut init = Command::new(env!("CARGO_BIN_EXE_systole"));
     let output = init

@@ -138,7 +138,7 @@ fn output_files_are_written_alongside_stdout() {
     assert!(
         fs::read_to_string(out("report.md"))
             .unwrap()
-            .starts_with("# small.json")
+            .contains("- Run: `small.json` · ")
     );
     let mut names: Vec<_> = fs::read_dir(dir.path())
         .unwrap()

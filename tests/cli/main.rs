@@ -12,6 +12,7 @@ mod capture;
 mod capture_failures;
 mod causes;
 mod causes_gates;
+mod ci_comment;
 mod ci_workflow;
 mod commands;
 mod comparisons;

@@ -1,14 +1,17 @@
-//! The first screen of every sample and of every capture of the corpus: it fits, and says what it says in full.
+//! The first screen of every sample and of every capture of the corpus, and what Markdown shows without unfolding: it
+//! fits, and says what it says in full.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use analysis::compare::Summary;
+use analysis::gates::{GateConfig, against};
 use analysis::hints::Hints;
-use analysis::{Options, Scope};
+use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, Progress};
-use render::{AnsiStyle, Document, DocumentView, TextLayout};
+use render::{AnsiStyle, Document, DocumentView, GatedDocument, TextLayout, md};
 use session::Session;
 
 use crate::golden::samples;
@@ -19,6 +22,9 @@ const MOST_BYTES: u64 = 2_000_000;
 const LAYOUTS: [(usize, usize); 4] = [(140, 30), (100, 30), (80, 36), (60, 60)];
 /// Words of the sentence to read first.
 const MOST_WORDS: usize = 20;
+
+/// Lines and bytes of Markdown that is read without unfolding, and bytes of all of it.
+const MARKDOWN: [usize; 3] = [40, 6_000, 60_000];
 
 /// All files below `folder`, but not what another program says of them.
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -44,6 +50,77 @@ fn captures() -> Vec<PathBuf> {
         files_below(&corpus.join(folder), &mut found);
     }
     found
+}
+
+/// What is read without unfolding anything: each line, and of a fold its title.
+fn unfolded(text: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let mut shown = Vec::new();
+    for line in text.lines() {
+        if depth == 0 {
+            shown.push(line);
+        }
+        depth += usize::from(line.starts_with("<details>"));
+        if line == "</details>" {
+            depth -= 1;
+        }
+    }
+    assert_eq!(depth, 0, "{text}");
+    shown
+}
+
+/// What is wrong with the Markdown of a session, alone and beside itself as a baseline.
+fn faults_of_markdown(session: &Session) -> Vec<String> {
+    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
+    let scope = Scope::WholeTrace;
+    let mut document = Document::new(session, scope, &ids, DocumentView::Summary);
+    let layout = TextLayout {
+        width: 100,
+        top: 0,
+        entries: 0,
+        style: AnsiStyle::PLAIN,
+    };
+    let mut texts = vec![md::document(&document, &layout)];
+    if let Ok(run) = Summary::of(&session.context(scope)) {
+        let base = [run.clone()];
+        let (report, comparison) = against(&run, &base, &GateConfig::default());
+        document.gated = Some(GatedDocument {
+            are_set: true,
+            report,
+            run,
+            comparison,
+        });
+        texts.push(md::document(&document, &layout));
+        texts.push(md::step_summary(&document));
+    }
+    let mut faults = Vec::new();
+    for text in texts {
+        let shown = unfolded(&text);
+        let bytes: usize = shown.iter().map(|line| line.len() + 1).sum();
+        let sizes = [shown.len(), bytes, text.len()];
+        if sizes.iter().zip(MARKDOWN).any(|(&size, most)| size > most) {
+            faults.push(format!(
+                "Markdown of {sizes:?} lines and bytes:\n{}",
+                shown.join("\n")
+            ));
+        }
+        // Names of runs may be shortened, sentences not.
+        let is_name = |line: &&&str| {
+            ["- Run: ", "- Baseline: "]
+                .iter()
+                .any(|is| line.starts_with(is))
+        };
+        let cut = shown
+            .iter()
+            .filter(|line| !is_name(line))
+            .find(|line| line.contains('…'));
+        faults.extend(cut.map(|line| format!("a sentence of Markdown is cut: {line}")));
+        let is_headline = |line: &&str| line.starts_with("## ") && line.len() > 5;
+        if !shown.first().is_some_and(is_headline) {
+            faults.push(format!("no headline: {:?}", shown.first()));
+        }
+    }
+    faults
 }
 
 /// What is wrong with the screens of a session.
@@ -76,6 +153,7 @@ fn faults(session: &Session) -> Vec<String> {
             .find(|line| line.contains('…'));
         faults.extend(cut.map(|line| format!("a sentence is cut at {width} columns: {line}")));
     }
+    faults.extend(faults_of_markdown(session));
     if let Some(limit) = session
         .report::<Hints>(Scope::WholeTrace)
         .ok()

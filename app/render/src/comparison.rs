@@ -148,7 +148,6 @@ pub fn verdict(compared: &ComparedRuns<'_>) -> String {
             run,
             gates,
             comparison,
-            hints: None,
         },
         markdown::MOST_BYTES,
     )

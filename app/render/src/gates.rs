@@ -12,23 +12,7 @@ const INDENT: usize = 16;
 /// The verdict, each gate, and what changed.
 pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold(&capitalised(&report.statement)));
-    // Gates with the same message are merged into one entry.
-    for alike in report
-        .gates
-        .chunk_by(|a, b| (a.status, a.level, &a.message) == (b.status, b.level, &b.message))
-    {
-        let [gate, ..] = alike else { continue };
-        let message = if alike.len() == 1 {
-            gate.message.clone()
-        } else {
-            let names: Vec<_> = alike.iter().map(Gate::name).collect();
-            format!(
-                "{} gates ({}): {}",
-                alike.len(),
-                names.join(", "),
-                gate.message
-            )
-        };
+    for (gate, message) in alike(report) {
         let word = match (gate.status, gate.level) {
             (Status::Fail, GateLevel::Warn) => "warning",
             (status, _) => status.title(),
@@ -47,4 +31,19 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Tex
         text.push_str(&layout.lines(2, &runs, |line| layout.style.dim(line)));
     }
     text
+}
+
+/// Each gate and its message; gates with the same message are one entry.
+pub fn alike(report: &GatesReport) -> impl Iterator<Item = (&Gate, String)> {
+    let same =
+        |a: &Gate, b: &Gate| (a.status, a.level, &a.message) == (b.status, b.level, &b.message);
+    report.gates.chunk_by(same).filter_map(|alike| {
+        let gate = alike.first()?;
+        let names = || alike.iter().map(Gate::name).collect::<Vec<_>>().join(", ");
+        let message = match alike.len() {
+            1 => gate.message.clone(),
+            gates => format!("{gates} gates ({}): {}", names(), gate.message),
+        };
+        Some((gate, message))
+    })
 }

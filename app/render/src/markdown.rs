@@ -9,50 +9,138 @@ use session::number;
 /// Limit of the text: GitHub rejects step summaries above 1 MiB and comments above 64 Ki characters.
 pub const MOST_BYTES: usize = 60_000;
 
+/// Lines and bytes of what is read without unfolding anything.
+pub const MOST_LINES: usize = 40;
+pub const MOST_SHOWN: usize = 6_000;
+
+/// What is left of [`MOST_LINES`] and [`MOST_SHOWN`]. Blocks are taken as a whole or not at all, so that no sentence is
+/// cut.
+pub struct Room {
+    lines: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// Bytes of the heading of a fold.
+    const FOLD: usize = 100;
+
+    /// The room beside the headings of this many folds.
+    pub fn beside(folds: usize) -> Self {
+        Self {
+            lines: MOST_LINES.saturating_sub(folds),
+            bytes: MOST_SHOWN.saturating_sub(folds * Self::FOLD),
+        }
+    }
+
+    /// Takes the block if it fits.
+    pub fn take(&mut self, block: String) -> String {
+        self.largest("", [block])
+    }
+
+    /// Takes the first of these blocks that fits beside `later`.
+    pub fn largest(&mut self, later: &str, blocks: impl IntoIterator<Item = String>) -> String {
+        let [lines, bytes] = size(later);
+        let fits = |block: &String| {
+            let own = size(block);
+            own[0] + lines <= self.lines && own[1] + bytes <= self.bytes
+        };
+        let found = blocks.into_iter().find(fits).unwrap_or_default();
+        let own = size(&found);
+        self.lines -= own[0].min(self.lines);
+        self.bytes -= own[1].min(self.bytes);
+        found
+    }
+}
+
+/// Lines and bytes.
+fn size(text: &str) -> [usize; 2] {
+    [text.lines().count(), text.len()]
+}
+
+/// A text and the blank line after it; nothing for an empty one.
+pub fn block(text: &str) -> String {
+    let text = text.trim_end();
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("{text}\n\n")
+    }
+}
+
+/// A text below a heading that unfolds it.
+pub fn folded(title: &str, body: &str) -> String {
+    let title = session::xml::escaped(&printable(title));
+    format!("<details><summary>{title}</summary>\n\n{body}\n</details>\n")
+}
+
+/// Each table below its title.
+pub fn folded_tables(tables: &[Table], top: usize) -> impl Iterator<Item = (String, String)> {
+    tables.iter().map(move |table| {
+        let fold = folded(&table.title, &body(table, top));
+        (table.title.clone(), fold + "\n")
+    })
+}
+
+/// Parts with their titles below one heading, as many as fit into `most` bytes.
+pub fn group(
+    title: &str,
+    parts: impl IntoIterator<Item = (String, String)>,
+    most: usize,
+) -> String {
+    let around = folded(title, "").len();
+    let mut body = String::new();
+    within(&mut body, parts.into_iter(), most.saturating_sub(around));
+    folded(title, &body)
+}
+
 /// Adds sections with their titles while they fit, and names those that do not.
 pub fn within(text: &mut String, parts: impl Iterator<Item = (String, String)>, most: usize) {
     /// Room for the names of sections that do not fit.
     const ROOM: usize = 2_000;
     let mut left_out: Vec<String> = Vec::new();
     for (title, part) in parts {
-        if left_out.is_empty() && text.len() + part.len() + ROOM <= most {
+        if text.len() + part.len() + ROOM <= most {
             text.push_str(&part);
         } else {
             left_out.push(title);
         }
     }
-    if !left_out.is_empty() {
-        let named: Vec<String> = left_out
-            .iter()
-            .take(20)
-            .map(|title| escaped(title))
-            .collect();
-        let more = if left_out.len() > named.len() {
-            " …"
-        } else {
-            ""
-        };
-        let _ = write!(
-            text,
-            "\n*{} fit here (comments end at 64 KiB): {}{more}. `--format json` and `-o html=` have all.*\n",
-            match left_out.len() {
-                1 => "1 more table does not".to_owned(),
-                n => format!("{n} more tables do not"),
-            },
-            named.join(", ")
-        );
+    if left_out.is_empty() {
+        return;
     }
-    shorten(text, most);
+    let mut named = String::new();
+    for title in &left_out {
+        let title = escaped(title);
+        if named.len() + title.len() > ROOM - 300 {
+            named.push_str(", …");
+            break;
+        }
+        named.push_str(if named.is_empty() { "" } else { ", " });
+        named.push_str(&title);
+    }
+    let _ = write!(
+        text,
+        "\n*{} fit here (comments end at 64 KiB): {named}. `--format json` and `-o html=` have all.*\n",
+        match left_out.len() {
+            1 => "1 more table does not".to_owned(),
+            n => format!("{n} more tables do not"),
+        },
+    );
 }
 
 /// One table with its title.
 pub fn markdown(table: &Table, top: usize) -> String {
+    format!("\n## {}\n\n{}", escaped(&table.title), body(table, top))
+}
+
+/// Heading, rows and notes of a table.
+fn body(table: &Table, top: usize) -> String {
     let shown = if top == 0 {
         table.rows.len()
     } else {
         table.rows.len().min(top)
     };
-    let mut text = format!("\n## {}\n\n", escaped(&table.title));
+    let mut text = String::new();
     let titles: Vec<_> = table
         .columns
         .iter()
@@ -79,7 +167,8 @@ pub fn markdown(table: &Table, top: usize) -> String {
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     if shown < table.rows.len() {
-        let _ = writeln!(text, "\n… {} more rows", table.rows.len() - shown);
+        let more = number::counted((table.rows.len() - shown) as u64, "more row");
+        let _ = writeln!(text, "\n… {more}");
     }
     for note in table
         .mark()
@@ -130,19 +219,6 @@ fn escape(out: &mut String, text: &str) {
     }
 }
 
-/// Truncates the text and says so.
-pub fn shorten(text: &mut String, most: usize) {
-    const END: &str = "\n\n*(truncated)*\n";
-    if text.len() > most {
-        let mut end = most.saturating_sub(END.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str(END);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,9 +244,29 @@ mod tests {
     }
 
     #[test]
-    fn verdict_fits_every_subject() {
-        let mut cut = "é".repeat(100_000);
-        shorten(&mut cut, MOST_BYTES);
-        assert!(cut.len() <= MOST_BYTES && cut.ends_with("(truncated)*\n"));
+    fn only_whole_blocks_are_taken() {
+        let mut room = Room::beside(2);
+        let long = block(&"é".repeat(MOST_SHOWN));
+        assert_eq!(room.take(long.clone()), "");
+        assert_eq!(room.largest("", [long, block("Short.")]), "Short.\n\n");
+        let lines = |lines: usize| block(&"a\n".repeat(lines));
+        assert_eq!(room.take(lines(MOST_LINES - 4)), "");
+        assert_eq!(
+            room.largest("b\n", [lines(MOST_LINES - 5), lines(3)]),
+            lines(3)
+        );
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_named() {
+        let parts = || (0..100).map(|n| (format!("T{n}"), "é".repeat(500)));
+        let text = group("All", parts(), 20_000);
+        assert!(
+            text.len() <= 20_000 && text.contains("82 more tables do not fit here"),
+            "{text}"
+        );
+        assert!(text.ends_with("</details>\n"));
+        let long = (String::from("é").repeat(5_000), "b".repeat(20_000));
+        assert!(group("All", [long], 3_000).len() <= 3_000);
     }
 }

@@ -14,8 +14,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::summaries;
 use crate::common::values::OutputFormat;
-use render::markdown::MOST_BYTES;
-use render::{Document, GatedDocument, verdict_md};
+use render::{Document, GatedDocument, md};
 use request::{RequestError, history_file};
 use session::Session;
 
@@ -77,7 +76,7 @@ pub fn conclude(
     if !gated.are_set {
         return Ok(None);
     }
-    step_summary(|| verdict_md::of_document(document, gated, MOST_BYTES))?;
+    step_summary(|| md::step_summary(document))?;
     Ok(outcome(&gated.report, args, strict, stderr))
 }
 

@@ -31,14 +31,29 @@ fn fill(id: TimeUse) -> (char, usize) {
     }
 }
 
+/// What the bar shows: `A step, 11.74 ms`.
+pub fn title(limit: &LoopLimit) -> String {
+    let what = match limit.of {
+        "device time" => "Time of a device",
+        "the mean step" => "The mean step",
+        _ => "A step",
+    };
+    format!("{what}, {}", time(limit.of_ps))
+}
+
+/// `matrix products 28.9 %`
+pub fn in_words(part: &TimePart, whole_ps: f64) -> String {
+    let share = share(time(part.time_ps), time(whole_ps));
+    format!("{} {share}", part.id.title())
+}
+
+fn time(ps: f64) -> Picos {
+    Picos::from_ps(ps.round() as i64)
+}
+
 /// The bar and its legend: a step on a device.
 pub fn of_step(limit: &LoopLimit, layout: &TextLayout) -> String {
-    let whole = Picos::from_ps(limit.of_ps.round() as i64);
-    let title = match limit.of {
-        "device time" => format!("Time of a device, {whole}"),
-        "the mean step" => format!("The mean step, {whole}"),
-        _ => format!("A step, {whole}"),
-    };
+    let title = title(limit);
     let head = format!("{}  ", layout.style.bold(&title));
     let width = layout
         .width
@@ -76,16 +91,11 @@ fn bar(parts: &[TimePart], width: usize, layout: &TextLayout) -> String {
 }
 
 fn legend(parts: &[TimePart], whole: f64, layout: &TextLayout) -> String {
-    let time = |ps: f64| Picos::from_ps(ps.round() as i64);
     let mut text = String::new();
     let mut used = layout.width;
     for part in parts {
         let (glyph, color) = fill(part.id);
-        let words = format!(
-            "{} {}",
-            part.id.title(),
-            share(time(part.time_ps), time(whole))
-        );
+        let words = in_words(part, whole);
         let len = words.width() + 5;
         if used + len > layout.width {
             text.push_str(if text.is_empty() { " " } else { "\n " });

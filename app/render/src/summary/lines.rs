@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::Unit;
 use analysis::reports::summary::targets::TargetColor;
-use trace_model::{Picos, Severity};
+use trace_model::{Picos, Severity, Source};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::document::scope_in_words;
@@ -15,14 +15,12 @@ use session::number;
 use view::overview::{KeyFigure, Overview};
 
 /// Cautions on the screen; `doctor` has all.
-const CAUTIONS: usize = 2;
+pub const CAUTIONS: usize = 2;
 /// Least width of the name of the file.
 const LEAST_NAME: usize = 10;
 
-/// The files and what ran.
-pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> String {
-    let model = document.session.model();
-    let sources = model.sources();
+/// What stands behind the name of the first file: how many more there are, the format, the size.
+pub fn files(sources: &[Source]) -> String {
     let bytes: u64 = sources.iter().map(|source| source.packed_bytes).sum();
     let mut facts = String::new();
     if sources.len() > 1 {
@@ -38,6 +36,23 @@ pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> 
         " · {formats} · {}",
         number::value(bytes as f64, Unit::Bytes)
     );
+    facts
+}
+
+/// What ran, and which part of it is shown.
+pub fn ran(document: &Document, overview: &Overview) -> Vec<String> {
+    let mut ran = overview.ran.words(|time| time.to_string());
+    if document.scope != analysis::Scope::WholeTrace {
+        ran.push(scope_in_words(document.scope));
+    }
+    ran
+}
+
+/// The files and what ran.
+pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> String {
+    let model = document.session.model();
+    let sources = model.sources();
+    let facts = files(sources);
     let mut text = String::new();
     if let Some(source) = sources.first() {
         let room = layout.width.saturating_sub(facts.width()).max(LEAST_NAME);
@@ -48,11 +63,7 @@ pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> 
         let badge = format!("{badge}: no time here was measured");
         text.push_str(&layout.lines(0, &badge, |line| layout.style.bold(line)));
     }
-    let mut ran = overview.ran.words(|time| time.to_string());
-    if document.scope != analysis::Scope::WholeTrace {
-        ran.push(scope_in_words(document.scope));
-    }
-    text + &layout.lines(0, &ran.join(" · "), str::to_owned)
+    text + &layout.lines(0, &ran(document, overview).join(" · "), str::to_owned)
 }
 
 /// The sentence to read first, and what happens outside the loop.
@@ -77,16 +88,20 @@ pub fn figures(badge: Option<&str>, figures: &[&KeyFigure], layout: &TextLayout)
     let mut text = String::new();
     for (figure, value) in figures.iter().zip(values) {
         let head = format!("{}  {value:>column$}  ", padded(figure.title, title));
-        let from = figure.provenance.title_in(badge);
-        let of = if figure.unit == Unit::Percent {
-            "of "
-        } else {
-            ""
-        };
-        let remark = format!("{}{of}{} [{from}]", goal(figure), short(&figure.of));
-        text.push_str(&layout.beside(&head, title + column + 4, &remark));
+        text.push_str(&layout.beside(&head, title + column + 4, &remark(figure, badge)));
     }
     text
+}
+
+/// The target of a figure, its denominator, and where it comes from.
+pub fn remark(figure: &KeyFigure, badge: Option<&str>) -> String {
+    let from = figure.provenance.title_in(badge);
+    let of = if figure.unit == Unit::Percent {
+        "of "
+    } else {
+        ""
+    };
+    format!("{}{of}{} [{from}]", goal(figure), short(&figure.of))
 }
 
 /// A denominator in few words; `--only utilization` says where peaks come from.

@@ -17,9 +17,12 @@ use analysis::{ANALYSES, Analysis as _, Scope};
 use trace_model::Caveat;
 
 use crate::{Document, TextLayout, hints};
-use view::overview::Overview;
+use view::overview::{KeyFigure, Overview};
 
-/// Reports of the screen, computed together.
+pub use bar::{in_words as part_in_words, title as step_title};
+pub use lines::{CAUTIONS, files, ran, remark};
+
+/// Reports of a first screen, computed together.
 const REPORTS: [&str; 7] = [
     Verdict::ID,
     Hints::ID,
@@ -29,8 +32,8 @@ const REPORTS: [&str; 7] = [
     Utilization::ID,
     Ops::ID,
 ];
-/// Number of hints on the screen; the others are available with `--only`.
-const HINTS_SHOWN: usize = 3;
+/// Number of hints on a first screen; the others are available with `--only`.
+pub const HINTS_SHOWN: usize = 3;
 /// Lines of the screen where there are at least [`WIDE`] columns.
 const LINES: usize = 30;
 /// Lines where there are fewer columns.
@@ -41,16 +44,33 @@ const LEAST_FIGURES: usize = 2;
 const FOOTER: &str =
     "All tables: --only ID. All numbers: --format json. Data quality: systole doctor.";
 
-/// The screen, of at most [`LINES`] lines.
-pub fn screen(document: &Document, layout: &TextLayout) -> String {
+/// What every first screen of a run selects from.
+pub fn overview(document: &Document) -> Overview {
     let session = &document.session;
     let shown: Vec<_> = ANALYSES
         .iter()
         .filter(|entry| REPORTS.contains(&entry.id))
         .collect();
     session.context(document.scope).reports_of(&shown);
-    let model = session.model();
-    let overview = Overview::of(document, session, document.scope == Scope::WholeTrace);
+    Overview::of(document, session, document.scope == Scope::WholeTrace)
+}
+
+/// The figures that matter; none where lengths are not known.
+pub fn figures<'a>(document: &Document, overview: &'a Overview) -> Vec<&'a KeyFigure> {
+    if document
+        .session
+        .model()
+        .has_caveat(Caveat::PlaceholderTimes)
+    {
+        return Vec::new();
+    }
+    overview.figures_that_matter()
+}
+
+/// The screen, of at most [`LINES`] lines.
+pub fn screen(document: &Document, layout: &TextLayout) -> String {
+    let model = document.session.model();
+    let overview = overview(document);
     let has_times = !model.has_caveat(Caveat::PlaceholderTimes);
     let mut room = Room(if layout.width >= WIDE {
         LINES
@@ -74,13 +94,13 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
             hints::short(report, HINTS_SHOWN, detail, layout)
         })
     };
-    let chosen = overview.figures_that_matter();
+    let chosen = figures(document, &overview);
     let figures = |number| lines::figures(model.badge().as_deref(), &chosen[..number], layout);
     let lines_of = |text: &str| text.lines().count() + 1;
     let left = room.0.saturating_sub(lines_of(&short(0)));
     // Fewer figures where the code of the first hint would not fit beside them.
     let with_code = room.0.saturating_sub(lines_of(&short(hints::WITH_CODE)));
-    let numbers = || (0..=chosen.len()).rev().filter(|_| has_times);
+    let numbers = || (0..=chosen.len()).rev();
     let fits = |room: usize| move |number: &usize| lines_of(&figures(*number)) <= room;
     let number = numbers()
         .filter(|&number| number >= LEAST_FIGURES)
