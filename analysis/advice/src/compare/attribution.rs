@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use device_reports::steps::step_parts::StepPart;
 use engine::Percent;
+use facts::time_use::TimeUse;
 use math::rank_test::{StepDown, holm};
 use serde::Serialize;
 use trace_model::without_number;
@@ -14,6 +15,7 @@ use super::matching::{MatchedBy, match_ops};
 use super::pool::{PooledOp, PooledRuns, RestKey, effect_ps};
 use super::summary::OpTimes;
 use super::uses::{UseChange, uses};
+use super::work::OpWork;
 
 /// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -74,6 +76,10 @@ pub struct OpChange {
     pub shapes: Option<(String, String)>,
     /// The part of the step.
     pub part: StepPart,
+    /// What its time is used for, of the second side if it has one.
+    pub time_use: TimeUse,
+    /// The ops that it is counted with: those that do the same.
+    pub group: String,
     /// Whether it is communication between devices; its time is then exposed.
     pub is_collective: bool,
     /// Its share of the change of the mean step.
@@ -293,7 +299,10 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
     let shape = |side: Option<&PooledOp<'_>>| side.and_then(|side| side.op.shape.clone());
     let runs = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.runs);
     let (before, after) = row.middle();
+    let OpWork { time_use, group } = OpWork::of(op);
     Some(OpChange {
+        time_use,
+        group,
         base_name: name(row.base),
         cand_name: name(row.cand),
         program: row.program.to_owned(),

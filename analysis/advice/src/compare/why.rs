@@ -4,7 +4,7 @@ use engine::{Percent, Table};
 use facts::time_use::TimeUse;
 use hlo::element_bits;
 
-use super::attribution::Attribution;
+use super::attribution::{Attribution, OpChange};
 use super::headline::ps;
 use super::run_loop::signed;
 use super::table::word_of;
@@ -36,6 +36,10 @@ pub struct WhyRow {
     pub name: String,
     /// Whether it is a part of the use above it.
     pub is_below: bool,
+    /// The use; `None` for the step and for all else.
+    pub time_use: Option<TimeUse>,
+    /// The ops of a row below a use; `None` for the rest of them.
+    pub group: Option<String>,
     /// In the mean step of the base; `None` if it has no such ops.
     #[column("Base")]
     pub base_ps: Option<f64>,
@@ -46,7 +50,7 @@ pub struct WhyRow {
     #[column("Change")]
     pub change_ps: f64,
     /// The change as a share of the step of the base.
-    #[column("Of base step")]
+    #[column("Of base")]
     pub change_of_step_percent: Option<Percent>,
     /// `slower`, `~` …; empty where it was not tested.
     #[column("Verdict", non_empty)]
@@ -90,6 +94,7 @@ impl Attribution {
                 row.name = format!("{}: {}", row.name, group.name);
                 row.source = file_of(group);
             }
+            row.time_use = Some(one.id);
             rows.push(row);
             rows.extend(below);
         }
@@ -212,6 +217,14 @@ impl Attribution {
     }
 }
 
+impl WhyRow {
+    /// Whether an op is among those of the row.
+    pub fn has(&self, op: &OpChange) -> bool {
+        self.time_use == Some(op.time_use)
+            && self.group.as_ref().is_none_or(|group| *group == op.group)
+    }
+}
+
 impl UseChange {
     fn verdict(&self) -> &'static str {
         word_of(self.finding, self.times.change_ps)
@@ -234,6 +247,8 @@ fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> V
         .iter()
         .map(|group| WhyRow {
             is_below: true,
+            time_use: Some(one.id),
+            group: Some(group.name.clone()),
             base_ps: (group.base_ops > 0 || group.times.base_ps > 0.0)
                 .then_some(group.times.base_ps),
             cand_ps: (group.cand_ops > 0 || group.times.cand_ps > 0.0)
@@ -247,6 +262,7 @@ fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> V
         let name = format!("{BELOW}other ops");
         rows.push(WhyRow {
             is_below: true,
+            time_use: Some(one.id),
             ..whole.row(name, times, "")
         });
     }
