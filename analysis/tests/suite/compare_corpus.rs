@@ -177,11 +177,7 @@ fn quantized_model_is_a_different_program() {
         "{}",
         attribution.change_ps
     );
-    let sum: f64 = attribution
-        .families
-        .iter()
-        .map(|family| family.change_ps)
-        .sum();
+    let sum: f64 = attribution.uses.iter().map(|one| one.times.change_ps).sum();
     assert!((sum - attribution.change_ps).abs() < 1.0);
     // Matrices moved from XLA's fusions into kernels; the attention kernel has other blocks.
     let of = |id: TimeUse| attribution.uses.iter().find(|one| one.id == id).unwrap();

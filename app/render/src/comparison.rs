@@ -17,7 +17,7 @@ use crate::{NamedTable, TextLayout, comparison_screen, gates, markdown, verdict_
 use view::words::{capitalised, sentence};
 
 /// Fields may be added to this version, but never changed or removed.
-pub const SCHEMA: &str = "systole.comparison/2";
+pub const SCHEMA: &str = "systole.comparison/3";
 
 /// Everything to show about a comparison.
 #[derive(Clone, Copy)]
@@ -253,7 +253,7 @@ pub fn schema() -> serde_json::Result<String> {
     let mut whole = generator()
         .into_root_schema_for::<WrittenComparison<'_>>()
         .to_value();
-    whole["$id"] = "urn:systole:comparison/2".into();
+    whole["$id"] = "urn:systole:comparison/3".into();
     whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }

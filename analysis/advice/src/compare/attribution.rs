@@ -7,10 +7,8 @@ use engine::Percent;
 use facts::time_use::TimeUse;
 use math::rank_test::{StepDown, holm};
 use serde::Serialize;
-use trace_model::without_number;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
-use super::family::{FamilyChange, FamilySum};
 use super::matching::{MatchedBy, match_ops};
 use super::pool::{PooledOp, PooledRuns, RestKey, effect_ps};
 use super::summary::OpTimes;
@@ -26,8 +24,6 @@ pub struct Attribution {
     pub cand_ps: f64,
     /// Second minus first.
     pub change_ps: f64,
-    /// Kinds of ops, and the time in unlisted ops, largest change first.
-    pub families: Vec<FamilyChange>,
     /// What the time of the step is used for, largest change first.
     pub uses: Vec<UseChange>,
 }
@@ -95,7 +91,7 @@ pub(super) struct DividedChange {
 pub(super) type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
 
 /// Times in the steps of each run, of both sides.
-type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
+pub(super) type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
 
 /// A pair of ops, or an op that exists on one side only.
 pub(super) struct ChangeRow<'a> {
@@ -163,7 +159,12 @@ pub(super) fn divide(
             .then_with(|| name(a).cmp(&name(b)))
     });
     DividedChange {
-        attribution: Some(attribution(base, cand, &rows, &rest, options)),
+        attribution: Some(Attribution {
+            base_ps: base.middle_ps(),
+            cand_ps: cand.middle_ps(),
+            change_ps: cand.middle_ps() - base.middle_ps(),
+            uses: uses(base, cand, &rows, &rest, options),
+        }),
         ops,
     }
 }
@@ -318,79 +319,4 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
         change_ps: after - before,
         change,
     })
-}
-
-fn attribution(
-    base: &PooledRuns<'_>,
-    cand: &PooledRuns<'_>,
-    rows: &[ChangeRow<'_>],
-    rest: &RestOfSides,
-    options: &TestOptions,
-) -> Attribution {
-    let mut sums: BTreeMap<(String, StepPart), FamilySum> = BTreeMap::new();
-    for row in rows {
-        for (op, side) in row.sides() {
-            let home = row.cand.or(row.base).map_or(op.op, |op| op.op);
-            let sum = sums
-                .entry((without_number(&home.name).to_owned(), home.part))
-                .or_default();
-            sum.add(op, side == 0);
-        }
-    }
-    let mut families: Vec<FamilyChange> = Vec::with_capacity(sums.len());
-    let mut tests: Vec<MetricChange> = Vec::with_capacity(sums.len());
-    let mut sides = Vec::with_capacity(sums.len());
-    for ((name, part), sum) in sums {
-        let zeros = |values: Vec<Vec<f64>>, pool: &PooledRuns<'_>| {
-            if values.is_empty() {
-                self::values(None, pool)
-            } else {
-                values
-            }
-        };
-        families.push(sum.family(&name, part));
-        let both = (zeros(sum.base_values, base), zeros(sum.cand_values, cand));
-        tests.push(MetricChange::tested(&both.0, &both.1, options));
-        sides.push(both);
-    }
-    correct(&mut tests, &sides, effect_ps(base, options), options);
-    for (family, test) in families.iter_mut().zip(tests) {
-        (family.finding, family.p) = (Some(test.finding), test.p);
-    }
-    let unlisted = rest
-        .iter()
-        .filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
-    families.extend(unlisted.map(|((part, cause), &(before, after))| {
-        let part = *part;
-        let name = match cause {
-            Some(cause) => cause.clone(),
-            None if part == StepPart::Idle => "idle".to_owned(),
-            None => format!("ops not listed, {}", part.title().to_lowercase()),
-        };
-        FamilyChange {
-            name,
-            part,
-            base_ops: 0,
-            cand_ops: 0,
-            base_ps: before,
-            cand_ps: after,
-            change_ps: after - before,
-            finding: None,
-            p: None,
-        }
-    }));
-    families.sort_by(|a, b| {
-        b.change_ps
-            .abs()
-            .total_cmp(&a.change_ps.abs())
-            .then_with(|| (&a.name, a.part).cmp(&(&b.name, b.part)))
-    });
-    let (base_ps, cand_ps) = (base.middle_ps(), cand.middle_ps());
-    Attribution {
-        base_ps,
-        cand_ps,
-        change_ps: cand_ps - base_ps,
-        families,
-        uses: uses(base, cand, rows, rest, options),
-    }
 }

@@ -8,7 +8,7 @@ use super::attribution_table::attribution_table;
 use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
-use super::{FamilyChange, ShiftEstimate, WHY_ROWS};
+use super::{GroupChange, ShiftEstimate, WHY_ROWS};
 
 impl SeriesChange {
     /// `slower`, `~`, `? too few` …
@@ -37,13 +37,13 @@ impl OpChange {
     }
 }
 
-impl FamilyChange {
-    /// `slower`, `~`, `new` …; empty for the time in unlisted ops.
+impl GroupChange {
+    /// `slower`, `~`, `new` …; empty where only the mean is known.
     pub fn verdict(&self) -> &'static str {
         match (self.finding, self.base_ops, self.cand_ops) {
             (Some(_), 0, _) => "new",
             (Some(_), _, 0) => "gone",
-            (finding, ..) => word_of(finding, self.change_ps),
+            (finding, ..) => word_of(finding, self.times.change_ps),
         }
     }
 }

@@ -139,7 +139,7 @@ impl Attribution {
         let change: f64 = idle.map(|one| one.times.change_ps).sum();
         let is_told = change.abs() >= NEGLIGIBLE * self.base_ps;
         let uses = self.uses.iter();
-        uses.filter(|one| is_told || !is_idle(one.id)).collect()
+        uses.filter(|one| is_told || !one.is_idle()).collect()
     }
 
     fn moved(&self, least: f64) -> impl Iterator<Item = &UseChange> {
@@ -254,7 +254,11 @@ fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> V
             cand_ps: (group.cand_ops > 0 || group.times.cand_ps > 0.0)
                 .then_some(group.times.cand_ps),
             source: file_of(group),
-            ..whole.row(format!("{BELOW}{}", group.name), group.times, "")
+            ..whole.row(
+                format!("{BELOW}{}", group.name),
+                group.times,
+                group.verdict(),
+            )
         })
         .collect();
     if !rest.is_empty() {

@@ -23,7 +23,7 @@ use analysis::{Cell, Scope, Table, Tabular as _};
 pub use align::{AlignedStep, StepAlignment};
 pub use deltas::{DeltaTone, TimeDelta, change_text, deltas, tone_of};
 pub use interleave::interleave;
-pub use partners::{MatchingOps, family_rows};
+pub use partners::MatchingOps;
 pub use parts::PartChanges;
 pub use places::MatchingTracks;
 

@@ -15,7 +15,7 @@ use crate::drawing::chart_ui;
 use crate::jobs::JobAnswer;
 use view::charts::Chart as _;
 use view::charts::waterfall::{self, Waterfall};
-use view::compare::{TraceCorrespondence, family_rows};
+use view::compare::TraceCorrespondence;
 use view::words::{capitalised, sentence};
 
 /// The table shown first: why the step changed.
@@ -173,11 +173,6 @@ fn ops_of(comparison: &Comparison, table: &Table, row: usize) -> Vec<usize> {
                 .map(|(at, _)| at)
                 .collect()
         }
-        // The first row is the whole step.
-        "attribution" => row
-            .checked_sub(1)
-            .map(|row| family_rows(comparison, row))
-            .unwrap_or_default(),
         _ => Vec::new(),
     }
 }
