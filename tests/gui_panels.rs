@@ -112,7 +112,7 @@ fn only_explicit_requests_filter_the_op_table() {
     let mut window = opened();
     select(&mut window, "fusion.1");
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
-    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    show_op_table(&mut window);
     window.get_by_label("Row while.3");
     click(&mut window, "by category");
     assert!(
@@ -127,7 +127,7 @@ fn only_explicit_requests_filter_the_op_table() {
 #[test]
 fn lists_of_ops_follow_the_timeline() {
     let mut window = many();
-    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    show_op_table(&mut window);
     for name in ["op.400", "op.30", "op.449"] {
         select(&mut window, name);
         let row = window.get_by_label(&format!("Row {name}")).rect();

@@ -125,9 +125,6 @@ impl eframe::App for App {
         self.capture.ui(ui.ctx(), &mut out);
         panels::welcome::drop_hint_ui(ui);
         open_traces::dropped_ui(ui, &self.dropped, &mut out);
-        if self.open_traces.is_some() && self.settings.asks_for_wheel() {
-            panels::notice::wheel_ui(ui.ctx(), &mut out);
-        }
         if let Some(notice) = &mut self.notice {
             notice.ui(ui.ctx(), &mut out);
         }

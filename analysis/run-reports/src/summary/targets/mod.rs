@@ -393,7 +393,7 @@ fn statement(targets: &[Target]) -> String {
     };
     let missed: Vec<String> = targets
         .iter()
-        .filter(|target| matches!(target.light, TargetColor::Red | TargetColor::Amber))
+        .filter(|target| target.is_missed())
         .filter_map(|target| {
             Some(format!(
                 "{} {} (target: {})",
@@ -418,6 +418,11 @@ fn statement(targets: &[Target]) -> String {
 }
 
 impl Target {
+    /// Whether it is not met: a value that is not known misses none.
+    pub fn is_missed(&self) -> bool {
+        matches!(self.light, TargetColor::Red | TargetColor::Amber)
+    }
+
     /// The achieved value with what is known of it: `30.0 % to 60.0 %`, `at least 8.2 %`.
     pub fn reached(&self) -> Option<String> {
         let value = self.value_percent?;
