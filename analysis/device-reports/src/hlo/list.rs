@@ -133,7 +133,7 @@ impl Tabular for ProgramList {
 
 impl TimedProgram {
     /// Self time of its ops; `None` if none was recorded.
-    pub(crate) fn self_time_ps(&self) -> Option<Picos> {
+    pub fn self_time_ps(&self) -> Option<Picos> {
         ProgramTimes::sum(&self.times)
     }
 }

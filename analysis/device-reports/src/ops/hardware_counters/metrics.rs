@@ -94,7 +94,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// The limits of a published chip; `None` if its counters cannot be read.
-    pub(super) fn of(chip: &Chip, hbm: Option<f64>) -> Option<Self> {
+    pub fn of(chip: &Chip, hbm: Option<f64>) -> Option<Self> {
         let counters = chip.counters.as_ref()?;
         Some(Self {
             generation: CounterGeneration::of_registers(&counters.registers)?,

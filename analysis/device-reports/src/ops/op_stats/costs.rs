@@ -171,7 +171,7 @@ pub(crate) enum MemoryRule {
 }
 
 impl MemoryRule {
-    pub(crate) fn of(model: &TraceModel) -> Self {
+    pub fn of(model: &TraceModel) -> Self {
         let split = model.ops().iter().any(|op| !op.memory.is_empty());
         let could_split = model
             .sources()
@@ -264,7 +264,7 @@ impl OpCostModel {
     }
 
     /// See [`trace_model::Columns::program_title`]; empty without a program.
-    pub(super) fn program_title(&self, op: Option<OpId>) -> Arc<str> {
+    pub fn program_title(&self, op: Option<OpId>) -> Arc<str> {
         let program = op.and_then(|op| self.model.op(op).program);
         program
             .and_then(|program| self.titles.get(program.index()))

@@ -86,7 +86,7 @@ struct OnCore {
 
 impl StepOpTimes {
     /// Will collect what is needed to explain the slow steps.
-    pub(crate) fn wanted(steps: &StepsReport) -> Self {
+    pub fn wanted(steps: &StepsReport) -> Self {
         let slow = steps.outliers();
         let pairs = slow
             .iter()
@@ -98,7 +98,7 @@ impl StepOpTimes {
     }
 
     /// Takes note of a step on a core, if it is wanted and took longest there so far.
-    pub(crate) fn collect(
+    pub fn collect(
         &mut self,
         model: &TraceModel,
         time: &CoreTime,
@@ -143,7 +143,7 @@ impl StepOpTimes {
     }
 
     /// Slow steps, slowest first, beside the median step of their class.
-    pub(crate) fn explain(&self, cx: &Context<'_>, steps: &StepsReport) -> Vec<Explanation> {
+    pub fn explain(&self, cx: &Context<'_>, steps: &StepsReport) -> Vec<Explanation> {
         let host = HostPhases::new(cx);
         let one = |step: &&Step| {
             let median = steps

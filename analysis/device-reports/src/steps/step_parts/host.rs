@@ -89,7 +89,7 @@ pub(super) struct HostPhases<'a> {
 }
 
 impl<'a> HostPhases<'a> {
-    pub(crate) fn new(cx: &Context<'a>) -> Self {
+    pub fn new(cx: &Context<'a>) -> Self {
         let model = cx.model;
         let threads = model
             .track_ids()
@@ -104,7 +104,7 @@ impl<'a> HostPhases<'a> {
 
     /// The time of each phase in a step, by the host's clock; they add up to its
     /// length there. `None` without host threads.
-    pub(crate) fn within(&self, step: &Step) -> Option<Vec<(HostPhase, Picos)>> {
+    pub fn within(&self, step: &Step) -> Option<Vec<(HostPhase, Picos)>> {
         let model = self.cx.model;
         let range = on_host(&self.cx, &step.spans)?;
         let mut events: [Vec<TimeRange>; HostPhase::ALL.len()] = Default::default();

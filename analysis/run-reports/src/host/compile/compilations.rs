@@ -151,7 +151,7 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
 
 impl CompilationContext<'_> {
     /// Name of the module of a compilation, as far as it is known.
-    pub(crate) fn module_of(&self, group: &EventGroup<'_>) -> Option<String> {
+    pub fn module_of(&self, group: &EventGroup<'_>) -> Option<String> {
         group
             .module
             .clone()

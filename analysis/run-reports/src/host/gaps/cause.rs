@@ -89,10 +89,10 @@ pub(super) enum CausePriority {
 }
 
 impl CausePriority {
-    pub(super) const COUNT: usize = IdleCause::ALL.len() + 1;
+    pub const COUNT: usize = IdleCause::ALL.len() + 1;
 
     /// Lower values take precedence.
-    pub(super) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         match self {
             Self::Cause(IdleCause::Wait) => IdleCause::Wait.index() + 1,
             Self::Cause(cause) => cause.index(),
@@ -101,7 +101,7 @@ impl CausePriority {
     }
 
     /// The cause, regardless of the thread.
-    pub(super) fn cause(self) -> IdleCause {
+    pub fn cause(self) -> IdleCause {
         match self {
             Self::Cause(cause) => cause,
             Self::BackgroundInput => IdleCause::Input,

@@ -59,7 +59,7 @@ struct KnownParts {
 }
 
 impl CaptureFacts {
-    pub(super) fn of(cx: &Context<'_>) -> Self {
+    pub fn of(cx: &Context<'_>) -> Self {
         let model = cx.model;
         let mut facts = FactCollector::default();
         for (file, source) in model.sources().iter().enumerate() {

@@ -61,7 +61,7 @@ pub(super) struct VerdictReports {
 }
 
 impl VerdictReports {
-    pub(super) fn of(cx: &Context<'_>) -> Self {
+    pub fn of(cx: &Context<'_>) -> Self {
         Self {
             has_loops_apart: cx.model.has_caveat(Caveat::LoopsApart),
             utilization: cx.report::<Utilization>().ok(),
