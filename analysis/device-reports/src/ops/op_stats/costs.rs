@@ -15,18 +15,8 @@ use super::precision::{self, NarrowType};
 use super::sums::{OpKey, OpSums, plus, times};
 
 /// Bytes by memory and direction.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    schemars::JsonSchema,
-    engine::Columns,
-)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Copy, Default, Eq)]
 pub struct MemoryBytes {
     /// HBM, all directions.
     pub hbm_bytes: u64,
@@ -53,10 +43,8 @@ pub struct MemoryBytes {
 }
 
 /// Costs of all executions of an op.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema, engine::Columns,
-)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Copy, Default)]
 pub struct OpCosts {
     /// Operations at the bf16 rate.
     #[column("Operations")]

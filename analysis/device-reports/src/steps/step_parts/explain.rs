@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use engine::Context;
 use facts::core_time::CoreTime;
 use facts::steps::{Step, StepsReport};
-use serde::Serialize;
 use trace_model::{LabelId, Picos, TimeRange, TraceModel};
 
 use super::host::{HostPhase, HostPhases};
@@ -15,7 +14,7 @@ use super::parts::{StepPart, TimeByPart};
 pub const MOST_EXPLAINED: usize = 20;
 
 /// A slow step beside the median step of its class.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Explanation {
     /// The slow step.
     pub step: u32,
@@ -40,7 +39,8 @@ pub struct Explanation {
 }
 
 /// A part that takes more or less time in a slow step.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct PartChange {
     /// Which part.
     pub part: StepPart,
@@ -49,7 +49,7 @@ pub struct PartChange {
 }
 
 /// An op that takes more or less time in a slow step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct StepOpChange {
     /// Its name.
     pub op: String,
@@ -60,7 +60,8 @@ pub struct StepOpChange {
 }
 
 /// A host activity that takes more or less time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct HostChange {
     /// What.
     pub phase: HostPhase,

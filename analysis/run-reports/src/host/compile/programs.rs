@@ -9,7 +9,6 @@ use engine::Context;
 use facts::TraceFacts as _;
 use facts::host_class::host_threads;
 use facts::steps::function_of;
-use serde::Serialize;
 use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 
 /// A program that ran.
@@ -26,7 +25,8 @@ pub(super) struct ProgramRuns {
 }
 
 /// Executions of a program, for a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Eq)]
 pub struct ProgramCount {
     /// Name with id (`jit_f(123)`).
     pub program: String,
