@@ -65,6 +65,8 @@ pub(super) fn operands(text: &HloText<'_>) -> Option<String> {
 /// The operands of an op, as far as the summary has them.
 fn arrays(op: &OpTimes) -> Vec<ArrayShape<'_>> {
     let texts = op.operands.as_deref().unwrap_or_default().split(", ");
+    // A saved summary may hold any text.
+    let texts = texts.take(MOST_OPERANDS);
     let shapes = texts.filter_map(|text| Shape::parse(text)?.array().cloned());
     shapes.collect()
 }
