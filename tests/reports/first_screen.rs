@@ -8,7 +8,7 @@ use std::thread;
 
 use analysis::compare::Summary;
 use analysis::gates::{GateConfig, against};
-use analysis::hints::Hints;
+use analysis::hints::{Hint, HintSeverity, Hints};
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, Progress};
 use render::{AnsiStyle, Document, DocumentView, GatedDocument, TextLayout, md};
@@ -69,6 +69,33 @@ pub fn unfolded(text: &str) -> Vec<&str> {
     shown
 }
 
+/// What is wrong with the HTML page of a judged run: it begins like the other first screens.
+fn faults_of_page(document: &Document) -> Option<String> {
+    let gated = document.gated.as_ref()?;
+    let page = render::html::page(document, gated);
+    let hints = document.session.report::<Hints>(document.scope).ok();
+    let limit = hints.as_ref().and_then(|hints| hints.limit.as_ref());
+    let is_hint = |hint: &Hint| hint.severity != HintSeverity::Health;
+    let has_hints = hints
+        .as_ref()
+        .is_some_and(|hints| hints.hints.iter().any(is_hint));
+    let order = [
+        limit.map(|limit| format!("<h1>{}", limit.share)),
+        has_hints.then(|| "<h2>What to do</h2><details open>".to_owned()),
+        limit.map(|_| "<div class=\"uses\"".to_owned()),
+    ];
+    let mut from = page.find("<header>")?;
+    for part in order.into_iter().flatten() {
+        match page[from..].find(&part) {
+            Some(at) => from += at,
+            None => return Some(format!("the page lacks {part}, or has it elsewhere")),
+        }
+    }
+    page[..from]
+        .contains("<h2>All figures")
+        .then(|| "all figures come first".to_owned())
+}
+
 /// What is wrong with the Markdown of a session, alone and beside itself as a baseline.
 fn faults_of_markdown(session: &Session) -> Vec<String> {
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
@@ -80,6 +107,7 @@ fn faults_of_markdown(session: &Session) -> Vec<String> {
         entries: 0,
         style: AnsiStyle::PLAIN,
     };
+    let mut faults = Vec::new();
     let mut texts = vec![md::document(&document, &layout)];
     if let Ok(run) = Summary::of(&session.context(scope)) {
         let base = [run.clone()];
@@ -92,8 +120,8 @@ fn faults_of_markdown(session: &Session) -> Vec<String> {
         });
         texts.push(md::document(&document, &layout));
         texts.push(md::step_summary(&document));
+        faults.extend(faults_of_page(&document));
     }
-    let mut faults = Vec::new();
     for text in texts {
         let shown = unfolded(&text);
         let bytes: usize = shown.iter().map(|line| line.len() + 1).sum();

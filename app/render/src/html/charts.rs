@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
+<<<<<<< HEAD
 use analysis::compare::{Summary, WhyRow, thinned};
+=======
+use analysis::compare::{Summary, thinned};
+use analysis::hints::{LoopLimit, TimePart};
+>>>>>>> 20f33a68440de6092e755270611e635a8cba5240
 use analysis::math::stats::median;
 use analysis::reports::ops::roofline::Roofline;
 use analysis::reports::steps::step_parts::StepPart;
@@ -12,10 +17,10 @@ use maud::{Markup, PreEscaped, html};
 use trace_model::{ClassSums, LabelId, LaneMipmap, Picos, TimeRange, TrackId, TrackKind};
 
 use super::style::color_of;
-use crate::Document;
 use crate::pictures::svg;
+use crate::{Document, summary};
 use view::charts::roofline::RooflineChart;
-use view::charts::stacked_bar::StackedBar;
+use view::charts::stacked_bar::{StackedBar, role_of_use};
 use view::charts::steps::{StepBars, StepsChart};
 use view::charts::waterfall::Waterfall;
 use view::charts::{Chart as _, ChartFrame, ChartSwatch};
@@ -64,6 +69,25 @@ fn frame(height: f32) -> ChartFrame {
 /// A time that was computed.
 fn time(ps: f64) -> Picos {
     Picos::from_ps(ps.round() as i64)
+}
+
+/// What limits the loop, and what else its time goes to, as a bar with the shares of the sentence.
+pub fn uses(limit: &LoopLimit) -> Markup {
+    let swatch = |part: &TimePart| {
+        let words = summary::part_in_words(part, limit.of_ps);
+        ChartSwatch::new(role_of_use(part.id), words)
+    };
+    let swatches: Vec<ChartSwatch> = limit.parts.iter().map(swatch).collect();
+    let titles: Vec<&str> = swatches.iter().map(|one| &*one.title).collect();
+    let width = |part: &TimePart| 100.0 * part.time_ps / limit.of_ps.max(1.0);
+    html! {
+        div.uses role="img" aria-label=(titles.join(", ")) {
+            @for (part, swatch) in limit.parts.iter().zip(&swatches) {
+                i title=(swatch.title) style=(format_args!("width:{:.2}%;background:{}", width(part), color_of(swatch.ink))) {}
+            }
+        }
+        (key(&swatches))
+    }
 }
 
 /// The parts of the interquartile mean step as a bar, with the numbers below.

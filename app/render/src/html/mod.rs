@@ -9,62 +9,78 @@ mod style;
 use std::collections::BTreeMap;
 
 use analysis::compare::Summary;
+<<<<<<< HEAD
 use analysis::compare::WHY_ROWS;
+=======
+use analysis::gates::{GatesReport, Status};
+use analysis::hints::{Hint, HintsReport};
+use analysis::reports::summary::doctor::CaptureFinding;
+>>>>>>> 20f33a68440de6092e755270611e635a8cba5240
 use analysis::reports::summary::targets::TargetColor;
-use analysis::{Percent, Scope, Unit};
+use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};
 use trace_model::{Caveat, Picos, without_number};
 
 use self::parts::{ROWS, failures, gates_section, marked, section, source_cell, whole};
-use crate::hints::worth;
-use crate::{Document, GatedDocument};
+use crate::hints::{doubt, first, worth};
+use crate::summary::HINTS_SHOWN;
+use crate::{Document, GatedDocument, summary};
 use session::number;
 use view::overview::{KeyFigure, Overview};
-use view::words::capitalised;
-
-/// Hints of the page.
-const HINTS: usize = 8;
+use view::words::{capitalised, sentence};
 
 pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let model = document.session.model();
-    let names: Vec<String> = model
-        .sources()
-        .iter()
-        .map(|source| document.name_of(source))
-        .collect();
-    let name = match &names[..] {
-        [] => "a run".to_owned(),
-        [only] => only.clone(),
-        [first, ..] => format!("{first} and {} more", names.len() - 1),
-    };
-    let overview = Overview::of(
-        document,
-        &document.session,
-        document.scope == Scope::WholeTrace,
-    );
+    let sources = model.sources();
+    let name = sources
+        .first()
+        .map_or_else(|| "a run".to_owned(), |first| document.name_of(first));
+    let overview = summary::overview(document);
+    let badge = model.badge();
     let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);
+    let is_failed = gated.are_set && gated.report.failed().next().is_some();
+    let time = |time: Picos| time.to_string();
     let body = html! {
         header {
-            p.dim { (name) " · " (number::counted(model.slice_count() as u64, "slice")) " · " (overview.ran.words(|time| time.to_string()).join(" · ")) }
-            @if gated.are_set { (failures(&gated.report)) }
-            (marked("", model.badge()))
-            @if let Some(limit) = overview.limit(|time| time.to_string()) { h1 { (limit) } }
-            @if let Some(outside) = overview.outside(|time| time.to_string()) { p.dim { (outside) } }
+            p.dim { (name) (summary::files(sources)) " · " (summary::ran(document, &overview).join(" · ")) }
+            @if gated.are_set { (verdict(&gated.report)) }
+            (marked("", badge.clone()))
+            @if let Some(limit) = overview.limit(time) {
+                // A page has one headline.
+                @if is_failed { p.lead { (limit) } } @else { h1 { (limit) } }
+            }
+            @if let Some(outside) = overview.outside(time) { p.dim { (outside) } }
         }
+        (section("What to do", &hints(&overview)))
+        @if let Some(limit) = overview.hints.as_ref().and_then(|hints| hints.limit.as_ref()) {
+            (section(&summary::step_title(limit), &charts::uses(limit)))
+        }
+        (section("Figures", &figures(badge.as_deref(), &summary::figures(document, &overview))))
+        (section("Data quality", &health(&overview)))
         @if gated.are_set { (gates_section(&gated.report)) }
         (beside_baseline(gated))
         @if are_lengths_known {
-            (section("What to do", &hints(&overview)))
-            (section("Chip utilization", &figures(model.badge().as_deref(), &overview)))
+            (section("All figures", &all_figures(badge.as_deref(), &overview)))
             (section("Step time breakdown", &charts::breakdown(&gated.run)))
             (section("Steps", &charts::steps(&gated.run)))
             (section("Top ops of a step", &top_ops(&gated.run)))
         }
         (section("Timeline", &charts::timeline(document)))
         (section("Roofline", &charts::roofline(document)))
-        (section("Data quality", &health(&overview)))
     };
     whole(&name, "analyze", &body)
+}
+
+/// The verdict of the gates: what failed, or that nothing did.
+fn verdict(report: &GatesReport) -> Markup {
+    if report.failed().next().is_some() {
+        return failures(report);
+    }
+    let (class, sign) = match report.gates.iter().all(|gate| gate.status == Status::Pass) {
+        true => ("pass", "✓"),
+        false => ("warn", "!"),
+    };
+    html! { p class=(class) { b { (sign) " " (capitalised(&report.statement)) } } }
 }
 
 fn beside_baseline(gated: &GatedDocument) -> Markup {
@@ -87,14 +103,40 @@ fn beside_baseline(gated: &GatedDocument) -> Markup {
     section("Compared with the baseline", &body)
 }
 
-/// Headline numbers with their rating as a word, because some readers do not see colours.
-fn figures(badge: Option<&str>, overview: &Overview) -> Markup {
-    let light = |light: TargetColor| match light {
+/// A rating as a class and a sign, because some readers do not see colours.
+fn rated(light: TargetColor) -> (&'static str, &'static str) {
+    match light {
         TargetColor::Green => ("pass", "✓ "),
         TargetColor::Amber => ("warn", "! "),
         TargetColor::Red => ("fail", "✗ "),
         TargetColor::NotJudged | TargetColor::Unknown => ("dim", ""),
+    }
+}
+
+/// The figures that matter for what limits the run.
+fn figures(badge: Option<&str>, figures: &[&KeyFigure]) -> Markup {
+    let rating = |figure: &KeyFigure| {
+        let light = figure.target.as_ref().map(|target| target.light);
+        light.map_or(("", ""), rated)
     };
+    html! {
+        @if !figures.is_empty() {
+            div.figures {
+                @for figure in figures {
+                    div {
+                        p.dim { (figure.title) }
+                        @let (class, sign) = rating(figure);
+                        p class={ "value " (class) } { (sign) (figure.text(number::value).unwrap_or_default()) }
+                        p.cap { (summary::remark(figure, badge)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All headline numbers with their ratings.
+fn all_figures(badge: Option<&str>, overview: &Overview) -> Markup {
     let is_shown = |figure: &&KeyFigure| figure.value.is_some() || figure.target.is_some();
     let shown: Vec<&KeyFigure> = overview.figures().filter(is_shown).collect();
     html! {
@@ -111,13 +153,13 @@ fn figures(badge: Option<&str>, overview: &Overview) -> Markup {
                             }
                             @if let Some(target) = &figure.target {
                                 td.n { (target.goal()) }
-                                @let (class, sign) = light(target.light);
+                                @let (class, sign) = rated(target.light);
                                 td.v { b class=(class) { (sign) (target.light.title()) } }
                             } @else {
                                 td.n {}
                                 td.v {}
                             }
-                            td.dim.wide { @if !figure.of.is_empty() { "of " (figure.of) ", " } (figure.provenance.title_in(badge)) }
+                            td.dim.wide { @if figure.unit == Unit::Percent && !figure.of.is_empty() { "of " } (figure.of) @if !figure.of.is_empty() { ", " } (figure.provenance.title_in(badge)) }
                         }
                     }
                 }
@@ -131,34 +173,50 @@ fn share(percent: f64) -> Markup {
     html! { span.share style=(format_args!("width:{:.1}%", percent.clamp(0.0, 100.0))) {} }
 }
 
+/// The hints of every first screen, the first unfolded, and the others below them.
 fn hints(overview: &Overview) -> Markup {
     let Some(report) = &overview.hints else {
         return PreEscaped::default();
     };
+    let (shown, _) = first(report, HINTS_SHOWN);
+    let is_shown = |hint: &&Hint| shown.iter().any(|other| std::ptr::eq(*other, *hint));
+    let others: Vec<&Hint> = report.hints.iter().filter(|hint| !is_shown(hint)).collect();
     html! {
-        @for hint in report.hints.iter().take(HINTS) {
+        @for (place, hint) in shown.iter().enumerate() { (card(hint, report, place == 0)) }
+        @if !others.is_empty() {
             details {
-                summary {
-                    b { (hint.id) } " " (hint.title) " "
-                    span.dim { (worth(hint, report, |time| time.to_string())) " · " (hint.severity.title()) }
-                }
-                p { (hint.statement) }
-                (remedy(&hint.action, hint.code.as_deref()))
-                @for other in &hint.also {
-                    p { b { (other.id) } " " (other.title) ", the same time: " (other.statement) }
-                    (remedy(&other.action, other.code.as_deref()))
-                }
+                summary.dim { (number::counted(others.len() as u64, "more hint")) }
+                @for hint in &others { (card(hint, report, false)) }
             }
         }
-        @if report.hints.len() > HINTS { p.dim { "… " (report.hints.len() - HINTS) " more" } }
     }
 }
 
-fn remedy(action: &str, code: Option<&str>) -> Markup {
+/// A hint: its saving; unfolded, what to do, the code, and the reasons.
+fn card(hint: &Hint, report: &HintsReport, is_open: bool) -> Markup {
+    let facts = [worth(hint, report, |time| time.to_string())].into_iter();
+    let facts = facts.chain(doubt(hint).map(str::to_owned));
     html! {
-        p { (action) }
-        @if let Some(code) = code { pre { code { (code) } } }
+        details open[is_open] {
+            summary { b { (hint.id) " " (hint.title) } " " span.dim { (facts.collect::<Vec<_>>().join(", ")) } }
+            p { (hint.brief) }
+            (code(hint.code.as_deref()))
+            details.reasons {
+                summary.dim { "Reasons and details" }
+                p { (sentence(&hint.statement)) }
+                p { (hint.action) }
+                @for other in &hint.also {
+                    p { b { (other.id) " " (other.title) } ", the same time: " (other.statement) }
+                    p { (other.action) }
+                    (code(other.code.as_deref()))
+                }
+            }
+        }
     }
+}
+
+fn code(code: Option<&str>) -> Markup {
+    html! { @if let Some(code) = code { pre { code { (code) } } } }
 }
 
 /// Ops that differ only in their number.
@@ -216,8 +274,23 @@ fn top_ops(run: &Summary) -> Markup {
     }
 }
 
+/// What makes conclusions doubtful: the worst first, the others folded.
 fn health(overview: &Overview) -> Markup {
-    html! { @for finding in &overview.health { p { (finding.message) " " span.dim { "(" (finding.id) ")" } } } }
+    let (shown, others) = overview
+        .health
+        .split_at(overview.health.len().min(summary::CAUTIONS));
+    let one = |finding: &CaptureFinding| {
+        html! { p { (finding.message) " " span.dim { "(" (finding.id) ")" } } }
+    };
+    html! {
+        @for finding in shown { (one(finding)) }
+        @if !others.is_empty() {
+            details {
+                summary.dim { (number::counted(others.len() as u64, "more caution")) }
+                @for finding in others { (one(finding)) }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The parts of a time as one horizontal bar.
 
+use analysis::facts::time_use::TimeUse;
 use analysis::reports::steps::step_parts::StepPart;
 use analysis::{OpGroup, Percent};
 
@@ -19,6 +20,13 @@ pub struct StackedBar {
 /// The colour of a part of a step.
 pub fn role_of(part: StepPart) -> ColorRole {
     ColorRole::group(group_of(part))
+}
+
+/// The colour of a use of time: that of its ops, or of idle time.
+pub fn role_of_use(id: TimeUse) -> ColorRole {
+    let mut groups = OpGroup::ALL.into_iter();
+    let found = groups.find(|&group| TimeUse::from(group) == id);
+    ColorRole::group(found.unwrap_or(OpGroup::Idle))
 }
 
 impl StackedBar {
