@@ -112,8 +112,9 @@ fn figures_that_miss_their_target_come_first() {
             } else {
                 target.title
             };
-            let cards = window.query_all_by_label_contains(&format!("{title}: "));
-            assert_eq!(cards.count(), 1, "{title} of {}", path.display());
+            let label = format!("{title}: ");
+            let cards = window.query_all_by_label_contains(&label).count();
+            assert_eq!(cards, 1, "{title} of {}", path.display());
             missed_seen += 1;
         }
     }

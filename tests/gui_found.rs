@@ -114,7 +114,8 @@ fn table_rows_fill_the_available_height() {
     show_op_table(&mut window);
     let rows = window.query_all_by_label_contains("Row op.");
     let lowest = rows.map(|row| row.rect().bottom()).fold(0.0, f32::max);
-    assert!(lowest > 720.0, "the lowest row ends at {lowest}");
+    // Notes take the rest.
+    assert!(lowest > 660.0, "the lowest row ends at {lowest}");
 }
 
 #[test]

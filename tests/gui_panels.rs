@@ -8,7 +8,7 @@ use super::*;
 
 fn many() -> Harness<'static, App> {
     let mut window = Harness::builder()
-        .with_size(vec2(1400.0, 800.0))
+        .with_size(vec2(1400.0, 1100.0))
         .build_eframe(|cc| {
             cc.egui_ctx
                 .all_styles_mut(|style| style.animation_time = 0.0);
@@ -132,7 +132,7 @@ fn lists_of_ops_follow_the_timeline() {
         select(&mut window, name);
         let row = window.get_by_label(&format!("Row {name}")).rect();
         assert!(
-            row.top() > 40.0 && row.bottom() < 775.0,
+            row.top() > 40.0 && row.bottom() < 1075.0,
             "{name} is at {row:?}"
         );
     }

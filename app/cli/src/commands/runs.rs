@@ -4,9 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use analysis::number::value;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::verdict::Verdict;
-use analysis::{Scope, Table, Unit, printable};
+use analysis::{Table, Unit, printable};
 use clap::Args;
 use importers::{ListedRun, Progress};
 use serde_json::{Value, json};
@@ -19,7 +17,7 @@ use crate::common::values::OutputFormat;
 use crate::common::{loading, output};
 use render::NamedTable;
 use request::{Assumptions, RequestError};
-use session::{Session, devices_in_words, losses_in_words};
+use session::{RunSummary, Session};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -41,21 +39,11 @@ pub struct RunsArgs {
 /// A run with what was found in it.
 struct ListedRunRow {
     run: ListedRun,
-    opened: Option<Result<OpenedRun, String>>,
-}
-
-struct OpenedRun {
-    devices: Option<String>,
-    /// What is missing because the capture is damaged.
-    lost: Option<String>,
-    steps: Option<usize>,
-    /// Median of the steady steps, in picoseconds.
-    step_ps: Option<f64>,
-    verdict: Option<String>,
+    opened: Option<Result<RunSummary, String>>,
 }
 
 impl ListedRunRow {
-    fn opened(&self) -> Option<&OpenedRun> {
+    fn opened(&self) -> Option<&RunSummary> {
         self.opened.as_ref()?.as_ref().ok()
     }
 
@@ -91,21 +79,11 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     Ok(CommandOutcome::Done)
 }
 
-fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<OpenedRun, String> {
+fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<RunSummary, String> {
     let import = loading.import(Some(name.to_owned()));
     let session = Session::open(&args.path, &import, loading.options(), &Progress::new());
     let session = session.map_err(|error| error.to_string())?;
-    let steps = session.report::<Steps>(Scope::WholeTrace).ok();
-    let verdict = session.report::<Verdict>(Scope::WholeTrace).ok();
-    Ok(OpenedRun {
-        devices: devices_in_words(session.model(), session.options()),
-        lost: losses_in_words(session.model()),
-        steps: steps.as_ref().map(|report| report.steps.len()),
-        step_ps: steps
-            .as_ref()
-            .and_then(|report| Some(report.time.as_ref()?.median)),
-        verdict: verdict.map(|report| report.statement.clone()),
-    })
+    Ok(RunSummary::of(&session))
 }
 
 fn text(rows: &[ListedRunRow]) -> String {
@@ -120,16 +98,7 @@ fn text(rows: &[ListedRunRow]) -> String {
         let mut parts = vec![hosts];
         parts.extend(run.bytes.map(|bytes| value(bytes as f64, Unit::Bytes)));
         if let Some(opened) = row.opened() {
-            parts.push(
-                opened
-                    .devices
-                    .clone()
-                    .unwrap_or_else(|| "no device".to_owned()),
-            );
-            parts.extend(opened.steps.map(|steps| match opened.step_ps {
-                Some(time) => format!("{steps} steps, median {}", value(time, Unit::Picoseconds)),
-                None => format!("{steps} steps"),
-            }));
+            parts.extend(opened.facts());
         }
         let _ = writeln!(text, "{}  {}", printable(&run.name), parts.join(" · "));
         if !run.joined.is_empty() {
@@ -146,12 +115,8 @@ fn text(rows: &[ListedRunRow]) -> String {
                 printable(&run.empty_files.join(", "))
             );
         }
-        let said = row.opened().and_then(|opened| opened.verdict.as_deref());
-        if let Some(said) = said {
-            let _ = writeln!(text, "    {}", printable(said));
-        }
-        if let Some(lost) = row.opened().and_then(|opened| opened.lost.as_deref()) {
-            let _ = writeln!(text, "    damaged: {}", printable(lost));
+        for line in row.opened().map(RunSummary::lines).unwrap_or_default() {
+            let _ = writeln!(text, "    {}", printable(&line));
         }
         if let Some(error) = row.error() {
             let _ = writeln!(text, "    cannot be opened: {}", printable(error));

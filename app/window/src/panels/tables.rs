@@ -155,7 +155,7 @@ pub fn trace_table_ui(
 }
 
 /// The part of a table's room that its notes take at most.
-const MOST_NOTES: f32 = 0.3;
+const MOST_NOTES: f32 = 0.15;
 
 /// A table with its filter, notes and export buttons; returns the clicked row.
 pub fn one_table_ui(

@@ -10,8 +10,8 @@ use crate::theme::small_font;
 const SAMPLE: usize = 200;
 /// A text takes no more than this, unless there is room.
 const MOST_TEXT: f32 = 300.0;
-/// A text may be shortened to this, so that more columns have room.
-const LEAST_TEXT: f32 = 110.0;
+/// Texts may be shortened to this, so that more columns have room: the first, which names the row, and others.
+const LEAST_TEXT: [f32; 2] = [90.0, 56.0];
 /// Width of the narrowest column.
 const LEAST: f32 = 46.0;
 
@@ -59,12 +59,10 @@ impl ShownColumns {
     /// always have.
     pub(super) fn fitting(table: &Table, widths: &[f32], room: f32, by: Option<usize>) -> Self {
         let is_text_at = |at: usize| table.columns.get(at).is_some_and(is_text);
-        let least = |&(at, width): &(usize, f32)| {
-            if is_text_at(at) {
-                width.min(LEAST_TEXT)
-            } else {
-                width
-            }
+        let least = |&(at, width): &(usize, f32)| match at {
+            _ if !is_text_at(at) => width,
+            0 => width.min(LEAST_TEXT[0]),
+            _ => width.min(LEAST_TEXT[1]),
         };
         let mut kept: Vec<(usize, f32)> = widths.iter().copied().enumerate().collect();
         while kept.iter().map(least).sum::<f32>() > room {
@@ -115,16 +113,16 @@ mod tests {
         let all = [(0, 260.0), (1, 80.0), (2, 90.0), (3, 70.0)];
         assert_eq!(fitting(500.0, None), all, "the text takes what is left");
         assert_eq!(
-            fitting(350.0, None),
-            [(0, 110.0), (1, 80.0), (2, 90.0), (3, 70.0)],
+            fitting(330.0, None),
+            [(0, 90.0), (1, 80.0), (2, 90.0), (3, 70.0)],
             "the text is shortened first"
         );
-        assert_eq!(fitting(340.0, None), [(0, 170.0), (1, 80.0), (2, 90.0)]);
+        assert_eq!(fitting(320.0, None), [(0, 150.0), (1, 80.0), (2, 90.0)]);
         assert_eq!(
             fitting(270.0, Some(3)),
             [(0, 120.0), (1, 80.0), (3, 70.0)],
             "the one that rows are sorted by stays"
         );
-        assert_eq!(fitting(50.0, None), [(0, 110.0)]);
+        assert_eq!(fitting(50.0, None), [(0, 90.0)]);
     }
 }

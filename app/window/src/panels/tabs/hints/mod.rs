@@ -241,8 +241,8 @@ fn remedy_ui(ui: &mut Ui, head: &str, id: &str, [seen, action]: [&str; 2], code:
     ui.add_space(2.0);
     ui.horizontal_top(|ui| {
         ui.label(RichText::new(head).strong().color(theme.accent));
-        let action = with_controls(action).replace('`', "");
-        let text = RichText::new(action).color(theme.text_strong);
+        let action = action.replace('`', "");
+        let text = RichText::new(with_controls(&action)).color(theme.text_strong);
         ui.add(egui::Label::new(text).wrap());
     });
     code_ui(ui, id, code);

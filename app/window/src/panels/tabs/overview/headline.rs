@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use analysis::Unit;
 use analysis::reports::summary::targets::Target;
 use analysis::reports::summary::utilization::Utilization;
-use egui::{Frame, Margin, RichText, Role, Sense, Ui, vec2};
+use egui::{Color32, FontId, Frame, Margin, RichText, Role, Sense, Ui, vec2};
 
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::context::{reason_ui, section_ui};
@@ -30,10 +30,11 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
         let frame = Frame::new()
             .fill(theme.raised)
             .corner_radius(5.0)
-            .inner_margin(Margin::symmetric(12, 9));
+            .inner_margin(Margin::symmetric(10, 8));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
-            let shown = RichText::new(&limit).size(14.0).color(theme.text_strong);
+            let size = size_of(ui, &limit);
+            let shown = RichText::new(&limit).size(size).color(theme.text_strong);
             ui.label(shown)
                 .labeled(Role::Label, limit.replace('\u{a0}', " "));
         });
@@ -50,6 +51,20 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
     if let Some(outside) = overview.outside(times::time) {
         ui.label(remark(outside));
     }
+}
+
+/// The largest size in which a sentence takes two lines.
+fn size_of(ui: &Ui, sentence: &str) -> f32 {
+    let takes_two = |&size: &f32| {
+        let (font, color) = (FontId::proportional(size), Color32::PLACEHOLDER);
+        let width = ui.available_width();
+        let text = ui.painter().layout(sentence.to_owned(), font, color, width);
+        text.rows.len() <= 2
+    };
+    [14.5, 13.0, 12.0]
+        .into_iter()
+        .find(takes_two)
+        .unwrap_or(12.0)
 }
 
 /// The key figures as cards; the tooltip shows the denominator.
@@ -133,7 +148,7 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
         left + vec2(0.0, 15.0),
         align,
         &value,
-        egui::FontId::proportional(17.0),
+        FontId::proportional(17.0),
         color,
     );
     let (font, room) = (theme::small_font(), rect.width() - 20.0);
