@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 
-<<<<<<< HEAD
 use analysis::compare::{Summary, WhyRow, thinned};
-=======
-use analysis::compare::{Summary, thinned};
 use analysis::hints::{LoopLimit, TimePart};
->>>>>>> 20f33a68440de6092e755270611e635a8cba5240
 use analysis::math::stats::median;
 use analysis::reports::ops::roofline::Roofline;
 use analysis::reports::steps::step_parts::StepPart;

@@ -9,13 +9,10 @@ mod style;
 use std::collections::BTreeMap;
 
 use analysis::compare::Summary;
-<<<<<<< HEAD
 use analysis::compare::WHY_ROWS;
-=======
 use analysis::gates::{GatesReport, Status};
 use analysis::hints::{Hint, HintsReport};
 use analysis::reports::summary::doctor::CaptureFinding;
->>>>>>> 20f33a68440de6092e755270611e635a8cba5240
 use analysis::reports::summary::targets::TargetColor;
 use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};
