@@ -3,6 +3,7 @@
 
 mod gui_capture;
 mod gui_figures;
+mod gui_first_look;
 mod gui_found;
 mod gui_keys;
 mod gui_navigation;
@@ -365,6 +366,13 @@ fn want(window: &mut Harness<'static, App>, command: impl Into<AppCommand>) {
     settle(window);
 }
 
+/// The table of ops, beside the tree that its tab opens on.
+fn show_op_table(window: &mut Harness<'static, App>) {
+    want(window, ViewCommand::ShowTab("ops".to_owned()));
+    window.get_by_label("Tables").click();
+    settle(window);
+}
+
 #[test]
 fn every_tab_opens_with_content() {
     let mut window = opened();
@@ -390,7 +398,7 @@ fn every_tab_opens_with_content() {
 #[test]
 fn table_row_moves_the_timeline_and_highlights() {
     let mut window = opened();
-    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    show_op_table(&mut window);
     window.get_by_label("Row fusion.1").click();
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("fusion.1"));

@@ -185,31 +185,20 @@ fn wheel_follows_its_setting_and_ctrl_inverts_it() {
 }
 
 #[test]
-fn first_trace_asks_for_wheel_behaviour_and_remembers_it() {
+fn nothing_is_asked_about_the_wheel_and_help_changes_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gui.json");
-    for asks in [true, false] {
-        let settings = Settings::load_from(&file);
-        let mut window = Harness::builder()
-            .with_size(vec2(1400.0, 800.0))
-            .build_eframe(move |cc| App::new(&cc.egui_ctx, settings, loader()));
-        settle(&mut window);
-        assert!(
-            window.query_by_label_contains("wheel should").is_none(),
-            "there is nothing to scroll yet"
-        );
-        open(&mut window, "trace");
-        assert_eq!(
-            window.query_by_label_contains("wheel should").is_some(),
-            asks
-        );
-        if asks {
-            window.get_by_label("zoom").click();
-            settle(&mut window);
-            assert!(window.query_by_label_contains("wheel should").is_none());
-        }
-    }
-    assert_eq!(Settings::load_from(&file).wheel_zooms, Some(true));
+    let settings = Settings::load_from(&file);
+    assert!(!settings.wheel_zooms, "it scrolls at first");
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 800.0))
+        .build_eframe(move |cc| App::new(&cc.egui_ctx, settings, loader()));
+    open(&mut window, "trace");
+    assert!(window.query_by_label_contains("wheel").is_none());
+    want(&mut window, ViewCommand::ShowPanel(Panel::Help, true));
+    window.get_by_label_contains("The wheel zooms").click();
+    settle(&mut window);
+    assert!(Settings::load_from(&file).wheel_zooms);
 }
 
 #[test]

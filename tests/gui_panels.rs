@@ -8,7 +8,7 @@ use super::*;
 
 fn many() -> Harness<'static, App> {
     let mut window = Harness::builder()
-        .with_size(vec2(1400.0, 800.0))
+        .with_size(vec2(1400.0, 1100.0))
         .build_eframe(|cc| {
             cc.egui_ctx
                 .all_styles_mut(|style| style.animation_time = 0.0);
@@ -112,7 +112,7 @@ fn only_explicit_requests_filter_the_op_table() {
     let mut window = opened();
     select(&mut window, "fusion.1");
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
-    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    show_op_table(&mut window);
     window.get_by_label("Row while.3");
     click(&mut window, "by category");
     assert!(
@@ -127,12 +127,12 @@ fn only_explicit_requests_filter_the_op_table() {
 #[test]
 fn lists_of_ops_follow_the_timeline() {
     let mut window = many();
-    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    show_op_table(&mut window);
     for name in ["op.400", "op.30", "op.449"] {
         select(&mut window, name);
         let row = window.get_by_label(&format!("Row {name}")).rect();
         assert!(
-            row.top() > 40.0 && row.bottom() < 775.0,
+            row.top() > 40.0 && row.bottom() < 1075.0,
             "{name} is at {row:?}"
         );
     }

@@ -109,7 +109,7 @@ fn reports_overlay_the_timeline_in_a_narrow_window() {
         timeline,
         "it has the same room"
     );
-    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    show_op_table(&mut window);
     window.get_by_label("Row B").click();
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("B"));
@@ -134,7 +134,7 @@ fn reports_overlay_the_timeline_in_a_narrow_window() {
 #[test]
 fn details_lie_beside_reports_that_cover_the_timeline() {
     let mut window = window_with(vec2(900.0, 600.0), Settings::default(), TWO_DEVICES);
-    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    show_op_table(&mut window);
     window.get_by_label("Row B").click();
     settle(&mut window);
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
@@ -208,11 +208,11 @@ fn panels_keep_the_user_size() {
     );
     let sizes = Settings::load_from(&file).sizes;
     assert!(
-        (sizes.of(PanelPart::Reports) - 540.0).abs() < 6.0,
+        (sizes.of(PanelPart::Reports, 1400.0) - 506.0).abs() < 6.0,
         "{sizes:?}"
     );
     assert!(
-        (sizes.of(PanelPart::Details) - 280.0).abs() < 6.0,
+        (sizes.of(PanelPart::Details, 1400.0) - 280.0).abs() < 6.0,
         "{sizes:?}"
     );
     let again = window_with(vec2(1400.0, 900.0), Settings::load_from(&file), TWO_DEVICES);

@@ -12,8 +12,12 @@ type Answer = Result<Option<String>, String>;
 const RUNS: &str = r#"{"runs": [
     {"id": "a1", "name": "trace", "place": "logs", "hosts": ["h0", "h1"], "bytes": 28000000, "modified_s": 0},
     {"id": "b2", "name": "other trace", "place": "logs", "hosts": [], "bytes": null, "modified_s": null},
-    {"id": "c3", "name": "third", "place": "logs", "hosts": [], "bytes": null, "modified_s": null}
-], "total": 3, "offset": 0, "errors": [{"place": "away", "message": "it cannot be read"}]}"#;
+    {"id": "c3", "name": "third", "place": "logs", "hosts": [], "bytes": null, "modified_s": null,
+     "summary": {"devices": "8 × TPU v5 Lite", "steps": 4, "step_ps": 11740000000.0,
+                 "verdict": "63.5 % of device time is communication", "lost": "The file ends in the middle of an event"}},
+    {"id": "d4", "name": "fourth", "place": "logs", "hosts": [], "bytes": null, "modified_s": null,
+     "error": "damaged XLA profile (XPlane protobuf) at byte 27"}
+], "total": 4, "offset": 0, "errors": [{"place": "away", "message": "it cannot be read"}]}"#;
 
 /// A window with a server that gives these answers, the last one again and again.
 fn window_of(answers: Vec<Answer>) -> Harness<'static, App> {
@@ -52,6 +56,14 @@ fn runs_are_listed_with_what_is_known_of_them() {
     let mut window = window_of(vec![Ok(Some(RUNS.to_owned()))]);
     window.get_by_label_contains("2 hosts");
     window.get_by_label("it cannot be read: away");
+    for said in [
+        "8 × TPU v5 Lite · 4 steps, median 11.74 ms",
+        "63.5 % of device time is communication",
+        "damaged: The file ends in the middle of an event",
+        "cannot be opened: damaged XLA profile (XPlane protobuf) at byte 27",
+    ] {
+        window.get_by_label(said);
+    }
     window.get_by_label("other trace").click();
     settle(&mut window);
     assert_eq!(path(&window), Path::new("run/b2/other trace"));
@@ -62,7 +74,11 @@ fn another_run_is_found_and_compared() {
     let mut window = window_of(vec![Ok(Some(RUNS.to_owned()))]);
     want(&mut window, AppCommand::Open(PathBuf::from("run/a1/trace")));
     settle(&mut window);
-    want(&mut window, AppCommand::CompareDialog);
+    window.get_by_label("Compare with…").click();
+    settle(&mut window);
+    window.get_by_label("third");
+    assert!(window.query_by_label("trace").is_none(), "it is open");
+    window.get_by_label("Choose a run or a file…").click();
     settle(&mut window);
     window.event(Event::Text("OTHER".to_owned()));
     window.run_steps(2);

@@ -9,7 +9,7 @@ use view::state::{ReportScope, ViewCommand};
 use view::words::sentence;
 use window::App;
 
-use super::{on_canvas, opened, press, settle, state, want};
+use super::{on_canvas, opened, press, settle, show_op_table, state, want};
 
 fn says(window: &Harness<'_, App>, text: &str) -> bool {
     window.query_all_by_label_contains(text).count() > 0
@@ -51,7 +51,7 @@ fn verdict_and_tables_follow_the_chosen_step() {
     let of_step = verdict(&window, Scope::Steps { first: 1, last: 1 });
     assert_ne!(of_step, of_all);
     assert!(says(&window, &of_step) && !says(&window, &of_all));
-    show_tab(&mut window, "ops");
+    show_op_table(&mut window);
     assert!(window.query_by_label("Row fusion.1").is_none());
     show_tab(&mut window, "steps");
     assert!(says(&window, "this tab always covers the whole capture"));
@@ -59,7 +59,7 @@ fn verdict_and_tables_follow_the_chosen_step() {
     window.get_by_label("Whole capture").click();
     settle(&mut window);
     assert_eq!(state(&window).scope, ReportScope::Capture);
-    show_tab(&mut window, "ops");
+    show_op_table(&mut window);
     window.get_by_label("Row fusion.1");
 }
 

@@ -263,6 +263,11 @@ class Comparison(_Answer):
         """The change in a sentence."""
         return self.report["statement"]
 
+    @property
+    def brief(self) -> dict[str, str]:
+        """What to read first: ``work``, ``step``, ``conclusion``, ``look_first``, ``record_next`` …, as far as known."""
+        return self.report["brief"]
+
     def html(self) -> str:
         """A page of its own."""
         return self._answer.html

@@ -83,6 +83,8 @@ def test_comparisons_and_predictions_match_the_command_line(run):
     said = json.loads(command("compare", RECOMPILE, PADDED, "--force", "--format", "json", "--top", "0"))
     assert comparison.report == said
     assert comparison.statement in repr(comparison)
+    assert comparison.brief["work"] and comparison.brief == said["brief"]
+    assert len(comparison.tables["why"]) > 1
     prediction = run.what_if(ici=2, op={"fusion.*": 0.5})
     said = json.loads(command("whatif", RECOMPILE, "--ici", "2", "--op", "fusion.*", "0.5", "--format", "json"))
     assert prediction.report["reports"] == said["reports"]

@@ -24,7 +24,7 @@ const LAYOUTS: [(usize, usize); 4] = [(140, 30), (100, 30), (80, 36), (60, 60)];
 const MOST_WORDS: usize = 20;
 
 /// Lines and bytes of Markdown that is read without unfolding, and bytes of all of it.
-const MARKDOWN: [usize; 3] = [40, 6_000, 60_000];
+pub const MARKDOWN: [usize; 3] = [40, 6_000, 60_000];
 
 /// All files below `folder`, but not what another program says of them.
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -41,7 +41,7 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn captures() -> Vec<PathBuf> {
+pub fn captures() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
     let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
     assert!(corpus.is_dir() || !is_required, "there is no corpus");
@@ -53,7 +53,7 @@ fn captures() -> Vec<PathBuf> {
 }
 
 /// What is read without unfolding anything: each line, and of a fold its title.
-fn unfolded(text: &str) -> Vec<&str> {
+pub fn unfolded(text: &str) -> Vec<&str> {
     let mut depth = 0;
     let mut shown = Vec::new();
     for line in text.lines() {

@@ -1,6 +1,7 @@
 //! Reports about the samples, and about malformed files.
 
 mod compact;
+mod comparison_screen;
 mod first_screen;
 mod golden;
 mod hostile;

@@ -184,6 +184,19 @@ const tests = {
     assert.equal(await page.evaluate(() => localStorage.getItem("/systole/gui.json")?.includes("run/") ?? false), false, "the server lists its runs");
   },
 
+  async "Back leads from a run to the list of runs"(page) {
+    await page.goto(server.address);
+    await settled(page, (state) => state.runs.length === 4);
+    await find(page, "Control+o", "one");
+    await settled(page, (state) => state.traces[0] === "one");
+    await page.waitForFunction(() => location.search.includes("run="), null, { timeout: 5000 });
+    await page.goBack();
+    await settled(page, (state) => state.traces.length === 0 && state.runs.length === 4);
+    assert.equal(new URL(page.url()).search, "");
+    await page.goForward();
+    await settled(page, (state) => state.traces[0] === "one");
+  },
+
   async "two runs of a server are compared, and a link shows the same"(page) {
     await page.goto(`${server.address}?run=${await server.id("one")}#tab=hints&scope=steps:2..3`);
     await settled(page, (state) => state.tab === "hints" && state.slices[0] > 0);

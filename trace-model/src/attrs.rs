@@ -78,8 +78,8 @@ pub enum SliceAttr {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SparseColumn {
     #[serde(with = "crate::plain")]
-    pub(crate) rows: Vec<u32>,
-    pub(crate) values: CompactColumn,
+    pub rows: Vec<u32>,
+    pub values: CompactColumn,
     /// For each block of [`BLOCK`] rows, the first entry of that block or a later one, so that a lookup need not search
     /// all entries. Empty if there are few.
     #[serde(skip)]
@@ -93,7 +93,7 @@ const BLOCK: u32 = 256;
 const FEW: usize = 64;
 
 impl SparseColumn {
-    pub(crate) fn get(&self, row: u32) -> Option<i64> {
+    pub fn get(&self, row: u32) -> Option<i64> {
         let block = (row / BLOCK) as usize;
         let entries = match self.firsts.get(block..block + 2) {
             Some(&[from, to]) => from as usize..to as usize,
@@ -105,21 +105,21 @@ impl SparseColumn {
         Some(self.values.get(from + at))
     }
 
-    pub(crate) fn freeze(&mut self) {
+    pub fn freeze(&mut self) {
         self.rows.shrink_to_fit();
         self.values.freeze();
         self.index();
     }
 
     /// Fills [`Self::firsts`].
-    pub(crate) fn index(&mut self) {
+    pub fn index(&mut self) {
         let last = self.rows.last().filter(|_| self.rows.len() >= FEW);
         let blocks = last.map_or(0, |last| last / BLOCK + 2);
         let first = |block| self.rows.partition_point(|row| row / BLOCK < block) as u32;
         self.firsts = (0..blocks).map(first).collect();
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         (self.rows.capacity() + self.firsts.capacity()) * 4 + self.values.heap_bytes()
     }
 }

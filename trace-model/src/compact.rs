@@ -56,7 +56,7 @@ macro_rules! by_width {
 }
 
 impl CompactColumn {
-    pub(crate) fn with_capacity(rows: usize) -> Self {
+    pub fn with_capacity(rows: usize) -> Self {
         Self {
             blocks: Vec::with_capacity(rows / BLOCK),
             ..Self::default()
@@ -64,7 +64,7 @@ impl CompactColumn {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, value: i64) {
+    pub fn push(&mut self, value: i64) {
         self.tail.push(value);
         self.len += 1;
         if self.tail.len() == BLOCK {
@@ -73,7 +73,7 @@ impl CompactColumn {
     }
 
     /// Adds all of `values`.
-    pub(crate) fn extend_from_slice(&mut self, values: &[i64]) {
+    pub fn extend_from_slice(&mut self, values: &[i64]) {
         let (first, rest) = values.split_at(values.len().min((BLOCK - self.tail.len()) % BLOCK));
         for &value in first {
             self.push(value);
@@ -87,13 +87,13 @@ impl CompactColumn {
     }
 
     /// All values.
-    pub(crate) fn to_vec(&self) -> Vec<i64> {
+    pub fn to_vec(&self) -> Vec<i64> {
         let mut out = vec![0; self.len];
         self.read(0, &mut out);
         out
     }
 
-    pub(crate) fn get(&self, row: usize) -> i64 {
+    pub fn get(&self, row: usize) -> i64 {
         let Some(block) = self.blocks.get(row / BLOCK) else {
             return self.tail[row - self.blocks.len() * BLOCK];
         };
@@ -107,7 +107,7 @@ impl CompactColumn {
     }
 
     /// Copies the values from row `from` on, as many as `out` takes.
-    pub(crate) fn read(&self, from: usize, out: &mut [i64]) {
+    pub fn read(&self, from: usize, out: &mut [i64]) {
         let mut row = from;
         let mut rest = out;
         while !rest.is_empty() {
@@ -131,12 +131,12 @@ impl CompactColumn {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// Adds all of `other`. Blocks move as they are if the last block is full.
-    pub(crate) fn extend(&mut self, other: &Self) {
+    pub fn extend(&mut self, other: &Self) {
         let whole = other.blocks.len() * BLOCK <= other.len;
         if !self.tail.is_empty() || !self.len.is_multiple_of(BLOCK) || !whole {
             self.extend_from_slice(&other.to_vec());
@@ -158,7 +158,7 @@ impl CompactColumn {
     }
 
     /// A lower and an upper bound of all values. For an empty column, the lower bound exceeds the upper one.
-    pub(crate) fn bounds(&self) -> (i64, i64) {
+    pub fn bounds(&self) -> (i64, i64) {
         let blocks = self.blocks.iter().map(|block| {
             let width = (block.place & 15) as usize;
             let most = i64::try_from(mask(width))
@@ -174,7 +174,7 @@ impl CompactColumn {
     }
 
     /// Whether every row can be read.
-    pub(crate) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         let in_blocks = self.len.checked_sub(self.tail.len());
         let fits = |(rows, block): (usize, &PackedBlock)| {
             let (width, from) = (block.place & 15, block.place >> 4);
@@ -192,7 +192,7 @@ impl CompactColumn {
     }
 
     /// Replaces the values of some rows, in the order of the rows. The column is rebuilt once for all of them.
-    pub(crate) fn replace(&mut self, fixes: impl Iterator<Item = (u32, i64)>) {
+    pub fn replace(&mut self, fixes: impl Iterator<Item = (u32, i64)>) {
         let mut replaced = Self::with_capacity(self.len);
         let mut fixes = fixes.peekable();
         for row in 0..self.len {
@@ -203,20 +203,20 @@ impl CompactColumn {
     }
 
     /// Adds `value` until there are `len` rows.
-    pub(crate) fn resize(&mut self, len: usize, value: i64) {
+    pub fn resize(&mut self, len: usize, value: i64) {
         while self.len() < len {
             self.push(value);
         }
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         self.blocks.capacity() * size_of::<PackedBlock>()
             + self.bytes.capacity()
             + self.tail.capacity() * 8
     }
 
     /// Packs the last rows and frees unused capacity. Nothing may be pushed afterwards.
-    pub(crate) fn freeze(&mut self) {
+    pub fn freeze(&mut self) {
         if !self.tail.is_empty() {
             self.seal();
         }

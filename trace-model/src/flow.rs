@@ -75,9 +75,9 @@ impl FlowPoint {
 #[derive(Default, Serialize)]
 pub(crate) struct UnlinkedFlows {
     /// Flows with known ends, in any order.
-    pub(crate) known: Vec<Flow>,
+    pub known: Vec<Flow>,
     /// Ends of flows of each file, by track; their indices are rows of the slice table.
-    pub(crate) points: Vec<Vec<Vec<FlowPoint>>>,
+    pub points: Vec<Vec<Vec<FlowPoint>>>,
 }
 
 /// The flows of a model, linked on first use.
@@ -91,7 +91,7 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    pub(crate) fn new(unlinked: UnlinkedFlows) -> Self {
+    pub fn new(unlinked: UnlinkedFlows) -> Self {
         Self {
             unlinked: Mutex::new(unlinked),
             ..Self::default()
@@ -100,7 +100,7 @@ impl Flows {
 
     /// All flows, sorted; `starts` holds the start of each slice. Runs on one thread, because a thread-pool task that
     /// waits here could execute another task that also requests flows, which would be a deadlock.
-    pub(crate) fn linked(&self, starts: &[i64]) -> &[Flow] {
+    pub fn linked(&self, starts: &[i64]) -> &[Flow] {
         self.linked.get_or_init(|| {
             let mut unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
             let UnlinkedFlows {
@@ -118,7 +118,7 @@ impl Flows {
     }
 
     /// Indices into the linked flows, sorted by the slice at which they end, then by the slice at which they start.
-    pub(crate) fn by_end(&self, starts: &[i64]) -> &[u32] {
+    pub fn by_end(&self, starts: &[i64]) -> &[u32] {
         self.by_end.get_or_init(|| {
             // Flows are already sorted by their start, so flows with equal ends are sorted by position.
             let ends = (0_u64..)
@@ -133,7 +133,7 @@ impl Flows {
 
 impl Flows {
     /// Whether all slices at which flows start or end are below `rows`.
-    pub(crate) fn rows_are_below(&self, rows: usize) -> bool {
+    pub fn rows_are_below(&self, rows: usize) -> bool {
         let unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
         let is_below = |row: u32| (row as usize) < rows;
         unlinked

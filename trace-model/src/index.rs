@@ -31,7 +31,7 @@ const NONE: u32 = u32::MAX;
 const BLOCK: u32 = 256;
 
 impl ModelIndex {
-    pub(crate) fn new(
+    pub fn new(
         groups: &[Group],
         tracks: &[Track],
         lanes: &[Lane],
@@ -87,7 +87,7 @@ impl ModelIndex {
     }
 
     /// Groups directly below `parent`, or at the top.
-    pub(crate) fn children(&self, parent: Option<GroupId>) -> &[GroupId] {
+    pub fn children(&self, parent: Option<GroupId>) -> &[GroupId] {
         match parent {
             Some(parent) => self.children.get(parent.index()).map_or(&[], Vec::as_slice),
             None => &self.top,
@@ -95,12 +95,12 @@ impl ModelIndex {
     }
 
     /// Tracks of a group.
-    pub(crate) fn tracks(&self, group: GroupId) -> &[TrackId] {
+    pub fn tracks(&self, group: GroupId) -> &[TrackId] {
         self.tracks.get(group.index()).map_or(&[], Vec::as_slice)
     }
 
     /// Which counter series a track has.
-    pub(crate) fn counter(&self, track: TrackId) -> Option<usize> {
+    pub fn counter(&self, track: TrackId) -> Option<usize> {
         self.counters
             .get(track.index())
             .filter(|&&at| at != NONE)
@@ -108,7 +108,7 @@ impl ModelIndex {
     }
 
     /// Lanes among which that of a row of slices is; the end may lie beyond the last lane.
-    pub(crate) fn lanes_near(&self, row: u32) -> (usize, usize) {
+    pub fn lanes_near(&self, row: u32) -> (usize, usize) {
         let block = (row / BLOCK) as usize;
         let lane = |block: usize| self.first_lanes.get(block).map(|&lane| lane as usize);
         (
@@ -118,7 +118,7 @@ impl ModelIndex {
     }
 
     /// Whether groups of several sources have this name.
-    pub(crate) fn is_shared(&self, name: StringId) -> bool {
+    pub fn is_shared(&self, name: StringId) -> bool {
         self.shared_names.contains(&name)
     }
 }

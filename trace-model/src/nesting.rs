@@ -29,13 +29,13 @@ pub(crate) const NO_PARENT: u32 = u32::MAX;
 /// Lane and parent of every slice, in the order of the input.
 #[derive(Debug, Default)]
 pub(crate) struct Nesting {
-    pub(crate) depths: Vec<u32>,
+    pub depths: Vec<u32>,
     /// Position of the parent in the input, or [`NO_PARENT`].
-    pub(crate) parents: Vec<u32>,
+    pub parents: Vec<u32>,
     /// Time of each slice in which another one runs that began later.
-    pub(crate) covered: Vec<i64>,
+    pub covered: Vec<i64>,
     /// Positions of slices that overlapped without nesting.
-    pub(crate) spilled: Vec<u32>,
+    pub spilled: Vec<u32>,
 }
 
 /// A slice that can enclose the following ones.
@@ -264,17 +264,17 @@ fn parents_in_order(spans: impl ExactSizeIterator<Item = (i64, i64)>) -> (Vec<u3
 /// The rows of a track's slices in the slice table.
 pub(crate) struct TrackRows {
     /// Slices of each depth.
-    pub(crate) lane_lens: Vec<u32>,
+    pub lane_lens: Vec<u32>,
     /// The mapping between rows and positions, if they differ because there are several lanes.
-    pub(crate) moved: Option<Moved>,
+    pub moved: Option<Moved>,
 }
 
 /// The mapping between rows and positions.
 pub(crate) struct Moved {
     /// Row of each position.
-    pub(crate) row_of: Vec<u32>,
+    pub row_of: Vec<u32>,
     /// Position of each row.
-    pub(crate) by_row: Vec<u32>,
+    pub by_row: Vec<u32>,
 }
 
 /// Assigns rows by depth, then by position, which is time order.

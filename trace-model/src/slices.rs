@@ -30,53 +30,53 @@ const CLOCK_BLOCK: usize = 256;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SliceTable {
     #[serde(with = "crate::plain")]
-    pub(crate) starts: Vec<i64>,
-    pub(crate) durs: CompactColumn,
+    pub starts: Vec<i64>,
+    pub durs: CompactColumn,
     /// Measured time of the direct children. Unlike self time, it is zero for most slices and so takes no space.
-    pub(crate) child_durs: CompactColumn,
+    pub child_durs: CompactColumn,
     #[serde(with = "crate::plain")]
-    pub(crate) labels: Vec<u32>,
+    pub labels: Vec<u32>,
     #[serde(with = "crate::plain")]
-    pub(crate) parents: Vec<u32>,
+    pub parents: Vec<u32>,
     /// Empty if no slice has arguments.
-    pub(crate) args: CompactColumn,
+    pub args: CompactColumn,
     /// Device clocks of tracks, sorted by rows.
-    pub(crate) device_clocks: Vec<DeviceClockColumns>,
+    pub device_clocks: Vec<DeviceClockColumns>,
     /// For each block of [`CLOCK_BLOCK`] rows, the first of `device_clocks` that ends after the start of the block.
     #[serde(skip)]
-    pub(crate) first_clocks: Vec<u32>,
-    pub(crate) attrs: BTreeMap<SliceAttr, SparseColumn>,
+    pub first_clocks: Vec<u32>,
+    pub attrs: BTreeMap<SliceAttr, SparseColumn>,
     /// Tracks whose parents do not follow the timeline, sorted by rows; on other tracks children are found by time.
-    pub(crate) reparented: Vec<Reparented>,
+    pub reparented: Vec<Reparented>,
 }
 
 /// Children of the rows of one track, if they cannot be found by time.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Reparented {
-    pub(crate) rows: Range<u32>,
+    pub rows: Range<u32>,
     /// Parent and child, sorted.
-    pub(crate) pairs: Vec<(u32, u32)>,
+    pub pairs: Vec<(u32, u32)>,
 }
 
 /// The device clock for the rows of one track, as differences from the timeline: start and length usually differ by a
 /// constant, apart from rounding.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DeviceClockColumns {
-    pub(crate) rows: Range<u32>,
-    pub(crate) base: i64,
-    pub(crate) start_minus_base: CompactColumn,
-    pub(crate) dur_minus_timeline: CompactColumn,
+    pub rows: Range<u32>,
+    pub base: i64,
+    pub start_minus_base: CompactColumn,
+    pub dur_minus_timeline: CompactColumn,
 }
 
 impl DeviceClockColumns {
     /// Place of a slice in the columns.
-    pub(crate) fn place(&self, slice: SliceId) -> usize {
+    pub fn place(&self, slice: SliceId) -> usize {
         (slice.0 - self.rows.start) as usize
     }
 }
 
 impl SliceTable {
-    pub(crate) fn device_clock(&self, row: u32) -> Option<&DeviceClockColumns> {
+    pub fn device_clock(&self, row: u32) -> Option<&DeviceClockColumns> {
         let first = *self.first_clocks.get(row as usize / CLOCK_BLOCK)? as usize;
         let next = self
             .device_clocks
@@ -88,7 +88,7 @@ impl SliceTable {
 
     /// Children of `row` if they cannot be found by time, because the parents of its track follow the device clock and
     /// that disagrees with the timeline.
-    pub(crate) fn reparented_children(&self, row: u32) -> Option<&[(u32, u32)]> {
+    pub fn reparented_children(&self, row: u32) -> Option<&[(u32, u32)]> {
         let at = self
             .reparented
             .partition_point(|track| track.rows.end <= row);
@@ -101,7 +101,7 @@ impl SliceTable {
         Some(&pairs[from..to])
     }
 
-    pub(crate) fn freeze(&mut self) {
+    pub fn freeze(&mut self) {
         self.starts.shrink_to_fit();
         self.durs.freeze();
         self.child_durs.freeze();
@@ -113,7 +113,7 @@ impl SliceTable {
     }
 
     /// Makes what a snapshot does not save.
-    pub(crate) fn index(&mut self) {
+    pub fn index(&mut self) {
         self.attrs.values_mut().for_each(SparseColumn::index);
         self.index_clocks();
     }
@@ -132,7 +132,7 @@ impl SliceTable {
         }
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         self.starts.capacity() * 8
             + self.durs.heap_bytes()
             + self.child_durs.heap_bytes()

@@ -7,6 +7,12 @@ import init, { memory_bytes, run_task, start, state } from "./systole.js";
 const shell = document.getElementById("shell");
 const message = document.getElementById("message");
 const query = new URLSearchParams(location.search);
+const named = (query) => new URLSearchParams(["run", "trace", "compare"].flatMap((name) => query.has(name) ? [[name, query.get(name)]] : [])).toString();
+// The traces that the address names.
+let shown = named(query);
+addEventListener("popstate", () => {
+  if (named(new URLSearchParams(location.search)) !== shown) location.reload();
+});
 let module;
 
 // Until the window is there, the page has its colours: those that the user chose, or those of the system.
@@ -78,7 +84,11 @@ globalThis.systolePage = {
       if (fits) parts.set("compare", isRun(second) ? second.split("/")[1] : second);
     }
     const text = parts.toString();
-    history.replaceState(null, "", `${location.pathname}${text && `?${text}`}${place && `#${place}`}`);
+    const address = `${location.pathname}${text && `?${text}`}${place && `#${place}`}`;
+    // Back leads from a trace to what was open before, such as the list of runs; it does not repeat every move.
+    if (text === shown) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    shown = text;
   },
   started: () => {
     shell.hidden = true;

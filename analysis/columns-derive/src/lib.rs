@@ -1,14 +1,60 @@
-//! `#[derive(Columns)]`: a field of a report's row declares its column of the table beside its place in JSON.
+//! What the types that reports are made of have in common.
 //!
-//! The documentation of the trait `engine::Columns` says what the attributes mean.
+//! - `#[row(measured)]`: a row of a report, whose fields declare their columns of the table beside their place in JSON.
+//! - `#[reported]`: any other part of a report.
+//! - `#[titled]`: an enum whose variants have a title for people.
+//!
+//! The documentation of the trait `engine::Columns` says what the attributes of fields mean.
 
 mod field;
+mod titled;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput, Error, Fields, Ident, Result, parse_macro_input};
+use syn::{Data, DeriveInput, Error, Fields, Ident, ItemEnum, Result, parse_macro_input};
 
 use field::FieldColumns;
+
+/// A row of a report: what [`macro@reported`] derives, and its columns; the word is their usual provenance.
+#[proc_macro_attribute]
+pub fn row(
+    provenance: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    let (provenance, item) = (TokenStream::from(provenance), TokenStream::from(item));
+    quote!(
+        #[::engine::reported]
+        #[derive(::engine::Columns)]
+        #[columns(#provenance)]
+        #item
+    )
+    .into()
+}
+
+/// A part of a report: it can be copied, compared, and written as JSON of a known schema.
+#[proc_macro_attribute]
+pub fn reported(
+    _none: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    let item = TokenStream::from(item);
+    quote!(
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
+        #item
+    )
+    .into()
+}
+
+/// An enum of a report, `Variant = "title"`: JSON has the name of the variant in kebab case, tables and texts its title.
+#[proc_macro_attribute]
+pub fn titled(
+    _none: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    titled::expand(parse_macro_input!(item as ItemEnum))
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
 
 /// Derives `engine::Columns`.
 #[proc_macro_derive(Columns, attributes(columns, column))]

@@ -9,8 +9,9 @@ use super::table::{Cell, CellKind, CellType, Column};
 
 /// A row of a report, whose fields declare their columns of tables beside their place in JSON.
 ///
-/// `#[derive(Columns)]` reads `#[columns(PROVENANCE)]` on the struct, one of `measured`, `recorded`, `compiler`, `derived`,
-/// `inferred`, and `#[column("Title")]` on fields. The id of the column is the name of the field. Its unit is told by the
+/// `#[engine::row(PROVENANCE)]` declares it, with one of `measured`, `recorded`, `compiler`, `derived`, `inferred`, and derives
+/// what JSON needs; `#[derive(Columns)]` with `#[columns(PROVENANCE)]` is for rows that are not written. Columns are the fields
+/// with `#[column("Title")]`. The id of the column is the name of the field. Its unit is told by the
 /// name (`…_ps`, `…_percent`, `…_bytes`, `…bandwidth`); other whole numbers are counts. After the title may stand
 ///
 /// - another provenance; `peak`: that of the peak which the table names with [`TableBuilder::peak`],

@@ -28,7 +28,7 @@ pub use analysis::{Analysis, AnalysisEntry, entry};
 pub use cache::{ReportCache, ReportCost};
 pub use columns::{Columns, DeclaredColumns, NestedRow, cell_of, kind_of};
 /// Derives the trait of the same name.
-pub use columns_derive::Columns;
+pub use columns_derive::{Columns, reported, row, titled};
 pub use context::Context;
 pub use counted::counted;
 pub use error::AnalysisError;

@@ -18,7 +18,7 @@ pub(super) struct FactCache {
 
 impl FactCache {
     /// The value of this type, computed by `find` on first use.
-    pub(crate) fn get<F: Send + Sync + 'static>(&self, find: impl FnOnce() -> F) -> &F {
+    pub fn get<F: Send + Sync + 'static>(&self, find: impl FnOnce() -> F) -> &F {
         let id = TypeId::of::<F>();
         let slot = self
             .slots

@@ -1,21 +1,20 @@
 //! Detects the framework of the profiled program, so that advice uses its API.
 
-use serde::Serialize;
 use trace_model::{GroupKind, TraceModel};
 
 /// A front end of XLA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Default)]
 pub enum Framework {
     /// JAX, and libraries built on it. Also the default, as the most common one.
     #[default]
-    Jax,
+    Jax = "JAX",
     /// `PyTorch/XLA`.
-    PyTorchXla,
+    PyTorchXla = "PyTorch/XLA",
     /// TensorFlow.
-    TensorFlow,
+    TensorFlow = "TensorFlow",
     /// A simulator or another tool that names no framework: advice for all frameworks.
-    Any,
+    Any = "Fix",
 }
 
 impl Framework {
@@ -67,16 +66,6 @@ impl Framework {
             Some(&(_, framework)) => framework,
             None if is_simulated() || is_foreign() => Self::Any,
             None => Self::default(),
-        }
-    }
-
-    /// Heading of its section on the page of a rule.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Jax => "JAX",
-            Self::PyTorchXla => "PyTorch/XLA",
-            Self::TensorFlow => "TensorFlow",
-            Self::Any => "Fix",
         }
     }
 }

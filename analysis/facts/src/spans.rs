@@ -52,7 +52,7 @@ pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
 
 impl TrackExtent {
     /// The smallest span that contains both.
-    pub(crate) fn hull(self, other: Self) -> Self {
+    pub fn hull(self, other: Self) -> Self {
         Self {
             range: hull(self.range, other.range),
             timed: hull(self.timed, other.timed),

@@ -1,7 +1,6 @@
 //! What sums over the executions of a scope are over.
 
 use engine::{Context, Scope, counted};
-use serde::Serialize;
 use trace_model::Picos;
 
 use super::steps::StepsReport;
@@ -10,7 +9,8 @@ use super::steps::StepsReport;
 pub const ARE_SUMS: &str = "times: sums of all executions on all devices";
 
 /// The devices and steps that a sum is over: divided by their numbers it is that of one device in one step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy, Eq)]
 pub struct SumOver {
     /// Devices that recorded ops.
     pub devices: u64,

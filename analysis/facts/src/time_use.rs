@@ -1,44 +1,40 @@
 //! Categories of time use, shared by the verdict and the hints, so that hints can address what the verdict names.
 
-use serde::Serialize;
-
 use crate::category::OpGroup;
 
 /// A category of time use.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Hash)]
 pub enum TimeUse {
     /// Ops of [`OpGroup::MatMul`].
     #[serde(rename = "matmul")]
-    MatMul,
+    MatMul = "matrix products",
     /// Ops of [`OpGroup::Collective`].
-    Collective,
+    Collective = "waiting for communication",
     /// Ops of [`OpGroup::AsyncWait`].
-    AsyncWait,
+    AsyncWait = "waiting for copies",
     /// Ops of [`OpGroup::DataMovement`].
-    DataMovement,
+    DataMovement = "copies and layout changes",
     /// Ops of [`OpGroup::Vector`].
-    Vector,
+    Vector = "element-wise",
     /// Ops of [`OpGroup::CustomKernel`].
-    CustomKernel,
+    CustomKernel = "custom kernels",
     /// Ops of [`OpGroup::HostIo`].
-    HostIo,
+    HostIo = "host transfers",
     /// Ops of [`OpGroup::Control`].
-    Control,
+    Control = "loop overhead",
     /// Ops of [`OpGroup::SparseCore`].
-    SparseCore,
+    SparseCore = "SparseCore",
     /// Ops of no known kind.
-    Other,
+    Other = "other ops",
     /// No op runs.
-    Idle,
+    Idle = "idle",
     /// The host traces, lowers, compiles or loads programs.
-    Compile,
+    Compile = "idle while compiling",
     /// A host without devices waits for input.
-    Input,
+    Input = "waiting for input",
     /// Steps that take much longer than the median step.
-    SlowSteps,
+    SlowSteps = "slow steps",
 }
 
 impl TimeUse {
@@ -59,26 +55,6 @@ impl TimeUse {
             Self::Compile => "compile",
             Self::Input => "input",
             Self::SlowSteps => "slow-steps",
-        }
-    }
-
-    /// Display name, in lower case.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::MatMul => "matrix products",
-            Self::Collective => "waiting for communication",
-            Self::AsyncWait => "waiting for copies",
-            Self::DataMovement => "copies and layout changes",
-            Self::Vector => "element-wise",
-            Self::CustomKernel => "custom kernels",
-            Self::HostIo => "host transfers",
-            Self::Control => "loop overhead",
-            Self::SparseCore => "SparseCore",
-            Self::Other => "other ops",
-            Self::Idle => "idle",
-            Self::Compile => "idle while compiling",
-            Self::Input => "waiting for input",
-            Self::SlowSteps => "slow steps",
         }
     }
 

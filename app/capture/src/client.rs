@@ -115,7 +115,7 @@ pub(super) struct ProfilerClient {
 
 impl ProfilerClient {
     /// Connects, and waits until something has answered in gRPC.
-    pub(super) async fn connect(address: &ServerAddress) -> Result<Self, ServerError> {
+    pub async fn connect(address: &ServerAddress) -> Result<Self, ServerError> {
         importers::may_ask(&address.host)
             .map_err(|error| ServerError::Forbidden(error.to_string()))?;
         let no_uri = |error: tonic::transport::Error| ServerError::UnknownHost(error.to_string());
@@ -142,7 +142,7 @@ impl ProfilerClient {
         }
     }
 
-    pub(super) async fn profile(
+    pub async fn profile(
         &mut self,
         request: ProfileRequest,
         timeout: Duration,
@@ -158,7 +158,7 @@ impl ProfilerClient {
     }
 
     /// Asks for the state of the devices.
-    pub(super) async fn monitor(
+    pub async fn monitor(
         &mut self,
         request: MonitorRequest,
         timeout: Duration,
@@ -174,7 +174,7 @@ impl ProfilerClient {
     }
 
     /// Starts to record without end.
-    pub(super) async fn start(
+    pub async fn start(
         &mut self,
         request: ProfileRequest,
         timeout: Duration,
@@ -189,7 +189,7 @@ impl ProfilerClient {
     }
 
     /// What was recorded since the start or the last snapshot.
-    pub(super) async fn snapshot(
+    pub async fn snapshot(
         &mut self,
         request: SnapshotRequest,
         timeout: Duration,
@@ -199,7 +199,7 @@ impl ProfilerClient {
     }
 
     /// Ends what `start` began.
-    pub(super) async fn stop(&mut self, timeout: Duration) -> Result<(), ServerError> {
+    pub async fn stop(&mut self, timeout: Duration) -> Result<(), ServerError> {
         self.continuous::<_, Empty>(
             "/tensorflow.ProfilerService/StopContinuousProfiling",
             Empty {},

@@ -28,12 +28,12 @@ pub(super) struct RunFolder {
     /// Folder of all runs.
     root: PathBuf,
     /// Name of this one.
-    pub(super) session: String,
+    pub session: String,
 }
 
 impl RunFolder {
     /// A new folder, named after the time or as the user wants it.
-    pub(super) fn new(logdir: &Path, session: Option<&str>, now: SystemTime) -> Self {
+    pub fn new(logdir: &Path, session: Option<&str>, now: SystemTime) -> Self {
         let root = logdir.join("plugins").join("profile");
         let later = |seconds| session_name(now + Duration::from_secs(seconds));
         let session = match session {
@@ -48,21 +48,21 @@ impl RunFolder {
     }
 
     /// Folder of all runs from anywhere on this machine, for servers that write files themselves.
-    pub(super) fn absolute_root(&self) -> io::Result<PathBuf> {
+    pub fn absolute_root(&self) -> io::Result<PathBuf> {
         std::path::absolute(&self.root)
     }
 
-    pub(super) fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.root.join(&self.session)
     }
 
-    pub(super) fn file(&self, address: &ServerAddress) -> PathBuf {
+    pub fn file(&self, address: &ServerAddress) -> PathBuf {
         self.path()
             .join(format!("{}.xplane.pb", address.file_name()))
     }
 
     /// Keeps what a server has answered.
-    pub(super) fn save(
+    pub fn save(
         &self,
         address: &ServerAddress,
         response: ProfileResponse,

@@ -16,7 +16,7 @@ impl HeldBytes {
     }
 
     /// Memory of SQLite in this process, and of these aggregates.
-    pub(super) fn with_sqlite(&self) -> usize {
+    pub fn with_sqlite(&self) -> usize {
         // SAFETY: it has no arguments, and SQLite is built for several threads.
         let sqlite = unsafe { rusqlite::ffi::sqlite3_memory_used() };
         usize::try_from(sqlite).unwrap_or(0) + self.0.load(Ordering::Relaxed)
@@ -31,21 +31,21 @@ pub(super) struct HeldNumbers {
 }
 
 impl HeldNumbers {
-    pub(super) fn new(held: HeldBytes) -> Self {
+    pub fn new(held: HeldBytes) -> Self {
         Self {
             held,
             numbers: Vec::new(),
         }
     }
 
-    pub(super) fn push(&mut self, number: f64) {
+    pub fn push(&mut self, number: f64) {
         let before = self.numbers.capacity();
         self.numbers.push(number);
         self.held
             .add((self.numbers.capacity() - before) * size_of::<f64>());
     }
 
-    pub(super) fn as_slice(&self) -> &[f64] {
+    pub fn as_slice(&self) -> &[f64] {
         &self.numbers
     }
 }

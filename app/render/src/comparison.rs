@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use analysis::Tabular as _;
-use analysis::compare::{Comparison, Summary, Weight};
+use analysis::compare::{Comparison, Summary, WHY_ROWS, Weight};
 use analysis::engine::json_text::{JsonText, TruncatedList};
 use analysis::gates::GatesReport;
 use schemars::JsonSchema;
@@ -13,11 +13,11 @@ use serde::Serialize;
 use crate::json::{FOLLOWING, ToolVersion, end, generator, parted};
 use crate::table::table;
 use crate::verdict_md::VerdictParts;
-use crate::{NamedTable, TextLayout, gates, markdown, verdict_md};
-use view::words::capitalised;
+use crate::{NamedTable, TextLayout, comparison_screen, gates, markdown, verdict_md};
+use view::words::{capitalised, sentence};
 
 /// Fields may be added to this version, but never changed or removed.
-pub const SCHEMA: &str = "systole.comparison/2";
+pub const SCHEMA: &str = "systole.comparison/3";
 
 /// Everything to show about a comparison.
 #[derive(Clone, Copy)]
@@ -31,11 +31,44 @@ pub struct ComparedRuns<'a> {
     pub gates: Option<&'a GatesReport>,
     /// The candidate as named by the user.
     pub trace: &'a Path,
+    /// What the user asked for.
+    pub shown: ShownTables<'a>,
+}
+
+/// Which tables of a comparison are shown, where not all of them are data to be processed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ShownTables<'a> {
+    /// What is to be read first.
+    #[default]
+    Screen,
+    /// All of them.
+    All,
+    /// Those with these ids.
+    Only(&'a [String]),
+}
+
+impl ComparedRuns<'_> {
+    fn chosen_tables(&self) -> Vec<analysis::Table> {
+        let mut tables = self.comparison.tables();
+        if let ShownTables::Only(ids) = self.shown {
+            tables.retain(|table| ids.iter().any(|id| id == table.id));
+        }
+        tables
+    }
 }
 
 /// As text for a terminal.
 pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let comparison = compared.comparison;
+    match compared.shown {
+        ShownTables::Screen => return comparison_screen::screen(compared, layout),
+        ShownTables::Only(_) => {
+            let tables = compared.chosen_tables();
+            let texts: Vec<String> = tables.iter().map(|one| table(one, layout)).collect();
+            return texts.join("\n");
+        }
+        ShownTables::All => {}
+    }
     let mut text = String::new();
     if let Some(gates) = compared.gates {
         text.push_str(&gates::lines(gates, None, layout));
@@ -88,20 +121,56 @@ fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
 /// As Markdown for pull requests.
 pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let mut text = "# Comparison\n\n".to_owned();
-    if let Some(gates) = compared.gates {
-        verdict_md::gates_table(&mut text, gates);
+    match compared.shown {
+        ShownTables::Screen => return text + &verdict(compared),
+        ShownTables::Only(_) => {}
+        ShownTables::All => {
+            if let Some(gates) = compared.gates {
+                verdict_md::gates_table(&mut text, gates);
+            }
+            text.push_str(&blocks(compared.comparison).swap_remove(1));
+        }
     }
-    let _ = writeln!(
-        text,
-        "**{}**",
-        markdown::escaped(&capitalised(&compared.comparison.statement))
-    );
-    let tables = compared.comparison.tables();
+    let tables = compared.chosen_tables();
     let parts = tables
         .iter()
         .map(|table| (table.title.clone(), markdown::markdown(table, layout.top)));
     markdown::within(&mut text, parts, markdown::MOST_BYTES);
     text
+}
+
+/// What to read first of a comparison as Markdown, in full, without the table, and as one sentence.
+pub fn blocks(comparison: &Comparison) -> Vec<String> {
+    let brief = &comparison.brief;
+    let bold = |said: &str| format!("**{}**", markdown::escaped(&sentence(said)));
+    let plain = |said: &str| markdown::escaped(&sentence(said));
+    let line = |texts: [Option<String>; 3]| {
+        let texts: Vec<String> = texts.into_iter().flatten().collect();
+        markdown::block(&texts.join(" "))
+    };
+    let only = markdown::block(&bold(&comparison.statement));
+    if comparison.prediction.is_some() {
+        return vec![only.clone(), only];
+    }
+    let differ = brief.differ.as_deref().map(plain);
+    let step = brief.step.as_deref().map(bold);
+    let head = line([Some(bold(&brief.work)), differ, None])
+        + &line([step, brief.of_loop.as_deref().map(plain), None]);
+    let look = brief.look_first.as_ref();
+    let end = line([
+        brief.conclusion.as_deref().map(bold),
+        look.map(|what| plain(&format!("look first at {what}"))),
+        brief.record_next.as_deref().map(plain),
+    ]);
+    let attribution = comparison.attribution.as_ref();
+    let table = attribution
+        .filter(|_| brief.conclusion.is_some())
+        .map(|one| {
+            let table = one.why_table(WHY_ROWS);
+            markdown::block(&markdown::body(&table, 0))
+        });
+    let table = table.unwrap_or_default();
+    vec![format!("{head}{table}{end}"), format!("{head}{end}"), only]
 }
 
 /// As Markdown for the step summary of CI, shortened to its size limit.
@@ -123,8 +192,7 @@ pub fn verdict(compared: &ComparedRuns<'_>) -> String {
 /// All tables, for CSV.
 pub fn tables(compared: &ComparedRuns<'_>) -> Vec<NamedTable> {
     let compare = compared
-        .comparison
-        .tables()
+        .chosen_tables()
         .into_iter()
         .map(|table| NamedTable {
             report: "compare",
@@ -185,7 +253,7 @@ pub fn schema() -> serde_json::Result<String> {
     let mut whole = generator()
         .into_root_schema_for::<WrittenComparison<'_>>()
         .to_value();
-    whole["$id"] = "urn:systole:comparison/2".into();
+    whole["$id"] = "urn:systole:comparison/3".into();
     whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }

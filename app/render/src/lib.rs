@@ -9,6 +9,7 @@
 )]
 
 pub mod comparison;
+mod comparison_screen;
 pub mod csv;
 mod document;
 pub mod dot;

@@ -134,7 +134,7 @@ pub fn markdown(table: &Table, top: usize) -> String {
 }
 
 /// Heading, rows and notes of a table.
-fn body(table: &Table, top: usize) -> String {
+pub fn body(table: &Table, top: usize) -> String {
     let shown = if top == 0 {
         table.rows.len()
     } else {

@@ -8,10 +8,10 @@ use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 use analysis::{Tabular as _, printable, shortened_path};
 
 use crate::markdown::{MOST_BYTES, Room, block, escaped, folded, folded_tables, group};
-use crate::{gates, hints, summary};
+use crate::{comparison, gates, hints, summary};
 use session::number;
 use view::overview::{KeyFigure, Overview};
-use view::words::{capitalised, sentence};
+use view::words::sentence;
 
 /// Gates that are listed; the fold has all.
 const GATES: usize = 6;
@@ -86,7 +86,8 @@ impl FirstScreen<'_> {
             ))
         });
         let badge = room.take(badge);
-        let changed = room.take(self.changed());
+        let changed = self.comparison.map(comparison::blocks).unwrap_or_default();
+        let changed = room.largest("", changed);
         let limit = room.take(self.limit());
         let runs = room.take(self.runs());
         let cautions = room.take(self.cautions());
@@ -148,14 +149,6 @@ impl FirstScreen<'_> {
             let _ = writeln!(text, "- {more} below that did not pass");
         }
         block(&text)
-    }
-
-    /// What changed against the baseline, in one place for the run that is judged and for the one that is compared.
-    fn changed(&self) -> String {
-        let said = self.comparison.map(|found| capitalised(&found.statement));
-        said.map_or_else(String::new, |said| {
-            block(&format!("**{}**", escaped(&said)))
-        })
     }
 
     /// What limits the run, where the verdict of the gates comes first, and what is outside the loop.
@@ -243,7 +236,9 @@ impl FirstScreen<'_> {
         }
         if let Some(comparison) = self.comparison {
             let room = most - folds.iter().map(String::len).sum::<usize>();
-            let tables = comparison.tables();
+            let mut tables = comparison.tables();
+            // It stands above.
+            tables.retain(|table| table.id != "why");
             let parts = folded_tables(&tables, 15);
             folds.push(group("Compared with the baseline", parts, room / 2));
         }

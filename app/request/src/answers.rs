@@ -16,7 +16,7 @@ use crate::picture::{PictureRequest, drawn};
 use crate::settings::SettingsFile;
 use crate::what_if::{WhatIfRequest, changes};
 use crate::{checks, summaries};
-use render::comparison::{self, ComparedRuns};
+use render::comparison::{self, ComparedRuns, ShownTables};
 use render::pictures::PictureFormat;
 use render::{AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
 use session::Session;
@@ -187,6 +187,7 @@ fn comparison_of(
         comparison: &comparison,
         gates: None,
         trace,
+        shown: ShownTables::Screen,
     };
     let tables = comparison::tables(&compared).into_iter();
     Ok(CommandAnswer {

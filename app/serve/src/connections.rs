@@ -18,17 +18,17 @@ pub(super) struct OpenConnection {
 
 impl OpenConnection {
     /// A request has arrived as a whole, or has been answered.
-    pub(super) fn set_busy(&self, is_busy: bool) {
+    pub fn set_busy(&self, is_busy: bool) {
         self.is_busy.store(is_busy, Ordering::Relaxed);
     }
 
     /// A write waits for the client, or goes on.
-    pub(super) fn set_stuck(&self, is_stuck: bool) {
+    pub fn set_stuck(&self, is_stuck: bool) {
         self.is_stuck.store(is_stuck, Ordering::Relaxed);
     }
 
     /// Ends when another one needs its place.
-    pub(super) async fn ended(&self) {
+    pub async fn ended(&self) {
         self.end.notified().await;
     }
 
@@ -49,7 +49,7 @@ struct OpenList {
 
 impl Connections {
     /// Adds one; it is removed when what is returned is dropped.
-    pub(super) fn add(self: &Arc<Self>) -> ConnectionEntry {
+    pub fn add(self: &Arc<Self>) -> ConnectionEntry {
         let connection = Arc::<OpenConnection>::default();
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let id = list.next;
@@ -63,7 +63,7 @@ impl Connections {
     }
 
     /// Ends the oldest connection that waits for its client; false if there is none.
-    pub(super) fn end_one(&self) -> bool {
+    pub fn end_one(&self) -> bool {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = list
             .open
@@ -83,7 +83,7 @@ impl Connections {
 pub(super) struct ConnectionEntry {
     all: Arc<Connections>,
     id: u64,
-    pub(super) connection: Arc<OpenConnection>,
+    pub connection: Arc<OpenConnection>,
 }
 
 impl Drop for ConnectionEntry {

@@ -48,12 +48,12 @@ impl ApiError {
     }
 
     /// The request is wrong.
-    pub(super) fn wrong(message: impl Into<String>) -> Self {
+    pub fn wrong(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
     }
 
     /// The token is missing or wrong.
-    pub(super) fn no_token() -> Self {
+    pub fn no_token() -> Self {
         let why = "this server wants its token: open the address that systole serve printed, or send it as \
             Authorization: Bearer TOKEN";
         let ask = (header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -64,42 +64,42 @@ impl ApiError {
     }
 
     /// The request comes from where it must not come from.
-    pub(super) fn forbidden(message: impl Into<String>) -> Self {
+    pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", message)
     }
 
     /// There is no such thing.
-    pub(super) fn missing(message: impl Into<String>) -> Self {
+    pub fn missing(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
     /// The path does not have this method; the router says which it has.
-    pub(super) fn method() -> Self {
+    pub fn method() -> Self {
         let why =
             "this address does not have this method; the header Allow lists those that it has";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", why)
     }
 
     /// The body is larger than this.
-    pub(super) fn large(most: usize) -> Self {
+    pub fn large(most: usize) -> Self {
         let why = format!("the body of a request has at most {most} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", why)
     }
 
     /// The address is longer than this.
-    pub(super) fn long(most: usize) -> Self {
+    pub fn long(most: usize) -> Self {
         let why = format!("an address has at most {most} bytes; send a long query as POST");
         Self::new(StatusCode::URI_TOO_LONG, "address_too_long", why)
     }
 
     /// The body is not JSON.
-    pub(super) fn media() -> Self {
+    pub fn media() -> Self {
         let why = "send a body as Content-Type: application/json";
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", why)
     }
 
     /// A part of a file of so many bytes that it does not have.
-    pub(super) fn range(bytes: u64) -> Self {
+    pub fn range(bytes: u64) -> Self {
         let why = format!("the file has {bytes} bytes, and none of the asked range");
         let range = HeaderValue::from_str(&format!("bytes */{bytes}"))
             .ok()
@@ -111,7 +111,7 @@ impl ApiError {
     }
 
     /// Too much is asked at once.
-    pub(super) fn busy() -> Self {
+    pub fn busy() -> Self {
         let why = "too many requests are being worked on; try again in a moment";
         let wait = (header::RETRY_AFTER, HeaderValue::from_static("2"));
         Self {
@@ -121,24 +121,24 @@ impl ApiError {
     }
 
     /// It takes longer than allowed.
-    pub(super) fn slow(seconds: u64) -> Self {
+    pub fn slow(seconds: u64) -> Self {
         let why = format!("stopped after {seconds} s, the limit");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", why)
     }
 
     /// The body comes too slowly.
-    pub(super) fn slow_body(seconds: u64) -> Self {
+    pub fn slow_body(seconds: u64) -> Self {
         let why = format!("the body of a request must arrive within {seconds} s");
         Self::new(StatusCode::REQUEST_TIMEOUT, "slow_body", why)
     }
 
     /// A bug in this program.
-    pub(super) fn internal(message: impl Into<String>) -> Self {
+    pub fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     }
 
     /// This error as a page for people in a browser.
-    pub(super) fn into_page(self) -> Response {
+    pub fn into_page(self) -> Response {
         let page = html! {
             (DOCTYPE)
             html lang="en" {

@@ -97,7 +97,7 @@ fn hash(text: &str) -> [u8; 32] {
 
 impl Guard {
     /// For a server on a port; `names` are those of this machine that users may write.
-    pub(super) fn new(token: Option<&str>, names: Vec<String>, is_open: bool, port: u16) -> Self {
+    pub fn new(token: Option<&str>, names: Vec<String>, is_open: bool, port: u16) -> Self {
         let names = names
             .into_iter()
             .map(|name| name.to_ascii_lowercase())

@@ -25,52 +25,52 @@ const PAUSE: u32 = 10;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct RunEntry {
     /// Its id in addresses: the same as long as the server is started with the same places.
-    pub(super) id: String,
+    pub id: String,
     /// Its name, which `--run` takes.
-    pub(super) name: String,
+    pub name: String,
     /// The place that it was found in.
-    pub(super) place: String,
+    pub place: String,
     /// Names of its hosts; empty if its files do not name them.
-    pub(super) hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// Size of the files that are read; null if it is not known.
-    pub(super) bytes: Option<u64>,
+    pub bytes: Option<u64>,
     /// When a file was last written, in seconds since 1970; null if it is not known.
-    pub(super) modified_s: Option<u64>,
+    pub modified_s: Option<u64>,
     /// Other folders of the same capture, which are read with it.
-    pub(super) joined_runs: Vec<String>,
+    pub joined_runs: Vec<String>,
     /// Files without content.
-    pub(super) empty_files: Vec<String>,
+    pub empty_files: Vec<String>,
     /// Whether it is in a bucket.
-    pub(super) is_remote: bool,
+    pub is_remote: bool,
 }
 
 /// A place that cannot be read.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct PlaceError {
     /// The place.
-    pub(super) place: String,
+    pub place: String,
     /// Why.
-    pub(super) message: String,
+    pub message: String,
 }
 
 /// A file of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct FileEntry {
     /// Its number in addresses.
-    pub(super) n: usize,
+    pub n: usize,
     /// Its name, without directories.
-    pub(super) name: String,
+    pub name: String,
     /// The host that wrote it, if its name says so.
-    pub(super) host: Option<String>,
+    pub host: Option<String>,
     /// Size in bytes; null if it is not known.
-    pub(super) bytes: Option<u64>,
+    pub bytes: Option<u64>,
     /// Whether it is the one that is read of its host; others have the same events in other formats.
-    pub(super) is_read: bool,
+    pub is_read: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct ServedRun {
-    pub(super) entry: RunEntry,
+    pub entry: RunEntry,
     path: PathBuf,
     /// Name of the run in a log directory.
     run: Option<String>,
@@ -80,8 +80,8 @@ pub(super) struct ServedRun {
 /// All runs, in the order of the places, the newest of each first.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    pub(super) runs: Vec<ServedRun>,
-    pub(super) errors: Vec<PlaceError>,
+    pub runs: Vec<ServedRun>,
+    pub errors: Vec<PlaceError>,
 }
 
 /// A list of all runs, and how long it took.
@@ -96,7 +96,7 @@ struct LastListing {
 #[derive(Debug)]
 pub(super) struct RunList {
     places: Vec<PathBuf>,
-    pub(super) roots: Arc<Roots>,
+    pub roots: Arc<Roots>,
     last: Mutex<Option<LastListing>>,
     /// Held while somebody looks for new runs.
     looking: Mutex<()>,
@@ -104,7 +104,7 @@ pub(super) struct RunList {
 
 impl RunList {
     /// The runs of these places.
-    pub(super) fn new(places: Vec<PathBuf>) -> Result<Self, RequestError> {
+    pub fn new(places: Vec<PathBuf>) -> Result<Self, RequestError> {
         let roots = Roots::of_any(&places, "systole serve DIR")?;
         Ok(Self {
             places,
@@ -123,7 +123,7 @@ impl RunList {
     }
 
     /// The runs. Looks for new ones unless it has done so a moment ago; meanwhile the others get the last list.
-    pub(super) fn list(&self, progress: &Progress) -> Arc<Listing> {
+    pub fn list(&self, progress: &Progress) -> Arc<Listing> {
         let is_remote = self.places.iter().any(|place| importers::is_remote(place));
         let age = if is_remote { REMOTE_AGE } else { LOCAL_AGE };
         let is_new = |last: &LastListing| last.at.elapsed() < age.max(last.took * PAUSE);
@@ -161,7 +161,7 @@ impl RunList {
         listing
     }
 
-    pub(super) fn run(&self, id: &str, progress: &Progress) -> Result<ServedRun, ApiError> {
+    pub fn run(&self, id: &str, progress: &Progress) -> Result<ServedRun, ApiError> {
         let find = |listing: &Listing| listing.runs.iter().find(|run| run.entry.id == id).cloned();
         find(&self.list(progress)).ok_or_else(|| {
             ApiError::missing("there is no run with this id; /api/v1/runs lists them")
@@ -169,7 +169,7 @@ impl RunList {
     }
 
     /// The files of a run, each with its path; an error if one of them is a link that leads outside.
-    pub(super) fn files(
+    pub fn files(
         &self,
         run: &ServedRun,
         progress: &Progress,
@@ -206,7 +206,7 @@ impl RunList {
 
 impl ServedRun {
     /// How to open it.
-    pub(super) fn asked(&self, values: AssumedValues) -> AskedTrace {
+    pub fn asked(&self, values: AssumedValues) -> AskedTrace {
         let assume = Assumptions {
             values,
             ..Assumptions::default()

@@ -24,7 +24,7 @@ pub(super) struct PatientStream {
 }
 
 impl PatientStream {
-    pub(super) fn new(stream: TcpStream, connection: Arc<OpenConnection>) -> Self {
+    pub fn new(stream: TcpStream, connection: Arc<OpenConnection>) -> Self {
         Self {
             stream,
             limit: Box::pin(sleep(PATIENCE)),

@@ -35,16 +35,16 @@ const SENDING: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct AboutParams {
     #[serde(flatten)]
-    pub(super) part: PartRequest,
+    pub part: PartRequest,
     #[serde(flatten)]
-    pub(super) values: AssumedValues,
+    pub values: AssumedValues,
 }
 
 /// The runs, the traces that are open, and the work that is done.
 #[derive(Debug)]
 pub(super) struct ServeState {
-    pub(super) runs: RunList,
-    pub(super) traces: Arc<OpenTraces>,
+    pub runs: RunList,
+    pub traces: Arc<OpenTraces>,
     /// Imports, analyses, queries.
     heavy: Work,
     /// Queries: one that does not end at once must not keep reports waiting.
@@ -62,7 +62,7 @@ pub(super) type Shared = Arc<ServeState>;
 
 impl ServeState {
     /// Nothing is open yet.
-    pub(super) fn new(runs: RunList, keep: usize) -> Self {
+    pub fn new(runs: RunList, keep: usize) -> Self {
         Self {
             runs,
             traces: Arc::new(OpenTraces::new(keep, MOST_BYTES)),
@@ -75,13 +75,13 @@ impl ServeState {
     }
 
     /// The runs.
-    pub(super) async fn list(self: &Arc<Self>) -> Result<Arc<Listing>, ApiError> {
+    pub async fn list(self: &Arc<Self>) -> Result<Arc<Listing>, ApiError> {
         self.light(|state, cancel| Ok(state.runs.list(&cancel.progress)))
             .await
     }
 
     /// Quick work with files.
-    pub(super) async fn light<T: Send + 'static>(
+    pub async fn light<T: Send + 'static>(
         self: &Arc<Self>,
         job: impl FnOnce(&Self, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
@@ -92,13 +92,13 @@ impl ServeState {
     }
 
     /// The run with this id.
-    pub(super) async fn run(self: &Arc<Self>, id: String) -> Result<ServedRun, ApiError> {
+    pub async fn run(self: &Arc<Self>, id: String) -> Result<ServedRun, ApiError> {
         self.light(move |state, cancel| state.runs.run(&id, &cancel.progress))
             .await
     }
 
     /// The trace of a run, read if it is not open with what is assumed.
-    pub(super) async fn session(
+    pub async fn session(
         self: &Arc<Self>,
         id: String,
         values: AssumedValues,
@@ -124,7 +124,7 @@ impl ServeState {
     }
 
     /// The files of a run, each with its path. Those of a bucket are copied to this machine first, by reading the run.
-    pub(super) async fn files(
+    pub async fn files(
         self: &Arc<Self>,
         run: ServedRun,
     ) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
@@ -156,7 +156,7 @@ impl ServeState {
     }
 
     /// An answer about a part of a run.
-    pub(super) async fn about<T: Send + 'static>(
+    pub async fn about<T: Send + 'static>(
         self: &Arc<Self>,
         id: String,
         about: AboutParams,
@@ -166,7 +166,7 @@ impl ServeState {
     }
 
     /// An answer about a part of a run that takes this long at most, and no place of reports.
-    pub(super) async fn queried<T: Send + 'static>(
+    pub async fn queried<T: Send + 'static>(
         self: &Arc<Self>,
         limit: Duration,
         id: String,
@@ -198,7 +198,7 @@ impl ServeState {
     }
 
     /// Room for a model of so many bytes, as long as it is being sent.
-    pub(super) async fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ApiError> {
+    pub async fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ApiError> {
         let megabytes = (bytes >> 20).clamp(1, MOST_SENT) as u32;
         let room = timeout(
             SENDING,
@@ -209,7 +209,7 @@ impl ServeState {
     }
 
     /// Work on what is open.
-    pub(super) async fn heavy<T: Send + 'static>(
+    pub async fn heavy<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {

@@ -21,9 +21,9 @@ const TURN: Duration = Duration::from_mins(2);
 #[derive(Debug, Default)]
 pub(super) struct Cancel {
     /// Stops an import.
-    pub(super) progress: Progress,
+    pub progress: Progress,
     /// Stops a query.
-    pub(super) flag: Arc<AtomicBool>,
+    pub flag: Arc<AtomicBool>,
 }
 
 /// Cancels when the request is dropped, because the client has gone or the time is up.
@@ -53,7 +53,7 @@ impl Drop for Waiting<'_> {
 
 impl Work {
     /// As many jobs as there are processors, and at least this many.
-    pub(super) fn new(least: usize) -> Self {
+    pub fn new(least: usize) -> Self {
         let jobs = available_parallelism().map_or(least, |count| count.get().max(least));
         Self {
             permits: Arc::new(Semaphore::new(jobs)),
@@ -62,7 +62,7 @@ impl Work {
     }
 
     /// Runs a job, stopped after `limit`.
-    pub(super) async fn run<T: Send + 'static>(
+    pub async fn run<T: Send + 'static>(
         &self,
         limit: Duration,
         job: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,

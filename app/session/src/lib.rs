@@ -17,9 +17,11 @@ pub mod files;
 pub mod fingerprint;
 pub mod number;
 mod open;
+mod run_summary;
 pub mod stdin;
 pub mod tables;
 pub mod user_files;
 pub mod xml;
 
 pub use open::{RequestSession, Session, devices_in_words, losses_in_words};
+pub use run_summary::RunSummary;

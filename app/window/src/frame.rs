@@ -75,6 +75,7 @@ impl eframe::App for App {
             &self.settings,
             &self.sessions,
             self.trace(),
+            &self.runs,
             &mut out,
         );
         if let Some(open_traces) = &mut self.open_traces {
@@ -113,7 +114,8 @@ impl eframe::App for App {
             }
         }
         self.saving.step(ui.ctx());
-        self.runs.dialog_ui(ui.ctx(), &mut out);
+        let open = self.trace().map(|trace| trace.path.clone());
+        self.runs.dialog_ui(ui.ctx(), open.as_deref(), &mut out);
         if self
             .open_path
             .as_mut()
@@ -125,9 +127,6 @@ impl eframe::App for App {
         self.capture.ui(ui.ctx(), &mut out);
         panels::welcome::drop_hint_ui(ui);
         open_traces::dropped_ui(ui, &self.dropped, &mut out);
-        if self.open_traces.is_some() && self.settings.asks_for_wheel() {
-            panels::notice::wheel_ui(ui.ctx(), &mut out);
-        }
         if let Some(notice) = &mut self.notice {
             notice.ui(ui.ctx(), &mut out);
         }

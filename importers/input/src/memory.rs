@@ -61,19 +61,19 @@ pub(crate) struct MappedFile(memmap2::Mmap);
 
 impl MappedFile {
     /// Maps the whole file. An empty file cannot be mapped.
-    pub(crate) fn new(file: &File) -> io::Result<Self> {
+    pub fn new(file: &File) -> io::Result<Self> {
         // SAFETY: see the module. The map is private to this type, and its bytes are only borrowed.
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
 
     /// Does nothing: pages cannot be released on this platform.
     #[cfg(not(unix))]
-    pub(crate) fn release(&self, _range: Range<usize>) {}
+    pub fn release(&self, _range: Range<usize>) {}
 
     /// Releases the pages of `range`: memory use falls, and a later read loads them from the file again. Pages that
     /// extend beyond the range stay, because other threads may be reading them.
     #[cfg(unix)]
-    pub(crate) fn release(&self, range: Range<usize>) {
+    pub fn release(&self, range: Range<usize>) {
         /// A multiple of the page size of every machine.
         const PAGES: usize = 1 << 16;
         let start = range.start.div_ceil(PAGES).saturating_mul(PAGES);

@@ -10,9 +10,9 @@ use super::settings::CloudSettings;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct AwsProfile {
     /// Settings with the names that the store knows: `aws_access_key_id` …
-    pub(crate) settings: Vec<(&'static str, String)>,
+    pub settings: Vec<(&'static str, String)>,
     /// Why it gives no access key, if it names another way to get one.
-    pub(crate) refused: Option<String>,
+    pub refused: Option<String>,
 }
 
 /// Settings that are taken over.
@@ -34,7 +34,7 @@ const ELSEWHERE: [(&str, &str); 4] = [
 
 impl AwsProfile {
     /// The profile that the user has chosen.
-    pub(crate) fn of_user(settings: &CloudSettings) -> Self {
+    pub fn of_user(settings: &CloudSettings) -> Self {
         let name = settings
             .first(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"])
             .unwrap_or("default");

@@ -46,7 +46,7 @@ pub(crate) struct TransferRate {
 
 impl TransferRate {
     /// A transfer that begins.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             since: Instant::now(),
             bytes: 0,
@@ -54,7 +54,7 @@ impl TransferRate {
     }
 
     /// Counts bytes that have come; an error if they come too slowly.
-    pub(crate) fn add(&mut self, bytes: usize) -> Result<(), ImportError> {
+    pub fn add(&mut self, bytes: usize) -> Result<(), ImportError> {
         self.bytes += bytes as u64;
         self.check(self.since.elapsed())
     }

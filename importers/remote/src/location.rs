@@ -23,7 +23,7 @@ pub(crate) enum Location {
 }
 
 impl Location {
-    pub(crate) fn of(address: &Address, settings: &CloudSettings) -> Result<Self, ImportError> {
+    pub fn of(address: &Address, settings: &CloudSettings) -> Result<Self, ImportError> {
         Ok(match address.provider {
             Provider::Web => Self::Web(WebServer::new(settings)?),
             _ => Self::Bucket(super::stores::store(address, settings)?),
@@ -31,10 +31,7 @@ impl Location {
     }
 
     /// Facts about an object; `None` if there is none.
-    pub(crate) async fn facts(
-        &self,
-        address: &Address,
-    ) -> Result<Option<ObjectFacts>, ImportError> {
+    pub async fn facts(&self, address: &Address) -> Result<Option<ObjectFacts>, ImportError> {
         let store = match self {
             Self::Web(server) => return within(ASK, server.facts(address)).await.map(Some),
             Self::Bucket(store) => store,
@@ -52,7 +49,7 @@ impl Location {
 
     /// Copies a range of an object to the same place of a file, which it returns after counting the bytes as done. If
     /// the size is unknown, everything from the beginning on is copied.
-    pub(crate) async fn copy(
+    pub async fn copy(
         &self,
         address: &Address,
         facts: &ObjectFacts,
@@ -71,7 +68,7 @@ impl Location {
     }
 
     /// The first bytes of an object, at most `len`.
-    pub(crate) async fn beginning(
+    pub async fn beginning(
         &self,
         address: &Address,
         facts: &ObjectFacts,

@@ -10,16 +10,16 @@ use object_store::ObjectMeta;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ObjectFacts {
     /// Size in bytes; `None` if a web server does not say it.
-    pub(crate) size: Option<u64>,
-    pub(crate) modified: Option<SystemTime>,
+    pub size: Option<u64>,
+    pub modified: Option<SystemTime>,
     /// Changes with the content: the entity tag, else the generation or the time of the last change.
-    pub(crate) version: Option<String>,
+    pub version: Option<String>,
     /// Whether parts can be read.
-    pub(crate) has_ranges: bool,
+    pub has_ranges: bool,
 }
 
 impl ObjectFacts {
-    pub(crate) fn of(meta: &ObjectMeta) -> Self {
+    pub fn of(meta: &ObjectMeta) -> Self {
         let modified = SystemTime::from(meta.last_modified);
         Self {
             size: Some(meta.size),

@@ -25,7 +25,7 @@ pub(super) struct PartFile {
 
 impl PartFile {
     /// Opens what is there of a copy, or begins one.
-    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
+    pub fn open(path: PathBuf) -> io::Result<Self> {
         let file = File::options()
             .read(true)
             .write(true)
@@ -53,24 +53,24 @@ impl PartFile {
     }
 
     /// Where to write.
-    pub(super) fn file(&self) -> &File {
+    pub fn file(&self) -> &File {
         &self.file
     }
 
     /// Whether an earlier process has copied this piece.
-    pub(super) fn has(&self, range: &Range<u64>) -> bool {
+    pub fn has(&self, range: &Range<u64>) -> bool {
         self.found.contains(range)
     }
 
     /// Remembers that a piece was written. What cannot be remembered is copied again.
-    pub(super) fn add(&self, range: &Range<u64>) {
+    pub fn add(&self, range: &Range<u64>) {
         if let Some(record) = record_of(&self.file, range) {
             let _ = (&self.list).write_all(&record);
         }
     }
 
     /// Gives the complete copy its place. If another process was faster, its copy is the same.
-    pub(super) fn finish(self, place: &Path) -> io::Result<()> {
+    pub fn finish(self, place: &Path) -> io::Result<()> {
         let moved = fs::rename(&self.path, place);
         let _ = fs::remove_file(list_of(&self.path));
         if place.exists() { Ok(()) } else { moved }

@@ -12,12 +12,12 @@ pub(crate) const RETRIES: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct CloudSettings {
     variables: BTreeMap<String, String>,
-    pub(crate) hosts: AllowedHosts,
+    pub hosts: AllowedHosts,
 }
 
 impl CloudSettings {
     /// The environment of the process. Unit tests never ask other machines.
-    pub(crate) fn of_process() -> Self {
+    pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
@@ -25,7 +25,7 @@ impl CloudSettings {
     }
 
     /// These variables.
-    pub(crate) fn of(variables: BTreeMap<String, String>) -> Self {
+    pub fn of(variables: BTreeMap<String, String>) -> Self {
         Self {
             variables,
             hosts: if cfg!(test) {
@@ -37,7 +37,7 @@ impl CloudSettings {
     }
 
     /// A variable that is set and not empty.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.variables
             .get(name)
             .map(String::as_str)
@@ -45,12 +45,12 @@ impl CloudSettings {
     }
 
     /// The first of several variables that is set.
-    pub(crate) fn first(&self, names: &[&str]) -> Option<&str> {
+    pub fn first(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.get(name))
     }
 
     /// Variables whose names begin so.
-    pub(crate) fn beginning_with(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
+    pub fn beginning_with(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
         let all = self
             .variables
             .iter()
@@ -59,7 +59,7 @@ impl CloudSettings {
     }
 
     /// The user's home directory.
-    pub(crate) fn home(&self) -> Option<PathBuf> {
+    pub fn home(&self) -> Option<PathBuf> {
         let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         self.get(name)
             .map(PathBuf::from)

@@ -32,7 +32,7 @@ pub(crate) struct RemoteTree {
 
 impl RemoteTree {
     /// Asks for the object of an address, or all below it.
-    pub(crate) fn with(
+    pub fn with(
         address: &Address,
         settings: CloudSettings,
         progress: &Progress,

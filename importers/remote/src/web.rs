@@ -43,7 +43,7 @@ impl From<ImportError> for Failed {
 }
 
 impl WebServer {
-    pub(crate) fn new(settings: &CloudSettings) -> Result<Self, ImportError> {
+    pub fn new(settings: &CloudSettings) -> Result<Self, ImportError> {
         Ok(Self {
             client: client(settings.hosts).map_err(of_request)?,
             hosts: settings.hosts,
@@ -51,7 +51,7 @@ impl WebServer {
     }
 
     /// Asks for one byte, because signed addresses allow no other request than reading.
-    pub(crate) async fn facts(&self, address: &Address) -> Result<ObjectFacts, ImportError> {
+    pub async fn facts(&self, address: &Address) -> Result<ObjectFacts, ImportError> {
         let response = self
             .patiently(|| self.request(address, Some(0..1), None))
             .await?;
@@ -81,7 +81,7 @@ impl WebServer {
     }
 
     /// Copies a range to the same place of a file. What was copied before the connection broke is not asked for again.
-    pub(crate) async fn copy(
+    pub async fn copy(
         &self,
         address: &Address,
         facts: &ObjectFacts,
@@ -184,11 +184,7 @@ impl WebServer {
     }
 
     /// The first `len` bytes.
-    pub(crate) async fn beginning(
-        &self,
-        address: &Address,
-        len: u64,
-    ) -> Result<Vec<u8>, ImportError> {
+    pub async fn beginning(&self, address: &Address, len: u64) -> Result<Vec<u8>, ImportError> {
         let response = self
             .patiently(|| self.request(address, Some(0..len), None))
             .await?;

@@ -24,14 +24,14 @@ const NEARBY_S: i64 = 120;
 /// One folder of a log directory.
 pub(crate) struct CaptureRun {
     /// Path below the named directory, without `plugins/profile`: `train/2026_01_31_12_00_00`.
-    pub(crate) name: String,
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) modified: SystemTime,
+    pub name: String,
+    pub files: Vec<PathBuf>,
+    pub modified: SystemTime,
 }
 
 impl CaptureRun {
     /// Whether the last part of its name is `wanted`.
-    pub(crate) fn is_called(&self, wanted: &str) -> bool {
+    pub fn is_called(&self, wanted: &str) -> bool {
         self.place().1 == wanted
     }
 
@@ -41,7 +41,7 @@ impl CaptureRun {
     }
 
     /// The timestamp in its name: `2026_01_31_12_00_00`.
-    pub(crate) fn date(&self) -> Option<&str> {
+    pub fn date(&self) -> Option<&str> {
         let last = self.place().1;
         seconds(last).map(|_| last)
     }
@@ -90,12 +90,12 @@ fn seconds(name: &str) -> Option<i64> {
 /// The folders of one capture, the newest first.
 #[derive(Default)]
 pub(crate) struct CaptureFolder {
-    pub(crate) runs: Vec<CaptureRun>,
+    pub runs: Vec<CaptureRun>,
 }
 
 impl CaptureFolder {
     /// Runs of other captures with other hosts that were written at about the same time.
-    pub(crate) fn nearby(&self, others: &[Self]) -> Vec<String> {
+    pub fn nearby(&self, others: &[Self]) -> Vec<String> {
         let is_near = |run: &CaptureRun, own: &CaptureRun| {
             run.seconds_from(own).is_some_and(|apart| apart <= NEARBY_S)
         };

@@ -11,11 +11,11 @@ use super::locate::LocatedRun;
 
 /// A file with the importer that recognized it.
 pub(super) struct OpenedFile<'a> {
-    pub(super) host: Option<&'a str>,
-    pub(super) source: InputSource,
-    pub(super) importer: &'a dyn Importer,
+    pub host: Option<&'a str>,
+    pub source: InputSource,
+    pub importer: &'a dyn Importer,
     /// The same events in other formats, used if this file fails.
-    pub(super) others: &'a [PathBuf],
+    pub others: &'a [PathBuf],
 }
 
 /// Removes files with the same content as another and logs them: one capture under two names would count as two hosts.

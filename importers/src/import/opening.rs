@@ -22,7 +22,7 @@ pub(super) struct FileOpener<'a> {
 
 impl<'a> FileOpener<'a> {
     /// Copies the file of each host that is tried first.
-    pub(super) fn new(
+    pub fn new(
         run: &LocatedRun,
         options: &'a ImportOptions,
         progress: &'a Progress,
@@ -41,7 +41,7 @@ impl<'a> FileOpener<'a> {
     }
 
     /// Opens a file.
-    pub(super) fn open(&mut self, path: &Path) -> Result<InputSource, ImportError> {
+    pub fn open(&mut self, path: &Path) -> Result<InputSource, ImportError> {
         if !is_remote(path) {
             return Ok(InputSource::open(path)?.within(&self.options.roots));
         }
@@ -57,7 +57,7 @@ impl<'a> FileOpener<'a> {
     }
 
     /// The source of a bucket with the files beside it that its importer reads, too.
-    pub(super) fn with_neighbours(
+    pub fn with_neighbours(
         &self,
         source: InputSource,
         importer: &dyn Importer,

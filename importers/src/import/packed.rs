@@ -42,9 +42,9 @@ const SHOWN: usize = 4;
 /// The profiles of an archive, unpacked.
 pub(super) struct PackedRun {
     /// The hosts, with the names of their files in the archive.
-    pub(super) located: LocatedRun,
+    pub located: LocatedRun,
     /// The richest file of each host.
-    pub(super) sources: Vec<InputSource>,
+    pub sources: Vec<InputSource>,
 }
 
 /// An archive of either kind.

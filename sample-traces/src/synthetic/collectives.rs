@@ -21,7 +21,7 @@ pub(super) struct SyntheticCollective {
 
 impl SyntheticCompiler<'_> {
     /// All-gather of a layer's weights over the data axis.
-    pub(super) fn gather(&mut self, layer: u32) -> SyntheticCollective {
+    pub fn gather(&mut self, layer: u32) -> SyntheticCollective {
         let (devices, width) = (self.spec.data, self.spec.width);
         let buffer = 2 * width * self.hidden * BF16;
         SyntheticCollective {
@@ -41,7 +41,7 @@ impl SyntheticCompiler<'_> {
     }
 
     /// Reduce-scatter of a layer's gradients.
-    pub(super) fn scatter(&mut self, layer: u32) -> SyntheticCollective {
+    pub fn scatter(&mut self, layer: u32) -> SyntheticCollective {
         let gather = self.gather(layer);
         SyntheticCollective {
             opcode: "reduce-scatter",
@@ -54,7 +54,7 @@ impl SyntheticCompiler<'_> {
     }
 
     /// All-reduce of activations over the model axis.
-    pub(super) fn reduce(&mut self, place: &str) -> SyntheticCollective {
+    pub fn reduce(&mut self, place: &str) -> SyntheticCollective {
         let devices = self.spec.model;
         let shape = shape("bf16", &[self.tokens, self.spec.width]);
         let buffer = self.tokens * self.spec.width * BF16;
@@ -89,7 +89,7 @@ impl SyntheticCompiler<'_> {
         }
     }
 
-    pub(super) fn wait_for(&mut self, collective: &SyntheticCollective) {
+    pub fn wait_for(&mut self, collective: &SyntheticCollective) {
         let number = self.next_number();
         let name = format!("{}.{number}", collective.opcode);
         let elements = collective.buffer / BF16;
@@ -112,10 +112,7 @@ impl SyntheticCompiler<'_> {
         });
     }
 
-    pub(super) fn start(
-        &mut self,
-        collective: &SyntheticCollective,
-    ) -> super::schedule::PendingTransfer {
+    pub fn start(&mut self, collective: &SyntheticCollective) -> super::schedule::PendingTransfer {
         let opcode = if collective.opcode == "all-gather" {
             "all-gather-start"
         } else {
@@ -138,7 +135,7 @@ impl SyntheticCompiler<'_> {
         self.out.start(op, collective.takes_ps)
     }
 
-    pub(super) fn finish(
+    pub fn finish(
         &mut self,
         collective: &SyntheticCollective,
         pending: &super::schedule::PendingTransfer,

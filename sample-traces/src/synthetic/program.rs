@@ -70,12 +70,12 @@ pub(super) fn fingerprint(text: &str) -> u64 {
 }
 
 pub(super) struct SyntheticCompiler<'a> {
-    pub(super) spec: &'a TrainingSpec,
-    pub(super) tokens: u64,
+    pub spec: &'a TrainingSpec,
+    pub tokens: u64,
     /// Hidden units of one model shard.
-    pub(super) hidden: u64,
-    pub(super) number: u32,
-    pub(super) out: SyntheticSchedule,
+    pub hidden: u64,
+    pub number: u32,
+    pub out: SyntheticSchedule,
 }
 
 impl SyntheticCompiler<'_> {

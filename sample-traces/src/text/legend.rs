@@ -12,7 +12,7 @@ pub(super) struct PictureLegend {
 
 impl PictureLegend {
     /// Adds `line` if it explains a letter; returns whether it does.
-    pub(super) fn add(&mut self, line: &str) -> bool {
+    pub fn add(&mut self, line: &str) -> bool {
         let Some((left, right)) = line.split_once('=') else {
             return false;
         };
@@ -25,7 +25,7 @@ impl PictureLegend {
     }
 
     /// The meaning of `letter`; itself if the legend does not define it.
-    pub(super) fn get(&self, letter: char) -> LegendEntry {
+    pub fn get(&self, letter: char) -> LegendEntry {
         self.entries
             .get(&letter)
             .cloned()
@@ -39,14 +39,14 @@ impl PictureLegend {
 /// The meaning of one letter.
 #[derive(Clone, Default)]
 pub(super) struct LegendEntry {
-    pub(super) name: String,
+    pub name: String,
     category: Option<String>,
     hlo_text: Option<String>,
     values: BTreeMap<String, String>,
 }
 
 impl LegendEntry {
-    pub(super) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let (text, hlo_text) = match text.split_once(" :: ") {
             Some((text, hlo)) => (text, Some(hlo.trim().to_owned())),
             None => (text, None),
@@ -79,11 +79,11 @@ impl LegendEntry {
         entry
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.values.contains_key(key)
     }
 
-    pub(super) fn number(&self, key: &str) -> Option<f64> {
+    pub fn number(&self, key: &str) -> Option<f64> {
         let value = self.values.get(key)?;
         Some(
             value
@@ -98,7 +98,7 @@ impl LegendEntry {
     }
 
     /// The op with this name in `program`.
-    pub(super) fn op(&self, program: Option<ProgramId>, out: &mut TraceBuilder) -> Op {
+    pub fn op(&self, program: Option<ProgramId>, out: &mut TraceBuilder) -> Op {
         let memory: Vec<_> = [
             ("hbm_read", MemorySpace::Hbm, Access::Read),
             ("hbm_write", MemorySpace::Hbm, Access::Write),
@@ -136,7 +136,7 @@ impl LegendEntry {
     }
 
     /// The program of a module called `jit_step(7)`.
-    pub(super) fn program(&self, out: &mut TraceBuilder) -> ProgramId {
+    pub fn program(&self, out: &mut TraceBuilder) -> ProgramId {
         let (name, id) = match self
             .name
             .strip_suffix(')')
@@ -149,12 +149,12 @@ impl LegendEntry {
     }
 
     /// Name of the done op of this start op.
-    pub(super) fn done(&self) -> Option<&str> {
+    pub fn done(&self) -> Option<&str> {
         self.values.get("done").map(String::as_str)
     }
 
     /// Facts to attach to each slice.
-    pub(super) fn attrs(&self, out: &mut TraceBuilder) -> Vec<(SliceAttr, i64)> {
+    pub fn attrs(&self, out: &mut TraceBuilder) -> Vec<(SliceAttr, i64)> {
         const KEYS: [(&str, SliceAttr); 8] = [
             ("run_id", SliceAttr::RunId),
             ("group", SliceAttr::GroupId),

@@ -15,7 +15,7 @@ pub(super) struct HloIndex {
 
 impl HloIndex {
     /// From all instructions with a name; `numbers` are the compiler's ids, if there are any.
-    pub(super) fn new(instructions: &[Instruction], numbers: Vec<(u64, InstructionId)>) -> Self {
+    pub fn new(instructions: &[Instruction], numbers: Vec<(u64, InstructionId)>) -> Self {
         let mut index = Self::default();
         for (id, instruction) in (0..).map(InstructionId).zip(instructions) {
             if !instruction.name.is_empty() {
@@ -36,12 +36,12 @@ impl HloIndex {
     }
 
     /// The first instruction with a name.
-    pub(super) fn named(&self, name: &str) -> Option<InstructionId> {
+    pub fn named(&self, name: &str) -> Option<InstructionId> {
         self.names.get(name).copied()
     }
 
     /// The instruction with this id; `None` if two share it.
-    pub(super) fn numbered(&self, number: u64) -> Option<InstructionId> {
+    pub fn numbered(&self, number: u64) -> Option<InstructionId> {
         self.numbers.get(&number).copied().flatten()
     }
 }

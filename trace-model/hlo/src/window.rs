@@ -23,10 +23,10 @@ pub(super) enum SpatialRole {
 /// The analysis of a spatial dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpatialWindow {
-    pub(super) role: SpatialRole,
+    pub role: SpatialRole,
     /// Number of pairs of result and kernel positions that meet an input element: the factor of the work of this
     /// dimension.
-    pub(super) multiplications: u64,
+    pub multiplications: u64,
 }
 
 /// Analyses a spatial dimension with `from` input and `to` result elements; `None` if that would take too long.

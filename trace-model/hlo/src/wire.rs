@@ -7,9 +7,9 @@ use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 /// Damage, and the message that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HloDamage {
-    pub(super) message: &'static str,
-    pub(super) at: usize,
-    pub(super) why: &'static str,
+    pub message: &'static str,
+    pub at: usize,
+    pub why: &'static str,
 }
 
 /// The serialized program.
@@ -18,7 +18,7 @@ pub(super) struct ProgramMessage<'a>(pub(super) &'a [u8]);
 
 impl<'a> ProgramMessage<'a> {
     /// Passes each field of the message at `range` to `field`.
-    pub(super) fn walk(
+    pub fn walk(
         self,
         range: Range<usize>,
         message: &'static str,
@@ -37,12 +37,12 @@ impl<'a> ProgramMessage<'a> {
     }
 
     /// A string; invalid UTF-8 is replaced.
-    pub(super) fn text(self, value: &WireValue) -> String {
+    pub fn text(self, value: &WireValue) -> String {
         String::from_utf8_lossy(self.slice(value)).into_owned()
     }
 
     /// The bytes of a string or message; empty for numbers.
-    pub(super) fn slice(self, value: &WireValue) -> &'a [u8] {
+    pub fn slice(self, value: &WireValue) -> &'a [u8] {
         match value {
             WireValue::Bytes(range) => self.0.get(range.clone()).unwrap_or_default(),
             _ => &[],
@@ -50,7 +50,7 @@ impl<'a> ProgramMessage<'a> {
     }
 
     /// Appends a repeated number, packed or not.
-    pub(super) fn numbers(
+    pub fn numbers(
         self,
         value: &WireValue,
         message: &'static str,

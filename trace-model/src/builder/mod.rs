@@ -52,15 +52,15 @@ pub enum FlowEnd {
 /// Flows, separated by how their ends are given. Nearly all link two known slices.
 #[derive(Default)]
 pub(crate) struct PendingFlows {
-    pub(crate) between: Vec<(SliceKey, SliceKey, u64)>,
-    pub(crate) others: Vec<(FlowEnd, FlowEnd, u64)>,
+    pub between: Vec<(SliceKey, SliceKey, u64)>,
+    pub others: Vec<(FlowEnd, FlowEnd, u64)>,
     /// Ends that are matched by key, for each file.
-    pub(crate) points: Vec<Vec<(TrackId, Vec<FlowPoint>)>>,
+    pub points: Vec<Vec<(TrackId, Vec<FlowPoint>)>>,
 }
 
 impl PendingFlows {
     /// Whether flows refer to slices of each track.
-    pub(crate) fn tracks(&self, tracks: usize) -> Vec<bool> {
+    pub fn tracks(&self, tracks: usize) -> Vec<bool> {
         let mut touched = vec![false; tracks];
         for &(track, _) in self.points.iter().flatten() {
             touched[track.index()] = true;
@@ -82,24 +82,24 @@ impl PendingFlows {
 }
 
 pub(crate) struct OpenSlice {
-    pub(crate) index: u32,
-    pub(crate) label: LabelId,
+    pub index: u32,
+    pub label: LabelId,
 }
 
 #[derive(Default)]
 pub(crate) struct TrackBuilder {
-    pub(crate) batch: SliceBatch,
-    pub(crate) open: Vec<OpenSlice>,
+    pub batch: SliceBatch,
+    pub open: Vec<OpenSlice>,
     /// `(index, duration)` of slices closed by an end event.
-    pub(crate) closed: Vec<(u32, i64)>,
-    pub(crate) arg_source: Option<u16>,
+    pub closed: Vec<(u32, i64)>,
+    pub arg_source: Option<u16>,
 }
 
 pub(crate) struct CounterBuilder {
-    pub(crate) track: TrackId,
-    pub(crate) unit: Option<StringId>,
+    pub track: TrackId,
+    pub unit: Option<StringId>,
     /// Start, recorded length (if any) and value.
-    pub(crate) samples: Vec<(i64, Option<i64>, f64)>,
+    pub samples: Vec<(i64, Option<i64>, f64)>,
 }
 
 /// Collects a trace.

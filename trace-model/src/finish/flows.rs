@@ -15,9 +15,9 @@ use crate::track::TrackId;
 /// Where the slices of a batch are in the slice table.
 pub(super) struct Rows {
     /// First row of the track.
-    pub(super) base: u32,
+    pub base: u32,
     /// The row within the track, or [`NO_ROW`], for each index of the batch; `None` if rows equal indices.
-    pub(super) of_index: Option<Vec<u32>>,
+    pub of_index: Option<Vec<u32>>,
 }
 
 impl Rows {

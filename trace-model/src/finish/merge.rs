@@ -14,16 +14,16 @@ use crate::track::{Lane, TrackId};
 
 /// All tracks, one after the other.
 pub(super) struct MergedTracks {
-    pub(super) table: SliceTable,
-    pub(super) lanes: Vec<Lane>,
-    pub(super) track_lanes: Vec<Range<u32>>,
-    pub(super) track_args: Vec<Option<u16>>,
+    pub table: SliceTable,
+    pub lanes: Vec<Lane>,
+    pub track_lanes: Vec<Range<u32>>,
+    pub track_args: Vec<Option<u16>>,
     /// Where the slices of each track are.
-    pub(super) rows_of: Vec<Rows>,
+    pub rows_of: Vec<Rows>,
 }
 
 impl MergedTracks {
-    pub(super) fn with_capacity(rows: usize, has_args: bool) -> Self {
+    pub fn with_capacity(rows: usize, has_args: bool) -> Self {
         Self {
             table: SliceTable {
                 starts: Vec::with_capacity(rows),
@@ -41,7 +41,7 @@ impl MergedTracks {
         }
     }
 
-    pub(super) fn append(
+    pub fn append(
         &mut self,
         id: TrackId,
         track: FinishedTrack,
@@ -145,7 +145,7 @@ impl MergedTracks {
         });
     }
 
-    pub(super) fn extent(&self) -> TimeRange {
+    pub fn extent(&self) -> TimeRange {
         let ends = self
             .lanes
             .iter()

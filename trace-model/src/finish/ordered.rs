@@ -13,22 +13,22 @@ const NO_POSITION: u32 = u32::MAX;
 ///
 /// Nearly all tracks of real captures arrive in this order. Their columns are moved, and no permutation is made.
 pub(super) struct Ordered {
-    pub(super) starts: Vec<i64>,
-    pub(super) durs: Vec<i64>,
-    pub(super) labels: Vec<u32>,
+    pub starts: Vec<i64>,
+    pub durs: Vec<i64>,
+    pub labels: Vec<u32>,
     /// Empty if no slice has arguments.
-    pub(super) args: Vec<i64>,
+    pub args: Vec<i64>,
     /// Starts and durations on the device clock.
-    pub(super) device: Option<(Vec<i64>, Vec<i64>)>,
+    pub device: Option<(Vec<i64>, Vec<i64>)>,
     /// Positions of slices whose device time was derived from their neighbours.
-    pub(super) placed: Vec<u32>,
+    pub placed: Vec<u32>,
     /// Position of each index of the batch; `None` if positions equal indices.
     positions: Option<Vec<u32>>,
 }
 
 impl Ordered {
     /// Orders the slices of a batch; those at the indices `impossible` are left out. Sparse facts stay in the batch.
-    pub(super) fn new(batch: &mut SliceBatch, impossible: &[u32]) -> Self {
+    pub fn new(batch: &mut SliceBatch, impossible: &[u32]) -> Self {
         let durs = batch.durs.to_vec();
         let order = time_order(&batch.starts, &durs, impossible);
         let placed = batch.complete_device_clock(order.as_deref());
@@ -87,12 +87,12 @@ impl Ordered {
     }
 
     /// Start and end of each slice.
-    pub(super) fn spans(&self) -> impl ExactSizeIterator<Item = (i64, i64)> {
+    pub fn spans(&self) -> impl ExactSizeIterator<Item = (i64, i64)> {
         spans(&self.starts, &self.durs)
     }
 
     /// The row of each index of the batch, `dropped` for slices that were left out; `None` if rows equal indices.
-    pub(super) fn rows_by_index(&self, row_of: Option<&[u32]>, dropped: u32) -> Option<Vec<u32>> {
+    pub fn rows_by_index(&self, row_of: Option<&[u32]>, dropped: u32) -> Option<Vec<u32>> {
         let row = |position: u32| match row_of {
             _ if position == NO_POSITION => dropped,
             Some(rows) => rows[position as usize],

@@ -22,42 +22,42 @@ pub(super) const NO_ROW: u32 = u32::MAX;
 /// How to finish a track.
 pub(super) struct TrackJob {
     /// Whether slices may overlap freely: see [`nest`].
-    pub(super) free: bool,
+    pub free: bool,
     /// Added to every start.
-    pub(super) shift: i64,
+    pub shift: i64,
     /// Whether flows refer to the slices.
-    pub(super) keep_rows: bool,
+    pub keep_rows: bool,
     /// Plausible times before the shift; slices outside are dropped.
-    pub(super) plausible: TimeRange,
+    pub plausible: TimeRange,
 }
 
 /// Columns of one track in their final order.
 #[derive(Default)]
 pub(super) struct FinishedTrack {
-    pub(super) starts: Vec<i64>,
-    pub(super) durs: Vec<i64>,
-    pub(super) child_durs: Vec<i64>,
-    pub(super) labels: Vec<u32>,
-    pub(super) parents: Vec<u32>,
+    pub starts: Vec<i64>,
+    pub durs: Vec<i64>,
+    pub child_durs: Vec<i64>,
+    pub labels: Vec<u32>,
+    pub parents: Vec<u32>,
     /// Empty if no slice has arguments.
-    pub(super) args: Vec<i64>,
-    pub(super) device: Option<(i64, CompactColumn, CompactColumn)>,
-    pub(super) attrs: BTreeMap<SliceAttr, Vec<(u32, i64)>>,
+    pub args: Vec<i64>,
+    pub device: Option<(i64, CompactColumn, CompactColumn)>,
+    pub attrs: BTreeMap<SliceAttr, Vec<(u32, i64)>>,
     /// Slices of each depth.
-    pub(super) lane_lens: Vec<u32>,
+    pub lane_lens: Vec<u32>,
     /// Row of each index of the batch, if requested and if rows differ from indices.
-    pub(super) rows_of: Option<Vec<u32>>,
+    pub rows_of: Option<Vec<u32>>,
     /// Rows of slices that overlapped without nesting.
-    pub(super) spilled: Vec<u32>,
+    pub spilled: Vec<u32>,
     /// Rows `(parent, child)` of slices whose parent does not follow from the timeline.
-    pub(super) reparented: Vec<(u32, u32)>,
+    pub reparented: Vec<(u32, u32)>,
     /// Labels of slices without an end event.
-    pub(super) unterminated: Vec<u32>,
+    pub unterminated: Vec<u32>,
     /// Label and start of slices whose device time was derived from their neighbours.
-    pub(super) placed: Vec<(u32, i64)>,
+    pub placed: Vec<(u32, i64)>,
     /// Labels and starts of slices that were dropped for implausible times.
-    pub(super) left_out: Vec<(u32, i64)>,
-    pub(super) arg_source: Option<u16>,
+    pub left_out: Vec<(u32, i64)>,
+    pub arg_source: Option<u16>,
 }
 
 /// Sorts and nests the slices of a track; `None` if `stop` returned true between two passes over them.

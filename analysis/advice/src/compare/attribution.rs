@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use device_reports::steps::step_parts::StepPart;
 use engine::Percent;
+use facts::time_use::TimeUse;
 use math::rank_test::{StepDown, holm};
 use serde::Serialize;
-use trace_model::without_number;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
-use super::family::{FamilyChange, FamilySum};
 use super::matching::{MatchedBy, match_ops};
 use super::pool::{PooledOp, PooledRuns, RestKey, effect_ps};
 use super::summary::OpTimes;
+use super::uses::{UseChange, uses};
+use super::work::OpWork;
 
 /// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -23,47 +24,8 @@ pub struct Attribution {
     pub cand_ps: f64,
     /// Second minus first.
     pub change_ps: f64,
-    /// Kinds of ops, and the time in unlisted ops, largest change first.
-    pub families: Vec<FamilyChange>,
-}
-
-/// If this share of the step is in ops that the other side does not have, the programs are considered different.
-const REWRITTEN: f64 = 0.25;
-
-impl Attribution {
-    /// Whether most ops have no partner; the parts of the step are then more informative than ops.
-    pub(crate) fn is_rewritten(&self) -> bool {
-        let alone = self
-            .families
-            .iter()
-            .filter(|family| family.finding.is_some());
-        let (mut gone, mut new) = (0.0, 0.0);
-        for family in alone {
-            gone += if family.cand_ops == 0 {
-                family.base_ps
-            } else {
-                0.0
-            };
-            new += if family.base_ops == 0 {
-                family.cand_ps
-            } else {
-                0.0
-            };
-        }
-        gone > REWRITTEN * self.base_ps && new > REWRITTEN * self.cand_ps
-    }
-
-    /// The change of the step time by part of the step, largest first.
-    pub fn parts(&self) -> Vec<(StepPart, f64)> {
-        let of = |part: StepPart| {
-            let members = self.families.iter().filter(|family| family.part == part);
-            (part, members.map(|family| family.change_ps).sum::<f64>())
-        };
-        let mut parts = StepPart::ALL.map(of).to_vec();
-        parts.retain(|(_, change)| change.abs().round() >= 1.0);
-        parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        parts
-    }
+    /// What the time of the step is used for, largest change first.
+    pub uses: Vec<UseChange>,
 }
 
 /// An op on two sides.
@@ -110,6 +72,10 @@ pub struct OpChange {
     pub shapes: Option<(String, String)>,
     /// The part of the step.
     pub part: StepPart,
+    /// What its time is used for, of the second side if it has one.
+    pub time_use: TimeUse,
+    /// The ops that it is counted with: those that do the same.
+    pub group: String,
     /// Whether it is communication between devices; its time is then exposed.
     pub is_collective: bool,
     /// Its share of the change of the mean step.
@@ -122,20 +88,25 @@ pub(super) struct DividedChange {
 }
 
 /// Time that belongs to no listed op, on both sides.
-type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
+pub(super) type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
 
 /// Times in the steps of each run, of both sides.
-type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
+pub(super) type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
 
 /// A pair of ops, or an op that exists on one side only.
-struct ChangeRow<'a> {
+pub(super) struct ChangeRow<'a> {
     base: Option<&'a PooledOp<'a>>,
     cand: Option<&'a PooledOp<'a>>,
     how: Option<(MatchedBy, f64)>,
     program: &'a str,
 }
 
-impl ChangeRow<'_> {
+impl<'a> ChangeRow<'a> {
+    /// The op of each side that has it: 0 is the first side.
+    pub(super) fn sides(&self) -> impl Iterator<Item = (&'a PooledOp<'a>, usize)> + use<'a> {
+        let sides = [self.base, self.cand].into_iter().zip(0..);
+        sides.filter_map(|(op, side)| Some((op?, side)))
+    }
     fn any(&self) -> Option<&OpTimes> {
         self.cand.or(self.base).map(|op| op.op)
     }
@@ -188,7 +159,12 @@ pub(super) fn divide(
             .then_with(|| name(a).cmp(&name(b)))
     });
     DividedChange {
-        attribution: Some(attribution(base, cand, &rows, &rest, options)),
+        attribution: Some(Attribution {
+            base_ps: base.middle_ps(),
+            cand_ps: cand.middle_ps(),
+            change_ps: cand.middle_ps() - base.middle_ps(),
+            uses: uses(base, cand, &rows, &rest, options),
+        }),
         ops,
     }
 }
@@ -261,7 +237,7 @@ fn rows<'a>(
 }
 
 /// Times in the steps of each run; zero if the side does not have the op.
-fn values(op: Option<&PooledOp<'_>>, pool: &PooledRuns<'_>) -> Vec<Vec<f64>> {
+pub(super) fn values(op: Option<&PooledOp<'_>>, pool: &PooledRuns<'_>) -> Vec<Vec<f64>> {
     match op {
         Some(op) => op.values.clone(),
         None => pool
@@ -288,7 +264,7 @@ fn tested(
 
 /// Applies Holm's correction to all tests. Ops that take less than `effect` in every step of both sides are not tested:
 /// they cannot change by that much, and each additional test reduces the power of the others.
-fn correct(
+pub(super) fn correct(
     changes: &mut [MetricChange],
     sides: &[StepTimesOfSides],
     effect: f64,
@@ -324,7 +300,10 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
     let shape = |side: Option<&PooledOp<'_>>| side.and_then(|side| side.op.shape.clone());
     let runs = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.runs);
     let (before, after) = row.middle();
+    let OpWork { time_use, group } = OpWork::of(op);
     Some(OpChange {
+        time_use,
+        group,
         base_name: name(row.base),
         cand_name: name(row.cand),
         program: row.program.to_owned(),
@@ -340,83 +319,4 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
         change_ps: after - before,
         change,
     })
-}
-
-fn attribution(
-    base: &PooledRuns<'_>,
-    cand: &PooledRuns<'_>,
-    rows: &[ChangeRow<'_>],
-    rest: &RestOfSides,
-    options: &TestOptions,
-) -> Attribution {
-    let mut sums: BTreeMap<(String, StepPart), FamilySum> = BTreeMap::new();
-    for row in rows {
-        // Each side counts under its own name and part, unless the match is certain.
-        let sides = [(row.base, true), (row.cand, false)];
-        for (op, is_base) in sides
-            .into_iter()
-            .filter_map(|(op, is_base)| Some((op?, is_base)))
-        {
-            let home = row.cand.or(row.base).map_or(op.op, |op| op.op);
-            let sum = sums
-                .entry((without_number(&home.name).to_owned(), home.part))
-                .or_default();
-            sum.add(op, is_base);
-        }
-    }
-    let mut families: Vec<FamilyChange> = Vec::with_capacity(sums.len());
-    let mut tests: Vec<MetricChange> = Vec::with_capacity(sums.len());
-    let mut sides = Vec::with_capacity(sums.len());
-    for ((name, part), sum) in sums {
-        let zeros = |values: Vec<Vec<f64>>, pool: &PooledRuns<'_>| {
-            if values.is_empty() {
-                self::values(None, pool)
-            } else {
-                values
-            }
-        };
-        families.push(sum.family(&name, part));
-        let both = (zeros(sum.base_values, base), zeros(sum.cand_values, cand));
-        tests.push(MetricChange::tested(&both.0, &both.1, options));
-        sides.push(both);
-    }
-    correct(&mut tests, &sides, effect_ps(base, options), options);
-    for (family, test) in families.iter_mut().zip(tests) {
-        (family.finding, family.p) = (Some(test.finding), test.p);
-    }
-    let unlisted = rest
-        .iter()
-        .filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
-    families.extend(unlisted.map(|((part, cause), &(before, after))| {
-        let part = *part;
-        let name = match cause {
-            Some(cause) => cause.clone(),
-            None if part == StepPart::Idle => "idle".to_owned(),
-            None => format!("ops not listed, {}", part.title().to_lowercase()),
-        };
-        FamilyChange {
-            name,
-            part,
-            base_ops: 0,
-            cand_ops: 0,
-            base_ps: before,
-            cand_ps: after,
-            change_ps: after - before,
-            finding: None,
-            p: None,
-        }
-    }));
-    families.sort_by(|a, b| {
-        b.change_ps
-            .abs()
-            .total_cmp(&a.change_ps.abs())
-            .then_with(|| (&a.name, a.part).cmp(&(&b.name, b.part)))
-    });
-    let (base_ps, cand_ps) = (base.middle_ps(), cand.middle_ps());
-    Attribution {
-        base_ps,
-        cand_ps,
-        change_ps: cand_ps - base_ps,
-        families,
-    }
 }

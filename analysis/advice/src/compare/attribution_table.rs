@@ -2,18 +2,18 @@
 
 use engine::{Percent, Table};
 
-use super::FamilyChange;
+use super::GroupChange;
 use super::attribution::Attribution;
 use super::change::ChangeVerdict;
 
-/// The mean step, or the share of a kind of ops in its change.
+/// The mean step, or the share of ops that do the same in its change.
 #[derive(Default, engine::Columns)]
 #[columns(derived)]
 struct ShareRow {
     #[column("Ops", id = "ops")]
     name: String,
-    #[column("Part")]
-    part: &'static str,
+    #[column("Time is used for")]
+    time_use: &'static str,
     /// `None` for the whole step.
     #[column("Base ops")]
     base_ops: Option<usize>,
@@ -31,6 +31,8 @@ struct ShareRow {
     verdict: &'static str,
     #[column("p")]
     p: Option<f64>,
+    #[column("Source")]
+    source: Option<String>,
 }
 
 pub(super) fn attribution_table(attribution: &Attribution) -> Table {
@@ -45,30 +47,31 @@ pub(super) fn attribution_table(attribution: &Attribution) -> Table {
         change_of_step_percent: of_step(attribution.change_ps),
         ..ShareRow::default()
     };
-    let row = |family: &FamilyChange| {
-        let has_ops = family.base_ops + family.cand_ops > 0;
-        ShareRow {
-            name: family.name.clone(),
-            part: family.part.title(),
-            base_ops: has_ops.then_some(family.base_ops),
-            cand_ops: has_ops.then_some(family.cand_ops),
-            base_ps: family.base_ps,
-            cand_ps: family.cand_ps,
-            change_ps: family.change_ps,
-            change_of_step_percent: of_step(family.change_ps),
-            verdict: family.verdict(),
-            p: family
-                .p
-                .filter(|_| family.finding.is_some_and(ChangeVerdict::is_tested)),
-        }
+    let row = |(time_use, group): (&'static str, &GroupChange)| ShareRow {
+        name: group.name.clone(),
+        time_use,
+        base_ops: group.has_ops().then_some(group.base_ops),
+        cand_ops: group.has_ops().then_some(group.cand_ops),
+        base_ps: group.times.base_ps,
+        cand_ps: group.times.cand_ps,
+        change_ps: group.times.change_ps,
+        change_of_step_percent: of_step(group.times.change_ps),
+        verdict: group.verdict(),
+        p: group
+            .p
+            .filter(|_| group.finding.is_some_and(ChangeVerdict::is_tested)),
+        source: group.source.clone(),
     };
-    let rows: Vec<ShareRow> = std::iter::once(whole)
-        .chain(attribution.families.iter().map(row))
-        .collect();
+    let groups = attribution.uses.iter().flat_map(|one| {
+        let groups = one.groups.iter();
+        groups.map(move |group| (one.id.title(), group))
+    });
+    let mut rows: Vec<ShareRow> = std::iter::once(whole).chain(groups.map(row)).collect();
+    rows[1..].sort_by(|a, b| b.change_ps.abs().total_cmp(&a.change_ps.abs()));
     Table::of("attribution", "Where the time changed", &rows)
         .remaining()
         .note(
-            "Rows add up to the first one. Ops whose names differ only in their number share a row; matched ops appear under their name in cand.",
+            "Rows add up to the first one. Ops that do the same share a row, whatever their names.",
         )
         .build()
 }

@@ -1,5 +1,7 @@
 //! Creates the summary of a trace.
 
+use std::collections::BTreeMap;
+
 use device_reports::steps::step_parts::{StepPart, TimeByPart};
 use device_reports::steps::step_times::Steps;
 use engine::{AnalysisError, Context, Percent};
@@ -150,10 +152,24 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         formats,
         simulator: model.simulator().map(str::to_owned),
         is_predicted: model.has_caveat(Caveat::Predicted),
+        versions: versions(model),
         programs: Vec::new(),
         lost: model.import_log().lost(),
         health: health.collect(),
     }
+}
+
+/// Facts of the files about versions and flags.
+fn versions(model: &TraceModel) -> BTreeMap<String, String> {
+    let facts = model.sources().iter().flat_map(|source| &source.facts);
+    let says = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.contains("version") || name.ends_with("flags")
+    };
+    facts
+        .filter(|(name, _)| says(name))
+        .map(|(name, value)| (name.clone(), value.to_string()))
+        .collect()
 }
 
 fn step_facts(

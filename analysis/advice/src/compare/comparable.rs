@@ -4,6 +4,7 @@ use engine::Percent;
 use facts::steps::StepSource;
 use serde::Serialize;
 
+use super::likeness::{model_file, versions, weight_types};
 use super::summary::{ProgramFacts, StepFacts, Summary};
 
 /// How much a difference between two runs matters for comparing them.
@@ -59,7 +60,10 @@ pub struct Difference {
 }
 
 /// Names of differences that a project may declare to prevent a comparison.
-pub const IDS: [&str; 11] = [
+pub const IDS: [&str; 14] = [
+    "model_file",
+    "weights",
+    "versions",
     "device_type",
     "device_count",
     "topology",
@@ -99,6 +103,7 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
         out: Vec::new(),
     };
     hardware(base, cand, &mut found);
+    sources(base, cand, &mut found);
     programs(base, cand, &mut found);
     steps(base, cand, &mut found);
     let formats = |run: &Summary| run.facts.formats.join(", ");
@@ -254,6 +259,30 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         "Hosts",
         [a.hosts, b.hosts].map(|n| n.to_string()),
         Weight::Care,
+        why,
+    );
+}
+
+/// What the runs were built from. That one run does not tell is no difference.
+fn sources(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
+    let mut both = |id, title, texts: [Option<String>; 2], weight, why| {
+        if let [Some(base), Some(cand)] = texts {
+            found.differ(id, title, [base, cand], weight, why);
+        }
+    };
+    let files = [base, cand].map(|run| model_file(run).map(str::to_owned));
+    let why = "most sources of ops, or those in a folder of models, name another file: is it the same model?";
+    both("model_file", "Model file", files, Weight::Care, why);
+    let why = "the element type of what matrix products multiply with: fewer bits are read and multiplied faster";
+    let weights = [base, cand].map(weight_types);
+    both("weights", "Weights", weights, Weight::Note, why);
+    let why = "another compiler or another flag compiles the same code differently";
+    let versions = [base, cand].map(versions);
+    both(
+        "versions",
+        "Versions and flags",
+        versions,
+        Weight::Note,
         why,
     );
 }

@@ -4,6 +4,7 @@ use engine::{Percent, Provenance};
 use math::unit::Unit;
 use serde::{Serialize, Serializer};
 
+use super::CompareBrief;
 use super::MatchedBy;
 use super::attribution::{Attribution, OpChange};
 use super::change::{MetricChange, TestOptions};
@@ -83,6 +84,8 @@ pub struct PredictedOp {
 pub struct Comparison {
     /// The headline.
     pub statement: String,
+    /// What to read first, sentence by sentence.
+    pub brief: CompareBrief,
     /// The first side.
     pub base: ComparisonSide,
     /// The second side.

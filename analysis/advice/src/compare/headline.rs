@@ -1,6 +1,5 @@
 //! The headline of a comparison.
 
-use device_reports::steps::step_parts::StepPart;
 use engine::{Percent, counted};
 use trace_model::Picos;
 
@@ -8,16 +7,7 @@ use super::attribution::Attribution;
 use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::Comparison;
 use super::run_loop::{LoopChange, signed};
-use super::{Difference, FamilyChange, Weight};
-
-/// Maximum number of clauses about the largest changes.
-const CLAUSES: usize = 4;
-/// Smallest share of the change that gets a clause.
-const WORTH_SAYING: f64 = 0.05;
-/// Share of the step below which a change gets none.
-const NEGLIGIBLE: f64 = 0.001;
-/// What is divided among ops.
-const MIDDLE: &str = "mean of the middle half of steps";
+use super::{Difference, Weight};
 
 /// The headline: whether the runs did the same work, the time of the loop, the median step, and what changed.
 pub(super) fn statement(comparison: &Comparison) -> String {
@@ -28,21 +18,29 @@ pub(super) fn statement(comparison: &Comparison) -> String {
     if !comparison.is_comparable {
         return parts.concat();
     }
-    let Some(step) = comparison
-        .steps
-        .iter()
-        .find(|series| series.id == "step.time_ps")
-    else {
+    let Some(step) = comparison.step_time() else {
         parts.push("neither run has steps whose times could be compared".to_owned());
         return parts.join("; ");
     };
     parts.extend(comparison.loop_change.as_ref().map(LoopChange::clause));
-    parts.push(median_clause(&step.change, comparison));
-    parts.extend(comparison.attribution.as_ref().and_then(sentence));
+    parts.push(median_clause(step, comparison));
+    parts.extend(
+        comparison
+            .attribution
+            .as_ref()
+            .and_then(Attribution::conclusion),
+    );
     parts.join("; ")
 }
 
 impl Comparison {
+    /// The time of the step.
+    pub fn step_time(&self) -> Option<&MetricChange> {
+        let series = self.steps.iter();
+        let mut times = series.filter(|series| series.id == "step.time_ps");
+        times.next().map(|step| &step.change)
+    }
+
     /// `not the same work: the runs differ in device (TPU v5 Lite against TPU v6 Lite)`; `None` if they did the same work
     /// and can be compared.
     pub fn mismatch(&self) -> Option<String> {
@@ -80,7 +78,7 @@ fn differing<'a>(found: impl Iterator<Item = &'a Difference>) -> String {
 }
 
 /// `the median step is slower by 3.000 ms (10.00 ms to 13.00 ms, +30.00 %)`
-fn median_clause(step: &MetricChange, comparison: &Comparison) -> String {
+pub(super) fn median_clause(step: &MetricChange, comparison: &Comparison) -> String {
     let (Some(base), Some(cand), Some(change)) = (step.base, step.cand, step.change) else {
         return "the step time is known on one side only".to_owned();
     };
@@ -139,90 +137,6 @@ fn steps_per_side(base: usize, cand: usize) -> String {
     }
 }
 
-fn ps(value: f64) -> Picos {
+pub(super) fn ps(value: f64) -> Picos {
     Picos::from_ps(value.round() as i64)
-}
-
-/// `mean of the middle half of steps +12.3 ms: all-gather.7 +9.8 ms exposed, fusion.31 +2.1 ms, idle +0.4 ms`; `None` if
-/// nothing changed.
-pub fn sentence(attribution: &Attribution) -> Option<String> {
-    let all: f64 = attribution
-        .families
-        .iter()
-        .map(|family| family.change_ps.abs())
-        .sum();
-    let negligible = attribution.base_ps * NEGLIGIBLE;
-    let least = (WORTH_SAYING * all).max(negligible).max(0.5);
-    // What idle time is for only matters if it changed.
-    let is_idle = |family: &FamilyChange| family.part == StepPart::Idle;
-    let idle: f64 = attribution
-        .families
-        .iter()
-        .filter(|family| is_idle(family))
-        .map(|family| family.change_ps)
-        .sum();
-    let is_moved = |family: &FamilyChange| is_idle(family) && idle.abs() < negligible;
-    let said = |family: &&FamilyChange| family.change_ps.abs() >= least && !is_moved(family);
-    let named: Vec<&FamilyChange> = attribution
-        .families
-        .iter()
-        .filter(said)
-        .take(CLAUSES)
-        .collect();
-    if named.is_empty() {
-        return None;
-    }
-    let clause = |family: &&FamilyChange| {
-        let change = signed(family.change_ps);
-        let what = match (family.base_ops, family.cand_ops) {
-            (0, 0) => "",
-            (0, _) => " (new)",
-            (_, 0) => " (gone)",
-            _ if family.part == StepPart::ExposedComm => " exposed",
-            _ => "",
-        };
-        let count = family.base_ops.max(family.cand_ops);
-        let count = if count > 1 {
-            format!(" ×{count}")
-        } else {
-            String::new()
-        };
-        format!("{}{count} {change}{what}", family.name)
-    };
-    if attribution.is_rewritten() {
-        return Some(by_parts(attribution));
-    }
-    let clauses: Vec<String> = named.iter().map(clause).collect();
-    let left = attribution.change_ps - named.iter().map(|family| family.change_ps).sum::<f64>();
-    let left = if left.abs().round() >= 1.0 {
-        format!(", all else {}", signed(left))
-    } else {
-        String::new()
-    };
-    Some(format!(
-        "{MIDDLE} {}: {}{left}",
-        signed(attribution.change_ps),
-        clauses.join(", ")
-    ))
-}
-
-/// `mean of the middle half of steps -1.4 ms: matmul -42.0 ms, kernels +29.0 ms, all else +11.6 ms`.
-fn by_parts(attribution: &Attribution) -> String {
-    let mut parts = attribution.parts();
-    parts.truncate(CLAUSES);
-    let clauses: Vec<String> = parts
-        .iter()
-        .map(|(part, change)| format!("{} {}", part.title().to_lowercase(), signed(*change)))
-        .collect();
-    let left = attribution.change_ps - parts.iter().map(|(_, change)| change).sum::<f64>();
-    let left = if left.abs().round() >= 1.0 {
-        format!(", all else {}", signed(left))
-    } else {
-        String::new()
-    };
-    format!(
-        "most ops differ; {MIDDLE} {}: {}{left}",
-        signed(attribution.change_ps),
-        clauses.join(", ")
-    )
 }

@@ -45,10 +45,15 @@ impl IdleByCause {
     }
 }
 
+/// The cause of waiting for input.
+pub(super) const INPUT_WAIT: &str = "input wait";
+/// The cause of waiting for the compiler.
+pub(super) const COMPILE_WAIT: &str = "idle while the host compiles";
+
 /// Causes that a comparison names; idle time of other causes is `idle`.
 const NAMED: [(IdleCause, &str); 7] = [
-    (IdleCause::Input, "input wait"),
-    (IdleCause::Compile, "idle while the host compiles"),
+    (IdleCause::Input, INPUT_WAIT),
+    (IdleCause::Compile, COMPILE_WAIT),
     (
         IdleCause::HostToDevice,
         "idle while the host copies to the device",

@@ -14,12 +14,15 @@
 //! If several ops are alike (the layers of a model), they keep their order; if their counts differ, each is matched
 //! with the op whose neighbours and position fit best.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
+use facts::time_use::TimeUse;
 use serde::Serialize;
 use trace_model::without_number;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
+use super::work::{OpWork, numbers_replaced, result_dims};
 
 /// Why two ops count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
@@ -39,8 +42,12 @@ pub enum MatchedBy {
     Retuned,
     /// Name and category agree; the provenance differs or is unknown.
     SameName,
+    /// Name, category and sizes agree; the element type differs.
+    Retyped,
     /// The category and the provenance agree.
     SameOrigin,
+    /// Both compute matrix products, or communicate alike, with results of the same sizes: a kernel for a fusion.
+    SameWork,
     /// Category, shape and a neighbour agree.
     Neighbours,
 }
@@ -58,7 +65,9 @@ impl MatchedBy {
             Self::Reshaped => "other shape",
             Self::Retuned => "different numbers in name",
             Self::SameName => "by name",
+            Self::Retyped => "other element type",
             Self::SameOrigin => "by origin",
+            Self::SameWork => "same work",
             Self::Neighbours => "by neighbours",
         }
     }
@@ -73,7 +82,9 @@ impl MatchedBy {
             Self::Reshaped => 0.7,
             Self::Retuned => 0.65,
             Self::SameName => 0.6,
+            Self::Retyped => 0.55,
             Self::SameOrigin => 0.5,
+            Self::SameWork => 0.45,
             Self::Neighbours => 0.4,
         }
     }
@@ -113,7 +124,11 @@ struct OpIdentity<'a> {
     /// The name without the number at its end.
     unnumbered: &'a str,
     /// The stem with `#` in place of numbers inside it, if it has any.
-    skeleton: Option<String>,
+    skeleton: Option<Cow<'a, str>>,
+    /// Sizes of the result, whatever its type.
+    dims: Option<String>,
+    /// What it does, where that identifies an op together with its sizes.
+    work: Option<String>,
     before: NeighbourKey<'a>,
     after: NeighbourKey<'a>,
     /// Position in the step: 0 for the first op, 1 for the last.
@@ -141,8 +156,14 @@ const PASSES: &[(MatchedBy, KeyOf)] = &[
     (MatchedBy::Renamed, |s| known(s, ["", &s.op.category, s.shape(), s.framework(), ""])),
     (MatchedBy::Reshaped, |s| known(s, [s.unnumbered, &s.op.category, "", s.framework(), ""])),
     (MatchedBy::Retuned, |s| Some((s.program, [s.skeleton.as_deref()?, &s.op.category, "", "", ""], ANY, ANY))),
+    (MatchedBy::Renumbered, |s| {
+        let operands = s.op.operands.as_deref()?;
+        Some((s.program, [s.unnumbered, &s.op.category, s.shape(), operands, ""], ANY, ANY))
+    }),
     (MatchedBy::SameName, |s| Some((s.program, [&s.op.name, &s.op.category, s.shape(), "", ""], ANY, ANY))),
+    (MatchedBy::Retyped, |s| Some((s.program, [s.unnumbered, &s.op.category, s.dims.as_deref()?, "", ""], ANY, ANY))),
     (MatchedBy::SameOrigin, |s| known(s, ["", &s.op.category, "", s.framework(), ""])),
+    (MatchedBy::SameWork, |s| Some((s.program, [s.work.as_deref()?, s.dims.as_deref()?, "", "", ""], ANY, ANY))),
     (MatchedBy::Neighbours, |s| beside(s, s.before, s.after)),
     (MatchedBy::Neighbours, |s| beside(s, s.before, ANY)),
     (MatchedBy::Neighbours, |s| beside(s, ANY, s.after)),
@@ -321,7 +342,10 @@ fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdent
             program,
             is_same_program,
             unnumbered: without_number(&op.name),
-            skeleton: skeleton(without_number(&op.name)),
+            skeleton: Some(numbers_replaced(without_number(&op.name)))
+                .filter(|name| name.contains('#')),
+            dims: result_dims(op),
+            work: identifying(op),
             before: look(place.checked_sub(1)),
             after: look(Some(place + 1)),
             place: place as f64 / order.len().max(1) as f64,
@@ -330,16 +354,14 @@ fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdent
     summary.ops.iter().zip(&rank).map(subject).collect()
 }
 
-/// `kernel_#_#` of `kernel_256_512`, because block sizes are part of names. `None` without numbers.
-fn skeleton(name: &str) -> Option<String> {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        let c = if c.is_ascii_digit() { '#' } else { c };
-        if c != '#' || !out.ends_with('#') {
-            out.push(c);
-        }
+/// Matrix products, and collectives by their kind: whoever wrote them, the same sizes mean the same work.
+fn identifying(op: &OpTimes) -> Option<String> {
+    let OpWork { time_use, group } = OpWork::of(op);
+    match time_use {
+        TimeUse::MatMul => Some(time_use.id().to_owned()),
+        TimeUse::Collective => Some(group),
+        _ => None,
     }
-    out.contains('#').then_some(out)
 }
 
 /// Work limit for aligning one group; larger groups are matched at even intervals.

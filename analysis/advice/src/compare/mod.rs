@@ -21,14 +21,15 @@
 
 mod attribution;
 mod attribution_table;
+mod brief;
 mod change;
 mod classes;
 mod collect;
 pub mod comparable;
 mod comparison;
-mod family;
 mod headline;
 mod idle;
+mod likeness;
 mod matching;
 mod metrics;
 mod op_times;
@@ -45,6 +46,9 @@ mod table;
 #[expect(clippy::float_cmp, reason = "whole picoseconds are exact")]
 mod tests;
 mod times;
+mod uses;
+mod why;
+mod work;
 
 use engine::{Percent, counted};
 use math::unit::Unit;
@@ -52,13 +56,12 @@ use math::unit::Unit;
 use pool::PooledRuns;
 
 pub use attribution::{Attribution, OpChange};
+pub use brief::CompareBrief;
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
 pub use comparison::{CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange};
 pub use comparison::{PredictedOp, PredictionError};
-pub use family::FamilyChange;
-pub use headline::sentence;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
@@ -69,6 +72,8 @@ pub use summary::{
     Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
     StepFacts, StepSeries, Summary, SummaryInput, thinned,
 };
+pub use uses::{GroupChange, TimesOfSides, UseChange};
+pub use why::{BELOW, WHY_ROWS, WhyRow};
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
@@ -111,6 +116,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         Some(prediction) => prediction.statement(),
         None => headline::statement(&out),
     };
+    out.brief = CompareBrief::of(&out, first, second);
     out
 }
 
@@ -158,6 +164,7 @@ impl Comparison {
     fn empty(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Self {
         Self {
             statement: String::new(),
+            brief: CompareBrief::default(),
             base: side(base),
             cand: side(cand),
             differences: Vec::new(),
@@ -184,12 +191,8 @@ impl Comparison {
     }
 
     fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
-        let step = self.steps.iter().find(|series| series.id == "step.time_ps");
-        LoopChange::of(
-            base,
-            cand,
-            step.and_then(|step| step.change.change).unwrap_or(0.0),
-        )
+        let step = self.step_time().and_then(|step| step.change);
+        LoopChange::of(base, cand, step.unwrap_or(0.0))
     }
 
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {

@@ -6,6 +6,7 @@ use trace_model::TraceModel;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
 use super::times::{DividedSteps, OpSum};
+use super::work;
 
 pub(super) fn add_ops(
     model: &TraceModel,
@@ -84,6 +85,7 @@ fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) ->
         shape: None,
         source: None,
         framework: None,
+        operands: None,
         place: sum.place.unwrap_or_default(),
         runs: sum.runs as f64 / steps,
         middle_ps: sum.middle.ps() as f64 / steps,
@@ -97,8 +99,10 @@ fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) ->
         model.str(op.name).clone_into(&mut out.name);
         classes.category(id).clone_into(&mut out.category);
         out.is_collective = classes.class(id).is_collective();
-        let shape = || HloText::parse(text(op.hlo_text)?).map(|text| text.shape);
-        out.shape = text(op.shape).or_else(shape).map(without_layout);
+        let hlo = text(op.hlo_text).and_then(HloText::parse);
+        let shape = text(op.shape).or(hlo.map(|text| text.shape));
+        out.shape = shape.map(without_layout);
+        out.operands = hlo.as_ref().and_then(work::operands);
         out.source = text(op.source).map(str::to_owned);
         out.framework = text(op.framework_name).map(|name| name.trim_end_matches(':').to_owned());
     } else {

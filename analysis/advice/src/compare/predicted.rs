@@ -6,7 +6,6 @@
 
 use std::fmt::Write as _;
 
-use device_reports::steps::step_parts::StepPart;
 use engine::{Percent, Table};
 use hardware::chips::Chip;
 use math::unit::Unit;
@@ -16,9 +15,9 @@ use super::MetricChange;
 use super::attribution::OpChange;
 use super::comparable::{Difference, Weight};
 use super::comparison::{Comparison, PredictedOp, PredictionError};
-use super::family::FamilyChange;
 use super::run_loop::signed;
 use super::summary::Summary;
+use super::uses::{GroupChange, UseChange};
 
 /// Up to this ratio, and down to its inverse, a prediction counts as close.
 const CLOSE: f64 = 1.1;
@@ -104,23 +103,26 @@ pub(super) fn of(
     let (predicted_ps, measured_ps) = sides(&step.change, is_base);
     let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
     let rows = comparison.ops.iter().map(|op| of_op(op, is_base));
-    let families = comparison
-        .attribution
-        .iter()
-        .flat_map(|attribution| &attribution.families);
+    let uses = comparison.attribution.iter().flat_map(|one| &one.uses);
     // Idle time, and small ops that a shortened summary only sums.
-    let (idle, others): (Vec<_>, Vec<_>) = families
-        .filter(|family| family.finding.is_none())
-        .partition(|family| family.part == StepPart::Idle);
-    let row = |family: &FamilyChange| {
-        let (predicted, measured) = ordered(family.base_ps, family.cand_ps, is_base);
+    let rest = uses.flat_map(|one| one.groups.iter().map(move |group| (one, group)));
+    let (idle, others): (Vec<_>, Vec<_>) = rest
+        .filter(|(_, group)| !group.has_ops())
+        .partition(|(one, _)| one.is_idle());
+    let row = |(one, group): (&UseChange, &GroupChange)| {
+        let (predicted, measured) = ordered(group.times.base_ps, group.times.cand_ps, is_base);
         // If a side lists all of its ops, an unlisted op does not exist there. That is no prediction of zero.
-        let some = |ps: f64| Some(ps).filter(|&ps| ps > 0.0 || family.part == StepPart::Idle);
+        let some = |ps: f64| Some(ps).filter(|&ps| ps > 0.0 || one.is_idle());
+        let title = one.id.title();
         PredictedOp {
-            name: family.name.clone(),
+            name: if one.is_idle() {
+                group.name.clone()
+            } else {
+                format!("{}, {title}", group.name)
+            },
             predicted_name: None,
             program: String::new(),
-            category: family.part.title().to_lowercase(),
+            category: title.to_owned(),
             predicted_ps: some(predicted),
             measured_ps: some(measured),
             ratio: ratio(predicted, measured),
@@ -128,9 +130,7 @@ pub(super) fn of(
             how: None,
         }
     };
-    let mut ops: Vec<PredictedOp> = rows
-        .chain(others.iter().map(|family| row(family)))
-        .collect();
+    let mut ops: Vec<PredictedOp> = rows.chain(others.iter().map(|&rest| row(rest))).collect();
     // Idle time has a row but is not part of the error of ops.
     let measured: f64 = ops.iter().filter_map(|op| op.measured_ps).sum();
     let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();

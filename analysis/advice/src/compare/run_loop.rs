@@ -174,6 +174,11 @@ impl LoopSide {
 }
 
 impl LoopChange {
+    /// Whether the loop says something that the median step does not.
+    pub(super) fn is_more_than_steps(&self) -> bool {
+        self.base_steps.max(self.cand_steps) > 1.5
+    }
+
     /// `None` if a side has no loop. `median_ps` is the change of the median step.
     pub(super) fn of(base: &[Summary], cand: &[Summary], median_ps: f64) -> Option<Self> {
         let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
@@ -181,8 +186,11 @@ impl LoopChange {
         let change_percent =
             (first.step_ps > 0.0).then(|| Percent(100.0 * step_change_ps / first.step_ps));
         let hidden_ps = step_change_ps - median_ps;
-        let noise =
-            resample::noise_of(&values(base, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0);
+        // A side whose steps vary a lot may be the one that the cause is in.
+        let noise = [base, cand].map(|runs| {
+            resample::noise_of(&values(runs, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0)
+        });
+        let noise = noise[0].min(noise[1]);
         let is_hidden = hidden_ps.abs() > noise
             && hidden_ps.abs() >= first.step_ps * WORTH_SAYING_PERCENT / 100.0;
         let causes = if is_hidden {

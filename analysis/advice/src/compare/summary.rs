@@ -126,6 +126,9 @@ pub struct RunFacts {
     /// Whether this is a cost model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_predicted: bool,
+    /// Versions of software and flags of compilers that the files record, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<String, String>,
     /// Programs with device time, most first.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,
@@ -281,6 +284,9 @@ pub struct OpTimes {
     /// Provenance in the framework.
     #[serde(default)]
     pub framework: Option<String>,
+    /// Types and sizes of its first operands, without layout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operands: Option<String>,
     /// Its rank in the step, by the time of its first execution: 0, 1, 2 …
     pub place: u32,
     /// Executions in a step, mean.

@@ -3,12 +3,12 @@
 use engine::{Table, TableBuilder, Tabular, counted};
 use math::unit::Unit;
 
-use super::attribution::OpChange;
+use super::attribution::{Attribution, OpChange};
 use super::attribution_table::attribution_table;
 use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
-use super::{FamilyChange, ShiftEstimate};
+use super::{GroupChange, ShiftEstimate, WHY_ROWS};
 
 impl SeriesChange {
     /// `slower`, `~`, `? too few` …
@@ -37,20 +37,27 @@ impl OpChange {
     }
 }
 
-impl FamilyChange {
-    /// `slower`, `~`, `new` …; empty for the time in unlisted ops.
+impl GroupChange {
+    /// `slower`, `~`, `new` …; empty where only the mean is known.
     pub fn verdict(&self) -> &'static str {
         match (self.finding, self.base_ops, self.cand_ops) {
-            (None, ..) => "",
             (Some(_), 0, _) => "new",
             (Some(_), _, 0) => "gone",
-            (Some(ChangeVerdict::Changed), ..) if self.change_ps > 0.0 => "slower",
-            (Some(ChangeVerdict::Changed), ..) => "faster",
-            (Some(ChangeVerdict::Noise), ..) => "~",
-            (Some(ChangeVerdict::BetweenRuns), ..) if self.change_ps > 0.0 => "? slower",
-            (Some(ChangeVerdict::BetweenRuns), ..) => "? faster",
-            (Some(_), ..) => "?",
+            (finding, ..) => word_of(finding, self.times.change_ps),
         }
+    }
+}
+
+/// `slower`, `? faster`, `~`; empty without a test.
+pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
+    match (finding, change_ps > 0.0) {
+        (None, _) => "",
+        (Some(ChangeVerdict::Changed), true) => "slower",
+        (Some(ChangeVerdict::Changed), false) => "faster",
+        (Some(ChangeVerdict::Noise), _) => "~",
+        (Some(ChangeVerdict::BetweenRuns), true) => "? slower",
+        (Some(ChangeVerdict::BetweenRuns), false) => "? faster",
+        (Some(_), _) => "?",
     }
 }
 
@@ -113,6 +120,8 @@ impl Tabular for Comparison {
             }
             return tables;
         }
+        let why = |attribution: &Attribution| attribution.why_table(WHY_ROWS);
+        tables.extend(self.attribution.as_ref().map(why));
         tables.extend(self.steps_tables());
         tables.extend(self.attribution.as_ref().map(attribution_table));
         if !self.ops.is_empty() {
@@ -139,8 +148,9 @@ const CLASS_TABLES: [[&str; 4]; 7] = [
 ];
 
 /// `devices, steps and formats`
-fn listed(names: &[&str]) -> String {
-    match names {
+pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match &names[..] {
         [] => String::new(),
         [only] => (*only).to_owned(),
         [before @ .., last] => format!("{} and {last}", before.join(", ")),

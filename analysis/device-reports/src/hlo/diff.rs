@@ -9,38 +9,23 @@ use std::collections::{BTreeMap, VecDeque};
 use engine::{AnalysisError, Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use hlo::Instruction;
-use serde::Serialize;
 use trace_model::{Picos, ProgramId};
 
 use super::{HloOp, TimedProgram};
 
 /// How an instruction differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum Difference {
     /// Other shapes or operands.
-    Changed,
+    Changed = "changed",
     /// Only the first program has it.
-    OnlyFirst,
+    OnlyFirst = "only first",
     /// Only the second program has it.
-    OnlySecond,
-}
-
-engine::shown_by_title!(Difference);
-
-impl Difference {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Changed => "changed",
-            Self::OnlyFirst => "only first",
-            Self::OnlySecond => "only second",
-        }
-    }
+    OnlySecond = "only second",
 }
 
 /// What differs between two programs.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ProgramDiff {
     /// The first program.
     pub first: String,
@@ -55,8 +40,7 @@ pub struct ProgramDiff {
 }
 
 /// An instruction that differs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct DifferenceRow {
     /// How.
     #[column("Difference")]

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use engine::{Context, Percent, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
-use serde::Serialize;
 use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
 use super::times::ProgramTimes;
@@ -12,7 +11,7 @@ use super::{ProgramOrigin, TimedProgram};
 use crate::ops::op_stats::Ops;
 
 /// The programs of a capture.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ProgramList {
     /// Those with most self time first, then by name.
     pub rows: Vec<ProgramRow>,
@@ -26,8 +25,7 @@ impl ProgramList {
 }
 
 /// One program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct ProgramRow {
     /// Which.
     #[serde(skip)]
@@ -133,7 +131,7 @@ impl Tabular for ProgramList {
 
 impl TimedProgram {
     /// Self time of its ops; `None` if none was recorded.
-    pub(crate) fn self_time_ps(&self) -> Option<Picos> {
+    pub fn self_time_ps(&self) -> Option<Picos> {
         ProgramTimes::sum(&self.times)
     }
 }

@@ -23,7 +23,6 @@ use engine::{AnalysisError, Context, Percent, number};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use hlo::{HloModule, HloOrigin, Instruction};
-use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId};
 
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
@@ -34,26 +33,15 @@ pub use text::{ProgramLine, ProgramListing, listing};
 use times::ProgramTimes;
 
 /// Where a program was read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum ProgramOrigin {
     /// The whole program, as the capture holds it.
-    Program,
+    Program = "whole program",
     /// The lines of text of the ops that ran.
-    OpTexts,
+    OpTexts = "ops that ran",
 }
 
-engine::shown_by_title!(ProgramOrigin);
-
 impl ProgramOrigin {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Program => "whole program",
-            Self::OpTexts => "ops that ran",
-        }
-    }
-
     /// What to know when reading it; `None` of whole programs.
     fn note(self) -> Option<String> {
         let text = "The capture does not hold this program: known are only the ops that ran, by their own lines of text, \
@@ -63,8 +51,7 @@ impl ProgramOrigin {
 }
 
 /// An instruction with what the capture measured of it.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct HloOp {
     /// Name of the instruction, without `%`.
     #[column("Instruction")]

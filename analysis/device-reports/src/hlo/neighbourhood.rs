@@ -6,7 +6,6 @@ use engine::{AnalysisError, Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use hlo::{HloModule, InstructionId};
 use math::unit::Unit;
-use serde::Serialize;
 use trace_model::ProgramId;
 
 use super::{HloOp, ProgramOrigin, TimedProgram, line};
@@ -30,39 +29,22 @@ impl Default for Reach {
 }
 
 /// How an instruction relates to the one in the middle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum NodeRelation {
     /// It is the one in the middle.
-    Center,
+    Center = "center",
     /// The one in the middle depends on it.
-    Operand,
+    Operand = "operand",
     /// It depends on the one in the middle.
-    User,
+    User = "user",
     /// Neither: it shares an operand or a user.
-    Beside,
+    Beside = "beside",
     /// It is in the body of the one in the middle.
-    Inside,
-}
-
-engine::shown_by_title!(NodeRelation);
-
-impl NodeRelation {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Center => "center",
-            Self::Operand => "operand",
-            Self::User => "user",
-            Self::Beside => "beside",
-            Self::Inside => "inside",
-        }
-    }
+    Inside = "inside",
 }
 
 /// An instruction of a neighbourhood.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct HloNode {
     /// What is known of it.
     #[serde(flatten)]
@@ -79,7 +61,8 @@ pub struct HloNode {
 }
 
 /// A value that goes from one instruction to another, by rows of [`Neighbourhood::nodes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy, Eq, PartialOrd, Ord)]
 pub struct HloEdge {
     /// Makes the value.
     pub from: usize,
@@ -90,7 +73,7 @@ pub struct HloEdge {
 }
 
 /// An instruction with those around it.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Neighbourhood {
     /// Program that contains it.
     pub program: String,

@@ -3,7 +3,6 @@
 use engine::{Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use hlo::Instruction;
-use serde::Serialize;
 use trace_model::ProgramId;
 
 use super::{HloOp, TimedProgram, line};
@@ -86,7 +85,7 @@ fn has(op: &HloOp, field: QueryField, word: &str) -> bool {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct FoundInstructions {
     /// Instructions with most self time first, then by program and name.
     pub rows: Vec<FoundInstruction>,
@@ -95,8 +94,7 @@ pub struct FoundInstructions {
 }
 
 /// An instruction that was found.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct FoundInstruction {
     /// Program that contains it.
     #[column("Program")]

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use engine::{AnalysisError, Context, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
-use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId};
 
 use super::{ProgramOrigin, TimedProgram, line};
 
 /// The text of a program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ProgramListing {
     /// The program.
     pub program: String,
@@ -25,8 +24,7 @@ pub struct ProgramListing {
 }
 
 /// A line of a program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct ProgramLine {
     /// What it says.
     #[column("Text")]

@@ -29,7 +29,7 @@ pub(super) struct ProgramTimes {
 }
 
 impl ProgramTimes {
-    pub(super) fn of(cx: &Context<'_>, program: ProgramId) -> Self {
+    pub fn of(cx: &Context<'_>, program: ProgramId) -> Self {
         let mut out = Self::default();
         // Without ops nothing was measured: the program is still there to be read.
         let Ok(ops) = cx.report::<Ops>() else {
@@ -71,17 +71,17 @@ impl ProgramTimes {
         out
     }
 
-    pub(super) fn of_op(&self, name: &str) -> Option<&InstructionTimes> {
+    pub fn of_op(&self, name: &str) -> Option<&InstructionTimes> {
         self.by_name.get(name)
     }
 
     /// The share of a time in the self time of all ops.
-    pub(super) fn share(&self, time_ps: Picos) -> Option<Percent> {
+    pub fn share(&self, time_ps: Picos) -> Option<Percent> {
         Percent::of(time_ps, self.whole_ps)
     }
 
     /// Self time of the program; `None` if nothing of it was recorded.
-    pub(super) fn sum(&self) -> Option<Picos> {
+    pub fn sum(&self) -> Option<Picos> {
         let times = self.by_name.values().map(|times| times.self_time_ps);
         times.reduce(|sum, time| sum + time)
     }

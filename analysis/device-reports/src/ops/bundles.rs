@@ -14,7 +14,6 @@ use std::sync::Arc;
 use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::sum_over::SumOver;
 use math::unit::Unit;
-use serde::Serialize;
 use trace_model::{Bundles, OpId, Picos};
 
 use crate::ops::op_stats::{OpRow, Ops};
@@ -23,7 +22,7 @@ use crate::ops::op_stats::{OpRow, Ops};
 pub struct Code;
 
 /// Every op whose code is known.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct CodeReport {
     /// By self time, the largest first.
     pub rows: Vec<CodeRow>,
@@ -34,8 +33,7 @@ pub struct CodeReport {
 }
 
 /// One op of one program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
 pub struct CodeRow {
     /// The op.
     #[serde(skip)]

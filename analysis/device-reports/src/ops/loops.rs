@@ -13,7 +13,6 @@ use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::TraceFacts as _;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
-use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TraceModel, TrackKind};
 
 use crate::ops::op_stats::{OpRow, Ops};
@@ -22,7 +21,7 @@ use crate::ops::op_stats::{OpRow, Ops};
 pub struct Loops;
 
 /// Every loop that ran.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct LoopsReport {
     /// By total time, the largest first.
     pub rows: Vec<LoopRow>,
@@ -31,8 +30,7 @@ pub struct LoopsReport {
 }
 
 /// One `while` op of one program, on all cores.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct LoopRow {
     /// The op.
     #[serde(skip)]

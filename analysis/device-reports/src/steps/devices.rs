@@ -17,7 +17,6 @@ use facts::core_time::CoreTime;
 use facts::window::{counts, has_ops, ran_nothing, slices_of_window};
 use math::intervals::IntervalSet;
 use math::stats::median;
-use serde::Serialize;
 use trace_model::{
     GroupId, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackKind,
 };
@@ -45,15 +44,14 @@ impl Analysis for Devices {
 }
 
 /// The time of devices by category.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct DevicesReport {
     /// Every `TensorCore` that recorded something in the scope.
     pub cores: Vec<CoreReport>,
 }
 
 /// The time of one core by category.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct CoreReport {
     /// Name of the device.
     #[column("Device")]
@@ -86,8 +84,8 @@ pub struct CoreReport {
 }
 
 /// Self time of a group of ops.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Copy)]
 pub struct GroupTime {
     /// Which group.
     #[column("Kind")]
@@ -101,8 +99,7 @@ pub struct GroupTime {
 }
 
 /// Gaps between consecutive programs of a core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct IdleGaps {
     /// How many.
     pub count: usize,

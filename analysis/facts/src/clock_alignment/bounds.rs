@@ -4,7 +4,6 @@
 //! largest lower bound is at most the smallest upper one. Where it is not, clocks that run at different speeds may
 //! still explain them: a line `δ(t) = a + b·t` between the two sets of bounds.
 
-use serde::Serialize;
 use trace_model::{Picos, Timestamp};
 
 /// Minimum number of pairs to compute thirds.
@@ -20,8 +19,8 @@ pub struct ShiftBound {
 }
 
 /// The shifts that some pairs allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Copy, Eq)]
 pub struct ShiftInterval {
     /// No program starts before the host launched it.
     #[column("At least")]
@@ -59,7 +58,8 @@ impl ShiftInterval {
 }
 
 /// A shift that grows with time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy, Default)]
 pub struct ShiftLine {
     /// The shift at `at_ps`.
     pub shift_ps: Picos,

@@ -10,15 +10,13 @@ use std::sync::Arc;
 
 use engine::Context;
 use math::quantile::quantile;
-use serde::Serialize;
 use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp, TraceModel, TrackKind};
 
 use super::bounds::LEAST_FOR_THIRDS;
 use crate::category::{AsyncRole, OpClass, OpClasses};
 
 /// The clock of a host, compared with that of the first host.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(inferred)]
+#[engine::row(inferred)]
 pub struct HostOffset {
     /// The host.
     #[column("Host")]

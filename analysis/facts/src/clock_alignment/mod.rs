@@ -27,7 +27,6 @@ mod table;
 use std::collections::BTreeMap;
 
 use engine::{Context, Fact};
-use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
 use super::device_shift::shifted;
@@ -39,7 +38,7 @@ pub use pairs::{LaunchPair, LaunchPairs, PairedBy, programs};
 pub use table::device_table;
 
 /// Clocks of all devices compared with those of their hosts.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ClocksReport {
     /// Devices whose programs can be paired with host events, independent of the device selection.
     pub devices: Vec<ClockShift>,
@@ -58,57 +57,31 @@ pub struct ClocksReport {
 }
 
 /// The relation between the clocks of a device and its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum ClockSync {
     /// Times can be compared as they were recorded.
-    Aligned,
+    Aligned = "aligned",
     /// A constant shift puts everything in order.
-    Shifted,
+    Shifted = "constant shift",
     /// Only a shift that grows with time does.
-    Drifting,
+    Drifting = "drifting",
     /// No shift does: some programs seem to end after the host noticed their end.
-    Poor,
-}
-
-impl ClockSync {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Aligned => "aligned",
-            Self::Shifted => "constant shift",
-            Self::Drifting => "drifting",
-            Self::Poor => "poor sync",
-        }
-    }
+    Poor = "poor sync",
 }
 
 /// The time base of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Default)]
 pub enum ClockBase {
     /// As the profiler mapped them to the timeline.
     #[default]
-    Timeline,
+    Timeline = "timeline",
     /// By the clock that timed the ops.
-    DeviceClock,
+    DeviceClock = "device clock",
 }
-
-impl ClockBase {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Timeline => "timeline",
-            Self::DeviceClock => "device clock",
-        }
-    }
-}
-
-engine::shown_by_title!(ClockSync, ClockBase, PairedBy);
 
 /// The shift that one device needs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct ClockShift {
     /// Name of the device.
     #[column("Device")]

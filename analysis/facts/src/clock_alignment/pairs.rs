@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde::Serialize;
 use trace_model::{
     GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Timestamp, TraceModel, TrackKind,
 };
@@ -14,26 +13,14 @@ use trace_model::{
 use crate::host_class::host_threads;
 
 /// How executions were matched with host events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum PairedBy {
     /// Equal run id and device.
-    RunId,
+    RunId = "run id",
     /// Flows of the capture.
-    Flows,
+    Flows = "flows",
     /// The k-th launch is the k-th execution.
-    Order,
-}
-
-impl PairedBy {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::RunId => "run id",
-            Self::Flows => "flows",
-            Self::Order => "order",
-        }
-    }
+    Order = "order",
 }
 
 /// An execution and the host event that belongs to it.
@@ -46,7 +33,7 @@ pub struct LaunchPair {
 }
 
 /// Host events of the executions of one device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LaunchPairs {
     /// The device.
     pub core: GroupId,

@@ -12,15 +12,14 @@ use hardware::ici::{GroupLayout, Topology, layouts, placed};
 use hlo::{
     CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups, Shape,
 };
-use serde::Serialize;
 use trace_model::OpId;
 
 use crate::TraceFacts as _;
 use crate::category::{CollectiveKind, resized};
 
 /// Traffic of one execution of a collective.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Default)]
 pub struct CollectiveTraffic {
     /// Message size by the convention of nccl-tests; `None` if no shape is known.
     #[column("Message")]

@@ -15,7 +15,7 @@
 //! often contain only one execution.
 
 use engine::{Context, counted};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind};
 
 use super::marks::{
@@ -24,34 +24,19 @@ use super::marks::{
 use super::{annotated, host, programs};
 
 /// Source of steps.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Deserialize)]
 pub enum StepSource {
     /// Recorded on the device.
-    StepsLine,
+    StepsLine = "steps recorded on the device",
     /// Programs on the device of steps that the host annotates.
-    AnnotatedPrograms,
+    AnnotatedPrograms = "programs of the steps that the host annotates",
     /// Executions of the dominant program.
-    Modules,
+    Modules = "executions of the dominant program",
     /// Annotations on the host.
-    HostAnnotations,
+    HostAnnotations = "step annotations on the host",
     /// The capture as one pseudo-step.
-    WholeCapture,
-}
-
-impl StepSource {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::StepsLine => "steps recorded on the device",
-            Self::AnnotatedPrograms => "programs of the steps that the host annotates",
-            Self::Modules => "executions of the dominant program",
-            Self::HostAnnotations => "step annotations on the host",
-            Self::WholeCapture => "whole capture as one pseudo-step",
-        }
-    }
+    WholeCapture = "whole capture as one pseudo-step",
 }
 
 /// Result of the step detection.

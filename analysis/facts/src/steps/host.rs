@@ -60,7 +60,7 @@ pub(super) struct HostAnnotations {
 
 impl HostAnnotations {
     /// Those of the host of a device; if it has none, of the first host.
-    pub(super) fn of(&self, model: &TraceModel, device: GroupId) -> Option<&[StepMark]> {
+    pub fn of(&self, model: &TraceModel, device: GroupId) -> Option<&[StepMark]> {
         let source = |group: GroupId| model.group(group).source;
         let own = self
             .by_host

@@ -22,7 +22,6 @@ use std::sync::Arc;
 use engine::{Context, Fact};
 use math::intervals::IntervalSet;
 use math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
-use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
 use super::compile_events::compiling;
@@ -35,7 +34,7 @@ pub use programs::function_of;
 pub use step::{Step, StepClass, StepSpan, on_host};
 
 /// The steps report.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct StepsReport {
     /// The source of steps.
     pub source: StepSource,

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use engine::Context;
 use math::stats::Stats;
-use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::clock_alignment::to_host;
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct Step {
     /// Its number, which `--steps` selects.
     #[column("Step", id = "step", unit = None)]
@@ -57,7 +55,8 @@ pub struct Step {
 }
 
 /// A step on one core or host.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct StepSpan {
     /// The core or host.
     pub group: GroupId,
@@ -97,7 +96,7 @@ impl Step {
 }
 
 /// Steps that do the same work.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct StepClass {
     /// `A`, `B` …
     pub id: String,

@@ -21,7 +21,6 @@ use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use facts::device_shift::shifted;
 use facts::window::{TimeWindow, counts};
 use math::quantile::quantile;
-use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::host::clocks::Clocks;
@@ -31,15 +30,14 @@ use crate::host::gaps::{DeviceGaps, Gaps, IdleCause, time_of};
 pub struct Dispatch;
 
 /// Dispatch of programs from hosts to devices.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct DispatchReport {
     /// Devices whose programs can be paired with host events.
     pub devices: Vec<DeviceDispatch>,
 }
 
 /// Dispatch of programs to one device.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(inferred)]
+#[engine::row(inferred)]
 pub struct DeviceDispatch {
     /// Name of the device.
     #[column("Device", measured)]

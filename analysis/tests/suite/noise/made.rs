@@ -227,6 +227,7 @@ impl Runs {
                 shape: None,
                 source: None,
                 framework: None,
+                operands: None,
                 place: place as u32,
                 runs: 1.0,
                 middle_ps: level,

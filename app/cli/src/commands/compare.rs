@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use analysis::Tabular as _;
 use analysis::compare::{CompareOptions, Comparison, compare};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 use clap::Args;
@@ -13,7 +14,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::summaries::RequestedInput;
 use crate::common::{gating, output, summaries};
-use render::comparison::{self, ComparedRuns};
+use render::comparison::{self, ComparedRuns, ShownTables};
 use render::{NamedTable, TextLayout};
 use request::{Assumptions, CompareRequest, RequestError, StepsArg, history_file};
 use session::files::OutputGuard;
@@ -36,6 +37,17 @@ pub struct CompareArgs {
     /// Only steps A to B of every run, both included
     #[arg(long, value_name = "A..B")]
     pub steps: Option<StepsArg>,
+    /// Show all tables, not only what is to be read first
+    #[arg(long, conflicts_with = "only", help_heading = "Output")]
+    pub all: bool,
+    /// Show these tables: why, steps, ops … (a wrong name lists them all)
+    #[arg(
+        long,
+        value_name = "IDS",
+        value_delimiter = ',',
+        help_heading = "Output"
+    )]
+    pub only: Vec<String>,
     #[command(flatten)]
     pub assume: Assumptions,
     #[command(flatten)]
@@ -93,7 +105,13 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         comparison: &comparison,
         gates: report.as_ref(),
         trace,
+        shown: match &args.only[..] {
+            _ if args.all => ShownTables::All,
+            [] => ShownTables::Screen,
+            ids => ShownTables::Only(ids),
+        },
     };
+    check_names(&args.only, &comparison)?;
     output::write(&compared, &args.output, &guard, stderr)?;
     gating::step_summary(|| comparison::verdict(&compared))?;
     for run in &cand {
@@ -120,6 +138,22 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
             _ => CommandOutcome::Done,
         },
     )
+}
+
+/// That the comparison has tables with these ids.
+fn check_names(only: &[String], comparison: &Comparison) -> Result<(), RequestError> {
+    if only.is_empty() {
+        return Ok(());
+    }
+    let tables = comparison.tables();
+    let ids: Vec<&str> = tables.iter().map(|table| table.id).collect();
+    match only.iter().find(|id| !ids.contains(&id.as_str())) {
+        None => Ok(()),
+        Some(wrong) => Err(RequestError::Usage(format!(
+            "no table {wrong:?}; this comparison has {}",
+            ids.join(", ")
+        ))),
+    }
 }
 
 /// Why the comparison says nothing about the program, if it does not. `--force` compares all the same, and gates judge

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::number::value;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::verdict::Verdict;
-use analysis::{Scope, Table, Unit, counted, distinct, printable};
+use analysis::{Table, Unit, counted, distinct, printable};
 use clap::Args;
 use importers::{ListedRun, Progress};
 use serde_json::{Value, json};
@@ -19,7 +17,7 @@ use crate::common::values::OutputFormat;
 use crate::common::{loading, output, terminal};
 use render::{AnsiStyle, NamedTable};
 use request::{Assumptions, RequestError};
-use session::{Session, devices_in_words, losses_in_words};
+use session::{RunSummary, Session};
 
 /// Columns before what is said of a run.
 const INDENT: usize = 4;
@@ -44,21 +42,11 @@ pub struct RunsArgs {
 /// A run with what was found in it.
 struct ListedRunRow {
     run: ListedRun,
-    opened: Option<Result<OpenedRun, String>>,
-}
-
-struct OpenedRun {
-    devices: Option<String>,
-    /// What is missing because the capture is damaged.
-    lost: Option<String>,
-    steps: Option<usize>,
-    /// Median of the steady steps, in picoseconds.
-    step_ps: Option<f64>,
-    verdict: Option<String>,
+    opened: Option<Result<RunSummary, String>>,
 }
 
 impl ListedRunRow {
-    fn opened(&self) -> Option<&OpenedRun> {
+    fn opened(&self) -> Option<&RunSummary> {
         self.opened.as_ref()?.as_ref().ok()
     }
 
@@ -94,21 +82,11 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     Ok(CommandOutcome::Done)
 }
 
-fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<OpenedRun, String> {
+fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<RunSummary, String> {
     let import = loading.import(Some(name.to_owned()));
     let session = Session::open(&args.path, &import, loading.options(), &Progress::new());
     let session = session.map_err(|error| error.to_string())?;
-    let steps = session.report::<Steps>(Scope::WholeTrace).ok();
-    let verdict = session.report::<Verdict>(Scope::WholeTrace).ok();
-    Ok(OpenedRun {
-        devices: devices_in_words(session.model(), session.options()),
-        lost: losses_in_words(session.model()),
-        steps: steps.as_ref().map(|report| report.steps.len()),
-        step_ps: steps
-            .as_ref()
-            .and_then(|report| Some(report.time.as_ref()?.median)),
-        verdict: verdict.map(|report| report.statement.clone()),
-    })
+    Ok(RunSummary::of(&session))
 }
 
 /// The runs in lines of the terminal; names of runs stay whole, because `--run` takes them.
@@ -148,17 +126,7 @@ fn facts(row: &ListedRunRow) -> Vec<String> {
     };
     let mut facts = vec![hosts];
     facts.extend(run.bytes.map(|bytes| value(bytes as f64, Unit::Bytes)));
-    if let Some(opened) = row.opened() {
-        let devices = opened.devices.clone();
-        facts.push(devices.unwrap_or_else(|| "no device".to_owned()));
-        facts.extend(opened.steps.map(|steps| {
-            let steps = counted(steps, "step");
-            match opened.step_ps {
-                Some(time) => format!("{steps}, median {}", value(time, Unit::Picoseconds)),
-                None => steps,
-            }
-        }));
-    }
+    facts.extend(row.opened().map(RunSummary::facts).unwrap_or_default());
     facts
 }
 
@@ -166,18 +134,15 @@ fn facts(row: &ListedRunRow) -> Vec<String> {
 fn details(row: &ListedRunRow) -> Vec<String> {
     let run = &row.run;
     let listed = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
-    let opened = row.opened();
-    let lines = [
+    let before = [
         listed(&run.joined).map(|names| format!("with {names}: hosts of the same capture")),
         listed(&run.empty_files).map(|names| format!("without content: {names}")),
-        opened.and_then(|opened| opened.verdict.clone()),
-        opened
-            .and_then(|opened| opened.lost.as_ref())
-            .map(|lost| format!("damaged: {lost}")),
-        row.error()
-            .map(|error| format!("cannot be opened: {error}")),
     ];
-    lines.into_iter().flatten().collect()
+    let said = row.opened().map(RunSummary::lines).unwrap_or_default();
+    let error = row.error();
+    let error = error.map(|error| format!("cannot be opened: {error}"));
+    let before = before.into_iter().flatten();
+    before.chain(said).chain(error).collect()
 }
 
 /// The first names of a long list, by what tells them apart.

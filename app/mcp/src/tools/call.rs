@@ -96,13 +96,13 @@ pub struct Call {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct TraceInput {
     /// A profile, a run, a log directory or a pattern.
-    pub(super) path: String,
+    pub path: String,
     /// Run of a log directory; the newest by default.
-    pub(super) run: Option<String>,
+    pub run: Option<String>,
     #[serde(flatten)]
-    pub(super) values: AssumedValues,
+    pub values: AssumedValues,
     #[serde(flatten)]
-    pub(super) files: AssumedFiles,
+    pub files: AssumedFiles,
 }
 
 /// How much of the answer.
@@ -159,7 +159,7 @@ impl Call {
 
 impl BoundInput {
     /// Where to continue, and the most bytes.
-    pub(super) fn check(&self) -> Result<(Option<usize>, usize), RequestError> {
+    pub fn check(&self) -> Result<(Option<usize>, usize), RequestError> {
         let most = self.max_bytes.unwrap_or(USUAL_BYTES);
         if !(LEAST_BYTES..=MOST_BYTES).contains(&most) {
             return Err(RequestError::Usage(format!(
@@ -174,7 +174,7 @@ impl BoundInput {
     }
 
     /// The wanted part of an answer about a trace.
-    pub(super) fn answer(
+    pub fn answer(
         &self,
         trace: Option<(&TraceInput, &Session)>,
         content: AnswerContent,
@@ -183,7 +183,7 @@ impl BoundInput {
     }
 
     /// The part of an answer about a trace that begins with this row.
-    pub(super) fn answer_from(
+    pub fn answer_from(
         &self,
         from: usize,
         trace: Option<(&TraceInput, &Session)>,

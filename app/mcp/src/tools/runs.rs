@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
-use render::comparison::{self, ComparedRuns};
+use render::comparison::{self, ComparedRuns, ShownTables};
 use request::{
     AssumedFiles, AssumedValues, CompareRequest, PartRequest, RequestError, WhatIfRequest, answers,
     checks, summaries,
@@ -84,6 +84,7 @@ impl McpTool for CompareTool {
             comparison: &found,
             gates: None,
             trace,
+            shown: ShownTables::Screen,
         };
         let tables = comparison::tables(&compared)
             .into_iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::compare::{Summary, thinned};
+use analysis::compare::{Summary, WhyRow, thinned};
 use analysis::hints::{LoopLimit, TimePart};
 use analysis::math::stats::median;
 use analysis::reports::ops::roofline::Roofline;
@@ -18,6 +18,7 @@ use crate::{Document, summary};
 use view::charts::roofline::RooflineChart;
 use view::charts::stacked_bar::{StackedBar, role_of_use};
 use view::charts::steps::{StepBars, StepsChart};
+use view::charts::waterfall::Waterfall;
 use view::charts::{Chart as _, ChartFrame, ChartSwatch};
 use view::drawing::{ColorRole, Drawing, MarkerKind};
 use view::palette::ColorKey;
@@ -102,6 +103,16 @@ pub fn breakdown(run: &Summary) -> Markup {
         (painted("Parts of a step", &bar.draw(&frame)))
         (key(&bar.legend(&frame)))
         p.dim { "Of the interquartile mean step (" (time(whole)) "), on the slowest device of each step." }
+    }
+}
+
+/// Why the step changed, as bars that add up.
+pub fn waterfall(rows: &[WhyRow]) -> Markup {
+    let chart = Waterfall { rows };
+    let frame = frame(chart.height());
+    html! {
+        (plotted("Why the step changed", &chart.draw(&frame)))
+        (key(&chart.legend(&frame)))
     }
 }
 

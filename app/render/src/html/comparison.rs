@@ -2,18 +2,20 @@
 //! network access.
 
 use analysis::compare::{
-    Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate, Summary, Weight,
-    matched_classes, signed,
+    Attribution, CompareBrief, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate,
+    Summary, WHY_ROWS, Weight, matched_classes, signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};
 
 use super::charts;
 use super::parts::{failures, gates_section, html_table, marked, section, source_cell, whole};
-use super::waterfall::{ROWS, waterfall};
 use crate::comparison::ComparedRuns;
 use session::number;
-use view::words::capitalised;
+use view::words::{capitalised, sentence};
+
+/// Ops that are listed.
+const ROWS: usize = 25;
 
 pub fn page(compared: &ComparedRuns<'_>) -> String {
     let comparison = compared.comparison;
@@ -37,7 +39,9 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
             @for (side, runs) in [("base ", compared.base), ("cand ", compared.cand)] {
                 (marked(side, runs.iter().find_map(|run| run.facts.badge())))
             }
-            h1 { (capitalised(&comparison.statement)) }
+            h1 { (headline(comparison)) }
+            @if comparison.brief.conclusion.is_some() { p { (sentence(&comparison.brief.work)) } }
+            (brief(&comparison.brief))
         }
         @if let Some(gates) = compared.gates { (gates_section(gates)) }
         (section("Differences between the runs", &differences(comparison)))
@@ -107,11 +111,42 @@ fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup 
         @if !comparison.steps.is_empty() { (charts::both(base, cand)) (numbers(comparison)) }
     };
     html! {
+        @if let Some(attribution) = &comparison.attribution { (section("Why it changed", &why(attribution))) }
         (section("Steps", &steps))
-        @if let Some(attribution) = &comparison.attribution {
-            (section("Where the time changed", &waterfall(attribution)))
-        }
         (section("Ops", &ops(comparison)))
+    }
+}
+
+/// The uses of time as bars that add up, and the same as numbers.
+fn why(attribution: &Attribution) -> Markup {
+    let rows = attribution.why(WHY_ROWS);
+    html! {
+        (charts::waterfall(&rows))
+        (html_table(&attribution.why_table(WHY_ROWS)))
+    }
+}
+
+/// What to read first, below the headline.
+fn brief(brief: &CompareBrief) -> Markup {
+    let said = |head: &str, text: &Option<String>| {
+        text.as_ref().map(|text| sentence(&format!("{head}{text}")))
+    };
+    html! {
+        @if let Some(differ) = said("", &brief.differ) { p.dim { (differ) } }
+        @if let Some(step) = said("", &brief.step) { p { (step) } }
+        @if let Some(of_loop) = said("", &brief.of_loop) { p { (of_loop) } }
+        @if let Some(look) = said("look first at ", &brief.look_first) { p { (look) } }
+        @if let Some(record) = said("", &brief.record_next) { p { (record) } }
+    }
+}
+
+/// The conclusion, else what is known of the work.
+fn headline(comparison: &Comparison) -> String {
+    let brief = &comparison.brief;
+    match &brief.conclusion {
+        _ if comparison.prediction.is_some() => sentence(&comparison.statement),
+        Some(conclusion) => sentence(conclusion),
+        None => sentence(&brief.work),
     }
 }
 
@@ -356,6 +391,7 @@ mod tests {
             comparison: &comparison,
             gates: None,
             trace: Path::new("t"),
+            shown: crate::comparison::ShownTables::Screen,
         })
     }
 
@@ -386,38 +422,16 @@ mod tests {
     }
 
     #[test]
-    fn bars_sum_to_the_change() {
+    fn bars_and_numbers_say_why() {
         let (base, cand) = (run(100.0, &["a.1", "b.1"]), run(120.0, &["a.1", "b.1"]));
         let page = page_of(&[base], &[cand]);
-        // Each bar begins where the one before it ends, and the last spans all of them.
-        let bars: Vec<(f64, f64)> = page
-            .split("<span class=\"bar ")
-            .skip(1)
-            .map(|bar| {
-                let number = |name: &str| {
-                    bar.split_once(name)
-                        .unwrap()
-                        .1
-                        .split('%')
-                        .next()
-                        .unwrap()
-                        .parse::<f64>()
-                        .unwrap()
-                };
-                (number("left:"), number("width:"))
-            })
-            .collect();
-        let (whole, parts) = bars.split_last().unwrap();
-        assert!(parts.len() >= 2, "{bars:?}");
         assert!(
-            parts
-                .windows(2)
-                .all(|two| (two[0].0 + two[0].1 - two[1].0).abs() < 0.02),
-            "{bars:?}"
+            page.contains("aria-label=\"Why the step changed\""),
+            "{page}"
         );
         assert!(
-            (parts.iter().map(|bar| bar.1).sum::<f64>() - whole.1).abs() < 0.05,
-            "{bars:?}"
+            page.contains("<h1>20.00 ms more element-wise work"),
+            "{page}"
         );
     }
 
@@ -427,7 +441,7 @@ mod tests {
         other.facts.devices = 4;
         let page = page_of(&[run(100.0, &["a.1"])], &[other]);
         assert!(
-            page.contains("Not the same work") && !page.contains("class=\"fall\">"),
+            page.contains("Not the same work") && !page.contains("Why it changed"),
             "{page}"
         );
     }

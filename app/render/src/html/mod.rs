@@ -5,11 +5,11 @@ mod charts;
 pub mod comparison;
 mod parts;
 mod style;
-mod waterfall;
 
 use std::collections::BTreeMap;
 
 use analysis::compare::Summary;
+use analysis::compare::WHY_ROWS;
 use analysis::gates::{GatesReport, Status};
 use analysis::hints::{Hint, HintsReport};
 use analysis::reports::summary::doctor::CaptureFinding;
@@ -94,8 +94,8 @@ fn beside_baseline(gated: &GatedDocument) -> Markup {
             h3 { "Step time" }
             (comparison::numbers(found))
             @if let Some(attribution) = &found.attribution {
-                h3 { "Where the time changed" }
-                (waterfall::waterfall(attribution))
+                h3 { "Why it changed" }
+                (charts::waterfall(&attribution.why(WHY_ROWS)))
             }
         }
     };

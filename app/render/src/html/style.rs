@@ -77,7 +77,6 @@ td:first-child{min-width:11rem}.v{white-space:nowrap}.cap{margin:.3rem 0 0;font-
 svg{display:block;width:100%;height:auto}svg text{font:11px system-ui,sans-serif}.plot svg{min-width:35rem}
 pre{overflow-x:auto;background:var(--soft);padding:.5rem .7rem;font-size:.85rem}details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer}details details{border:0}.uses{display:flex;height:1.6rem;border-radius:3px;overflow:hidden}.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(10rem,1fr));gap:.6rem 1.2rem}.figures p{margin:0}.lead{font-size:1.15rem;font-weight:600}.value{font-size:1.25rem;font-weight:600}
 footer{margin:2.5rem 0 1rem;font-size:.85rem}
-.fall td{vertical-align:middle}.narrow{display:none}.track{position:relative;min-width:9rem;width:45%;padding-right:0}.bar{position:absolute;top:25%;height:50%;border-radius:1px}
-.up{background:var(--fail)}.down{background:var(--pass)}.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
-@media(max-width:600px){.wide{display:none}.narrow{display:inline}.plot text{font-size:14px}td:first-child{min-width:6.5rem}th,td{padding-right:.45rem}.track{min-width:5rem}}
+.narrow{display:none}.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
+@media(max-width:600px){.wide{display:none}.narrow{display:inline}.plot text{font-size:14px}td:first-child{min-width:6.5rem}th,td{padding-right:.45rem}}
 ";

@@ -23,6 +23,7 @@ pub(super) fn router() -> Router<Shared> {
         .route("/openapi.json", get(openapi::document))
         .route("/runs", get(runs::list))
         .route("/runs/{id}", get(runs::one))
+        .route("/runs/{id}/summary", get(runs::summary))
         .route("/runs/{id}/reports", get(reports::all))
         .route("/runs/{id}/reports/{name}", get(reports::one))
         .route("/runs/{id}/html", get(reports::page))

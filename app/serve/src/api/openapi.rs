@@ -120,6 +120,9 @@ impl Writer {
         );
         let answer = Answer::Json(self.of::<runs::RunFacts>());
         self.get("/runs/{id}", "run", "A run and its files.", None, answer);
+        let answer = Answer::Json(self.of::<session::RunSummary>());
+        let about = "Devices, steps, verdict and damage of a run, as systole runs lists them.";
+        self.get("/runs/{id}/summary", "summary", about, None, answer);
         let report = render::json::schema().unwrap_or_default();
         let report = self.whole("Report", &report);
         let params = parameters::<reports::ReportParams>();

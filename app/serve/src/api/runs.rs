@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::ApiError;
 use crate::input::{InPath, Params};
 use crate::runs::{FileEntry, PlaceError, RunEntry};
-use crate::state::Shared;
+use crate::state::{AboutParams, Shared};
+use crate::work::Cancel;
 use request::places::Roots;
 use request::whole;
+use session::{RunSummary, Session};
 
 /// Runs of an answer.
 const USUAL: usize = 100;
@@ -142,6 +144,15 @@ pub(super) async fn one(
         })
     });
     Ok(Json(facts.await?))
+}
+
+/// What a run says of itself; reads the run.
+pub(super) async fn summary(
+    State(state): State<Shared>,
+    InPath(id): InPath<String>,
+) -> Result<Json<RunSummary>, ApiError> {
+    let of = |session: &Session, _scope, _: &Cancel| Ok(RunSummary::of(session));
+    state.about(id, AboutParams::default(), of).await.map(Json)
 }
 
 /// Bytes of the events of devices in a file and of others, if it is of a kind that tells it at once.

@@ -6,33 +6,33 @@ pub(super) struct PacketMessage(Vec<u8>);
 
 impl PacketMessage {
     /// A number of type `uint64`, `int64`, `bool` or an enum.
-    pub(super) fn number(mut self, field: u32, value: u64) -> Self {
+    pub fn number(mut self, field: u32, value: u64) -> Self {
         self.varint(u64::from(field) << 3);
         self.varint(value);
         self
     }
 
     /// A `fixed64`.
-    pub(super) fn fixed(mut self, field: u32, value: u64) -> Self {
+    pub fn fixed(mut self, field: u32, value: u64) -> Self {
         self.varint(u64::from(field) << 3 | 1);
         self.0.extend(value.to_le_bytes());
         self
     }
 
-    pub(super) fn double(self, field: u32, value: f64) -> Self {
+    pub fn double(self, field: u32, value: f64) -> Self {
         self.fixed(field, value.to_bits())
     }
 
     /// A `string`.
-    pub(super) fn text(self, field: u32, text: &str) -> Self {
+    pub fn text(self, field: u32, text: &str) -> Self {
         self.bytes(field, text.as_bytes())
     }
 
-    pub(super) fn message(self, field: u32, message: &Self) -> Self {
+    pub fn message(self, field: u32, message: &Self) -> Self {
         self.bytes(field, &message.0)
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 

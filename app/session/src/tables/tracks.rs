@@ -9,11 +9,11 @@ use super::data::{Choices, ChoicesBuilder, DataTable, Field};
 
 /// Names of all tracks, each text once.
 pub(super) struct TrackNames {
-    pub(super) model: TraceModel,
-    pub(super) tracks: Choices,
-    pub(super) devices: Choices,
-    pub(super) hosts: Choices,
-    pub(super) kinds: Choices,
+    pub model: TraceModel,
+    pub tracks: Choices,
+    pub devices: Choices,
+    pub hosts: Choices,
+    pub kinds: Choices,
     of: Vec<NamesOfTrack>,
 }
 
@@ -26,7 +26,7 @@ struct NamesOfTrack {
 }
 
 impl TrackNames {
-    pub(super) fn new(model: &TraceModel) -> Self {
+    pub fn new(model: &TraceModel) -> Self {
         let [mut tracks, mut devices, mut hosts, mut kinds] =
             std::array::from_fn(|_| ChoicesBuilder::default());
         let of = model.tracks().iter().map(|track| NamesOfTrack {
@@ -49,19 +49,19 @@ impl TrackNames {
     }
 
     /// Code of the name of a track.
-    pub(super) fn track(&self, track: TrackId) -> Option<u32> {
+    pub fn track(&self, track: TrackId) -> Option<u32> {
         self.of.get(track.index()).map(|names| names.track)
     }
     /// Code of its device; none on a host.
-    pub(super) fn device(&self, track: TrackId) -> Option<u32> {
+    pub fn device(&self, track: TrackId) -> Option<u32> {
         self.of.get(track.index())?.device
     }
     /// Code of its host.
-    pub(super) fn host(&self, track: TrackId) -> Option<u32> {
+    pub fn host(&self, track: TrackId) -> Option<u32> {
         self.of.get(track.index())?.host
     }
     /// Code of what it records.
-    pub(super) fn kind(&self, track: TrackId) -> Option<u32> {
+    pub fn kind(&self, track: TrackId) -> Option<u32> {
         self.of.get(track.index()).map(|names| names.kind)
     }
 

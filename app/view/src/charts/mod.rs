@@ -8,6 +8,7 @@ pub mod roofline;
 pub mod stacked_bar;
 pub mod steps;
 pub mod timeline;
+pub mod waterfall;
 
 use std::borrow::Cow;
 

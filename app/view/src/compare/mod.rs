@@ -23,7 +23,7 @@ use analysis::{Cell, Scope, Table, Tabular as _};
 pub use align::{AlignedStep, StepAlignment};
 pub use deltas::{DeltaTone, TimeDelta, change_text, deltas, tone_of};
 pub use interleave::interleave;
-pub use partners::{MatchingOps, family_rows};
+pub use partners::MatchingOps;
 pub use parts::PartChanges;
 pub use places::MatchingTracks;
 
@@ -301,15 +301,29 @@ fn with_sides(text: &str) -> String {
     })
 }
 
-/// A table arranged for a narrow panel: the change first, and the sides named as in the window.
+/// What a verdict with a question mark says.
+pub fn doubt(verdict: &str) -> Option<&'static str> {
+    match verdict.strip_prefix('?')? {
+        "" | " too few" => Some(
+            "?: not tested, because there are too few steps or runs, or one number on each side; it may be noise.",
+        ),
+        _ => Some(
+            "? before a direction: more than the steps of a run differ, but not more than runs of the same program may.",
+        ),
+    }
+}
+
+/// A table arranged for a narrow panel: both sides, the change and its part first, and the sides named as in the window.
 fn arranged(mut table: Table) -> Table {
     let rank = |id: &str| match id {
-        "change_ps" | "change_percent" | "change_points" | "change_bytes" | "change_count"
-        | "change" => 1,
-        "change_of_base_percent" | "change_of_step_percent" => 2,
-        "verdict" => 3,
-        "p" => 5,
-        _ => 4,
+        "base" | "base_ps" | "base_percent" | "base_bytes" | "base_count" => 1,
+        "cand" | "cand_ps" | "cand_percent" | "cand_bytes" | "cand_count" => 2,
+        "change" | "change_ps" | "change_points" | "change_bytes" | "change_count" => 3,
+        "part" => 4,
+        "verdict" => 5,
+        "change_percent" | "change_of_base_percent" | "change_of_step_percent" => 6,
+        "p" => 8,
+        _ => 7,
     };
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
     order.sort_by_key(|&at| {
@@ -347,6 +361,11 @@ fn arranged(mut table: Table) -> Table {
     {
         if let Cell::Text(text) = cell {
             *text = with_sides(text);
+            if let Some(doubt) =
+                doubt(text).filter(|text| !table.notes.iter().any(|own| own == text))
+            {
+                table.notes.push(doubt.to_owned());
+            }
         }
     }
     table.columns = order

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::OpGroup;
 use analysis::compare::{ChangeVerdict, Comparison, OpChange};
-use trace_model::{LabelId, OpId, SliceId, TimeRange, TraceModel, TrackId, without_number};
+use trace_model::{LabelId, OpId, SliceId, TimeRange, TraceModel, TrackId};
 
 use super::{MatchingTracks, StepAlignment, TraceSide};
 use crate::palette::ColorKey;
@@ -213,29 +213,4 @@ fn color_of(op: Option<&OpChange>) -> ColorKey {
         ) if base > 0.0 && (cand - base).abs() >= 1.0 => ColorKey::of_change(cand / base),
         _ => ColorKey::of_group(OpGroup::Other),
     }
-}
-
-/// The rows of [`Comparison::ops`] in a row of the attribution.
-pub fn family_rows(comparison: &Comparison, family: usize) -> Vec<usize> {
-    let family = comparison
-        .attribution
-        .as_ref()
-        .and_then(|attribution| attribution.families.get(family));
-    let Some(family) = family else {
-        return Vec::new();
-    };
-    // `before → after`: members are listed under their new name.
-    let now = family.name.rsplit(" → ").next().unwrap_or(&family.name);
-    let is_member = |op: &OpChange| {
-        let name = op.cand_name.as_ref().or(op.base_name.as_ref());
-        op.part == family.part
-            && name.is_some_and(|name| name == now || without_number(name) == now)
-    };
-    comparison
-        .ops
-        .iter()
-        .enumerate()
-        .filter(|(_, op)| is_member(op))
-        .map(|(row, _)| row)
-        .collect()
 }

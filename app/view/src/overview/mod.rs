@@ -13,7 +13,7 @@ use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::{CaptureFinding, Doctor};
-use analysis::reports::summary::targets::{Target, Targets};
+use analysis::reports::summary::targets::{Target, TargetColor, Targets};
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::{Metric, Provenance, Unit, counted};
@@ -194,7 +194,8 @@ impl Overview {
         Some(outside(self.loop_limit()?.outside.as_ref()?, time))
     }
 
-    /// The figures that matter for what limits the run; only known ones.
+    /// The figures that matter: first those that miss their target, then those about what limits the run; only known
+    /// ones. One that meets its target comes last.
     pub fn figures_that_matter(&self) -> Vec<&KeyFigure> {
         let limit = self.loop_limit();
         let first = match limit.map(|limit| limit.id) {
@@ -215,6 +216,15 @@ impl Overview {
             let is_new = chosen.iter().all(|own| kind(own.id) != kind(id));
             chosen.extend(known.next().filter(|_| is_new));
         }
+        let is_chosen = |id: &str| chosen.iter().any(|own| own.id == id);
+        let others = self.figures();
+        let missed = others.filter(|figure| figure.is_missed() && !is_chosen(figure.id));
+        chosen.extend(missed.collect::<Vec<_>>());
+        let is_met = |figure: &KeyFigure| {
+            let target = figure.target.as_ref();
+            target.is_some_and(|target| target.light == TargetColor::Green)
+        };
+        chosen.sort_by_key(|figure| (!figure.is_missed(), is_met(figure)));
         chosen.truncate(FIGURES);
         chosen
     }
@@ -299,6 +309,10 @@ impl KeyFigure {
             note: None,
             target: None,
         }
+    }
+
+    fn is_missed(&self) -> bool {
+        self.target.as_ref().is_some_and(Target::is_missed)
     }
 
     /// The number, as `written`, with what is known of it: `8.25 %`, `at least 8.25 %`, `30 % to 60 %`; `None` where

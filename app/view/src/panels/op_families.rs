@@ -34,14 +34,15 @@ impl<'a> OpFamily<'a> {
         self.rows.iter().map(|row| row.occurrences).sum()
     }
 
-    /// The least time that the limits of the device allow as a share of the time taken; `None` unless it is known for
-    /// all ops.
+    /// The least time that the limits of the device allow as a share of the time taken; `None` unless the share is known
+    /// of all ops.
     pub fn efficiency_percent(&self) -> Option<Percent> {
-        let ideal: f64 = self
-            .rows
-            .iter()
-            .map(|row| row.rates.ideal_time_ps)
-            .sum::<Option<f64>>()?;
+        let least = |row: &&OpRow| {
+            row.rates
+                .ideal_time_ps
+                .filter(|_| row.rates.efficiency_percent.is_some())
+        };
+        let ideal: f64 = self.rows.iter().map(least).sum::<Option<f64>>()?;
         let total: f64 = self
             .rows
             .iter()

@@ -176,7 +176,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
 pub const MOUSE: &[(&str, &str)] = &[
     (
         "Wheel",
-        "Scroll the tracks; Ctrl: zoom (or the reverse, see Help); Shift: pan",
+        "Scroll the tracks; Ctrl: zoom (or the reverse, see above); Shift: pan",
     ),
     ("Click", "Select; double-click: select and zoom"),
     (

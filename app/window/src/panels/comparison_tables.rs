@@ -2,21 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use analysis::compare::Comparison;
+use analysis::compare::{Comparison, WHY_ROWS};
 use analysis::{Cell, Table};
-use egui::{ComboBox, RichText, Role, Ui};
+use egui::{ComboBox, RichText, Role, Sense, Ui, vec2};
 
 use super::context::computing_ui;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use super::widgets::ResponseExt as _;
 use crate::command::{AppCommand, ComparisonCommand};
+use crate::drawing::chart_ui;
 use crate::jobs::JobAnswer;
-use view::compare::{TraceCorrespondence, family_rows};
-use view::words::capitalised;
+use view::charts::Chart as _;
+use view::charts::waterfall::{self, Waterfall};
+use view::compare::TraceCorrespondence;
+use view::words::{capitalised, sentence};
 
-/// The table shown first: where the time changed.
-const FIRST: &str = "attribution";
+/// The table shown first: why the step changed.
+const FIRST: &str = "why";
 
 /// Which table is open, and how tables are sorted.
 #[derive(Default)]
@@ -48,7 +51,7 @@ impl ComparisonTables {
             }
             _ => return computing_ui(ui),
         };
-        ui.strong(capitalised(&compared.comparison.statement));
+        brief_ui(ui, &compared.comparison);
         ui.add_space(4.0);
         let has = |id: &str| compared.tables.iter().any(|table| table.id == id);
         let start = if has(FIRST) {
@@ -88,6 +91,9 @@ impl ComparisonTables {
         let names = |cell: &Cell| matches!(cell, Cell::Text(text) if selected.is_some_and(|own| is_named(text, own)));
         let is_marked = |row: &[Cell]| row.first().is_some_and(names);
         let sorted = self.sorted.entry(table.id).or_default();
+        if table.id == FIRST {
+            waterfall_ui(ui, &compared.comparison);
+        }
         let ops = |row: usize| ops_of(&compared.comparison, table, row);
         let about = RowReactions {
             selected: None,
@@ -103,6 +109,53 @@ impl ComparisonTables {
     }
 }
 
+/// What to read first: the conclusion, the step, where to look, what to record.
+fn brief_ui(ui: &mut Ui, comparison: &Comparison) {
+    let brief = &comparison.brief;
+    if comparison.prediction.is_some() || !comparison.is_comparable {
+        ui.strong(sentence(&comparison.statement));
+        return;
+    }
+    let first = brief.conclusion.as_ref().or(brief.step.as_ref());
+    ui.strong(sentence(first.unwrap_or(&brief.work)));
+    let said = [
+        brief
+            .step
+            .as_ref()
+            .filter(|_| brief.conclusion.is_some())
+            .cloned(),
+        brief
+            .look_first
+            .as_ref()
+            .map(|what| format!("look first at {what}")),
+        brief.record_next.clone(),
+        Some(brief.work.clone()),
+        brief.differ.clone(),
+    ];
+    for text in said.into_iter().flatten() {
+        ui.label(sentence(&text));
+    }
+}
+
+/// The rows of the first table as bars that add up.
+fn waterfall_ui(ui: &mut Ui, comparison: &Comparison) {
+    let Some(attribution) = &comparison.attribution else {
+        return;
+    };
+    let rows = attribution.why(WHY_ROWS);
+    let chart = Waterfall { rows: &rows };
+    let size = vec2(ui.available_width() - 8.0, chart.height());
+    let (response, row) = chart_ui(
+        ui,
+        (size, Sense::hover()),
+        "Why the step changed",
+        |frame| chart.draw(frame),
+    );
+    if let Some(row) = row.and_then(|row| rows.get(row)) {
+        response.on_hover_text(waterfall::title_of(row));
+    }
+}
+
 /// Whether a cell names an op, alone or as `before → after`.
 fn is_named(text: &str, op: &str) -> bool {
     text == op || text.split(" → ").any(|name| name == op)
@@ -112,11 +165,14 @@ fn is_named(text: &str, op: &str) -> bool {
 fn ops_of(comparison: &Comparison, table: &Table, row: usize) -> Vec<usize> {
     match table.id {
         "ops" => vec![row],
-        // The first row is the whole step.
-        "attribution" => row
-            .checked_sub(1)
-            .map(|row| family_rows(comparison, row))
-            .unwrap_or_default(),
+        FIRST => {
+            let attribution = comparison.attribution.as_ref();
+            let rows = attribution.map(|one| one.why(WHY_ROWS)).unwrap_or_default();
+            let ops = comparison.ops.iter().enumerate();
+            ops.filter(|(_, op)| rows.get(row).is_some_and(|row| row.has(op)))
+                .map(|(at, _)| at)
+                .collect()
+        }
         _ => Vec::new(),
     }
 }

@@ -6,6 +6,7 @@ use analysis::Analysis;
 use egui::{Response, RichText, Ui};
 use trace_model::OpId;
 
+use super::controls::with_controls;
 use super::widgets::remark;
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
@@ -14,6 +15,7 @@ use view::panels::source::SourcePrefix;
 use view::search::SearchResults;
 use view::state::ViewState;
 use view::timeline::trace::OpenTrace;
+use view::words::capitalised;
 
 /// Everything that a panel can read.
 #[derive(Clone, Copy)]
@@ -92,12 +94,7 @@ pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
 
 /// Why there is no report, as a sentence.
 pub fn reason_ui(ui: &mut Ui, reason: &str) {
-    let mut letters = reason.chars();
-    let first: String = letters
-        .next()
-        .map(|c| c.to_uppercase().collect())
-        .unwrap_or_default();
-    ui.weak(format!("{first}{}", letters.as_str()));
+    ui.weak(capitalised(&with_controls(reason)));
 }
 
 /// Shown while a report is being computed.

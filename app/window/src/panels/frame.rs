@@ -1,8 +1,8 @@
 //! Panels whose size only the user changes, and that keep it.
 
 use egui::{
-    Align2, Area, Frame, Id, Margin, Order, Panel as EguiPanel, Response, Sense, Stroke, Ui,
-    UiBuilder, vec2,
+    Align2, Area, Frame, Id, Margin, Order, Panel as EguiPanel, PanelState, Response, Sense,
+    Stroke, Ui, UiBuilder, vec2,
 };
 
 use crate::AppCommand;
@@ -18,7 +18,7 @@ pub const TIMELINE: f32 = 200.0;
 
 /// Whether the window has no room for reports beside the timeline.
 pub fn is_narrow(ui: &Ui) -> bool {
-    ui.ctx().content_rect().width() < NARROW
+    window_width(ui) < NARROW
 }
 
 /// Tells the view whether reports lie over the timeline, if that has changed.
@@ -53,11 +53,16 @@ pub fn bar(ui: &Ui) -> Frame {
     frame.inner_margin(Margin::symmetric(8, 4))
 }
 
+/// Width of the window.
+pub fn window_width(ui: &Ui) -> f32 {
+    ui.ctx().content_rect().width()
+}
+
 /// Draws a panel with the size that the user gave it: its content is clipped and never changes it. `most` is the
 /// largest size that leaves room for the rest of the window.
 pub fn sized_ui(
     ui: &mut Ui,
-    panel: EguiPanel,
+    (panel, name): (fn(&'static str) -> EguiPanel, &'static str),
     (part, most): (PanelPart, f32),
     settings: &Settings,
     out: &mut Vec<AppCommand>,
@@ -65,8 +70,17 @@ pub fn sized_ui(
 ) -> Response {
     let [least, _] = part.limits();
     let most = most.max(least);
-    let wanted = settings.sizes.of(part).min(most);
-    let panel = panel
+    let wanted = settings.sizes.of(part, window_width(ui)).min(most);
+    let id = ui.scope_id().with(name);
+    let before: Option<f32> = ui.data(|data| data.get_temp(id.with("wanted")));
+    if before != Some(wanted) {
+        // egui keeps the size of a panel, and so it would not follow the window.
+        ui.data_mut(|data| {
+            data.remove::<PanelState>(id);
+            data.insert_temp(id.with("wanted"), wanted);
+        });
+    }
+    let panel = panel(name)
         .resizable(true)
         .default_size(wanted)
         .size_range(least..=most);

@@ -20,7 +20,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
                     out.push(ViewCommand::ShowPanel(Panel::Help, false).into());
                     out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
                 }
-                let mut zooms = settings.wheel_zooms.unwrap_or_default();
+                let mut zooms = settings.wheel_zooms;
                 if ui
                     .checkbox(&mut zooms, "The wheel zooms; Ctrl and the wheel scroll")
                     .changed()

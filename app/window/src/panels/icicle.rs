@@ -49,7 +49,7 @@ pub fn icicle_ui(
         }
     });
     let width = match time {
-        TreeTime::SelfTime => "self time, idle time left out",
+        TreeTime::SelfTime | TreeTime::AboveLimit => "self time, idle time left out",
         TreeTime::Total => "total time, in which ops inside others count again",
     };
     let color = if root.compared.is_some() {

@@ -7,6 +7,7 @@ pub mod capture;
 pub mod chip;
 pub mod comparison_tables;
 pub mod context;
+pub mod controls;
 pub mod copy;
 pub mod details;
 pub mod dock;

@@ -10,24 +10,13 @@ use crate::theme::theme_of;
 const PASSES: f64 = 6.0;
 
 /// Above the tracks, in the middle.
-fn card(ctx: &Context, id: &str, up: f32, content: impl FnOnce(&mut egui::Ui)) {
-    let area = Area::new(Id::unique(id))
+fn card(ctx: &Context, content: impl FnOnce(&mut egui::Ui)) {
+    let area = Area::new(Id::unique("notice"))
         .order(Order::Foreground)
-        .anchor(Align2::CENTER_BOTTOM, [0.0, -up]);
+        .anchor(Align2::CENTER_BOTTOM, [0.0, -44.0]);
     area.show(ctx, |ui| {
         let frame = Frame::popup(ui.style()).inner_margin(egui::Margin::symmetric(12, 8));
         frame.show(ui, |ui| ui.horizontal(content));
-    });
-}
-
-/// Asks once whether the wheel should zoom or scroll.
-pub fn wheel_ui(ctx: &Context, out: &mut Vec<AppCommand>) {
-    card(ctx, "wheel", 88.0, |ui| {
-        ui.label("Over the tracks, the mouse wheel should");
-        for (zooms, label) in [(false, "scroll"), (true, "zoom")] {
-            ui.button(label).sends(out, AppCommand::WheelZooms(zooms));
-        }
-        ui.weak("Ctrl and the wheel do the other one; you can change this in Help.");
     });
 }
 
@@ -63,7 +52,7 @@ impl PassingNotice {
         let theme = theme_of(ctx.global_style().visuals.dark_mode);
         let now = ctx.input(|i| i.time);
         let left = PASSES - (now - *self.since.get_or_insert(now));
-        card(ctx, "notice", 44.0, |ui| {
+        card(ctx, |ui| {
             ui.label(RichText::new(&self.text).color(theme.text_strong));
             ui.button("Dismiss").sends(out, AppCommand::DismissNotice);
         });

@@ -2,6 +2,7 @@
 
 use analysis::{Cell, Unit};
 
+use super::controls::with_controls;
 use crate::times;
 
 /// A cell as text.
@@ -9,6 +10,7 @@ pub fn shown(cell: &Cell, unit: Unit) -> String {
     match (cell, unit) {
         (Cell::Int(ps), Unit::Picoseconds) => times::time_ps(*ps),
         (Cell::Float(ps), Unit::Picoseconds) => number(*ps, unit),
+        (Cell::Text(text), _) => with_controls(text).into_owned(),
         _ => session::number::cell(cell, unit),
     }
 }

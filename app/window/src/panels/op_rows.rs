@@ -17,12 +17,35 @@ pub const ROW: f32 = 20.0;
 /// Minimum width of names beside the numbers.
 const NAME: f32 = 110.0;
 
-/// Titles and tooltips of the columns, from the right: the share of a limit, the share of the time, the time, the
-/// number of executions.
-pub type OpColumns = [(&'static str, &'static str); 4];
+/// Titles and tooltips of the columns, from the right.
+pub const COLUMNS: [(&str, &str); 5] = [
+    (
+        "above limit",
+        "Time above the roofline: self time less the least time that the tightest known limit allows for the work, in a \
+         step on a device. Rows without a known limit are sorted by their self time, the most that it can be",
+    ),
+    (
+        "of limit",
+        "Least time that the tightest known limit allows for the work, as a share of the time taken, waiting included",
+    ),
+    (
+        "of op time",
+        "Self time as a share of all ops' self time, idle time left out",
+    ),
+    (
+        "self time",
+        "Time of executions without their child ops: in a step on a device, the mean over all; where there are no \
+         steps, on a device",
+    ),
+    ("runs", "Executions on all devices"),
+];
+/// The columns that a narrow list leaves out, in this order: executions, the share of the limit, the share of the time,
+/// the time above the limit.
+const SPARE: [usize; 4] = [4, 1, 2, 0];
 
-/// The numbers of a row.
+/// The numbers of a row; times are of a step on a device.
 pub struct OpRowNumbers {
+    pub above_limit_ps: Option<Picos>,
     pub of_limit_percent: Option<Percent>,
     pub of_op_time_percent: Option<Percent>,
     pub self_time_ps: Picos,
@@ -31,9 +54,10 @@ pub struct OpRowNumbers {
 
 impl OpRowNumbers {
     /// The texts of the columns.
-    pub fn texts(&self) -> [String; 4] {
+    pub fn texts(&self) -> [String; COLUMNS.len()] {
         let percent = |value: Option<Percent>| shown(&value.cell(), Unit::Percent);
         [
+            shown(&self.above_limit_ps.cell(), Unit::Picoseconds),
             percent(self.of_limit_percent),
             percent(self.of_op_time_percent),
             times::time(self.self_time_ps),
@@ -54,13 +78,13 @@ pub struct OpRowLook<'a> {
     pub is_own: bool,
 }
 
-/// The columns that fit beside the names, with their right edges, and their total width. Executions are dropped first,
-/// then the share of the limit.
+/// The columns that fit beside the names, with their right edges, and their total width.
 fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
-    let widths = [64.0, 72.0, 80.0 + times::more_room(), 54.0];
+    let time = 68.0 + times::more_room();
+    let widths = [time, 64.0, 72.0, time, 54.0];
     let mut kept: Vec<usize> = (0..widths.len()).collect();
     let width = |kept: &[usize]| kept.iter().map(|&at| widths[at]).sum::<f32>();
-    for spare in [3, 0] {
+    for spare in SPARE {
         if room - width(&kept) < NAME {
             kept.retain(|&at| at != spare);
         }
@@ -70,12 +94,12 @@ fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
 }
 
 /// The headings of the columns above rows of this width.
-pub fn heading_ui(ui: &mut Ui, width: f32, titles: &OpColumns) {
+pub fn heading_ui(ui: &mut Ui, width: f32) {
     let color = theme::current(ui).text_weak;
     let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
     for (column, edge) in columns(rect.width()).0 {
         let at = rect.right_center() - vec2(edge + 6.0, 0.0);
-        let (title, about) = titles[column];
+        let (title, about) = COLUMNS[column];
         let drawn = ui
             .painter()
             .text(at, Align2::RIGHT_CENTER, title, small_font(), color);
@@ -85,7 +109,12 @@ pub fn heading_ui(ui: &mut Ui, width: f32, titles: &OpColumns) {
 }
 
 /// A row with its numbers.
-pub fn row_ui(ui: &mut Ui, width: f32, row: &OpRowLook<'_>, texts: &[String; 4]) -> Response {
+pub fn row_ui(
+    ui: &mut Ui,
+    width: f32,
+    row: &OpRowLook<'_>,
+    texts: &[String; COLUMNS.len()],
+) -> Response {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
     response.labeled(Role::Button, format_args!("{} {}", row.kind, row.title));
@@ -132,13 +161,22 @@ mod tests {
     #[test]
     fn number_columns_shrink_for_long_names() {
         let shown = |room| columns(room).0;
-        assert_eq!(shown(380.0), [(0, 0.0), (1, 64.0), (2, 136.0), (3, 216.0)]);
-        assert_eq!(shown(379.0), [(0, 0.0), (1, 64.0), (2, 136.0)]);
-        assert_eq!(shown(200.0), [(1, 0.0), (2, 72.0)]);
+        let kept = |room| shown(room).iter().map(|&(at, _)| at).collect::<Vec<_>>();
+        assert_eq!(
+            shown(460.0),
+            [(0, 0.0), (1, 68.0), (2, 132.0), (3, 204.0), (4, 272.0)]
+        );
+        assert_eq!(kept(435.0), [0, 1, 2, 3]);
+        assert_eq!(
+            kept(342.0),
+            [0, 2, 3],
+            "the reports beside a timeline of 1280 points"
+        );
+        assert_eq!(kept(200.0), [3]);
         times::write_as(TimeFormat::Exact);
-        let (narrow, wide) = (shown(420.0), shown(600.0));
+        let (narrow, wide) = (kept(420.0), kept(700.0));
         times::write_as(TimeFormat::Digits);
-        assert_eq!(narrow, [(1, 0.0), (2, 72.0)]);
-        assert_eq!(wide.len(), 4);
+        assert_eq!(narrow, [3]);
+        assert_eq!(wide.len(), 5);
     }
 }

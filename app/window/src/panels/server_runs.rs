@@ -1,6 +1,6 @@
 //! The runs of the server that a page comes from: a list on the start screen, and a dialog to open or compare one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::{
@@ -13,6 +13,7 @@ use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::platform::{self, RunsAnswer};
 use crate::theme;
+use session::RunSummary;
 
 /// Gives the runs of the server as JSON, `None` if no server of Systole is there; the error is a sentence.
 pub type RunSource = Arc<dyn Fn(RunsAnswer) + Send + Sync>;
@@ -35,6 +36,10 @@ struct OfferedRun {
     hosts: Vec<String>,
     bytes: Option<u64>,
     modified_s: Option<u64>,
+    /// What it says of itself; missing until the server has read it.
+    summary: Option<RunSummary>,
+    /// Why the server cannot read it.
+    error: Option<String>,
 }
 
 /// A place that the server cannot read.
@@ -118,6 +123,13 @@ impl ServerRuns {
             .flat_map(|page| page.runs.iter().map(|run| run.name.as_str()))
     }
 
+    /// Names and paths of the newest runs without that at `open`.
+    pub fn others(&self, open: &Path) -> Vec<(&str, PathBuf)> {
+        let runs = self.list.latest().into_iter().flatten();
+        let runs = runs.flat_map(|page| page.runs.iter().map(|run| (&*run.name, path_of(run))));
+        runs.filter(|(_, path)| path != open).take(FEW).collect()
+    }
+
     /// Whether the dialog is open.
     pub fn is_open(&self) -> bool {
         self.dialog.is_some()
@@ -129,9 +141,10 @@ impl ServerRuns {
         self.filter.clear();
     }
 
-    /// Draws the dialog, if it is open.
-    pub fn dialog_ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
+    /// Draws the dialog, if it is open; the run at `open` is not offered to be compared with itself.
+    pub fn dialog_ui(&mut self, ctx: &Context, open: Option<&Path>, out: &mut Vec<AppCommand>) {
         let Some(beside) = self.dialog else { return };
+        let open = open.filter(|_| beside);
         let mut done = ctx.input(|input| input.key_pressed(Key::Escape));
         let title = if beside { "Compare with" } else { "Open" };
         dialog(title)
@@ -155,14 +168,14 @@ impl ServerRuns {
                 }
                 // Enter opens the first.
                 let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-                if let Some(first) = self.fitting().first().filter(|_| entered) {
+                if let Some(first) = self.fitting(open).first().filter(|_| entered) {
                     out.push(AppCommand::open(path_of(first), beside));
                     done = true;
                 }
                 ui.separator();
                 ScrollArea::vertical()
                     .auto_shrink([false, false])
-                    .show(ui, |ui| done |= self.rows_ui(ui, beside, out));
+                    .show(ui, |ui| done |= self.rows_ui(ui, beside, open, out));
             });
         if done {
             self.dialog = None;
@@ -189,7 +202,7 @@ impl ServerRuns {
             }
         });
         if !self.is_open() {
-            self.rows_ui(ui, false, out);
+            self.rows_ui(ui, false, None, out);
         }
         ui.add_space(24.0);
     }
@@ -204,26 +217,33 @@ impl ServerRuns {
         response
     }
 
-    /// The runs with the typed text in their names or those of their hosts.
-    fn fitting(&self) -> Vec<&OfferedRun> {
+    /// The runs with the typed text in their names or those of their hosts, without that at `open`.
+    fn fitting(&self, open: Option<&Path>) -> Vec<&OfferedRun> {
         let Some(Some(page)) = self.list.latest() else {
             return Vec::new();
         };
         let wanted = self.filter.trim().to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&wanted);
         let fits = |run: &&OfferedRun| has(&run.name) || run.hosts.iter().any(|host| has(host));
-        page.runs.iter().filter(fits).collect()
+        let is_other = |run: &&OfferedRun| open.is_none_or(|open| path_of(run) != open);
+        page.runs.iter().filter(fits).filter(is_other).collect()
     }
 
     /// One line for each run; whether one was chosen.
-    fn rows_ui(&self, ui: &mut Ui, beside: bool, out: &mut Vec<AppCommand>) -> bool {
+    fn rows_ui(
+        &self,
+        ui: &mut Ui,
+        beside: bool,
+        open: Option<&Path>,
+        out: &mut Vec<AppCommand>,
+    ) -> bool {
         let Some(Some(page)) = self.list.latest() else {
             return false;
         };
         for PlaceError { place, message } in &page.errors {
             ui.label(remark(format!("{message}: {place}")));
         }
-        let fitting = self.fitting();
+        let fitting = self.fitting(open);
         if page.runs.is_empty() {
             ui.label("No runs yet. They appear here when there are some.");
         } else if fitting.is_empty() {
@@ -256,7 +276,7 @@ impl ServerRuns {
 
 /// A line of the list; whether it was clicked.
 fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
-    ui.horizontal(|ui| {
+    let line = ui.horizontal(|ui| {
         at_right(ui, |ui| {
             ui.weak(facts(run, now_s));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
@@ -272,8 +292,21 @@ fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
             })
         })
         .inner
-    })
-    .inner
+    });
+    for line in said(run) {
+        ui.label(remark(line));
+    }
+    line.inner
+}
+
+/// What is known of the content of a run, as `systole runs` says it.
+fn said(run: &OfferedRun) -> Vec<String> {
+    let summary = run.summary.as_ref();
+    let known = summary.map(|summary| summary.facts().join(" · "));
+    let lines = summary.map(RunSummary::lines).unwrap_or_default();
+    let error = run.error.as_ref();
+    let error = error.map(|error| format!("cannot be opened: {error}"));
+    known.into_iter().chain(lines).chain(error).collect()
 }
 
 /// Hosts, size and age of a run, as far as they are known.
@@ -340,6 +373,8 @@ mod tests {
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
             bytes,
             modified_s,
+            summary: None,
+            error: None,
         };
         assert_eq!(facts(&run(&[], None, None), 0), "");
         assert_eq!(

@@ -1,6 +1,7 @@
 //! The tables of the reports of a tab: one at a time, sortable, filterable, exportable; a click on a row goes to the
 //! timeline.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use analysis::reports::steps::step_times::Steps;
@@ -9,11 +10,13 @@ use egui::{ComboBox, RichText, Role, ScrollArea, Ui};
 use trace_model::SliceId;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
+use super::controls::with_controls;
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
 use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::AppCommand;
 use crate::reports::title_of;
+use crate::theme::small_font;
 use render::table::shortened;
 use session::number::counted;
 use view::panels::target::RowTarget;
@@ -151,8 +154,8 @@ pub fn trace_table_ui(
     }
 }
 
-/// Height from which notes are shown one below the other.
-const NOTES_ROOM: f32 = 60.0;
+/// The part of a table's room that its notes take at most.
+const MOST_NOTES: f32 = 0.15;
 
 /// A table with its filter, notes and export buttons; returns the clicked row.
 pub fn one_table_ui(
@@ -166,37 +169,47 @@ pub fn one_table_ui(
     if table.rows.is_empty() {
         ui.weak("No rows.");
     }
-    let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
+    let notes = table.notes.iter().map(String::as_str).chain(table.mark());
+    let notes: Vec<Cow<'_, str>> = notes.map(with_controls).collect();
     // Inside a scroll area the available height is unlimited.
     let room = ui.available_height();
     let room = if room.is_finite() { room } else { AMONG_OTHERS };
-    let height = (room - notes_room).max(120.0);
+    let notes_height = height_of(ui, &notes).min(MOST_NOTES * room);
+    let height = (room - notes_height).max(120.0);
     let clicked = table_ui(ui, table, sorted, height, about);
-    let notes = table.notes.iter().map(String::as_str).chain(table.mark());
-    let notes: Vec<&str> = notes.collect();
-    notes_ui(ui, table.id, &notes);
+    notes_ui(ui, table.id, &notes, notes_height);
     clicked
 }
 
-/// Notes in whole sentences where there is room for them; otherwise one line, and the rest in its tooltip.
-fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
-    let small = |text: &str| egui::Label::new(remark(text));
-    let room = ui.available_height();
+/// The height of notes in whole sentences, one below the other.
+fn height_of(ui: &Ui, notes: &[Cow<'_, str>]) -> f32 {
+    let (gap, width) = (ui.spacing().item_spacing.y, ui.available_width() - 12.0);
+    let height = |note: &Cow<'_, str>| {
+        let text = ui.painter().layout(
+            note.to_string(),
+            small_font(),
+            egui::Color32::PLACEHOLDER,
+            width,
+        );
+        text.size().y + gap
+    };
+    notes.iter().map(height).sum::<f32>() + 2.0 * gap
+}
+
+/// Notes in whole sentences, which scroll where they have no room.
+fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[Cow<'_, str>], height: f32) {
     if notes.is_empty() {
-    } else if room < NOTES_ROOM {
-        ui.add(small(&notes.join("  ·  ")).truncate())
-            .on_hover_text(notes.join("\n"));
-    } else {
-        let list = ScrollArea::vertical()
-            .id_salt(("notes", id))
-            .auto_shrink([false, true])
-            .max_height(room);
-        list.show(ui, |ui| {
-            for note in notes {
-                ui.add(small(note).wrap());
-            }
-        });
+        return;
     }
+    let list = ScrollArea::vertical()
+        .id_salt(("notes", id))
+        .auto_shrink([false, true])
+        .max_height(height);
+    list.show(ui, |ui| {
+        for note in notes {
+            ui.add(egui::Label::new(remark(&**note)).wrap());
+        }
+    });
 }
 
 /// Longer titles of tables are truncated.
@@ -298,11 +311,15 @@ fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
     reason_ui(ui, reason);
 }
 
+/// Width of what stands beside the field that filters rows.
+const BESIDE_FILTER: f32 = 250.0;
+
 fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
     ui.horizontal(|ui| {
         let field = egui::TextEdit::singleline(&mut sorted.filter)
             .hint_text("Filter rows: text or /regex/");
-        let response = ui.add(field.desired_width(190.0));
+        let room = ui.available_width() - BESIDE_FILTER;
+        let response = ui.add(field.desired_width(room.clamp(80.0, 190.0)));
         response.labeled(Role::TextInput, "Filter rows");
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
@@ -319,6 +336,23 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<A
             csv_ui(ui, table.id, || Some(table.clone()), out);
         });
     });
+    columns_ui(ui, sorted);
+}
+
+/// Shows the columns that have no room, or leaves them out again.
+fn columns_ui(ui: &mut Ui, sorted: &mut SortedTable) {
+    let left_out = sorted.left_out();
+    if left_out == 0 {
+        return;
+    }
+    let text = if sorted.all_columns {
+        "Only the columns that have room".to_owned()
+    } else {
+        counted(left_out as u64, "more column")
+    };
+    if ui.link(remark(text)).clicked() {
+        sorted.all_columns = !sorted.all_columns;
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! The toolbar.
 
+use std::path::PathBuf;
+
 use analysis::Percent;
 use egui::{
     Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, Response, RichText, Role,
     Sense, Ui, WidgetInfo, vec2,
 };
 
+use super::server_runs::ServerRuns;
 use super::widgets::{ResponseExt as _, at_right};
 use super::{icons, sessions};
 use crate::AppCommand;
@@ -20,6 +23,9 @@ use view::state::{MouseMode, Panel, TimelineLayer, ViewCommand, ViewState};
 use view::time_format::TimeFormat;
 use view::timeline::trace::OpenTrace;
 
+/// Name and path of a run that the server offers beside the open one.
+type OtherRun<'a> = (&'a str, PathBuf);
+
 /// Width of the panel buttons.
 const PANELS: f32 = 320.0;
 /// In a narrower window, what opens files is one menu.
@@ -32,15 +38,18 @@ pub fn toolbar_ui(
     settings: &Settings,
     sessions: &SessionStore,
     trace: Option<&OpenTrace>,
+    runs: &ServerRuns,
     out: &mut Vec<AppCommand>,
 ) {
+    // Beside the open run.
+    let others = trace.map_or_else(Vec::new, |trace| runs.others(&trace.path));
     EguiPanel::top("toolbar").show(ui, |ui| {
         ui.add_space(2.0);
         ui.horizontal(|ui| {
             if state.is_some() && ui.available_width() < ROOMY {
-                ui.menu_button("File", |ui| files_ui(ui, state, settings, out));
+                ui.menu_button("File", |ui| files_ui(ui, state, settings, &others, out));
             } else {
-                files_ui(ui, state, settings, out);
+                files_ui(ui, state, settings, &others, out);
             }
             if let Some(state) = state {
                 view_ui(ui, state, settings, out);
@@ -71,6 +80,7 @@ fn files_ui(
     ui: &mut Ui,
     state: Option<&ViewState>,
     settings: &Settings,
+    others: &[OtherRun<'_>],
     out: &mut Vec<AppCommand>,
 ) {
     let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
@@ -85,7 +95,7 @@ fn files_ui(
         ui.close();
     }
     if state.is_some() {
-        compare_ui(ui, settings, out);
+        compare_ui(ui, settings, others, out);
     }
 }
 
@@ -161,9 +171,23 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
 }
 
 /// The menu that opens a second file to compare with.
-fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn compare_ui(
+    ui: &mut Ui,
+    settings: &Settings,
+    others: &[OtherRun<'_>],
+    out: &mut Vec<AppCommand>,
+) {
     let menu = ui.menu_button("Compare with…", |ui| {
-        menu_entry(ui, "Choose a file…", "compare").chooses(ui, out, AppCommand::CompareDialog);
+        for (name, path) in others {
+            ui.button(*name)
+                .chooses(ui, out, AppCommand::Compare(path.clone()));
+        }
+        let choose = if others.is_empty() {
+            "Choose a file…"
+        } else {
+            "Choose a run or a file…"
+        };
+        menu_entry(ui, choose, "compare").chooses(ui, out, AppCommand::CompareDialog);
         if !settings.recent.is_empty() {
             ui.separator();
         }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::panels::frame::NARROW;
 use crate::platform;
 use session::user_files as store;
 use view::palette::Preset;
@@ -69,10 +70,22 @@ impl PanelPart {
     /// Least and largest size in points.
     pub fn limits(self) -> [f32; 2] {
         match self {
-            Self::Reports => [300.0, 900.0],
+            Self::Reports => [300.0, 2000.0],
             Self::WideReports => [400.0, 4000.0],
             Self::Details => [100.0, 1200.0],
             Self::Below => [120.0, 1200.0],
+        }
+    }
+
+    /// The size that nobody chose, in a window of this width: reports grow with it, and leave most of it to the
+    /// timeline, unless they lie over it.
+    fn usual(self, window: f32) -> f32 {
+        match self {
+            Self::Reports if window < NARROW => 440.0,
+            Self::Reports => (0.29 * window).clamp(370.0, 1200.0),
+            Self::WideReports => (0.6 * window).max(980.0),
+            Self::Details => 230.0,
+            Self::Below => 260.0,
         }
     }
 
@@ -82,34 +95,23 @@ impl PanelPart {
     }
 }
 
-/// Sizes of panels in points.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Sizes of panels in points, where the user chose them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PanelSizes {
-    reports: f32,
-    wide_reports: f32,
-    details: f32,
-    below: f32,
-}
-
-impl Default for PanelSizes {
-    fn default() -> Self {
-        Self {
-            reports: 440.0,
-            wide_reports: 980.0,
-            details: 230.0,
-            below: 260.0,
-        }
-    }
+    reports: Option<f32>,
+    wide_reports: Option<f32>,
+    details: Option<f32>,
+    below: Option<f32>,
 }
 
 impl PanelSizes {
-    /// The size of a panel.
-    pub fn of(mut self, part: PanelPart) -> f32 {
-        *self.of_mut(part)
+    /// The size of a panel in a window of this width.
+    pub fn of(mut self, part: PanelPart, window: f32) -> f32 {
+        self.of_mut(part).unwrap_or_else(|| part.usual(window))
     }
 
-    fn of_mut(&mut self, part: PanelPart) -> &mut f32 {
+    fn of_mut(&mut self, part: PanelPart) -> &mut Option<f32> {
         match part {
             PanelPart::Reports => &mut self.reports,
             PanelPart::WideReports => &mut self.wide_reports,
@@ -119,7 +121,6 @@ impl PanelSizes {
     }
 
     fn within_limits(mut self) -> Self {
-        let usual = Self::default();
         for part in [
             PanelPart::Reports,
             PanelPart::WideReports,
@@ -128,11 +129,9 @@ impl PanelSizes {
         ] {
             let [least, most] = part.limits();
             let size = self.of_mut(part);
-            *size = if size.is_finite() {
-                size.clamp(least, most)
-            } else {
-                usual.of(part)
-            };
+            *size = size
+                .filter(|size| size.is_finite())
+                .map(|size| size.clamp(least, most));
         }
         self
     }
@@ -154,8 +153,8 @@ pub struct Settings {
     pub recent: Vec<PathBuf>,
     /// Dark or light.
     pub theme: ThemeChoice,
-    /// Whether the wheel zooms (and Ctrl and the wheel scroll); `None` until the user has chosen.
-    pub wheel_zooms: Option<bool>,
+    /// Whether the wheel zooms, and Ctrl and the wheel scroll, instead of the other way round.
+    pub wheel_zooms: bool,
     /// How times are written.
     pub times: TimeFormat,
     /// Which colours slices have.
@@ -179,7 +178,7 @@ impl Default for Settings {
         Self {
             recent: Vec::new(),
             theme: ThemeChoice::default(),
-            wheel_zooms: None,
+            wheel_zooms: false,
             times: TimeFormat::default(),
             colors: Preset::default(),
             keys: BTreeMap::new(),
@@ -261,13 +260,8 @@ impl Settings {
         }
     }
 
-    /// Whether to ask what the wheel should do: only once, and only if the answer can be stored.
-    pub fn asks_for_wheel(&self) -> bool {
-        self.wheel_zooms.is_none() && self.file.is_some()
-    }
-
     pub fn set_wheel_zooms(&mut self, zooms: bool) {
-        self.wheel_zooms = Some(zooms);
+        self.wheel_zooms = zooms;
         self.save("wheel_zooms");
     }
 
@@ -285,7 +279,7 @@ impl Settings {
 
     /// Sets the size of a panel, in points.
     pub fn set_size(&mut self, part: PanelPart, size: f32) {
-        *self.sizes.of_mut(part) = size;
+        *self.sizes.of_mut(part) = Some(size);
         self.sizes = self.sizes.within_limits();
         self.save("sizes");
     }

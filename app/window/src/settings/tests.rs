@@ -33,8 +33,8 @@ fn panel_sizes_are_saved_within_usable_limits() {
     let again = Settings::load_from(&file);
     assert_eq!(
         (
-            again.sizes.of(PanelPart::Reports),
-            again.sizes.of(PanelPart::Details)
+            again.sizes.of(PanelPart::Reports, 1280.0),
+            again.sizes.of(PanelPart::Details, 1280.0)
         ),
         (512.0, 100.0)
     );
@@ -45,11 +45,29 @@ fn panel_sizes_are_saved_within_usable_limits() {
     assert_eq!(
         again.sizes,
         PanelSizes {
-            reports: 900.0,
+            reports: Some(2000.0),
             ..PanelSizes::default()
         }
     );
     assert!((again.scale - 0.6).abs() < 1e-6);
+}
+
+#[test]
+fn reports_grow_with_the_window_until_the_user_chooses_a_width() {
+    let mut settings = Settings::default();
+    let width = |settings: &Settings, window| settings.sizes.of(PanelPart::Reports, window);
+    let usual = [900.0, 1280.0, 1920.0, 3840.0].map(|window| width(&settings, window));
+    assert_eq!(usual, [440.0, 371.2, 556.8, 1113.6]);
+    for window in [1280.0, 1920.0, 3840.0] {
+        // The names of tracks and the rail take about 320 points.
+        let tracks = window - 320.0 - width(&settings, window);
+        assert!(tracks >= 0.45 * window, "{window}");
+    }
+    settings.set_size(PanelPart::Reports, 500.0);
+    assert_eq!(
+        [1280.0, 3840.0].map(|window| width(&settings, window)),
+        [500.0; 2]
+    );
 }
 
 #[test]

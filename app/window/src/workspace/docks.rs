@@ -8,7 +8,7 @@ use crate::AppCommand;
 use crate::panels::comparison_tables::ComparisonTables;
 use crate::panels::context::PanelContext;
 use crate::panels::dock::{self, PanelState};
-use crate::panels::frame::{self, is_narrow, sized_ui};
+use crate::panels::frame::{self, is_narrow, sized_ui, window_width};
 use crate::panels::rail::rail_ui;
 use crate::panels::tabs::{self, tab::Tab};
 use crate::panels::tabs_with_data::TabsWithData;
@@ -43,7 +43,7 @@ pub(super) fn docks_ui(
     let state = context.state;
     let height = ui.available_height();
     if let Some(tab) = state.tab_below() {
-        let panel = EguiPanel::bottom("reports below");
+        let panel: (fn(_) -> _, _) = (EguiPanel::bottom, "reports below");
         let tab = tabs::tab(tab);
         let [details, _] = PanelPart::Details.limits();
         let others = if state.shows(Panel::Details) {
@@ -81,7 +81,7 @@ pub(super) fn docks_ui(
         overlay_ui(ui, context, tab, memory, comparison, (part, settings), out)
     } else {
         let most = ui.available_width() - 200.0;
-        let panel = EguiPanel::right(name);
+        let panel: (fn(_) -> _, _) = (EguiPanel::right, name);
         let shown = sized_ui(ui, panel, (part, most), settings, out, |ui, out| {
             dock::dock_ui(ui, context, (tab, false), memory, comparison, out);
         });
@@ -106,7 +106,7 @@ fn overlay_ui(
     let room = ui.available_rect_before_wrap();
     let [least, _] = part.limits();
     let most = (room.width() - BESIDE).max(least.min(room.width()));
-    let width = settings.sizes.of(part).min(most);
+    let width = settings.sizes.of(part, window_width(ui)).min(most);
     let rect = room.with_min_x(room.right() - width);
     let area = Area::new(Id::unique("reports over the timeline"))
         .order(Order::Middle)

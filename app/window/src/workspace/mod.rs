@@ -236,7 +236,7 @@ impl Workspace {
         };
         if self.state.shows(Panel::Details) {
             let most = ui.available_height() - frame::TIMELINE;
-            let panel = EguiPanel::bottom("details");
+            let panel: (fn(_) -> _, _) = (EguiPanel::bottom, "details");
             sized_ui(
                 ui,
                 panel,
@@ -330,7 +330,7 @@ impl Workspace {
             highlighted,
             steps: self.bands.as_deref().unwrap_or_default(),
             efficiency: self.efficiency.as_deref(),
-            wheel_zooms: frame.settings.wheel_zooms.unwrap_or_default(),
+            wheel_zooms: frame.settings.wheel_zooms,
             reports: KnownReports {
                 ops: self.reports.ready::<Ops>(),
                 overlap: self.reports.ready::<Overlap>(),

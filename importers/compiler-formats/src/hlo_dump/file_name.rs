@@ -6,13 +6,13 @@ use importer_common::names::program_name;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DumpName {
     /// The part that all files of one program share.
-    pub(super) stem: String,
+    pub stem: String,
     /// The id of the program, if XProf wrote the file.
-    pub(super) program_id: Option<u64>,
+    pub program_id: Option<u64>,
     /// The number of the module in its process, if XLA dumped it.
-    pub(super) module_number: Option<u64>,
+    pub module_number: Option<u64>,
     /// How much the file says; of the files of one program the lowest says most.
-    pub(super) rank: u8,
+    pub rank: u8,
 }
 
 /// Stages of the compiler in which a program has its final instructions, the latest first.
@@ -20,7 +20,7 @@ const STAGES: [&str; 2] = ["after_codegen", "after_optimizations"];
 
 impl DumpName {
     /// Takes a name apart; `None` for files that hold no program, or one that the compiler still changed.
-    pub(super) fn parse(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         let name = name.strip_suffix(".gz").unwrap_or(name);
         if let Some(stem) = name.strip_suffix(".hlo_proto.pb") {
             let program_id = program_name(stem).1;
@@ -60,7 +60,7 @@ impl DumpName {
     }
 
     /// Whether it may be of a program of this name, as far as the name of the file tells.
-    pub(super) fn may_be_of(&self, program: &str) -> bool {
+    pub fn may_be_of(&self, program: &str) -> bool {
         let kept = |c: char| {
             if c.is_ascii_alphanumeric() || "_.-".contains(c) {
                 c

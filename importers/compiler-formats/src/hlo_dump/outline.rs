@@ -10,11 +10,11 @@ use trace_model::wire::{WireCursor, WireValue, tag};
 
 /// What tells programs apart.
 pub(super) struct ProgramOutline {
-    pub(super) name: String,
+    pub name: String,
     /// The number of the module in its process; a program id only on some platforms.
-    pub(super) id: Option<u64>,
+    pub id: Option<u64>,
     /// Sizes of the result of each instruction; `None` if it is not one array.
-    pub(super) results: HashMap<String, Option<Vec<u64>>>,
+    pub results: HashMap<String, Option<Vec<u64>>>,
     /// Digest of the computations.
     digest: u64,
 }
@@ -41,7 +41,7 @@ pub(super) fn module_name(head: &[u8]) -> Option<String> {
 
 impl ProgramOutline {
     /// Reads a program. The error says what is wrong.
-    pub(super) fn read(bytes: &SharedBytes) -> Result<Self, String> {
+    pub fn read(bytes: &SharedBytes) -> Result<Self, String> {
         let content = (**bytes).as_ref();
         let mut digest = DefaultHasher::new();
         let module = if content.starts_with(BEGIN.as_bytes()) {
@@ -77,7 +77,7 @@ impl ProgramOutline {
     }
 
     /// Whether both have the same computations, whatever their numbers.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest && self.results == other.results
     }
 }

@@ -124,10 +124,7 @@ impl UnitTotals {
     }
 
     /// The units in the form that the model stores.
-    pub(super) fn slots(
-        &self,
-        mut intern: impl FnMut(&str) -> trace_model::StringId,
-    ) -> Vec<UnitSlots> {
+    pub fn slots(&self, mut intern: impl FnMut(&str) -> trace_model::StringId) -> Vec<UnitSlots> {
         let slots = |unit: &UnitUsage| UnitSlots {
             unit: intern(&unit.name),
             used: unit.used,

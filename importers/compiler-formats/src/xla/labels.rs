@@ -28,7 +28,7 @@ const MIN_TEXT: usize = 256;
 const TEXTS_OF_PROGRAM: usize = 8;
 
 impl<'p, 'a> ScheduleLabels<'p, 'a> {
-    pub(crate) fn new(program: &'p ScheduledProgram<'a>, id: ProgramId) -> Self {
+    pub fn new(program: &'p ScheduledProgram<'a>, id: ProgramId) -> Self {
         let room = program
             .len
             .saturating_mul(TEXTS_OF_PROGRAM)
@@ -44,7 +44,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
     }
 
     /// The label of an instruction; `None` if the index is invalid.
-    pub(crate) fn of(&mut self, out: &mut TraceBuilder, place: InstructionId) -> Option<LabelId> {
+    pub fn of(&mut self, out: &mut TraceBuilder, place: InstructionId) -> Option<LabelId> {
         if let Some(&known) = self.known.get(&place) {
             return Some(known);
         }
@@ -57,7 +57,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
     }
 
     /// Logs truncated texts, approximated costs, and cyclic stacks.
-    pub(crate) fn log(&self, out: &mut TraceBuilder) {
+    pub fn log(&self, out: &mut TraceBuilder) {
         let log = out.log_mut();
         let module = self.program.module;
         log.add_many(IssueKind::FrameRing, module.frame_rings, || {

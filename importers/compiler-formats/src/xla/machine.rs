@@ -82,7 +82,7 @@ pub(super) struct MachineModel {
 impl MachineModel {
     /// Determines the chip by the names of the file and its directories, else by elimination from the program and its
     /// clock; the clock comes from the user, a schedule, or the chip. The error is a sentence with a remedy.
-    pub(crate) fn find(
+    pub fn find(
         program: &ScheduledProgram<'_>,
         path: Option<&Path>,
         clock_mhz: Option<f64>,

@@ -24,7 +24,7 @@ pub(super) struct ScheduledProgram<'a> {
 }
 
 impl<'a> ScheduledProgram<'a> {
-    pub(super) fn new(module: &'a HloModule, lines: &'a [HloText<'a>], len: usize) -> Self {
+    pub fn new(module: &'a HloModule, lines: &'a [HloText<'a>], len: usize) -> Self {
         let done = |(id, instruction): (InstructionId, &Instruction)| {
             let start = *instruction.operands.first()?;
             instruction.opcode.ends_with("-done").then_some((start, id))
@@ -38,34 +38,34 @@ impl<'a> ScheduledProgram<'a> {
         }
     }
 
-    pub(super) fn instruction(&self, id: InstructionId) -> Option<&'a Instruction> {
+    pub fn instruction(&self, id: InstructionId) -> Option<&'a Instruction> {
         self.module.instruction(id)
     }
 
     /// An instruction as text; empty if there is none.
-    pub(super) fn line(&self, id: InstructionId) -> HloText<'a> {
+    pub fn line(&self, id: InstructionId) -> HloText<'a> {
         self.lines.get(id.index()).copied().unwrap_or_default()
     }
 
     /// The compiler's configuration of an instruction.
-    pub(super) fn config(&self, id: InstructionId) -> &'a str {
+    pub fn config(&self, id: InstructionId) -> &'a str {
         self.line(id)
             .attribute("backend_config")
             .unwrap_or_default()
     }
 
     /// An operand of an instruction, by its position.
-    pub(super) fn operand(&self, id: InstructionId, number: usize) -> Option<InstructionId> {
+    pub fn operand(&self, id: InstructionId, number: usize) -> Option<InstructionId> {
         self.instruction(id)?.operands.get(number).copied()
     }
 
     /// The instruction that awaits a start.
-    pub(super) fn done(&self, start: InstructionId) -> Option<InstructionId> {
+    pub fn done(&self, start: InstructionId) -> Option<InstructionId> {
         self.dones.get(&start).copied()
     }
 
     /// The computation that an attribute of an instruction names or contains.
-    pub(super) fn called(&self, id: InstructionId, key: &str) -> Option<ComputationId> {
+    pub fn called(&self, id: InstructionId, key: &str) -> Option<ComputationId> {
         let line = self.line(id);
         let (name, inline) = (line.computation(key)?, format!("{}.{key}", line.name));
         let mut called = self.instruction(id)?.called.iter().copied();
@@ -74,7 +74,7 @@ impl<'a> ScheduledProgram<'a> {
     }
 
     /// The compiler's estimate for all instructions of a computation.
-    pub(super) fn estimated_cycles(&self, computation: ComputationId) -> u64 {
+    pub fn estimated_cycles(&self, computation: ComputationId) -> u64 {
         let sum = |computation: &Computation| {
             let lines = self.lines.get(computation.instructions.clone());
             let cycles = |line: &HloText<'a>| json_number(line.attributes, "estimated_cycles");
@@ -88,13 +88,13 @@ impl<'a> ScheduledProgram<'a> {
     }
 
     /// Number of devices that run it together, if recorded.
-    pub(super) fn devices(&self) -> u64 {
+    pub fn devices(&self) -> u64 {
         let devices = self.module.devices.as_ref();
         devices.map_or(1, |it| it.partitions.saturating_mul(it.replicas).max(1))
     }
 
     /// Whether the compiler split work between two cores.
-    pub(super) fn is_split(&self) -> bool {
+    pub fn is_split(&self) -> bool {
         let split = "\"megacore_split_dim\"";
         self.lines
             .iter()
@@ -104,7 +104,7 @@ impl<'a> ScheduledProgram<'a> {
     /// The text of an instruction as profiles contain it: operands with their shapes, without the compiler's
     /// configuration, except the trip count of loops. Truncated with … beyond `most` bytes, because many ops can share
     /// an operand with a huge shape.
-    pub(super) fn profile_text(&self, id: InstructionId, most: usize) -> BoundedNames {
+    pub fn profile_text(&self, id: InstructionId, most: usize) -> BoundedNames {
         let mut out = BoundedNames::new(most);
         let line = self.line(id);
         out.push_all(&["%", line.name, " = ", line.shape, " ", line.opcode, "("]);

@@ -41,7 +41,7 @@ pub(super) enum InstructionEffect {
 
 impl InstructionEffect {
     /// The effect of an instruction.
-    pub(crate) fn of(
+    pub fn of(
         program: &ScheduledProgram<'_>,
         id: InstructionId,
         instruction: &Instruction,

@@ -11,12 +11,12 @@ pub(super) struct Inflater<'a> {
     decoder: MultiGzDecoder<&'a [u8]>,
     packed_len: usize,
     packed: u64,
-    pub(super) unpacked: u64,
+    pub unpacked: u64,
     end: Option<io::Result<()>>,
 }
 
 impl<'a> Inflater<'a> {
-    pub(super) fn new(packed: &'a [u8]) -> Self {
+    pub fn new(packed: &'a [u8]) -> Self {
         Self {
             decoder: MultiGzDecoder::new(packed),
             packed_len: packed.len(),
@@ -26,12 +26,12 @@ impl<'a> Inflater<'a> {
         }
     }
 
-    pub(super) fn ended(&self) -> bool {
+    pub fn ended(&self) -> bool {
         self.end.is_some()
     }
 
     /// Why the stream ended early.
-    pub(super) fn damage(&self) -> Option<String> {
+    pub fn damage(&self) -> Option<String> {
         let Some(Err(error)) = &self.end else {
             return None;
         };
@@ -45,11 +45,7 @@ impl<'a> Inflater<'a> {
     }
 
     /// Fills `into` as far as possible and returns the number of bytes.
-    pub(super) fn fill(
-        &mut self,
-        into: &mut [u8],
-        progress: &Progress,
-    ) -> Result<usize, ImportError> {
+    pub fn fill(&mut self, into: &mut [u8], progress: &Progress) -> Result<usize, ImportError> {
         let mut filled = 0;
         while filled < into.len() {
             match self.decoder.read(&mut into[filled..]) {

@@ -115,7 +115,7 @@ pub(super) struct MaskedBytes<'a> {
 }
 
 impl<'a> MaskedBytes<'a> {
-    pub(super) fn new(bytes: &'a [u8], masked: Vec<Range<u64>>) -> Self {
+    pub fn new(bytes: &'a [u8], masked: Vec<Range<u64>>) -> Self {
         Self {
             bytes: Cursor::new(bytes),
             masked,

@@ -29,9 +29,9 @@ const DESCRIBED: usize = 100;
 /// The content of a file of records.
 #[derive(Debug)]
 pub(super) struct UnpackedRecords {
-    pub(super) content: File,
+    pub content: File,
     /// What was skipped, and why.
-    pub(super) skipped: Vec<String>,
+    pub skipped: Vec<String>,
 }
 
 /// Whether these are records; the signature may be damaged in part.

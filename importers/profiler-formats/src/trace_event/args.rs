@@ -37,7 +37,7 @@ struct CachedBlock {
 }
 
 impl JsonArgs {
-    pub(super) fn new(
+    pub fn new(
         source: &InputSource,
         end_args: Vec<(u64, u64)>,
         frames: Vec<(String, String, Option<String>)>,
@@ -57,7 +57,7 @@ impl JsonArgs {
     }
 
     /// The arguments that were saved in a snapshot.
-    pub(super) fn reopen(source: &InputSource, state: &[u8]) -> Option<Self> {
+    pub fn reopen(source: &InputSource, state: &[u8]) -> Option<Self> {
         let (end_args, frames) = postcard::from_bytes(state).ok()?;
         let block = Mutex::new(CachedBlock {
             file: DeferredReader::new(source),

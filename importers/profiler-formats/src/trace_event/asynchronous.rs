@@ -64,7 +64,7 @@ pub(super) struct AsyncEvents {
 
 impl AsyncEvents {
     /// Adds an event, whose opening brace is at byte `offset`.
-    pub(super) fn add(
+    pub fn add(
         &mut self,
         event: &RawEvent<'_>,
         at: Timestamp,
@@ -168,9 +168,9 @@ impl OpenSpan {
 #[derive(Default)]
 pub(super) struct AddedAsyncSpans {
     /// Tracks with spans.
-    pub(super) tracks: BTreeSet<TrackId>,
+    pub tracks: BTreeSet<TrackId>,
     /// Positions of additional arguments: `(of the begin, of the end)`.
-    pub(super) end_args: Vec<(u64, u64)>,
+    pub end_args: Vec<(u64, u64)>,
 }
 
 /// Adds all spans, on separate tracks except for lines of devices.

@@ -27,21 +27,21 @@ const MAX_PICOS: i64 = i64::MAX / 2;
 
 /// Everything read so far.
 pub(super) struct EventCollector<'b> {
-    pub(super) builder: &'b mut TraceBuilder,
-    pub(super) facts: EventFactsStore,
-    pub(super) threads: ThreadTable,
-    pub(super) asynchronous: AsyncEvents,
-    pub(super) flows: FlowEvents,
-    pub(super) counters: CounterEvents,
-    pub(super) session: ProfilerSession,
+    pub builder: &'b mut TraceBuilder,
+    pub facts: EventFactsStore,
+    pub threads: ThreadTable,
+    pub asynchronous: AsyncEvents,
+    pub flows: FlowEvents,
+    pub counters: CounterEvents,
+    pub session: ProfilerSession,
     /// Number of complete (`X`) events, to detect export limits.
-    pub(super) complete_events: u64,
+    pub complete_events: u64,
     /// Time of [`Timestamp::ZERO`] in the file; unknown before the first event.
-    pub(super) origin: Option<i128>,
+    pub origin: Option<i128>,
     /// Sequence number of the event, to keep the file order among equal times.
-    pub(super) sequence: u32,
+    pub sequence: u32,
     /// Roles of tracks, if no profiler wrote the document.
-    pub(super) roles: Arc<TrackRoles>,
+    pub roles: Arc<TrackRoles>,
     roles_are_given: bool,
     repeats: EventRepeats,
     time_unit: TimeUnit,
@@ -89,7 +89,7 @@ impl FactsCollector for EventCollector<'_> {
 
 impl<'b> EventCollector<'b> {
     /// `roles` gives the roles of tracks; without it known writers are recognized.
-    pub(super) fn new(builder: &'b mut TraceBuilder, roles: Option<Arc<TrackRoles>>) -> Self {
+    pub fn new(builder: &'b mut TraceBuilder, roles: Option<Arc<TrackRoles>>) -> Self {
         Self {
             builder,
             facts: EventFactsStore::default(),
@@ -112,12 +112,12 @@ impl<'b> EventCollector<'b> {
     }
 
     /// Whether an object or array at the top level is kept.
-    pub(super) fn wants(&mut self, key: JsonString<'_>) -> bool {
+    pub fn wants(&mut self, key: JsonString<'_>) -> bool {
         self.session.wants(key.raw)
     }
 
     /// Handles a member of the top-level object other than the events.
-    pub(super) fn top_level(&mut self, key: JsonString<'_>, value: JsonValue<'_>) {
+    pub fn top_level(&mut self, key: JsonString<'_>, value: JsonValue<'_>) {
         self.session.add(key, value);
         if !self.roles_are_given
             && let Some(known) = dialects::of_document(&self.session.facts)
@@ -128,23 +128,18 @@ impl<'b> EventCollector<'b> {
     }
 
     /// Counts an issue.
-    pub(super) fn log(&mut self, kind: IssueKind, example: impl FnOnce() -> String) {
+    pub fn log(&mut self, kind: IssueKind, example: impl FnOnce() -> String) {
         self.builder.log(kind, example);
     }
 
     /// Counts `count` issues with one example.
-    pub(super) fn log_many(
-        &mut self,
-        kind: IssueKind,
-        count: u64,
-        example: impl FnOnce() -> String,
-    ) {
+    pub fn log_many(&mut self, kind: IssueKind, count: u64, example: impl FnOnce() -> String) {
         self.builder.log_mut().add_many(kind, count, example);
     }
 
     /// Adds a slice with all facts of the event; returns its index in the thread's batch.
     #[inline]
-    pub(super) fn add_slice(
+    pub fn add_slice(
         &mut self,
         event: &RawEvent<'_>,
         thread: ThreadId,
@@ -188,7 +183,7 @@ impl<'b> EventCollector<'b> {
 
     /// The label of an event's name.
     #[inline]
-    pub(super) fn label_of(&mut self, event: &RawEvent<'_>) -> trace_model::LabelId {
+    pub fn label_of(&mut self, event: &RawEvent<'_>) -> trace_model::LabelId {
         let names = &mut self.facts.names;
         let id = match self.facts.name {
             Some(id) => id,
@@ -205,7 +200,7 @@ impl<'b> EventCollector<'b> {
 
     /// The time of an event; a missing one is logged.
     #[inline]
-    pub(super) fn start(&mut self, event: &RawEvent<'_>, offset: u64) -> Option<Timestamp> {
+    pub fn start(&mut self, event: &RawEvent<'_>, offset: u64) -> Option<Timestamp> {
         let Ok(picos) = event.ts.picos() else {
             self.log(IssueKind::BadTimestamp, || {
                 format!("event at byte {offset}")
@@ -217,7 +212,7 @@ impl<'b> EventCollector<'b> {
 
     /// Converts a time of the file to the timeline. The first one defines the origin.
     #[inline]
-    pub(super) fn timestamp(&mut self, picos: i128, offset: u64) -> Timestamp {
+    pub fn timestamp(&mut self, picos: i128, offset: u64) -> Timestamp {
         let origin = *self
             .origin
             .get_or_insert_with(|| if picos.abs() > EPOCH_LIKE { picos } else { 0 });
@@ -238,7 +233,7 @@ impl<'b> EventCollector<'b> {
 
     /// The length of a complete event.
     #[inline]
-    pub(super) fn dur(&mut self, event: &RawEvent<'_>, offset: u64) -> Picos {
+    pub fn dur(&mut self, event: &RawEvent<'_>, offset: u64) -> Picos {
         match event.dur {
             // XProf writes one picosecond for events without length.
             Micros::Picos(1) if self.session.is_xprof => Picos::ZERO,

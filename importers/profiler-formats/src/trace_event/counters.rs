@@ -15,8 +15,8 @@ pub(super) struct CounterEventSeries {
     /// Its line, in XProf's export.
     tid: i64,
     name: StringId,
-    pub(super) unit: Option<String>,
-    pub(super) samples: Vec<(Timestamp, Option<Picos>, f64)>,
+    pub unit: Option<String>,
+    pub samples: Vec<(Timestamp, Option<Picos>, f64)>,
 }
 
 /// All series.
@@ -28,7 +28,7 @@ pub(super) struct CounterEvents {
 
 impl CounterEvents {
     /// The series of a line, which is added if it is new.
-    pub(super) fn series(&mut self, pid: i64, tid: i64, name: StringId) -> &mut CounterEventSeries {
+    pub fn series(&mut self, pid: i64, tid: i64, name: StringId) -> &mut CounterEventSeries {
         let at = *self.index.entry((pid, tid, name)).or_insert_with(|| {
             self.series.push(CounterEventSeries {
                 pid,
@@ -43,16 +43,12 @@ impl CounterEvents {
     }
 
     /// Processes with counters.
-    pub(super) fn pids(&self) -> impl Iterator<Item = i64> {
+    pub fn pids(&self) -> impl Iterator<Item = i64> {
         self.series.iter().map(|series| series.pid)
     }
 
     /// Adds a track for each series below the group of its process.
-    pub(super) fn build(
-        self,
-        builder: &mut TraceBuilder,
-        group_of: impl Fn(i64) -> Option<GroupId>,
-    ) {
+    pub fn build(self, builder: &mut TraceBuilder, group_of: impl Fn(i64) -> Option<GroupId>) {
         for series in self.series {
             let Some(group) = group_of(series.pid) else {
                 continue;

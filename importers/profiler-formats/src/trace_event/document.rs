@@ -72,7 +72,7 @@ enum ReadProgress {
 }
 
 impl DocumentReader {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             state: DocumentState::Start,
             bare: false,
@@ -84,29 +84,29 @@ impl DocumentReader {
     }
 
     /// Whether there was an array of events.
-    pub(super) fn found_events(&self) -> bool {
+    pub fn found_events(&self) -> bool {
         self.events.is_some()
     }
 
     /// Whether the file is truncated. A bare array may lack its end; the format allows this for writers that crash or
     /// never close it. A bracket alone is the start of a file that was never written.
-    pub(super) fn is_truncated(&self) -> bool {
+    pub fn is_truncated(&self) -> bool {
         let may_end = self.bare && self.state == DocumentState::Events && self.events > Some(0);
         self.cut || !(matches!(self.state, DocumentState::Done | DocumentState::Rest) || may_end)
     }
 
     /// Whether the document is complete and nothing follows.
-    pub(super) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.state == DocumentState::Done
     }
 
     /// Bytes seen.
-    pub(super) fn seen(&self) -> u64 {
+    pub fn seen(&self) -> u64 {
         self.seen
     }
 
     /// Reads as much of a window as possible and returns the number of bytes used.
-    pub(super) fn consume(
+    pub fn consume(
         &mut self,
         window: &[u8],
         last: bool,

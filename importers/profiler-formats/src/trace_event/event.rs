@@ -32,7 +32,7 @@ pub(super) enum Micros<'a> {
 impl Micros<'_> {
     /// The time in picoseconds; `Err` if it is missing or not a number.
     #[inline]
-    pub(super) fn picos(self) -> Result<i128, ()> {
+    pub fn picos(self) -> Result<i128, ()> {
         match self {
             Self::Missing => Err(()),
             Self::Picos(picos) => Ok(i128::from(picos)),
@@ -45,20 +45,20 @@ impl Micros<'_> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawEvent<'a> {
     /// First letter of the phase; 0 if missing.
-    pub(super) ph: u8,
-    pub(super) pid: EventId<'a>,
-    pub(super) tid: EventId<'a>,
-    pub(super) ts: Micros<'a>,
-    pub(super) dur: Micros<'a>,
-    pub(super) name: JsonString<'a>,
+    pub ph: u8,
+    pub pid: EventId<'a>,
+    pub tid: EventId<'a>,
+    pub ts: Micros<'a>,
+    pub dur: Micros<'a>,
+    pub name: JsonString<'a>,
     /// Number of members.
-    pub(super) members: u32,
+    pub members: u32,
     /// Whether it has arguments with facts.
-    pub(super) has_args: bool,
+    pub has_args: bool,
     /// The args object; empty if there is none.
-    pub(super) args: &'a [u8],
+    pub args: &'a [u8],
     /// Members that only few events have.
-    pub(super) rare: Vec<(&'a [u8], JsonValue<'a>)>,
+    pub rare: Vec<(&'a [u8], JsonValue<'a>)>,
 }
 
 /// Length of an arguments object without members.
@@ -118,7 +118,7 @@ impl<'a> RawEvent<'a> {
 
     /// Takes the members of a known rest, at whose name `buf` starts.
     #[inline]
-    pub(super) fn set_rest(&mut self, buf: &'a [u8], rest: &RestParts) {
+    pub fn set_rest(&mut self, buf: &'a [u8], rest: &RestParts) {
         let part = |range: &Range<usize>| buf.get(range.clone()).unwrap_or_default();
         self.name = JsonString {
             raw: part(&rest.name),
@@ -130,7 +130,7 @@ impl<'a> RawEvent<'a> {
     }
 
     /// A rare member.
-    pub(super) fn get(&self, key: &[u8]) -> Option<JsonValue<'a>> {
+    pub fn get(&self, key: &[u8]) -> Option<JsonValue<'a>> {
         self.rare
             .iter()
             .find(|(name, _)| *name == key)
@@ -138,7 +138,7 @@ impl<'a> RawEvent<'a> {
     }
 
     /// The text of a rare member; numbers as written.
-    pub(super) fn get_text(&self, key: &[u8]) -> Option<&'a [u8]> {
+    pub fn get_text(&self, key: &[u8]) -> Option<&'a [u8]> {
         self.get(key).map(|value| match value {
             JsonValue::Text(text) => text.raw,
             JsonValue::Word(word) => word,

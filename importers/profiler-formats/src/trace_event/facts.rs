@@ -70,14 +70,14 @@ fn known(key: &[u8]) -> Option<OpArgument> {
 /// The facts in the arguments of one event.
 #[derive(Default)]
 pub(super) struct EventFacts {
-    pub(super) device_start: Option<i64>,
-    pub(super) device_dur: Option<i64>,
-    pub(super) attrs: Vec<(SliceAttr, i64)>,
-    pub(super) numbers: OpNumbers,
+    pub device_start: Option<i64>,
+    pub device_dur: Option<i64>,
+    pub attrs: Vec<(SliceAttr, i64)>,
+    pub numbers: OpNumbers,
     /// Index of the set of strings, if there are any.
-    pub(super) texts: Option<u32>,
+    pub texts: Option<u32>,
     /// Whether there are facts about an op.
-    pub(super) has_op: bool,
+    pub has_op: bool,
 }
 
 impl EventFacts {
@@ -96,11 +96,11 @@ pub(super) type FactsId = u32;
 /// Stores the facts of events, each distinct set once.
 #[derive(Default)]
 pub(super) struct EventFactsStore {
-    pub(super) names: NameTable,
+    pub names: NameTable,
     /// Facts of the last event.
-    pub(super) said: EventFacts,
+    pub said: EventFacts,
     /// The name of the last event, if its arguments came after it.
-    pub(super) name: Option<NameId>,
+    pub name: Option<NameId>,
     texts: Vec<OpTexts>,
     text_index: HashMap<OpTexts, u32>,
     stated: Vec<(Option<u32>, OpNumbers)>,
@@ -110,13 +110,13 @@ pub(super) struct EventFactsStore {
 impl EventFactsStore {
     /// Clears the facts of the last event.
     #[inline]
-    pub(super) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.said.clear();
         self.name = None;
     }
 
     /// The facts of the last event, whose name this is, if other events may share them: none is about one execution.
-    pub(super) fn shared(&mut self, name: JsonString<'_>) -> Option<RestFacts> {
+    pub fn shared(&mut self, name: JsonString<'_>) -> Option<RestFacts> {
         let said = &self.said;
         if said.device_start.is_some() || said.device_dur.is_some() || !said.attrs.is_empty() {
             return None;
@@ -133,7 +133,7 @@ impl EventFactsStore {
 
     /// Gives an event without facts those of another one.
     #[inline]
-    pub(super) fn set(&mut self, facts: RestFacts) {
+    pub fn set(&mut self, facts: RestFacts) {
         self.name = Some(facts.name);
         if facts.has_op {
             (self.said.texts, self.said.numbers, self.said.has_op) =
@@ -142,7 +142,7 @@ impl EventFactsStore {
     }
 
     /// The id of the op facts of the last event.
-    pub(super) fn current(&mut self) -> Option<FactsId> {
+    pub fn current(&mut self) -> Option<FactsId> {
         if !self.said.has_op {
             return None;
         }
@@ -154,7 +154,7 @@ impl EventFactsStore {
     }
 
     /// An op with these facts, without a program.
-    pub(super) fn op(&self, name: StringId, facts: Option<FactsId>) -> Op {
+    pub fn op(&self, name: StringId, facts: Option<FactsId>) -> Op {
         let mut op = Op {
             name,
             ..Op::default()
@@ -234,8 +234,8 @@ impl EventFactsStore {
 
 /// [`EventFactsStore`] together with the builder in which strings are interned.
 pub(super) struct FactsReader<'a> {
-    pub(super) facts: &'a mut EventFactsStore,
-    pub(super) builder: &'a mut TraceBuilder,
+    pub facts: &'a mut EventFactsStore,
+    pub builder: &'a mut TraceBuilder,
 }
 
 /// The part of the arguments that is the same for all executions of an op.
@@ -268,7 +268,7 @@ impl SharedArguments<'_> {
 impl FactsReader<'_> {
     /// Reads the arguments object at `start`; returns the position after it.
     #[inline]
-    pub(super) fn read<'a>(
+    pub fn read<'a>(
         &mut self,
         buf: &'a [u8],
         start: usize,

@@ -56,7 +56,7 @@ impl FlowEvents {
     }
 
     /// Adds a flow event.
-    pub(super) fn add(
+    pub fn add(
         &mut self,
         event: &RawEvent<'_>,
         id: &[u8],
@@ -89,7 +89,7 @@ impl FlowEvents {
     }
 
     /// Adds the flow of a slice or begin event that carries a `bind_id`.
-    pub(super) fn bind(
+    pub fn bind(
         &mut self,
         event: &RawEvent<'_>,
         at: Timestamp,

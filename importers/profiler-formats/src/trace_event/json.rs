@@ -24,9 +24,9 @@ const MAX_DEPTH: usize = 128;
 /// A string between its quotes, unescaped later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct JsonString<'a> {
-    pub(super) raw: &'a [u8],
+    pub raw: &'a [u8],
     /// Whether it contains a backslash.
-    pub(super) escaped: bool,
+    pub escaped: bool,
 }
 
 /// A value in the buffer.
@@ -44,7 +44,7 @@ pub(super) enum JsonValue<'a> {
 
 impl<'a> JsonValue<'a> {
     /// The bytes of a number, quoted or not.
-    pub(super) fn number(self) -> &'a [u8] {
+    pub fn number(self) -> &'a [u8] {
         match self {
             Self::Text(text) => text.raw.trim_ascii(),
             Self::Word(word) => word,
@@ -53,7 +53,7 @@ impl<'a> JsonValue<'a> {
     }
 
     /// Whether it is `true`, in quotes or not.
-    pub(super) fn is_true(self) -> bool {
+    pub fn is_true(self) -> bool {
         matches!(self.number(), b"true" | b"1")
     }
 }
@@ -222,7 +222,7 @@ pub(super) fn next_item(buf: &[u8], at: usize) -> JsonResult<usize> {
 
 impl<'a> JsonString<'a> {
     /// The decoded text. Unpaired surrogates and invalid UTF-8 become U+FFFD; the flag tells whether there were any.
-    pub(super) fn decode(self) -> (std::borrow::Cow<'a, str>, bool) {
+    pub fn decode(self) -> (std::borrow::Cow<'a, str>, bool) {
         if !self.escaped {
             return lossy(self.raw);
         }

@@ -15,24 +15,24 @@ const MAX_FACT: usize = 1000;
 #[derive(Default)]
 pub(super) struct ProfilerSession {
     /// Whether XProf wrote the document, in any of its dialects, so that planes have XProf's names.
-    pub(super) is_xprof: bool,
+    pub is_xprof: bool,
     /// Whether the document has members that, among XProf's dialects, only responses of the viewer have.
-    pub(super) is_viewer: bool,
+    pub is_viewer: bool,
     /// Whether the viewer omitted events that were too short to see.
-    pub(super) is_downsampled: bool,
+    pub is_downsampled: bool,
     /// Host that wrote it.
-    pub(super) host: Option<String>,
+    pub host: Option<String>,
     /// Nanoseconds of the Unix epoch at time zero of the file.
-    pub(super) base_unix_ns: Option<i64>,
+    pub base_unix_ns: Option<i64>,
     /// Facts for display.
-    pub(super) facts: Vec<(String, String)>,
+    pub facts: Vec<(String, String)>,
     /// Frame id, name, parent id.
-    pub(super) stack_frames: Vec<(String, String, Option<String>)>,
+    pub stack_frames: Vec<(String, String, Option<String>)>,
 }
 
 impl ProfilerSession {
     /// Whether an object or array under this key is stored; also records the key.
-    pub(super) fn wants(&mut self, key: &[u8]) -> bool {
+    pub fn wants(&mut self, key: &[u8]) -> bool {
         self.note_key(key);
         matches!(
             key,
@@ -61,7 +61,7 @@ impl ProfilerSession {
     }
 
     /// A member of the top-level object that is kept.
-    pub(super) fn add(&mut self, key: JsonString<'_>, value: JsonValue<'_>) {
+    pub fn add(&mut self, key: JsonString<'_>, value: JsonValue<'_>) {
         self.note_key(key.raw);
         match (key.raw, value) {
             (b"stackFrames", JsonValue::Object(raw)) => self.add_frames(raw),

@@ -29,8 +29,8 @@ pub(super) struct ArgumentMemo {
     /// The deduplicated name, which writers put first.
     before: Box<[u8]>,
     bytes: Box<[u8]>,
-    pub(super) texts: Option<u32>,
-    pub(super) numbers: OpNumbers,
+    pub texts: Option<u32>,
+    pub numbers: OpNumbers,
 }
 
 struct NameEntry {
@@ -55,7 +55,7 @@ pub(super) struct NameTable {
 impl NameTable {
     /// The id of a name as written.
     #[inline]
-    pub(super) fn id(&mut self, name: JsonString<'_>) -> NameId {
+    pub fn id(&mut self, name: JsonString<'_>) -> NameId {
         let hash = self.hasher.hash_one(name.raw);
         let (arena, rows) = (&self.arena, &self.rows);
         let found = self.index.find(hash, |&id| {
@@ -89,7 +89,7 @@ impl NameTable {
 
     /// The label of a name without an op; the flag tells whether its text was repaired.
     #[inline]
-    pub(super) fn label(
+    pub fn label(
         &mut self,
         id: NameId,
         name: JsonString<'_>,
@@ -106,12 +106,7 @@ impl NameTable {
 
     /// The cached facts of arguments that continue with `rest`, with their length.
     #[inline]
-    pub(super) fn recall(
-        &self,
-        id: NameId,
-        before: &[u8],
-        rest: &[u8],
-    ) -> Option<(&ArgumentMemo, usize)> {
+    pub fn recall(&self, id: NameId, before: &[u8], rest: &[u8]) -> Option<(&ArgumentMemo, usize)> {
         let memos = &self.rows[id as usize].memos;
         let same_before = |memo: &ArgumentMemo| {
             memo.before.len() == before.len() && (before.is_empty() || *memo.before == *before)
@@ -121,7 +116,7 @@ impl NameTable {
     }
 
     /// Caches arguments from a position to their closing brace, starting with the second event of a name.
-    pub(super) fn remember(
+    pub fn remember(
         &mut self,
         id: NameId,
         before: &[u8],

@@ -55,7 +55,7 @@ pub(super) struct ShortNumber {
 impl ShortNumber {
     /// Reads digits and a point; returns the number of bytes up to the first one that does not belong to the number.
     #[inline]
-    pub(super) fn read(&mut self, text: &[u8]) -> usize {
+    pub fn read(&mut self, text: &[u8]) -> usize {
         let mut at = 0;
         loop {
             // Times have eight digits or more on both sides of the point: taken at once, they cost a third.
@@ -108,7 +108,7 @@ impl ShortNumber {
 
     /// The time, read as microseconds; `None` if it has another format.
     #[inline]
-    pub(super) fn picos(self) -> Option<i64> {
+    pub fn picos(self) -> Option<i64> {
         let Self {
             mantissa,
             digits,

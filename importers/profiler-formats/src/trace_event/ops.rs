@@ -27,11 +27,11 @@ struct OpLabel {
 
 /// The slices of one thread. Several threads can share a track.
 pub(super) struct ThreadOps {
-    pub(super) track: TrackId,
+    pub track: TrackId,
     /// Its slices on the track.
-    pub(super) slices: Range<u32>,
+    pub slices: Range<u32>,
     /// Facts about their ops, by index among the slices of the thread.
-    pub(super) facts: Vec<(u32, FactsId)>,
+    pub facts: Vec<(u32, FactsId)>,
 }
 
 /// Assigns every slice on an op track its op.

@@ -16,7 +16,7 @@ use super::threads::ThreadId;
 impl EventCollector<'_> {
     /// Handles the event whose opening brace is at byte `offset`.
     #[inline]
-    pub(super) fn event(&mut self, event: &RawEvent<'_>, offset: u64) {
+    pub fn event(&mut self, event: &RawEvent<'_>, offset: u64) {
         self.sequence = self.sequence.wrapping_add(1);
         match event.ph {
             b'X' => self.complete(event, offset),

@@ -25,7 +25,7 @@ pub(super) struct TrackTable {
 
 impl TrackTable {
     /// Adds a group for each process and a track for each thread. `roles` is `None` for the planes and lines of XProf.
-    pub(super) fn new(
+    pub fn new(
         builder: &mut TraceBuilder,
         threads: &ThreadTable,
         counter_pids: impl Iterator<Item = i64>,
@@ -74,22 +74,22 @@ impl TrackTable {
     }
 
     /// The group of a process.
-    pub(super) fn group_of(&self, pid: i64) -> Option<GroupId> {
+    pub fn group_of(&self, pid: i64) -> Option<GroupId> {
         self.groups.get(&pid).map(|&(group, _)| group)
     }
 
     /// The process of a thread.
-    pub(super) fn pid_of(&self, thread: ThreadId) -> i64 {
+    pub fn pid_of(&self, thread: ThreadId) -> i64 {
         self.pids.get(thread as usize).copied().unwrap_or(0)
     }
 
     /// The track of a thread.
-    pub(super) fn track_of(&self, thread: ThreadId) -> Option<TrackId> {
+    pub fn track_of(&self, thread: ThreadId) -> Option<TrackId> {
         self.tracks.get(thread as usize).copied().flatten()
     }
 
     /// The track of a thread if its asynchronous spans belong on it, as for lines of devices.
-    pub(super) fn line_of(&self, thread: ThreadId) -> Option<TrackId> {
+    pub fn line_of(&self, thread: ThreadId) -> Option<TrackId> {
         let kind = self.kinds.get(thread as usize).copied()?;
         if matches!(kind, TrackKind::AsyncOps) {
             self.track_of(thread)
@@ -99,7 +99,7 @@ impl TrackTable {
     }
 
     /// Tracks of simulated devices, with their kinds.
-    pub(super) fn device_lines(&self) -> Vec<(TrackId, TrackKind)> {
+    pub fn device_lines(&self) -> Vec<(TrackId, TrackKind)> {
         let lines = self.tracks.iter().zip(&self.kinds).zip(&self.pids);
         let of_device = |pid| {
             matches!(
@@ -116,7 +116,7 @@ impl TrackTable {
     }
 
     /// Every track of a thread.
-    pub(super) fn tracks(&self) -> impl Iterator<Item = TrackId> {
+    pub fn tracks(&self) -> impl Iterator<Item = TrackId> {
         self.tracks.iter().copied().flatten()
     }
 

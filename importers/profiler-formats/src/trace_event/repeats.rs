@@ -36,51 +36,51 @@ struct EventHead {
 /// What a head says.
 #[derive(Clone, Copy, Default)]
 pub(super) struct HeadIds {
-    pub(super) ph: u8,
-    pub(super) pid: i64,
-    pub(super) tid: i64,
+    pub ph: u8,
+    pub pid: i64,
+    pub tid: i64,
     /// Number of members.
-    pub(super) members: u32,
+    pub members: u32,
 }
 
 /// An event from its name to its closing brace. Its arguments have no numbers of an execution.
 #[derive(Default)]
 pub(super) struct EventRest {
     bytes: Vec<u8>,
-    pub(super) parts: RestParts,
-    pub(super) facts: RestFacts,
+    pub parts: RestParts,
+    pub facts: RestFacts,
 }
 
 /// Where the members of a rest are.
 #[derive(Clone, Default)]
 pub(super) struct RestParts {
-    pub(super) name: Range<usize>,
-    pub(super) name_is_escaped: bool,
+    pub name: Range<usize>,
+    pub name_is_escaped: bool,
     /// Empty if there are no arguments.
-    pub(super) args: Range<usize>,
+    pub args: Range<usize>,
     /// Number of members.
-    pub(super) members: u32,
+    pub members: u32,
 }
 
 /// What the members of a rest mean.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RestFacts {
-    pub(super) name: NameId,
-    pub(super) texts: Option<u32>,
-    pub(super) numbers: OpNumbers,
+    pub name: NameId,
+    pub texts: Option<u32>,
+    pub numbers: OpNumbers,
     /// Whether there are facts about an op.
-    pub(super) has_op: bool,
+    pub has_op: bool,
 }
 
 impl EventRepeats {
     /// The last head and its length, if `event` starts with it.
     #[inline]
-    pub(super) fn head(&self, event: &[u8]) -> Option<(HeadIds, usize)> {
+    pub fn head(&self, event: &[u8]) -> Option<(HeadIds, usize)> {
         let bytes = &self.head.bytes;
         (!bytes.is_empty() && event.starts_with(bytes)).then_some((self.head.ids, bytes.len()))
     }
 
-    pub(super) fn keep_head(&mut self, bytes: &[u8], ids: HeadIds) {
+    pub fn keep_head(&mut self, bytes: &[u8], ids: HeadIds) {
         if bytes.len() <= MAX_HEAD {
             self.head.bytes.clear();
             self.head.bytes.extend_from_slice(bytes);
@@ -90,13 +90,13 @@ impl EventRepeats {
 
     /// The rest that `event` continues with from its name on, if it is known, and its length.
     #[inline]
-    pub(super) fn rest(&self, event: &[u8]) -> Option<(&EventRest, usize)> {
+    pub fn rest(&self, event: &[u8]) -> Option<(&EventRest, usize)> {
         let rest = self.rests.get(place_of(event)?)?;
         (!rest.bytes.is_empty() && event.starts_with(&rest.bytes))
             .then_some((rest, rest.bytes.len()))
     }
 
-    pub(super) fn keep_rest(&mut self, bytes: &[u8], parts: RestParts, facts: RestFacts) {
+    pub fn keep_rest(&mut self, bytes: &[u8], parts: RestParts, facts: RestFacts) {
         // A member that occurs twice is rare, and takes no part in this.
         let is_usual = bytes.len() <= MAX_REST && parts.members <= 2;
         let Some(place) = place_of(bytes).filter(|_| is_usual) else {

@@ -4,21 +4,21 @@ use trace_model::{FlowEnd, LabelId, SliceAttr, SliceKey, Timestamp, TraceBuilder
 
 /// A begin or end event.
 pub(super) struct StackEvent {
-    pub(super) at: Timestamp,
+    pub at: Timestamp,
     /// The name of a begin; that of an end, if it has one.
-    pub(super) label: Option<LabelId>,
-    pub(super) begins: bool,
-    pub(super) offset: u64,
-    pub(super) has_args: bool,
-    pub(super) attrs: Vec<(SliceAttr, i64)>,
+    pub label: Option<LabelId>,
+    pub begins: bool,
+    pub offset: u64,
+    pub has_args: bool,
+    pub attrs: Vec<(SliceAttr, i64)>,
 }
 
 /// The result of converting the stack of a thread.
 pub(super) struct StackedEvents {
     /// The slice of each begin, by its index as collected.
-    pub(super) begun: Vec<Option<SliceKey>>,
+    pub begun: Vec<Option<SliceKey>>,
     /// Positions of additional arguments: `(of the begin, of the end)`.
-    pub(super) end_args: Vec<(u64, u64)>,
+    pub end_args: Vec<(u64, u64)>,
 }
 
 /// Opens and closes slices in time order; equal times keep the file order.
@@ -60,7 +60,7 @@ pub(super) fn build(
 
 impl StackedEvents {
     /// The slice of a begin event, as the end of a flow.
-    pub(super) fn flow_end(&self, index: u32) -> Option<FlowEnd> {
+    pub fn flow_end(&self, index: u32) -> Option<FlowEnd> {
         self.begun
             .get(index as usize)
             .copied()

@@ -17,35 +17,35 @@ pub(super) type ThreadId = u32;
 /// A thread of a process, or a line of a plane.
 #[derive(Default)]
 pub(super) struct TraceThread {
-    pub(super) pid: i64,
-    pub(super) tid: i64,
+    pub pid: i64,
+    pub tid: i64,
     /// Name to show if no metadata names the thread.
-    pub(super) id_text: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) sort: Option<i64>,
+    pub id_text: Option<String>,
+    pub name: Option<String>,
+    pub sort: Option<i64>,
     /// Whether its events are counter samples.
-    pub(super) is_counters: bool,
+    pub is_counters: bool,
     /// Whether asynchronous events refer to it.
-    pub(super) is_async: bool,
-    pub(super) batch: SliceBatch,
-    pub(super) stack: Vec<StackEvent>,
+    pub is_async: bool,
+    pub batch: SliceBatch,
+    pub stack: Vec<StackEvent>,
     /// Facts about the ops of slices, by their index in the batch.
-    pub(super) op_facts: Vec<(u32, FactsId)>,
+    pub op_facts: Vec<(u32, FactsId)>,
 }
 
 /// A process, or a plane.
 #[derive(Default)]
 pub(super) struct TraceProcess {
-    pub(super) name: Option<String>,
-    pub(super) labels: Option<String>,
-    pub(super) sort: Option<i64>,
+    pub name: Option<String>,
+    pub labels: Option<String>,
+    pub sort: Option<i64>,
 }
 
 /// All processes and threads.
 #[derive(Default)]
 pub(super) struct ThreadTable {
-    pub(super) rows: Vec<TraceThread>,
-    pub(super) processes: BTreeMap<i64, TraceProcess>,
+    pub rows: Vec<TraceThread>,
+    pub processes: BTreeMap<i64, TraceProcess>,
     index: HashMap<(i64, i64), ThreadId>,
     last: Option<((i64, i64), ThreadId)>,
     /// Numbers for string ids, counting down from the smallest number.
@@ -55,7 +55,7 @@ pub(super) struct ThreadTable {
 impl ThreadTable {
     /// The thread of an event. Without a thread id it is the main thread, which has the id of the process.
     #[inline]
-    pub(super) fn thread_of(&mut self, event: &RawEvent<'_>) -> ThreadId {
+    pub fn thread_of(&mut self, event: &RawEvent<'_>) -> ThreadId {
         let pid = self.number_of(event.pid).unwrap_or(0);
         let tid = self.number_of(event.tid).unwrap_or(pid);
         match self.last {
@@ -75,7 +75,7 @@ impl ThreadTable {
     }
 
     /// The process of an event.
-    pub(super) fn process_of(&mut self, event: &RawEvent<'_>) -> &mut TraceProcess {
+    pub fn process_of(&mut self, event: &RawEvent<'_>) -> &mut TraceProcess {
         let pid = self.number_of(event.pid).unwrap_or(0);
         self.name_process(pid, event.pid);
         self.processes.entry(pid).or_default()
@@ -91,7 +91,7 @@ impl ThreadTable {
 
     /// A process or thread id as a number.
     #[inline]
-    pub(super) fn number_of(&mut self, id: EventId<'_>) -> Option<i64> {
+    pub fn number_of(&mut self, id: EventId<'_>) -> Option<i64> {
         match id {
             EventId::Number(number) => Some(number),
             EventId::Missing => None,
@@ -115,7 +115,7 @@ impl ThreadTable {
     }
 
     /// A track of the process that no thread owns.
-    pub(super) fn shared_thread(&mut self, pid: EventId<'_>, name: &str) -> ThreadId {
+    pub fn shared_thread(&mut self, pid: EventId<'_>, name: &str) -> ThreadId {
         let pid_number = self.number_of(pid).unwrap_or(0);
         self.name_process(pid_number, pid);
         let tid = self

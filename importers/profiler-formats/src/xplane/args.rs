@@ -38,7 +38,7 @@ enum BytesPlace {
 
 impl DeferredBytes {
     /// Prepares reading `bytes`, the content of `source`, later.
-    pub(super) fn new(source: &InputSource, bytes: &FileBytes) -> Self {
+    pub fn new(source: &InputSource, bytes: &FileBytes) -> Self {
         let place = if source.is_stored() && !source.is_gzip() {
             BytesPlace::OnDisk {
                 source: source.without_bytes(),
@@ -89,8 +89,8 @@ fn read_at(file: &mut File, range: Range<usize>) -> std::io::Result<Vec<u8>> {
 /// not override. A handle is the offset of the event's field in the file.
 pub(super) struct PlaneArgs {
     /// The metadata of the planes of one name, whose lines share tracks: from where in the file on each holds.
-    pub(super) indexes: Vec<(usize, Arc<MetadataIndex>)>,
-    pub(super) file: Arc<DeferredBytes>,
+    pub indexes: Vec<(usize, Arc<MetadataIndex>)>,
+    pub file: Arc<DeferredBytes>,
 }
 
 impl ArgSource for PlaneArgs {
@@ -142,7 +142,7 @@ fn damaged(broken: BrokenMessage) -> String {
 
 impl PlaneArgs {
     /// The arguments that were saved in a snapshot.
-    pub(super) fn reopen(source: &InputSource, bytes: &FileBytes, state: &[u8]) -> Option<Self> {
+    pub fn reopen(source: &InputSource, bytes: &FileBytes, state: &[u8]) -> Option<Self> {
         let saved: Vec<(usize, MetadataEntries)> = postcard::from_bytes(state).ok()?;
         let file = Arc::new(DeferredBytes::new(source, bytes));
         let index = |(start, entries)| (start, Arc::new(MetadataIndex::new(entries, Vec::new())));

@@ -16,19 +16,19 @@ use super::tables::PlaneMetadata;
 
 /// A plane with its metadata and lines.
 pub(super) struct DecodedJob<'a> {
-    pub(super) plane: &'a RawPlane,
-    pub(super) kind: PlaneKind,
-    pub(super) tables: PlaneMetadata,
+    pub plane: &'a RawPlane,
+    pub kind: PlaneKind,
+    pub tables: PlaneMetadata,
     /// Lines in file order; parts of one line are together.
-    pub(super) lines: Vec<Vec<LineOutline>>,
+    pub lines: Vec<Vec<LineOutline>>,
 }
 
 /// A line, or a piece of one, to be decoded onto its track.
 pub(super) struct LineJob {
-    pub(super) plane: usize,
-    pub(super) track: TrackId,
-    pub(super) kind: TrackKind,
-    pub(super) parts: Vec<LineOutline>,
+    pub plane: usize,
+    pub track: TrackId,
+    pub kind: TrackKind,
+    pub parts: Vec<LineOutline>,
 }
 
 impl LineJob {
@@ -71,12 +71,12 @@ impl LineJob {
 }
 
 impl DecodedJob<'_> {
-    pub(super) fn track_kind(&self, line: &LineOutline) -> TrackKind {
+    pub fn track_kind(&self, line: &LineOutline) -> TrackKind {
         let name = String::from_utf8_lossy(self.tables.slice(line.name.clone()));
         names::track_kind(self.kind, line.id, &name)
     }
 
-    pub(super) fn is_counters(&self, line: &LineOutline) -> bool {
+    pub fn is_counters(&self, line: &LineOutline) -> bool {
         self.track_kind(line) == TrackKind::Counter
     }
 }

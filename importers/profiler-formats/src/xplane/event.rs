@@ -14,13 +14,13 @@ use super::tables::{PlaneMetadata, StatValue, stat};
 /// An event. One instance is reused for all events of a line.
 #[derive(Default)]
 pub(super) struct XPlaneEvent {
-    pub(super) metadata: u64,
-    pub(super) offset_ps: i64,
-    pub(super) dur_ps: i64,
+    pub metadata: u64,
+    pub offset_ps: i64,
+    pub dur_ps: i64,
     /// Sparse facts, to be stored as they are.
-    pub(super) attrs: Vec<(SliceAttr, i64)>,
+    pub attrs: Vec<(SliceAttr, i64)>,
     /// Sparse facts that are texts.
-    pub(super) texts: Vec<(SliceAttr, StatValue)>,
+    pub texts: Vec<(SliceAttr, StatValue)>,
     numbers: [i64; EventNumber::COUNT],
     /// Bit set of the entries of `numbers` that the event has.
     has: u32,
@@ -29,7 +29,7 @@ pub(super) struct XPlaneEvent {
 impl XPlaneEvent {
     /// Reads the event at `range` of the file, which belongs to a line of this kind.
     #[inline]
-    pub(super) fn read(
+    pub fn read(
         &mut self,
         tables: &PlaneMetadata,
         kind: TrackKind,
@@ -95,7 +95,7 @@ impl XPlaneEvent {
 
     /// The number, if the event has it.
     #[inline]
-    pub(super) fn get(&self, number: EventNumber) -> Option<i64> {
+    pub fn get(&self, number: EventNumber) -> Option<i64> {
         (self.has >> number as u32 & 1 == 1).then(|| self.numbers[number as usize])
     }
 

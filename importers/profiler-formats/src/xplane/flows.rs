@@ -28,14 +28,14 @@ pub(super) fn context_point(id: u64, context_type: u64, role: FlowRole, index: u
 /// A decoded `flow` stat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct XFlow {
-    pub(super) category: u8,
-    pub(super) id: u64,
-    pub(super) into: bool,
-    pub(super) out: bool,
+    pub category: u8,
+    pub id: u64,
+    pub into: bool,
+    pub out: bool,
 }
 
 impl XFlow {
-    pub(super) fn from_bits(bits: u64) -> Self {
+    pub fn from_bits(bits: u64) -> Self {
         Self {
             category: (bits >> 58) as u8,
             id: (bits >> 2) & ((1 << 56) - 1),
@@ -45,7 +45,7 @@ impl XFlow {
     }
 
     /// The ends of flows on a slice with this stat.
-    pub(super) fn points(self, index: u32) -> impl Iterator<Item = FlowPoint> {
+    pub fn points(self, index: u32) -> impl Iterator<Item = FlowPoint> {
         let class = FLOW_CLASS + u16::from(self.category);
         let point = move |role| FlowPoint::new(self.id, class, role, index);
         [(self.into, FlowRole::In), (self.out, FlowRole::Out)]

@@ -13,7 +13,7 @@ pub(super) struct IdMap {
 
 impl IdMap {
     /// Maps each id to its position; the last of equal ids wins.
-    pub(super) fn new(ids: &[u64]) -> Self {
+    pub fn new(ids: &[u64]) -> Self {
         // The size is bounded by the input: never more than a few slots per entry.
         let limit = ids.len() as u64 * 4 + 64;
         let largest = ids.iter().copied().filter(|&id| id < limit).max();
@@ -33,13 +33,13 @@ impl IdMap {
     }
 
     /// Rows of the small ids, by id; an invalid row number for unused ids.
-    pub(super) fn dense(&self) -> &[u32] {
+    pub fn dense(&self) -> &[u32] {
         &self.dense
     }
 
     /// The row of `id`.
     #[inline]
-    pub(super) fn get(&self, id: u64) -> Option<usize> {
+    pub fn get(&self, id: u64) -> Option<usize> {
         let row = match usize::try_from(id).ok().and_then(|id| self.dense.get(id)) {
             Some(&row) if row != NONE => row,
             _ if self.sparse.is_empty() => return None,

@@ -19,7 +19,7 @@ pub(super) enum EventNumber {
 }
 
 impl EventNumber {
-    pub(super) const COUNT: usize = Self::MinDuration as usize + 1;
+    pub const COUNT: usize = Self::MinDuration as usize + 1;
 
     fn of(name: &[u8]) -> Option<Self> {
         Some(match name {

@@ -34,23 +34,23 @@ const EVENTS: u64 = tag::bytes(4);
 /// A line without its events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LineOutline {
-    pub(super) id: i64,
-    pub(super) name: Range<usize>,
-    pub(super) timestamp_ns: i64,
-    pub(super) events: usize,
+    pub id: i64,
+    pub name: Range<usize>,
+    pub timestamp_ns: i64,
+    pub events: usize,
     /// The whole line.
-    pub(super) range: Range<usize>,
+    pub range: Range<usize>,
     /// Where every [`PIECE`]th event begins, without the first one.
     pieces: Vec<usize>,
     /// Position of damage; the rest of the line after it is lost.
-    pub(super) broken: Option<BrokenMessage>,
+    pub broken: Option<BrokenMessage>,
     display_id: i64,
     display_name: Range<usize>,
 }
 
 impl LineOutline {
     /// Reads the line at `range` up to any damage. Stops early if the import was cancelled.
-    pub(super) fn read(file: &[u8], range: Range<usize>, progress: &Progress) -> Self {
+    pub fn read(file: &[u8], range: Range<usize>, progress: &Progress) -> Self {
         let mut line = Self {
             range: range.clone(),
             ..Self::default()
@@ -94,7 +94,7 @@ impl LineOutline {
     }
 
     /// The id to show.
-    pub(super) fn shown_id(&self) -> i64 {
+    pub fn shown_id(&self) -> i64 {
         if self.display_id == 0 {
             self.id
         } else {
@@ -103,7 +103,7 @@ impl LineOutline {
     }
 
     /// Position of the display name.
-    pub(super) fn shown_name(&self) -> Range<usize> {
+    pub fn shown_name(&self) -> Range<usize> {
         if self.display_name.is_empty() {
             self.name.clone()
         } else {
@@ -112,7 +112,7 @@ impl LineOutline {
     }
 
     /// This line in pieces of at most [`PIECE`] events, in order.
-    pub(super) fn split(self) -> impl Iterator<Item = Self> {
+    pub fn split(self) -> impl Iterator<Item = Self> {
         let starts = std::iter::once(self.range.start).chain(self.pieces.iter().copied());
         let ends = self
             .pieces
@@ -140,7 +140,7 @@ impl LineOutline {
     }
 
     /// Time of offset 0, with `epoch_ns` as zero for lines that count from 1970.
-    pub(super) fn base_ps(&self, epoch_ns: i64) -> i64 {
+    pub fn base_ps(&self, epoch_ns: i64) -> i64 {
         let epoch = if self.timestamp_ns >= EPOCH_LIKE_NS {
             epoch_ns
         } else {
@@ -152,38 +152,38 @@ impl LineOutline {
 
 /// Context for decoding lines.
 pub(super) struct LineContext<'a> {
-    pub(super) tables: &'a PlaneMetadata,
+    pub tables: &'a PlaneMetadata,
     /// Label of each row of the event metadata.
-    pub(super) labels: &'a [LabelId],
+    pub labels: &'a [LabelId],
     /// Label of events whose metadata is missing.
-    pub(super) unknown: LabelId,
-    pub(super) epoch_ns: i64,
-    pub(super) kind: TrackKind,
-    pub(super) progress: &'a Progress,
+    pub unknown: LabelId,
+    pub epoch_ns: i64,
+    pub kind: TrackKind,
+    pub progress: &'a Progress,
 }
 
 /// An aggregated event without a time.
 pub(super) struct AggregateRow {
-    pub(super) label: LabelId,
-    pub(super) occurrences: u64,
-    pub(super) total: Picos,
-    pub(super) self_time: Option<Picos>,
-    pub(super) min: Option<Picos>,
+    pub label: LabelId,
+    pub occurrences: u64,
+    pub total: Picos,
+    pub self_time: Option<Picos>,
+    pub min: Option<Picos>,
 }
 
 /// The content of a decoded line.
 #[derive(Default)]
 pub(super) struct DecodedLine {
-    pub(super) batch: SliceBatch,
-    pub(super) aggregates: Vec<AggregateRow>,
-    pub(super) flow_points: Vec<FlowPoint>,
+    pub batch: SliceBatch,
+    pub aggregates: Vec<AggregateRow>,
+    pub flow_points: Vec<FlowPoint>,
     /// Flows of slices on an async line.
-    pub(super) async_flows: Vec<(u32, XFlow)>,
+    pub async_flows: Vec<(u32, XFlow)>,
     /// Sparse facts that are strings.
-    pub(super) texts: Vec<(SliceAttr, u32, StatValue)>,
+    pub texts: Vec<(SliceAttr, u32, StatValue)>,
     /// Slices that record memory use.
-    pub(super) memory: Vec<u32>,
-    pub(super) log: ImportLog,
+    pub memory: Vec<u32>,
+    pub log: ImportLog,
 }
 
 /// Decodes all parts of one line.

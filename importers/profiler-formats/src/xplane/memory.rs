@@ -37,7 +37,7 @@ pub(super) struct MemoryCurves {
 
 impl MemoryCurves {
     /// Collects the samples of a line: the slices at `indices` of its batch, in order.
-    pub(super) fn collect(&mut self, track: TrackId, indices: &[u32], batch: &SliceBatch) {
+    pub fn collect(&mut self, track: TrackId, indices: &[u32], batch: &SliceBatch) {
         if indices.is_empty() {
             return;
         }
@@ -71,7 +71,7 @@ impl MemoryCurves {
     }
 
     /// Adds a counter track per memory: bytes in use, and fragmentation if there is any.
-    pub(super) fn add_to(self, out: &mut TraceBuilder) {
+    pub fn add_to(self, out: &mut TraceBuilder) {
         let Some(track) = self.track else { return };
         let host = out.track_mut(track).group;
         for (memory, samples) in self.samples {

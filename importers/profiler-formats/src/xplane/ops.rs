@@ -42,14 +42,14 @@ pub(super) fn labels(
 /// An `XEventMetadata` in place.
 #[derive(Default)]
 pub(super) struct XPlaneEventMetadata {
-    pub(super) name: Range<usize>,
-    pub(super) display_name: Range<usize>,
-    pub(super) stats: Vec<(u64, StatValue)>,
+    pub name: Range<usize>,
+    pub display_name: Range<usize>,
+    pub stats: Vec<(u64, StatValue)>,
 }
 
 impl XPlaneEventMetadata {
     /// Reads the message at `range` of `bytes`; returns the part before any damage.
-    pub(super) fn read(bytes: &[u8], range: Range<usize>) -> Result<Self, (Self, BrokenMessage)> {
+    pub fn read(bytes: &[u8], range: Range<usize>) -> Result<Self, (Self, BrokenMessage)> {
         let mut metadata = Self::default();
         let mut cursor = WireCursor::new(bytes, range);
         loop {

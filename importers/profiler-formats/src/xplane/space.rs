@@ -71,25 +71,25 @@ pub(super) fn event_bytes(file: &[u8]) -> [u64; 2] {
 /// The outline of a file.
 #[derive(Debug, Default)]
 pub(super) struct RawSpace {
-    pub(super) planes: Vec<RawPlane>,
-    pub(super) errors: Vec<Range<usize>>,
-    pub(super) warnings: Vec<Range<usize>>,
-    pub(super) hostnames: Vec<Range<usize>>,
+    pub planes: Vec<RawPlane>,
+    pub errors: Vec<Range<usize>>,
+    pub warnings: Vec<Range<usize>>,
+    pub hostnames: Vec<Range<usize>>,
     /// Position and kind of the first damage.
-    pub(super) broken: Option<BrokenMessage>,
+    pub broken: Option<BrokenMessage>,
 }
 
 /// The parts of a plane; chunks of one plane are joined. Planes of one name whose ids mean different things, as in
 /// files that were concatenated, are not.
 #[derive(Debug, Default)]
 pub(super) struct RawPlane {
-    pub(super) name: String,
+    pub name: String,
     /// Where each chunk of it begins in the file.
-    pub(super) starts: Vec<usize>,
-    pub(super) lines: Vec<Range<usize>>,
-    pub(super) event_metadata: Vec<Range<usize>>,
-    pub(super) stat_metadata: Vec<Range<usize>>,
-    pub(super) stats: Vec<Range<usize>>,
+    pub starts: Vec<usize>,
+    pub lines: Vec<Range<usize>>,
+    pub event_metadata: Vec<Range<usize>>,
+    pub stat_metadata: Vec<Range<usize>>,
+    pub stats: Vec<Range<usize>>,
 }
 
 impl RawPlane {
@@ -111,7 +111,7 @@ impl RawPlane {
 
 impl RawSpace {
     /// Reads the outline of `file`; damage is logged.
-    pub(super) fn read(file: &[u8], log: &mut ImportLog) -> Self {
+    pub fn read(file: &[u8], log: &mut ImportLog) -> Self {
         Self::read_visiting(file, log, &mut |_| {})
     }
 
@@ -137,7 +137,7 @@ impl RawSpace {
     }
 
     /// Whether there is anything to import: content, or a complete file without content.
-    pub(super) fn is_usable(&self) -> bool {
+    pub fn is_usable(&self) -> bool {
         let says_something =
             !(self.planes.is_empty() && self.hostnames.is_empty() && self.errors.is_empty());
         self.planes.iter().any(|plane| !plane.is_empty())

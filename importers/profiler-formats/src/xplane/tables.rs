@@ -36,7 +36,7 @@ pub(super) struct MetadataIndex {
 
 impl MetadataIndex {
     /// The index of `entries`; `known` are the stats that the importer reads, by row.
-    pub(super) fn new(entries: MetadataEntries, known: Vec<Known>) -> Self {
+    pub fn new(entries: MetadataEntries, known: Vec<Known>) -> Self {
         let stats = IdMap::new(&entries.stat_keys);
         let row_known = |row: u32| known.get(row as usize).copied().unwrap_or(Known::Other);
         let known_by_id = stats.dense().iter().map(|&row| row_known(row)).collect();
@@ -50,23 +50,23 @@ impl MetadataIndex {
     }
 
     /// What [`Self::new`] needs to make it again.
-    pub(super) fn saved(&self) -> &MetadataEntries {
+    pub fn saved(&self) -> &MetadataEntries {
         &self.entries
     }
 
     /// Row of an event's metadata.
     #[inline]
-    pub(super) fn event_row(&self, id: u64) -> Option<usize> {
+    pub fn event_row(&self, id: u64) -> Option<usize> {
         self.events.get(id)
     }
 
     /// All event metadata, by row.
-    pub(super) fn event_messages(&self) -> &[Range<usize>] {
+    pub fn event_messages(&self) -> &[Range<usize>] {
         &self.entries.event_messages
     }
 
     /// Name of a stat.
-    pub(super) fn stat_name(&self, stat: u64) -> Option<&str> {
+    pub fn stat_name(&self, stat: u64) -> Option<&str> {
         self.entries
             .stat_names
             .get(self.stats.get(stat)?)
@@ -74,7 +74,7 @@ impl MetadataIndex {
     }
 
     /// The text of a stat of `bytes`, whether stored in place or by reference.
-    pub(super) fn text<'a>(&'a self, bytes: &'a [u8], value: &StatValue) -> Option<Cow<'a, str>> {
+    pub fn text<'a>(&'a self, bytes: &'a [u8], value: &StatValue) -> Option<Cow<'a, str>> {
         match value {
             StatValue::Text(range) => Some(String::from_utf8_lossy(
                 bytes.get(range.clone()).unwrap_or_default(),
@@ -85,7 +85,7 @@ impl MetadataIndex {
     }
 
     /// A stat of `bytes` as an argument to show.
-    pub(super) fn arg_value(&self, bytes: &[u8], value: &StatValue) -> ArgValue {
+    pub fn arg_value(&self, bytes: &[u8], value: &StatValue) -> ArgValue {
         match value {
             StatValue::Int(v) => ArgValue::Int(*v),
             StatValue::Uint(v) => ArgValue::Uint(*v),
@@ -107,7 +107,7 @@ pub(super) struct PlaneMetadata {
 
 impl PlaneMetadata {
     /// Reads the entries of the two metadata maps of a plane. An unreadable entry is passed to `broken` and skipped.
-    pub(super) fn new(
+    pub fn new(
         file: FileBytes,
         event_entries: &[Range<usize>],
         stat_entries: &[Range<usize>],
@@ -156,33 +156,33 @@ impl PlaneMetadata {
     }
 
     /// The bytes of the file.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         (*self.file).as_ref()
     }
 
     /// The positions of the metadata.
-    pub(super) fn index(&self) -> &Arc<MetadataIndex> {
+    pub fn index(&self) -> &Arc<MetadataIndex> {
         &self.index
     }
 
     /// Row of an event's metadata.
     #[inline]
-    pub(super) fn event_row(&self, id: u64) -> Option<usize> {
+    pub fn event_row(&self, id: u64) -> Option<usize> {
         self.index.event_row(id)
     }
 
     /// Id of a row of the event metadata.
-    pub(super) fn event_key(&self, row: usize) -> Option<u64> {
+    pub fn event_key(&self, row: usize) -> Option<u64> {
         self.index.entries.event_keys.get(row).copied()
     }
 
     /// All event metadata, by row.
-    pub(super) fn event_messages(&self) -> &[Range<usize>] {
+    pub fn event_messages(&self) -> &[Range<usize>] {
         self.index.event_messages()
     }
 
     /// The integer value of a stat in the metadata of an event.
-    pub(super) fn metadata_int(&self, event: u64, wanted: Known) -> Option<i64> {
+    pub fn metadata_int(&self, event: u64, wanted: Known) -> Option<i64> {
         let message = self.event_messages().get(self.event_row(event)?)?.clone();
         let mut cursor = WireCursor::new(self.bytes(), message);
         let mut found = None;
@@ -200,7 +200,7 @@ impl PlaneMetadata {
 
     /// The known stat with this id, if the importer reads it.
     #[inline]
-    pub(super) fn known(&self, stat: u64) -> Known {
+    pub fn known(&self, stat: u64) -> Known {
         // Small ids occur only in this table.
         match usize::try_from(stat)
             .ok()
@@ -219,28 +219,28 @@ impl PlaneMetadata {
     }
 
     /// Name of a stat.
-    pub(super) fn stat_name(&self, stat: u64) -> Option<&str> {
+    pub fn stat_name(&self, stat: u64) -> Option<&str> {
         self.index.stat_name(stat)
     }
 
     /// Bytes of the file; empty outside it.
-    pub(super) fn slice(&self, range: Range<usize>) -> &[u8] {
+    pub fn slice(&self, range: Range<usize>) -> &[u8] {
         self.bytes().get(range).unwrap_or_default()
     }
 
     /// The text of a stat, whether stored in place or by reference.
-    pub(super) fn text(&self, value: &StatValue) -> Option<Cow<'_, str>> {
+    pub fn text(&self, value: &StatValue) -> Option<Cow<'_, str>> {
         self.index.text(self.bytes(), value)
     }
 
     /// A stat as an argument to show.
-    pub(super) fn arg_value(&self, value: &StatValue) -> ArgValue {
+    pub fn arg_value(&self, value: &StatValue) -> ArgValue {
         self.index.arg_value(self.bytes(), value)
     }
 
     /// The integer of a stat in any numeric form, numeric text included.
     #[inline]
-    pub(super) fn int(&self, value: &StatValue) -> Option<i64> {
+    pub fn int(&self, value: &StatValue) -> Option<i64> {
         match value {
             StatValue::Int(v) => Some(*v),
             StatValue::Uint(v) => Some(*v as i64),
@@ -249,7 +249,7 @@ impl PlaneMetadata {
     }
 
     /// The number of a stat in any numeric form, numeric text included.
-    pub(super) fn float(&self, value: &StatValue) -> Option<f64> {
+    pub fn float(&self, value: &StatValue) -> Option<f64> {
         self.arg_value(value).as_f64()
     }
 }
@@ -275,13 +275,13 @@ const REF: u64 = tag::varint(7);
 impl StatValue {
     /// Whether the field with this tag holds an integer.
     #[inline]
-    pub(super) fn is_integer(tag: u64) -> bool {
+    pub fn is_integer(tag: u64) -> bool {
         tag == UINT || tag == INT
     }
 
     /// The value in the field with this tag; `None` for other fields.
     #[inline]
-    pub(super) fn of_number(tag: u64, number: u64) -> Self {
+    pub fn of_number(tag: u64, number: u64) -> Self {
         match tag {
             UINT => Self::Uint(number),
             INT => Self::Int(number as i64),

@@ -32,7 +32,7 @@ pub(super) struct AstraSimRoofline {
 
 impl AstraSimRoofline {
     /// The peaks implied by rates and shares: FLOP/s and bytes/s.
-    pub(crate) fn peaks(&self) -> (Option<f64>, Option<f64>) {
+    pub fn peaks(&self) -> (Option<f64>, Option<f64>) {
         let peak = |rate: f64, share: f64| {
             Some(rate / share).filter(|peak| peak.is_finite() && *peak > 0.0)
         };

@@ -90,7 +90,7 @@ impl AstraSimNetwork {
     }
 
     /// A description like `Ring of 4: 92 GiB/s per link and direction, 1000 ns per hop`.
-    pub(super) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let describe = |it: &NetworkDimension| {
             format!(
                 "{} of {}: {} GiB/s per link and direction, {} ns per hop",
@@ -103,7 +103,7 @@ impl AstraSimNetwork {
 
     /// The links, if all are equal and at least approximately form rings. For other networks there are no expected
     /// times.
-    pub(super) fn links(&self) -> Option<DeviceLinks> {
+    pub fn links(&self) -> Option<DeviceLinks> {
         let used: Vec<&NetworkDimension> = self
             .dimensions
             .iter()

@@ -43,12 +43,12 @@ pub(super) struct AstraSimRun {
 }
 
 impl AstraSimRun {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.npus.values().all(|npu| npu.nodes.is_empty())
     }
 
     /// Whether all NPUs finished.
-    pub(crate) fn is_finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         !self.npus.is_empty() && self.npus.values().all(|npu| npu.finished)
     }
 }
@@ -62,11 +62,7 @@ pub(super) struct AstraSimRuns {
 
 impl AstraSimRuns {
     /// Handles a line. The error is the reason why the rest of the log is unusable.
-    pub(crate) fn add(
-        &mut self,
-        line: AstraSimLine<'_>,
-        out: &mut TraceBuilder,
-    ) -> Result<(), String> {
+    pub fn add(&mut self, line: AstraSimLine<'_>, out: &mut TraceBuilder) -> Result<(), String> {
         match line {
             AstraSimLine::Node(event) => return self.add_event(event, out),
             AstraSimLine::Roofline(roofline) => {

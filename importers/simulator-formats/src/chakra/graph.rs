@@ -18,7 +18,7 @@ pub(crate) enum NodeKind {
 }
 
 impl NodeKind {
-    pub(crate) fn from_number(number: u64) -> Option<Self> {
+    pub fn from_number(number: u64) -> Option<Self> {
         Some(match number {
             1 => Self::Metadata,
             2 => Self::RemoteLoad,

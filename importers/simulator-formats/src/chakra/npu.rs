@@ -61,7 +61,7 @@ impl ChakraCollective {
     ];
 
     /// From the number in `et_def.proto`.
-    pub(crate) fn from_number(number: u64) -> Option<Self> {
+    pub fn from_number(number: u64) -> Option<Self> {
         Some(match number {
             0 => Self::AllReduce,
             2 => Self::AllGather,

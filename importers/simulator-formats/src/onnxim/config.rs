@@ -47,7 +47,7 @@ impl OnnximConfig {
     }
 
     /// Peak of all cores, FLOP/s.
-    pub(crate) fn peak(&self) -> f64 {
+    pub fn peak(&self) -> f64 {
         let multipliers: f64 = self
             .arrays
             .iter()

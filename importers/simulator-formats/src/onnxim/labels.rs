@@ -20,7 +20,7 @@ pub(super) struct OnnximLabels {
 }
 
 impl OnnximLabels {
-    pub(super) fn of(
+    pub fn of(
         &mut self,
         name: StringId,
         product: Option<&OnnximMatmul>,

@@ -136,12 +136,12 @@ impl OnnximModels {
 }
 
 impl OnnximRun {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.layers.is_empty() && self.tiles.is_empty()
     }
 
     /// Whether the run hangs: the log ends without an end, all cores are idle, and work is left.
-    pub(crate) fn is_stuck(&self) -> bool {
+    pub fn is_stuck(&self) -> bool {
         let idle = |usage: CoreUtilization| usage.array == 0.0 && usage.vector == 0.0;
         let stands = |core: &OnnximCore| {
             core.samples
@@ -154,7 +154,7 @@ impl OnnximRun {
 
     /// Sets a peak in GFLOP/s as if each of two cores had printed it.
     #[cfg(test)]
-    pub(crate) fn set_peak(&mut self, gflops: Option<f64>) {
+    pub fn set_peak(&mut self, gflops: Option<f64>) {
         self.cores.extend([0, 1].map(|core| {
             (
                 core,
@@ -167,7 +167,7 @@ impl OnnximRun {
     }
 
     /// Whether these may be layers of several models.
-    pub(crate) fn has_several_models(&self) -> bool {
+    pub fn has_several_models(&self) -> bool {
         let first = self.requests.first().map(|request| request.name);
         self.models == OnnximModels::Several
             || self
@@ -186,7 +186,7 @@ pub(super) struct OnnximRuns {
 
 impl OnnximRuns {
     /// Handles a message of the log.
-    pub(crate) fn add(&mut self, message: &str, out: &mut TraceBuilder) -> OnnximUpdate {
+    pub fn add(&mut self, message: &str, out: &mut TraceBuilder) -> OnnximUpdate {
         let Some(parsed) = super::line::parse(message) else {
             return Ok(());
         };

@@ -28,45 +28,45 @@ const TOLERANCE: f64 = 1e-6;
 /// The inputs that were found.
 #[derive(Debug, Default)]
 pub(super) struct ScaleSimInputs {
-    pub(super) config: Option<ScaleSimConfig>,
-    pub(super) topology: Option<ScaleSimTopology>,
+    pub config: Option<ScaleSimConfig>,
+    pub topology: Option<ScaleSimTopology>,
     /// Number of multipliers of the array.
-    pub(super) multipliers: Option<u64>,
+    pub multipliers: Option<u64>,
 }
 
 /// A configuration (`.cfg`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ScaleSimConfig {
-    pub(super) file: String,
+    pub file: String,
     run_name: String,
-    pub(super) height: u64,
-    pub(super) width: u64,
-    pub(super) dataflow: String,
+    pub height: u64,
+    pub width: u64,
+    pub dataflow: String,
 }
 
 /// A topology: the sizes of all layers.
 #[derive(Clone, Debug)]
 pub(super) struct ScaleSimTopology {
-    pub(super) file: String,
+    pub file: String,
     rows: Vec<TopologyRow>,
 }
 
 /// One layer of a topology.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TopologyRow {
-    pub(super) name: String,
+    pub name: String,
     /// The sizes, for display.
-    pub(super) sizes: String,
+    pub sizes: String,
     /// HLO text with one-byte elements, from which analyses take sizes.
-    pub(super) hlo_text: String,
+    pub hlo_text: String,
     /// Number of multiplications.
     multiplications: f64,
-    pub(super) is_convolution: bool,
+    pub is_convolution: bool,
 }
 
 impl ScaleSimTopology {
     /// The row of layer `id`.
-    pub(super) fn layer(&self, id: u64) -> Option<&TopologyRow> {
+    pub fn layer(&self, id: u64) -> Option<&TopologyRow> {
         self.rows.get(usize::try_from(id).ok()?)
     }
 }

@@ -7,24 +7,24 @@ use trace_model::Arg;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DramTraceCounts {
     /// Number of cells with an address.
-    pub(super) words: u64,
+    pub words: u64,
     /// First cycle of the first bin.
-    pub(super) first: i64,
+    pub first: i64,
     /// Number of cycles per bin.
-    pub(super) bin_cycles: i64,
+    pub bin_cycles: i64,
     /// Number of words in each bin.
-    pub(super) bins: Vec<u64>,
+    pub bins: Vec<u64>,
 }
 
 /// One of the three streams of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScaleSimStream {
     /// Name in the reports and traces, such as `IFMAP`.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// Name in `DETAILED_ACCESS_REPORT.csv`.
-    pub(super) report_name: &'static str,
+    pub report_name: &'static str,
     /// Whether the array writes it.
-    pub(super) is_written: bool,
+    pub is_written: bool,
 }
 
 /// The streams: inputs, weights and results.
@@ -49,26 +49,26 @@ pub(super) const STREAMS: [ScaleSimStream; 3] = [
 /// Traffic of a stream with one memory, in cycles of the layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ScaleSimTraffic {
-    pub(super) first: i64,
+    pub first: i64,
     /// The last cycle, inclusive.
-    pub(super) last: i64,
-    pub(super) words: u64,
+    pub last: i64,
+    pub words: u64,
 }
 
 /// The traffic of one stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ScaleSimAccess {
-    pub(super) sram: ScaleSimTraffic,
-    pub(super) dram: ScaleSimTraffic,
+    pub sram: ScaleSimTraffic,
+    pub dram: ScaleSimTraffic,
     /// Counts from the DRAM trace, if there is one.
-    pub(super) counted: Option<DramTraceCounts>,
+    pub counted: Option<DramTraceCounts>,
     /// Whether the report counts more than is possible and there is no trace with the actual number.
-    pub(super) is_padded: bool,
+    pub is_padded: bool,
 }
 
 impl ScaleSimAccess {
     /// Words to or from DRAM; `None` if only a count with padding is known.
-    pub(super) fn dram_words(&self) -> Option<u64> {
+    pub fn dram_words(&self) -> Option<u64> {
         self.counted
             .as_ref()
             .map(|counted| counted.words)
@@ -80,37 +80,37 @@ impl ScaleSimAccess {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ScaleSimLayer {
     /// Number in the reports.
-    pub(super) id: u64,
-    pub(super) name: String,
+    pub id: u64,
+    pub name: String,
     /// Number of cycles of the array.
-    pub(super) cycles: i64,
-    pub(super) stalls: i64,
+    pub cycles: i64,
+    pub stalls: i64,
     /// Utilization of all multipliers over all cycles, in percent.
-    pub(super) overall: Option<f64>,
+    pub overall: Option<f64>,
     /// Percentage of the multipliers to which data is mapped.
-    pub(super) mapping: Option<f64>,
+    pub mapping: Option<f64>,
     /// Traffic, in the order of [`STREAMS`].
-    pub(super) access: Option<[ScaleSimAccess; 3]>,
+    pub access: Option<[ScaleSimAccess; 3]>,
     /// The rows of the reports, as arguments.
-    pub(super) rows: Vec<RowArgs>,
+    pub rows: Vec<RowArgs>,
     /// Its sizes, for display.
-    pub(super) sizes: Option<Arg>,
+    pub sizes: Option<Arg>,
 }
 
 impl ScaleSimLayer {
     /// Cycles × utilization. Multiplied by the number of multipliers, this is the number of multiplications.
-    pub(super) fn busy_cycles(&self) -> Option<f64> {
+    pub fn busy_cycles(&self) -> Option<f64> {
         Some(self.cycles as f64 * self.overall? / 100.0)
     }
 
     /// Number of cycles that the array waits for the first data.
-    pub(super) fn prefetch(&self) -> i64 {
+    pub fn prefetch(&self) -> i64 {
         let firsts = self.reads().map(|access| access.dram.first);
         firsts.min().map_or(0, |first| (-first).max(0))
     }
 
     /// Number of cycles from the first compute cycle until everything is done.
-    pub(super) fn end(&self) -> i64 {
+    pub fn end(&self) -> i64 {
         let ends = self
             .access
             .iter()

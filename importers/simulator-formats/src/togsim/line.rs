@@ -18,7 +18,7 @@ pub(super) enum TogSimUnit {
 
 impl TogSimUnit {
     /// Whether it moves data between the core and its memory.
-    pub(super) fn moves_data(self) -> bool {
+    pub fn moves_data(self) -> bool {
         matches!(self, Self::Load | Self::Store)
     }
 }

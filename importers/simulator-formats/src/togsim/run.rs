@@ -69,7 +69,7 @@ type TogSimUpdate = Result<(), LineProblem>;
 
 impl TogSimRun {
     /// Handles a message of the log.
-    pub(crate) fn add(&mut self, message: &str, out: &mut TraceBuilder) -> TogSimUpdate {
+    pub fn add(&mut self, message: &str, out: &mut TraceBuilder) -> TogSimUpdate {
         match super::line::parse(message) {
             None => Ok(()),
             Some(Ok(parsed)) => self.add_parsed(parsed, out),

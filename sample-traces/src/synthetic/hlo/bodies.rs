@@ -7,7 +7,7 @@ use super::{HloBuilder, InnerOp, SyntheticOp};
 
 impl HloBuilder<'_> {
     /// The computations that op `index` calls.
-    pub(super) fn called(&mut self, index: usize) -> Vec<u64> {
+    pub fn called(&mut self, index: usize) -> Vec<u64> {
         let op = &self.program.schedule.ops[index];
         match op.inner {
             InnerOp::Nothing if op.attributes.contains("to_apply=") => vec![self.add()],

@@ -5,15 +5,15 @@ use crate::write::ProtoMessage;
 
 /// An instruction that has no id yet.
 pub(super) struct WrittenInstruction<'a> {
-    pub(super) name: &'a str,
-    pub(super) opcode: &'a str,
-    pub(super) shape: &'a str,
-    pub(super) operands: Vec<u64>,
-    pub(super) called: Vec<u64>,
+    pub name: &'a str,
+    pub opcode: &'a str,
+    pub shape: &'a str,
+    pub operands: Vec<u64>,
+    pub called: Vec<u64>,
 }
 
 impl<'a> WrittenInstruction<'a> {
-    pub(super) fn new(name: &'a str, opcode: &'a str, shape: &'a str, operands: Vec<u64>) -> Self {
+    pub fn new(name: &'a str, opcode: &'a str, shape: &'a str, operands: Vec<u64>) -> Self {
         Self {
             name,
             opcode,
@@ -34,11 +34,11 @@ pub(super) struct HloWriter {
 /// A computation under construction.
 pub(super) struct WrittenComputation {
     out: ProtoMessage,
-    pub(super) instructions: Vec<u64>,
+    pub instructions: Vec<u64>,
 }
 
 impl WrittenComputation {
-    pub(super) fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let mut out = ProtoMessage::default();
         out.text(1, name);
         Self {
@@ -50,7 +50,7 @@ impl WrittenComputation {
 
 impl HloWriter {
     /// Adds an instruction; returns its id.
-    pub(super) fn add(
+    pub fn add(
         &mut self,
         computation: &mut WrittenComputation,
         instruction: &WrittenInstruction<'_>,
@@ -72,7 +72,7 @@ impl HloWriter {
     }
 
     /// Adds a parameter; returns its id.
-    pub(super) fn parameter(
+    pub fn parameter(
         &mut self,
         computation: &mut WrittenComputation,
         name: &str,
@@ -84,12 +84,7 @@ impl HloWriter {
     }
 
     /// Ends a computation; returns its id.
-    pub(super) fn end(
-        &mut self,
-        computation: WrittenComputation,
-        root: u64,
-        is_fusion: bool,
-    ) -> u64 {
+    pub fn end(&mut self, computation: WrittenComputation, root: u64, is_fusion: bool) -> u64 {
         let mut out = computation.out;
         let id = self.computations.len() as u64 + 1;
         out.uint(5, id);
@@ -99,7 +94,7 @@ impl HloWriter {
         id
     }
 
-    pub(super) fn into_computations(self) -> Vec<ProtoMessage> {
+    pub fn into_computations(self) -> Vec<ProtoMessage> {
         self.computations
     }
 }

@@ -31,7 +31,7 @@ struct UnresolvedInstruction {
 
 impl<'a> ProtoReader<'a> {
     /// Reads an instruction with the compiler's id.
-    pub(super) fn read_instruction(
+    pub fn read_instruction(
         &mut self,
         message: &WireValue,
         computation: ComputationId,

@@ -21,7 +21,7 @@ pub(crate) struct Statements<'a> {
 }
 
 impl<'a> Statements<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
+    pub fn of(text: &'a str) -> Self {
         Self {
             rest: text,
             line: 1,

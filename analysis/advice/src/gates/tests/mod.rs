@@ -44,6 +44,7 @@ fn run(ms: f64) -> Summary {
         shape: None,
         source: None,
         framework: None,
+        operands: None,
         place: 0,
         runs: 1.0,
         middle_ps: ms * 1e9 * share,

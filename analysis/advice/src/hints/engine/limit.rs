@@ -254,7 +254,7 @@ fn parts_of_step(steps: &StepPartsReport, step_ps: f64) -> Vec<TimePart> {
         times.sum::<f64>() / all.max(1) as f64
     };
     let mut parts = StepPart::ALL.map(|part| TimePart {
-        id: use_of(part),
+        id: part.into(),
         time_ps: mean(part),
     });
     let sum: f64 = parts.iter().map(|part| part.time_ps).sum();
@@ -262,21 +262,6 @@ fn parts_of_step(steps: &StepPartsReport, step_ps: f64) -> Vec<TimePart> {
         idle.time_ps += (step_ps - sum).max(0.0);
     }
     parts.to_vec()
-}
-
-fn use_of(part: StepPart) -> TimeUse {
-    match part {
-        StepPart::MatMul => TimeUse::MatMul,
-        StepPart::Vector => TimeUse::Vector,
-        StepPart::DataMovement => TimeUse::DataMovement,
-        StepPart::Kernel => TimeUse::CustomKernel,
-        StepPart::ExposedComm => TimeUse::Collective,
-        StepPart::CopyWait => TimeUse::AsyncWait,
-        StepPart::HostIo => TimeUse::HostIo,
-        StepPart::SparseCore => TimeUse::SparseCore,
-        StepPart::Other => TimeUse::Other,
-        StepPart::Idle => TimeUse::Idle,
-    }
 }
 
 /// The parts of the window of a device. Time in flight without an op is communication, not idle time.

@@ -185,8 +185,8 @@ fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
     {
         return Ok(());
     }
-    let why = "no op has both costs and a peak to compare with; exported JSON needs --device-spec, and a newer export \
-               with bytes_accessed";
+    let why = "no op has both costs and a peak to compare with; exported JSON needs the chip, named with \
+               --device-spec, and a newer export with bytes_accessed";
     Err(AnalysisError::NotApplicable(why.to_owned()))
 }
 

@@ -293,7 +293,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
         }
         None => {
             finding.statement = format!(
-                "{}; how much the link allows is not known (--device-spec names the chip)",
+                "{}; how much the link allows is not known (name the chip with --device-spec)",
                 finding.statement
             );
         }

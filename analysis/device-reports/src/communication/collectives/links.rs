@@ -4,10 +4,9 @@ use engine::{Context, Provenance};
 use facts::collective_traffic::CollectiveTraffic;
 use hardware::chips::Chip;
 use hardware::ici::{GroupLayout, LinkRate, NetworkFrom, Topology};
-use serde::Serialize;
 
 /// The links, and the source of their properties.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct LinkUse {
     /// Generation; `None` if neither the capture nor the user names it.
     pub chip: Option<String>,

@@ -20,7 +20,6 @@ mod links;
 mod row;
 mod table;
 
-use serde::Serialize;
 use trace_model::Picos;
 
 pub use links::LinkUse;
@@ -70,7 +69,7 @@ impl Analysis for Collectives {
 }
 
 /// The table of all collectives.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct CollectivesReport {
     /// What is known and what is assumed of the links.
     pub links: LinkUse,
@@ -107,8 +106,8 @@ impl CollectivesReport {
 }
 
 /// All collectives of one pattern.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default)]
 pub struct KindRow {
     /// `all-reduce`, …, `all` for the sum.
     #[column("Kind", with = Self::title)]

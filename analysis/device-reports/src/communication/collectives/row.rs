@@ -12,8 +12,7 @@ use super::{LinkUse, rounded};
 use crate::communication::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct CollectiveRow {
     /// `all-reduce`, …
     #[column("Kind")]
@@ -92,8 +91,8 @@ pub struct CollectiveRow {
 }
 
 /// A share of the published link speed, as a range over the unknown layout.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(peak)]
+#[engine::row(peak)]
+#[derive(Copy)]
 pub struct CollectiveShare {
     /// On the layout with the most links.
     #[column("Of links", id = "links_low_percent")]

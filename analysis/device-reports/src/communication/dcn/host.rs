@@ -25,7 +25,7 @@ pub(super) struct OnHosts {
 }
 
 impl OnHosts {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
     }
 }

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use trace_model::Picos;
 
 /// Communication between slices.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct DcnReport {
     /// Each rendezvous, the longest stall first.
     pub collectives: Vec<DcnCollective>,
@@ -22,8 +22,7 @@ pub struct DcnReport {
 }
 
 /// All executions of one collective on all devices.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct DcnCollective {
     /// Rendezvous name.
     #[column("Rendezvous")]
@@ -63,10 +62,8 @@ pub struct DcnCollective {
 }
 
 /// Times of a collective.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns,
-)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Copy, Default)]
 pub struct DcnTimes {
     /// From the start of send to the end of recv-done.
     #[column("Mean observed")]
@@ -91,8 +88,7 @@ pub struct DcnTimes {
 }
 
 /// One device.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct DcnDevice {
     /// Its name.
     #[column("Device")]
@@ -112,8 +108,7 @@ pub struct DcnDevice {
 }
 
 /// One host.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct DcnHost {
     /// Its name.
     #[column("Host")]
@@ -152,8 +147,7 @@ pub struct DcnHost {
 }
 
 /// Messages of one collective.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct DcnMessages {
     /// Label that the runtime gives it.
     #[column("Collective")]
@@ -177,8 +171,7 @@ pub struct DcnMessages {
 }
 
 /// One kind of host event of the runtime.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct DcnAction {
     /// Name without `MegaScale: `.
     #[column("Event")]

@@ -60,7 +60,7 @@ pub(super) struct CoreActivity {
 
 impl CoreActivity {
     /// One pass over the segments: there are as many as ops, and each of these sums would read all of them.
-    pub(crate) fn of(cx: &Context<'_>, core: &CoreTraffic) -> Self {
+    pub fn of(cx: &Context<'_>, core: &CoreTraffic) -> Self {
         let mut out = Self::default();
         let (mut compute, mut synchronous, mut waiting) = (
             UnionBuilder::default(),

@@ -21,7 +21,7 @@ pub(super) struct HidingOps<'a> {
 const VISITS: usize = 16;
 
 impl<'a> HidingOps<'a> {
-    pub(crate) fn of(
+    pub fn of(
         core: &'a CoreTraffic,
         label_of: &'a dyn Fn(&facts::core_time::SelfTimeSegment) -> LabelId,
     ) -> Self {
@@ -39,7 +39,7 @@ impl<'a> HidingOps<'a> {
     }
 
     /// Adds the ops that ran in `range`; `false` if that takes too much work.
-    pub(crate) fn add(&mut self, range: TimeRange, to: &mut HidingTime) -> bool {
+    pub fn add(&mut self, range: TimeRange, to: &mut HidingTime) -> bool {
         let segments = &self.core.time.segments;
         let from = segments.partition_point(|segment| segment.range.end <= range.start);
         let until = segments.partition_point(|segment| segment.range.start < range.end);

@@ -6,13 +6,12 @@ use engine::Percent;
 use facts::category::CollectiveKind;
 use facts::collective_traffic::CollectiveTraffic;
 use facts::sum_over::SumOver;
-use serde::Serialize;
 use trace_model::{GroupId, OpId, Picos};
 
 use super::skew::MatchedCollective;
 
 /// The overlap of communication and compute.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct OverlapReport {
     /// Numbers over all cores.
     pub summary: OverlapSummary,
@@ -27,7 +26,7 @@ pub struct OverlapReport {
 }
 
 /// Numbers over all cores.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct OverlapSummary {
     /// Number of cores that recorded ops.
     pub cores: usize,
@@ -50,8 +49,7 @@ pub struct OverlapSummary {
 }
 
 /// One core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct CoreOverlap {
     /// Name of the device.
     #[column("Device")]
@@ -106,8 +104,7 @@ pub struct CoreOverlap {
 }
 
 /// One collective, or one asynchronous transfer, of one program.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 // Four independent facts about an op; no two of them form a state.
 #[allow(clippy::struct_excessive_bools)]
 pub struct Transfer {
@@ -169,7 +166,8 @@ pub struct Transfer {
 }
 
 /// Compute that ran while a collective was in flight.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Eq)]
 pub struct HiddenBy {
     /// Instruction.
     pub op: String,
@@ -178,8 +176,8 @@ pub struct HiddenBy {
 }
 
 /// How long cores waited for each other in one collective.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(inferred)]
+#[engine::row(inferred)]
+#[derive(Eq)]
 pub struct Skew {
     /// Executions that were matched over cores.
     pub instances: u64,
@@ -221,8 +219,7 @@ impl Skew {
 }
 
 /// All transfers of one pattern.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct KindTotal {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
     #[column("Kind")]

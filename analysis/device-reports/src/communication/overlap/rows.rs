@@ -37,7 +37,7 @@ impl OverlapRows {
     }
 
     /// Adds the activity of the core with this index.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         cx: &Context<'_>,
         index: usize,
@@ -50,7 +50,7 @@ impl OverlapRows {
 
     /// All rows, most exposed first, and how long cores waited for each other in
     /// synchronous collectives.
-    pub(crate) fn finish(
+    pub fn finish(
         mut self,
         cx: &Context<'_>,
         classes: &OpClasses,

@@ -23,44 +23,44 @@ const ADJACENT: Picos = Picos::from_ps(1_000_000);
 /// Sums of one row. There are as many as ops that move something, most of them copies.
 #[derive(Default)]
 pub(super) struct OverlapSums {
-    pub(super) class: OpClass,
-    pub(super) op: Option<OpId>,
-    pub(super) name: StringId,
-    pub(super) occurrences: u64,
+    pub class: OpClass,
+    pub op: Option<OpId>,
+    pub name: StringId,
+    pub occurrences: u64,
     /// Occurrences, with the parts of those that a border of the scope cuts.
-    pub(super) executions: f64,
-    pub(super) time: Picos,
-    pub(super) hidden: Picos,
-    pub(super) blocking: Picos,
+    pub executions: f64,
+    pub time: Picos,
+    pub hidden: Picos,
+    pub blocking: Picos,
     /// In flight while the core neither computed nor was in a collective.
-    pub(super) idle: Picos,
+    pub idle: Picos,
     /// Executions without anything between start and done.
-    pub(super) adjacent: u64,
+    pub adjacent: u64,
     /// Number of cores that ran it, and the last of them: cores are processed one after the other.
-    pub(super) cores: usize,
+    pub cores: usize,
     last_core: Option<usize>,
     /// The last core on which it was in flight.
-    pub(super) in_flight_on: Option<usize>,
+    pub in_flight_on: Option<usize>,
     /// For collectives only.
-    pub(super) shared: Option<Box<MultiCoreTransfers>>,
+    pub shared: Option<Box<MultiCoreTransfers>>,
 }
 
 /// Executions to be matched between cores.
 #[derive(Default)]
 pub(super) struct MultiCoreTransfers {
-    pub(super) hiding_ops: HidingTime,
+    pub hiding_ops: HidingTime,
     /// Whether finding the compute that hid it took too much work.
-    pub(super) has_unknown_hiding_ops: bool,
+    pub has_unknown_hiding_ops: bool,
     /// Spans in flight by core.
     executions: BTreeMap<usize, Vec<CollectiveExecution>>,
     /// Synchronous executions by core: there can be as many as ops.
-    pub(super) synchronous: BTreeMap<usize, Vec<SliceId>>,
+    pub synchronous: BTreeMap<usize, Vec<SliceId>>,
     /// When synchronous ones ran that the begin of the scope cuts, and those that its end cuts.
     cut: [Option<TimeRange>; 2],
 }
 
 impl OverlapSums {
-    pub(super) fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
+    pub fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
         let slice = model.slice(slice);
         let shared = class.is_collective().then(Box::default);
         Self {
@@ -72,13 +72,13 @@ impl OverlapSums {
         }
     }
 
-    pub(super) fn ran_on(&mut self, core: usize) {
+    pub fn ran_on(&mut self, core: usize) {
         self.cores += usize::from(self.last_core != Some(core));
         self.last_core = Some(core);
     }
 
     /// Adds one span in flight on the core `index`.
-    pub(super) fn add_span(
+    pub fn add_span(
         &mut self,
         model: &TraceModel,
         span: &InFlightSpan,
@@ -116,7 +116,7 @@ impl OverlapSums {
 
 impl MultiCoreTransfers {
     /// Adds a synchronous execution of which a part may lie outside of the window of its core.
-    pub(super) fn add_cut(&mut self, core: usize, slice: SliceRef<'_>, window: TimeRange) {
+    pub fn add_cut(&mut self, core: usize, slice: SliceRef<'_>, window: TimeRange) {
         let range = slice.measured_range();
         let Some(part) = range.intersect(window) else {
             return;
@@ -140,7 +140,7 @@ impl MultiCoreTransfers {
     }
 
     /// Removes and returns all executions, by core, on a clock that all cores share.
-    pub(super) fn executions(
+    pub fn executions(
         &mut self,
         cx: &Context<'_>,
         key: TransferKey,

@@ -28,7 +28,6 @@ use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::window::{counts, slices_of_window};
-use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos, SliceSpans, TraceModel, TrackKind};
 
 pub use offload::Offload;
@@ -37,7 +36,7 @@ pub use offload::Offload;
 pub struct SparseCores;
 
 /// The activity of the `SparseCores`.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct SparseCoresReport {
     /// Each `SparseCore`, by device.
     pub cores: Vec<SparseCore>,
@@ -50,8 +49,7 @@ pub struct SparseCoresReport {
 }
 
 /// One `SparseCore`.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct SparseCore {
     /// Its name.
     #[column("SparseCore")]
@@ -83,8 +81,7 @@ pub struct SparseCore {
 }
 
 /// One op on all `SparseCores`.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct SparseOp {
     /// Instruction, or the name of slices without one.
     #[column("Op")]

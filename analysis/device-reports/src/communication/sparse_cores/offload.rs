@@ -8,14 +8,12 @@ use facts::category::{OpClass, OpClasses};
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::window::{counts, part_in};
 use math::intervals::IntervalSet;
-use serde::Serialize;
 use trace_model::{
     GroupId, GroupKind, LabelId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind,
 };
 
 /// Work handed over by one start op.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct Offload {
     /// The start op.
     #[column("Handed over by")]

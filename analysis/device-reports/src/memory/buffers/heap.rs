@@ -25,15 +25,15 @@ pub struct CurvePoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeapReplay {
     /// Live bytes over the schedule: the last change of each instruction.
-    pub(super) curve: Vec<CurvePoint>,
+    pub curve: Vec<CurvePoint>,
     /// Most bytes live at once.
-    pub(super) peak_bytes: u64,
+    pub peak_bytes: u64,
     /// The first instruction during which this maximum is reached.
-    pub(super) peak_instruction: String,
+    pub peak_instruction: String,
     /// Buffers live at that point, by id.
-    pub(super) live: Vec<u64>,
+    pub live: Vec<u64>,
     /// Inconsistent events: of unknown buffers, or frees of buffers that are not live.
-    pub(super) odd_events: usize,
+    pub odd_events: usize,
 }
 
 /// Replays `trace`.

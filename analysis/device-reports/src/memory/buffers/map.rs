@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use engine::{AnalysisError, Context, Scope};
 use facts::hlo_for_now;
 use hlo::{Allocation, BufferAssignment, HeapEventKind, HeapTrace};
-use serde::Serialize;
 use trace_model::ProgramId;
 
 use super::heap;
@@ -20,7 +19,7 @@ use super::plan::{Purpose, describe};
 use super::{Buffers, PlannedBuffer};
 
 /// The largest heap of a program in one memory.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct BufferMap {
     /// Name and id of the program.
     pub program: String,
@@ -44,7 +43,7 @@ pub struct BufferMap {
 }
 
 /// A buffer with its position.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct BufferBox {
     /// What the buffer is for.
     #[serde(flatten)]

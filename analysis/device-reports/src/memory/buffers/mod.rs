@@ -12,7 +12,6 @@ mod table;
 
 use std::collections::HashSet;
 
-use serde::Serialize;
 use trace_model::ProgramId;
 
 pub use heap::CurvePoint;
@@ -128,7 +127,7 @@ fn plans(cx: &Context<'_>, id: ProgramId, ran: bool) -> Result<Vec<MemoryPlan>, 
 }
 
 /// Memory that programs plan to use.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct BuffersReport {
     /// A sentence: the program that needs the most memory, and its main use.
     pub statement: String,
@@ -147,7 +146,7 @@ pub struct BuffersReport {
 }
 
 /// Size of a memory and its source.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Capacity {
     /// Bytes of one device.
     pub bytes: u64,
@@ -158,7 +157,7 @@ pub struct Capacity {
 }
 
 /// Memory that the runtime set aside for programs when the memory was fullest.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct SetAside {
     /// Name of the memory (`/device:TPU:0`).
     pub memory: String,
@@ -171,8 +170,7 @@ pub struct SetAside {
 }
 
 /// The plan of one program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
 pub struct ProgramPlan {
     /// Name and id.
     #[column("Program")]

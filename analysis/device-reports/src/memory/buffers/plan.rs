@@ -4,47 +4,31 @@ use std::collections::{BTreeMap, HashMap};
 
 use engine::Percent;
 use hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
-use serde::Serialize;
 
 use super::heap::{self, CurvePoint, HeapReplay};
 
 /// The use of a planned buffer.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Default)]
 pub enum Purpose {
     /// An argument that still belongs to the caller afterwards.
-    Argument,
+    Argument = "argument",
     /// An argument that is reused for a result: donated.
-    Donated,
+    Donated = "donated argument",
     /// A result.
-    Output,
+    Output = "result",
     /// A constant of the program.
-    Constant,
+    Constant = "constant",
     /// A temporary, needed while the program runs.
     #[default]
-    Temporary,
+    Temporary = "temporary",
     /// Unused space of a heap at its peak.
-    Unused,
+    Unused = "unused",
     /// Several buffers combined.
-    Several,
+    Several = "several",
 }
 
 impl Purpose {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Argument => "argument",
-            Self::Donated => "donated argument",
-            Self::Output => "result",
-            Self::Constant => "constant",
-            Self::Temporary => "temporary",
-            Self::Unused => "unused",
-            Self::Several => "several",
-        }
-    }
-
     fn of(allocation: &Allocation) -> Self {
         match (allocation.parameter.is_some(), allocation.maybe_live_out) {
             (true, true) => Self::Donated,
@@ -57,8 +41,8 @@ impl Purpose {
 }
 
 /// Something that is in memory when a program needs the most of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Default)]
 pub struct PlannedBuffer {
     /// The instruction that produces it, with the index in its tuple: `copy-start{0}`.
     #[column("Instruction", with = Self::instruction_title)]
@@ -84,8 +68,6 @@ pub struct PlannedBuffer {
     pub source: Option<String>,
 }
 
-engine::shown_by_title!(Purpose);
-
 impl PlannedBuffer {
     fn instruction_title(&self) -> &str {
         if self.instruction.is_empty() {
@@ -109,8 +91,7 @@ impl PlannedBuffer {
 }
 
 /// An argument whose memory a result could have reused.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
 pub struct Donation {
     /// Name of the parameter.
     #[column("Argument")]
@@ -127,8 +108,8 @@ pub struct Donation {
 }
 
 /// Needs of a program for one memory.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Default)]
 pub struct MemoryPlan {
     /// Number of the memory: 0 is HBM, 1 VMEM, 5 host memory.
     pub space: u64,

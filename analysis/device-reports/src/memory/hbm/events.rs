@@ -14,25 +14,25 @@ const RELEASE: &str = "MemoryDeallocation";
 /// (`StringId` index). An allocator's name takes precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MemoryKey {
-    pub(super) source: SourceId,
-    pub(super) allocator: Option<i64>,
-    pub(super) device: Option<i64>,
+    pub source: SourceId,
+    pub allocator: Option<i64>,
+    pub device: Option<i64>,
 }
 
 /// One allocation or release, with the memory use after it. There can be as many as slices, so unknown values are
 /// stored as impossible numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemoryEvent {
-    pub(super) slice: SliceId,
+    pub slice: SliceId,
     /// Position of its memory among the keys.
     memory: u32,
-    pub(super) is_allocation: bool,
+    pub is_allocation: bool,
     has_address: bool,
-    pub(super) at: Timestamp,
+    pub at: Timestamp,
     /// Bytes set aside for programs: the stack.
-    pub(super) reserved: i64,
+    pub reserved: i64,
     /// Bytes in buffers: the heap.
-    pub(super) allocated: i64,
+    pub allocated: i64,
     /// This and the next two fields are negative if unknown.
     available: i64,
     requested: i64,
@@ -61,46 +61,46 @@ impl MemoryEvent {
     }
 
     /// Bytes in use after it.
-    pub(super) fn used(&self) -> i64 {
+    pub fn used(&self) -> i64 {
         self.reserved.saturating_add(self.allocated)
     }
 
     /// Bytes that are free after it.
-    pub(super) fn available(&self) -> Option<i64> {
+    pub fn available(&self) -> Option<i64> {
         known(self.available)
     }
 
     /// Share of free bytes outside the largest free block.
-    pub(super) fn fragmentation(&self) -> Option<f64> {
+    pub fn fragmentation(&self) -> Option<f64> {
         (0.0..=1.0)
             .contains(&self.fragmentation)
             .then_some(self.fragmentation)
     }
 
     /// Requested bytes.
-    pub(super) fn requested(&self) -> Option<i64> {
+    pub fn requested(&self) -> Option<i64> {
         known(self.requested)
     }
 
     /// Allocated bytes, with rounding.
-    pub(super) fn size(&self) -> Option<i64> {
+    pub fn size(&self) -> Option<i64> {
         known(self.size)
     }
 
     /// Address of the buffer.
-    pub(super) fn address(&self) -> Option<i64> {
+    pub fn address(&self) -> Option<i64> {
         self.has_address.then_some(self.address)
     }
 
     /// Capacity in bytes, if the allocator recorded the free bytes.
-    pub(super) fn capacity(&self) -> Option<i64> {
+    pub fn capacity(&self) -> Option<i64> {
         self.available()
             .map(|free| self.used().saturating_add(free))
             .filter(|&capacity| capacity > 0)
     }
 
     /// Bytes that an allocation occupies.
-    pub(super) fn taken(&self) -> i64 {
+    pub fn taken(&self) -> i64 {
         self.size().or(self.requested()).unwrap_or(0)
     }
 }
@@ -139,7 +139,7 @@ pub(super) struct RecordedMemory {
 
 impl RecordedMemory {
     /// Reads the events of all memories.
-    pub(super) fn of(model: &TraceModel) -> Self {
+    pub fn of(model: &TraceModel) -> Self {
         let kind = |slice: SliceRef<'_>| match slice.name() {
             ALLOCATION => Some(true),
             RELEASE => Some(false),
@@ -164,12 +164,12 @@ impl RecordedMemory {
         Self { memories, events }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
     /// Each memory and its events in time order.
-    pub(super) fn memories(&self) -> impl Iterator<Item = (MemoryKey, &[MemoryEvent])> {
+    pub fn memories(&self) -> impl Iterator<Item = (MemoryKey, &[MemoryEvent])> {
         let of_one = self.events.chunk_by(|a, b| a.memory == b.memory);
         of_one.filter_map(|events| Some((self.memories.key(events.first()?), events)))
     }
@@ -221,7 +221,7 @@ fn fill(model: &TraceModel, memories: &mut MemoryNumbers, events: &mut [MemoryEv
 
 impl MemoryKey {
     /// Display name of the memory: the device, if the capture contains it.
-    pub(super) fn title(&self, model: &TraceModel) -> String {
+    pub fn title(&self, model: &TraceModel) -> String {
         if let Some(name) = self.allocator {
             return model.str(StringId::from_index(name)).to_owned();
         }
@@ -236,12 +236,12 @@ impl MemoryKey {
     }
 
     /// Whether it belongs to a device and not to a named allocator, such as the pools of the host.
-    pub(super) fn is_device(&self) -> bool {
+    pub fn is_device(&self) -> bool {
         self.allocator.is_none()
     }
 
     /// The device, if the capture contains it.
-    pub(super) fn core(&self, model: &TraceModel) -> Option<GroupId> {
+    pub fn core(&self, model: &TraceModel) -> Option<GroupId> {
         let ordinal = self.ordinal()?;
         let is_it = |&core: &GroupId| {
             let group = model.group(core);
@@ -251,7 +251,7 @@ impl MemoryKey {
     }
 
     /// The number of its device, if it belongs to one.
-    pub(super) fn ordinal(&self) -> Option<u32> {
+    pub fn ordinal(&self) -> Option<u32> {
         self.device.and_then(|device| u32::try_from(device).ok())
     }
 }

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use engine::Percent;
 use hlo::Shape;
-use serde::Serialize;
 use trace_model::{Picos, Timestamp, TraceModel};
 
 use super::events::MemoryEvent;
 use super::replay::SizeSums;
 
 /// Allocations of one size.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct SizeClass {
     /// Bytes of each.
     #[column("Size")]
@@ -46,8 +44,8 @@ const SIZES: usize = 24;
 pub(super) const OLDER: &str = "older buffers";
 
 /// Equal buffers, or a part of memory that is not a buffer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
+#[derive(Default)]
 pub struct LiveBuffer {
     /// `buffer`, or another use of memory.
     #[column("What", derived)]

@@ -12,43 +12,43 @@ type LiveAllocations = HashMap<i64, usize>;
 /// Allocations of one size.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SizeSums {
-    pub(super) count: u64,
-    pub(super) released: u64,
+    pub count: u64,
+    pub released: u64,
     /// Sum of the lifetimes of released ones.
-    pub(super) lifetime: Picos,
+    pub lifetime: Picos,
     /// The first of these allocations.
-    pub(super) example: usize,
+    pub example: usize,
 }
 
 /// Results of the events of a memory in a window.
 #[derive(Debug, Default)]
 pub(super) struct AllocationReplay {
     /// Event with the highest use; it can be the last one before the window.
-    pub(super) peak: Option<usize>,
+    pub peak: Option<usize>,
     /// Time of that event, inside the window.
-    pub(super) peak_at: Timestamp,
+    pub peak_at: Timestamp,
     /// Event with the highest fragmentation.
-    pub(super) most_fragmented: Option<usize>,
+    pub most_fragmented: Option<usize>,
     /// First and last event that applies in the window.
-    pub(super) first: Option<usize>,
-    pub(super) last: Option<usize>,
+    pub first: Option<usize>,
+    pub last: Option<usize>,
     /// Mean use; each sample is weighted by its duration.
-    pub(super) mean_used: Option<f64>,
+    pub mean_used: Option<f64>,
     /// Allocations live at the peak, largest first.
-    pub(super) live_at_peak: Vec<usize>,
+    pub live_at_peak: Vec<usize>,
     /// Allocations of the window that are live at its end, largest first.
-    pub(super) kept: Vec<usize>,
-    pub(super) allocations: u64,
-    pub(super) releases: u64,
-    pub(super) allocated_bytes: i64,
-    pub(super) requested_bytes: i64,
+    pub kept: Vec<usize>,
+    pub allocations: u64,
+    pub releases: u64,
+    pub allocated_bytes: i64,
+    pub requested_bytes: i64,
     /// Bytes beyond the requested size, of allocations that record both.
-    pub(super) rounding_bytes: i64,
+    pub rounding_bytes: i64,
     /// Releases whose allocation was not recorded.
-    pub(super) unknown_releases: u64,
+    pub unknown_releases: u64,
     /// Allocations at an address whose release was not recorded.
-    pub(super) lost_releases: u64,
-    pub(super) sizes: BTreeMap<i64, SizeSums>,
+    pub lost_releases: u64,
+    pub sizes: BTreeMap<i64, SizeSums>,
 }
 
 /// Replays `events`, sorted by time; only events in `window` count, but earlier allocations are live in it.

@@ -1,13 +1,12 @@
 //! Rows of the memory report.
 
 use engine::{Metric, Percent};
-use serde::Serialize;
 use trace_model::Timestamp;
 
 use super::live::{LiveBuffer, SizeClass};
 
 /// Activity of the allocators of all memories.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct MemoryReport {
     /// A sentence: the fullest memory, how full it was, and its contents.
     pub statement: String,
@@ -37,8 +36,8 @@ impl MemoryReport {
 }
 
 /// One memory over time.
-#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
+#[derive(Default)]
 pub struct MemoryTimeline {
     /// The device (`/device:TPU:0`), or the name of the allocator.
     #[column("Memory")]

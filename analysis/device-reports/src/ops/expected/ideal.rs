@@ -90,7 +90,7 @@ impl IdealTime {
 
     /// The limit with the largest term; the earlier of equal ones. A collective whose time on the links is unknown
     /// has no limit, because other limits hardly ever bind a collective.
-    pub(crate) fn longest(&self) -> Option<(TimeLimit, f64)> {
+    pub fn longest(&self) -> Option<(TimeLimit, f64)> {
         if self.without.contains(&ICI) {
             return None;
         }
@@ -122,7 +122,7 @@ const ICI: &str = "ICI";
 const HOST: u64 = 5;
 
 impl<'a> PeakRates<'a> {
-    pub(crate) fn new(
+    pub fn new(
         model: &'a TraceModel,
         peaks: &'a Peaks,
         chip: Option<&'a Chip>,
@@ -146,7 +146,7 @@ impl<'a> PeakRates<'a> {
     }
 
     /// The least time of all executions of `row`, which must be a leaf.
-    pub(crate) fn ideal(&self, row: &OpRow) -> IdealTime {
+    pub fn ideal(&self, row: &OpRow) -> IdealTime {
         let text = text_of(self.model, row);
         let hlo = HloText::parse(text).unwrap_or_default();
         if row.is_async {

@@ -28,7 +28,6 @@ use facts::sum_over::SumOver;
 use hardware::ici::NetworkFrom;
 use hardware::limits::{BoundBy, possible};
 use hardware::peaks::Peaks;
-use serde::Serialize;
 use std::sync::Arc;
 use trace_model::Picos;
 
@@ -40,7 +39,7 @@ use ideal::{IdealTime, PeakRates};
 pub struct Expected;
 
 /// Every leaf op compared with its roofline.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ExpectedReport {
     /// The most time above the roofline first; ops of unknown least time last.
     pub rows: Vec<ExpectedRow>,
@@ -66,8 +65,8 @@ pub struct ExpectedReport {
 }
 
 /// One op of one program, all executions on all devices.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default)]
 pub struct ExpectedRow {
     /// Instruction name.
     #[column("Op")]
@@ -122,8 +121,7 @@ pub struct ExpectedRow {
 }
 
 /// One kind of op.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct GroupSums {
     /// The kind.
     #[column("Group")]
@@ -134,10 +132,8 @@ pub struct GroupSums {
 }
 
 /// Sums over ops and devices.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns,
-)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Copy, Default)]
 pub struct Totals {
     /// Self time of leaf ops.
     #[column("Actual (sum)")]
@@ -164,8 +160,7 @@ pub struct Totals {
 }
 
 /// The whole program compared with one limit.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(peak)]
+#[engine::row(peak)]
 pub struct LimitRow {
     /// The limit.
     #[schemars(with = "String")]

@@ -81,7 +81,7 @@ pub(super) struct KnownCounter {
 
 impl KnownCounter {
     /// By name in upper or lower case, otherwise by number.
-    pub(crate) fn find(generation: CounterGeneration, name: &str, id: u64) -> Option<Self> {
+    pub fn find(generation: CounterGeneration, name: &str, id: u64) -> Option<Self> {
         by_name(name).or_else(|| by_id(generation, id))
     }
 }

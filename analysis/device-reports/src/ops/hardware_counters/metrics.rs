@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use hardware::chips::Chip;
 use hardware::limits::possible;
-use serde::Serialize;
 
 use super::known::{CountedQuantity, CounterGeneration, Dtype, KnownCounter};
 
 /// The achieved and the possible amount of a unit.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct CounterMetric {
     /// Stable name.
     pub id: &'static str,
@@ -36,28 +34,14 @@ pub struct CounterMetric {
 }
 
 /// The unit of a count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum CounterUnit {
     /// Clock cycles.
-    Cycles,
+    Cycles = "cycles",
     /// Instructions issued.
-    Instructions,
+    Instructions = "instructions",
     /// Bytes moved.
-    Bytes,
-}
-
-engine::shown_by_title!(CounterUnit);
-
-impl CounterUnit {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Cycles => "cycles",
-            Self::Instructions => "instructions",
-            Self::Bytes => "bytes",
-        }
-    }
+    Bytes = "bytes",
 }
 
 impl CounterMetric {
@@ -94,7 +78,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// The limits of a published chip; `None` if its counters cannot be read.
-    pub(super) fn of(chip: &Chip, hbm: Option<f64>) -> Option<Self> {
+    pub fn of(chip: &Chip, hbm: Option<f64>) -> Option<Self> {
         let counters = chip.counters.as_ref()?;
         Some(Self {
             generation: CounterGeneration::of_registers(&counters.registers)?,

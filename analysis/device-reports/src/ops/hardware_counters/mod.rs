@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 
 use engine::{Analysis, AnalysisError, Context};
 use hardware::chips::Chip;
-use serde::Serialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, TrackId};
 
 use known::KnownCounter;
@@ -30,7 +29,7 @@ pub use metrics::{CounterMetric, CounterUnit};
 pub struct HardwareCounters;
 
 /// Counts and metrics from hardware counters.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct HardwareCountersReport {
     /// Every device that recorded counters.
     pub devices: Vec<DeviceCounters>,
@@ -39,7 +38,7 @@ pub struct HardwareCountersReport {
 }
 
 /// Counters of one device.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct DeviceCounters {
     /// Its name.
     pub device: String,
@@ -54,7 +53,7 @@ pub struct DeviceCounters {
 }
 
 /// One reading of the counters.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct HardwareCounterSample {
     /// Name of its line: the kernel, or a number.
     pub name: String,
@@ -63,8 +62,7 @@ pub struct HardwareCounterSample {
 }
 
 /// One counter.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct HardwareCounterTotal {
     /// Number of the counter.
     #[column("Number", unit = None, with = |count| count.id.to_string())]

@@ -8,40 +8,23 @@
 
 use engine::Context;
 use facts::TraceFacts as _;
-use serde::Serialize;
 
 use crate::ops::matmuls;
 use crate::ops::op_stats::OpRow;
 
 /// Assessment of the costs that a kernel declares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum DeclaredCosts {
     /// It declares operations.
-    Yes,
+    Yes = "declared",
     /// It declares operations for some of its ops.
-    Partly,
+    Partly = "partly",
     /// It declares nothing, or zero.
-    No,
+    No = "none",
     /// More operations than the device can do in that time.
-    Impossible,
+    Impossible = "impossible",
     /// Far fewer operations than the matrix product of its shapes needs.
-    TooFew,
-}
-
-engine::shown_by_title!(DeclaredCosts);
-
-impl DeclaredCosts {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Yes => "declared",
-            Self::Partly => "partly",
-            Self::No => "none",
-            Self::Impossible => "impossible",
-            Self::TooFew => "too few",
-        }
-    }
+    TooFew = "too few",
 }
 
 /// A larger missing factor is neither rounding nor an algorithmic optimisation.

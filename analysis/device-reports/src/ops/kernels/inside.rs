@@ -81,7 +81,7 @@ const WAIT_OUT: &str = "ep_wait_out";
 
 impl KernelInside {
     /// Adds another op of the same kernel.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.executions += other.executions;
         self.time += other.time;
         self.outside += other.outside;

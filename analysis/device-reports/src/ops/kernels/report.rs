@@ -5,14 +5,13 @@ use std::sync::Arc;
 use engine::Percent;
 use facts::sum_over::SumOver;
 use hardware::peaks::Peaks;
-use serde::Serialize;
 use trace_model::Picos;
 
 use super::declared::DeclaredCosts;
 use crate::ops::hardware_counters::CounterMetric;
 
 /// Every kernel.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct KernelsReport {
     /// The longest first; ties by name.
     pub kernels: Vec<Kernel>,
@@ -31,8 +30,7 @@ pub struct KernelsReport {
 }
 
 /// One kernel of one program, on all cores.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct Kernel {
     /// Name given by its author; otherwise the name of the op or of the called function.
     #[column("Kernel")]
@@ -112,8 +110,7 @@ pub struct Kernel {
 }
 
 /// The software pipeline of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct KernelPipeline {
     /// Number of executions that recorded scopes.
     pub executions: u64,
@@ -134,7 +131,7 @@ pub struct KernelPipeline {
 }
 
 /// One scope of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct KernelStage {
     /// Name, without the number of the pipeline.
     pub stage: String,
@@ -149,8 +146,7 @@ pub struct KernelStage {
 }
 
 /// A series that the compiler's schedule fills.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
 pub struct KernelEstimate {
     /// `MXU`, `Vector ALU`, `Vector Spills` …
     #[column("LLO estimate")]
@@ -170,8 +166,7 @@ pub struct KernelEstimate {
 }
 
 /// One op that runs a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct KernelOp {
     /// Instruction.
     #[column("Op")]
@@ -206,8 +201,7 @@ pub struct KernelOp {
 }
 
 /// An LLO op, a primitive of Pallas or a source line of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct KernelLine {
     /// The line of the trace (`Source Lines`, `LLO Ops` …).
     #[column("Line")]
@@ -227,8 +221,7 @@ pub struct KernelLine {
 }
 
 /// An LLO estimate while a stage or a line of a kernel runs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
 pub struct KernelUnit {
     /// `stages`, or the line of the trace.
     #[column("Line", recorded)]
@@ -251,7 +244,7 @@ pub struct KernelUnit {
 }
 
 /// A hardware counter that was read for a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct KernelCounter {
     /// The device.
     pub device: String,

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use engine::Percent;
 use hardware::padding::Dimension;
-use serde::Serialize;
 use trace_model::Picos;
 
 use super::{MatmulRow, MatmulSizes};
 
 /// All ops that multiply matrices of the same sizes and types.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
 pub struct SizeRow {
     /// Sizes of the product.
     #[column(nested)]

@@ -24,7 +24,6 @@ use facts::sum_over::SumOver;
 use hardware::chips::Chip;
 use hardware::peaks::Peaks;
 use hlo::{InstructionRef, MatrixProduct};
-use serde::Serialize;
 use trace_model::Picos;
 
 use crate::ops::op_stats::Ops;
@@ -36,7 +35,7 @@ pub use row::{MatmulRow, MatmulSizes, SizesFrom};
 pub struct Matmuls;
 
 /// Every op that multiplies matrices.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct MatmulsReport {
     /// By self time, the largest first.
     pub rows: Vec<MatmulRow>,

@@ -5,7 +5,6 @@ use hardware::limits::{BoundBy, is_beyond_peak};
 use hardware::padding::{self, Dimension, Padding};
 use hardware::peaks::Peaks;
 use hlo::{HBM, HloOrigin, InstructionRef, MatrixProduct, NoProduct};
-use serde::Serialize;
 use std::sync::Arc;
 use trace_model::{OpId, Picos};
 
@@ -17,44 +16,19 @@ use crate::ops::op_stats::OpRow;
 const SLACK_PERCENT: f64 = 10.0;
 
 /// The source of the sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum SizesFrom {
     /// Dimension numbers in the program.
-    Program,
+    Program = "HLO",
     /// Dimension numbers in the op's HLO text.
-    Text,
+    Text = "text",
     /// The only reading that shapes and recorded operations allow.
-    Shapes,
-}
-
-engine::shown_by_title!(SizesFrom);
-
-impl SizesFrom {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Program => "HLO",
-            Self::Text => "text",
-            Self::Shapes => "shapes",
-        }
-    }
+    Shapes = "shapes",
 }
 
 /// `batch` products of `m × k` by `k × n`.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    schemars::JsonSchema,
-    engine::Columns,
-)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Copy, Eq, PartialOrd, Ord)]
 pub struct MatmulSizes {
     /// Independent products.
     #[column("Batch")]
@@ -71,8 +45,7 @@ pub struct MatmulSizes {
 }
 
 /// One op of one program that multiplies matrices, on all cores.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(compiler)]
+#[engine::row(compiler)]
 pub struct MatmulRow {
     /// The op.
     #[serde(skip)]

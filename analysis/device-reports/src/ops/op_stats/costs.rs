@@ -15,18 +15,8 @@ use super::precision::{self, NarrowType};
 use super::sums::{OpKey, OpSums, plus, times};
 
 /// Bytes by memory and direction.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    schemars::JsonSchema,
-    engine::Columns,
-)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Copy, Default, Eq)]
 pub struct MemoryBytes {
     /// HBM, all directions.
     pub hbm_bytes: u64,
@@ -53,10 +43,8 @@ pub struct MemoryBytes {
 }
 
 /// Costs of all executions of an op.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema, engine::Columns,
-)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Copy, Default)]
 pub struct OpCosts {
     /// Operations at the bf16 rate.
     #[column("Operations")]
@@ -171,7 +159,7 @@ pub(crate) enum MemoryRule {
 }
 
 impl MemoryRule {
-    pub(crate) fn of(model: &TraceModel) -> Self {
+    pub fn of(model: &TraceModel) -> Self {
         let split = model.ops().iter().any(|op| !op.memory.is_empty());
         let could_split = model
             .sources()
@@ -264,7 +252,7 @@ impl OpCostModel {
     }
 
     /// See [`trace_model::Columns::program_title`]; empty without a program.
-    pub(super) fn program_title(&self, op: Option<OpId>) -> Arc<str> {
+    pub fn program_title(&self, op: Option<OpId>) -> Arc<str> {
         let program = op.and_then(|op| self.model.op(op).program);
         program
             .and_then(|program| self.titles.get(program.index()))

@@ -20,7 +20,7 @@ pub(super) enum NarrowType {
 
 impl NarrowType {
     /// Rate relative to bf16; `None` if it is the same or not published.
-    pub(crate) fn speedup(self, peaks: &Peaks) -> Option<f64> {
+    pub fn speedup(self, peaks: &Peaks) -> Option<f64> {
         let rate = match self {
             Self::Int8 => peaks.int8_speedup,
             Self::Fp8 => peaks.fp8_speedup,

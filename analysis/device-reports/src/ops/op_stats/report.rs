@@ -7,13 +7,12 @@ use facts::category::OpGroup;
 use facts::sum_over::SumOver;
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
-use serde::Serialize;
 use trace_model::{GroupId, Picos};
 
 use super::row::OpRow;
 
 /// Every op, and the sums.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct OpsReport {
     /// By self time, the largest first; ties by name, then program. Idle time is
     /// not among them.
@@ -39,8 +38,7 @@ pub struct OpsReport {
 }
 
 /// One group of ops.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct GroupRow {
     /// The group.
     #[column("Group")]
@@ -64,8 +62,7 @@ pub struct GroupRow {
 
 /// Totals of the ops of one core. Work is that of leaf ops only (spec D.5.1), so that nothing inside a loop counts
 /// twice.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct CoreOps {
     /// The core.
     #[serde(skip)]
@@ -175,7 +172,8 @@ impl OpsReport {
 }
 
 /// Ops of one core that exceed a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy, Eq)]
 pub struct BeyondPeak {
     /// The limit.
     pub limit: BoundBy,

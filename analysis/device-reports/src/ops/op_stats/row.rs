@@ -27,7 +27,8 @@ impl MemoryBytes {
 }
 
 /// Executions of an op on one core.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Eq)]
 pub struct CoreOpTime {
     /// Name of the core.
     pub core: Arc<str>,
@@ -41,8 +42,7 @@ pub struct CoreOpTime {
 
 /// One op of one program, on all cores. Work is the sum over all executions; a missing value means that the capture
 /// does not contain it.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "facts that do not exclude each other"
@@ -129,10 +129,8 @@ pub struct OpRow {
 }
 
 /// The speed of an op over its total time, and how close it comes to the limits.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema, engine::Columns,
-)]
-#[columns(derived)]
+#[engine::row(derived)]
+#[derive(Copy, Default)]
 pub struct OpRates {
     /// `flops / total time`.
     #[column("FLOP/s")]

@@ -19,7 +19,7 @@ pub(super) struct MergedRows<'a> {
 }
 
 impl<'a> MergedRows<'a> {
-    pub(crate) fn new(model: &'a TraceModel) -> Self {
+    pub fn new(model: &'a TraceModel) -> Self {
         Self {
             model,
             sums: SumsByOp::new(model),
@@ -27,7 +27,7 @@ impl<'a> MergedRows<'a> {
         }
     }
 
-    pub(crate) fn add(&mut self, core: CoreSums) {
+    pub fn add(&mut self, core: CoreSums) {
         let name: Arc<str> = self.model.device_name(core.core).into();
         for (key, sums) in core.into_subjects() {
             let (row, merged) = self.sums.at(key);
@@ -46,7 +46,7 @@ impl<'a> MergedRows<'a> {
     }
 
     /// In the order of the report: by self time, the largest first; ties by name, then program.
-    pub(crate) fn finish(
+    pub fn finish(
         self,
         basis: &OpCostModel,
         peaks: &Peaks,

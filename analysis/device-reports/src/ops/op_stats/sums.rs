@@ -32,7 +32,7 @@ impl OpKey {
         op.map_or(Self::Label(label), Self::Op)
     }
 
-    pub(crate) fn op(self) -> Option<OpId> {
+    pub fn op(self) -> Option<OpId> {
         match self {
             Self::Op(op) => Some(op),
             Self::Label(_) => None,
@@ -92,7 +92,7 @@ pub(super) struct DutyTime {
 impl CoreSums {
     /// Adds up one core over its window, with its duty where `classes` are given; `None` if it recorded programs and no
     /// ops.
-    pub(crate) fn collect(
+    pub fn collect(
         cx: &Context<'_>,
         core: GroupId,
         window: TimeWindow,
@@ -157,12 +157,12 @@ impl CoreSums {
     }
 
     /// Everything that ran, with its sums; ops first, then labels.
-    pub(crate) fn subjects(&self) -> impl Iterator<Item = (OpKey, &OpSums)> {
+    pub fn subjects(&self) -> impl Iterator<Item = (OpKey, &OpSums)> {
         self.sums.iter().map(|(subject, sums)| (*subject, sums))
     }
 
     /// All ops with their sums, which are consumed.
-    pub(crate) fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
+    pub fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
         self.sums.into_iter()
     }
 }
@@ -176,7 +176,7 @@ pub(super) struct SumsByOp {
 }
 
 impl SumsByOp {
-    pub(crate) fn new(model: &TraceModel) -> Self {
+    pub fn new(model: &TraceModel) -> Self {
         let ops = model.ops().len();
         Self {
             places: vec![None; ops + model.labels().len()],
@@ -186,12 +186,12 @@ impl SumsByOp {
     }
 
     /// In the order in which they were found.
-    pub(crate) fn into_found(self) -> Vec<(OpKey, OpSums)> {
+    pub fn into_found(self) -> Vec<(OpKey, OpSums)> {
         self.found
     }
 
     /// The sums of `key`, and which row of [`Self::into_found`] they are.
-    pub(crate) fn at(&mut self, key: OpKey) -> (usize, &mut OpSums) {
+    pub fn at(&mut self, key: OpKey) -> (usize, &mut OpSums) {
         let place = &mut self.places[match key {
             OpKey::Op(op) => op.index(),
             OpKey::Label(label) => self.ops + label.index(),
@@ -437,7 +437,7 @@ impl OpSums {
     }
 
     /// Adds the same op from another core.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.occurrences += other.occurrences;
         self.executions += other.executions;
         self.total += other.total;

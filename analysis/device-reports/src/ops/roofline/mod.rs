@@ -18,7 +18,6 @@ use hardware::chips::Chip;
 use hardware::ici::NetworkFrom;
 use hardware::limits::BoundBy;
 use hardware::peaks::Peaks;
-use serde::Serialize;
 use trace_model::Picos;
 
 use crate::ops::op_stats::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport, SteadyOps};
@@ -33,7 +32,7 @@ pub struct Roofline;
 const MAX_POINTS: usize = 1000;
 
 /// The roof, and the points below it.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct RooflineReport {
     /// The limits.
     pub peaks: Peaks,
@@ -59,7 +58,8 @@ pub struct RooflineReport {
 }
 
 /// Links between chips, as a limit of one device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct IciRoof {
     /// Bandwidth of one link in one direction, bytes/s: recorded, otherwise as the cloud provider publishes it.
     pub link_bytes_per_second: f64,
@@ -118,7 +118,8 @@ impl IciRoof {
 }
 
 /// Ridge point of one memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct RooflineRidge {
     /// The limit that meets the compute limit there.
     pub memory: BoundBy,

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use engine::Percent;
 use facts::category::OpGroup;
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
@@ -13,7 +11,8 @@ use trace_model::Picos;
 use crate::ops::op_stats::{CoreWork, OpRow};
 
 /// Work relative to one memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct MemoryPoint {
     /// Which memory, and in which direction.
     pub memory: BoundBy,
@@ -26,8 +25,8 @@ pub struct MemoryPoint {
 }
 
 /// One point of the plot.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
+#[derive(Default)]
 pub struct RooflinePoint {
     /// Op, device, or `Program`.
     #[column("Point", recorded)]

@@ -11,8 +11,7 @@ use super::absent::clause;
 use super::load::{DeviceLoad, HostLoad, StepBalance};
 
 /// A comparison of devices or hosts by one quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct BalancedQuantity {
     /// Stable name.
     pub id: &'static str,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use engine::{Cell, Context, Percent};
 use facts::category::OpClass;
-use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos, TraceModel};
 
 use crate::communication::overlap::Overlap;
@@ -14,8 +13,8 @@ use crate::steps::step_parts::{CoreParts, DividedStep, StepPart, StepParts, Time
 
 /// The load of one device, unless noted otherwise per step: means over steady steps, or the whole window without steps.
 /// `None` for devices without recorded ops.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default)]
 pub struct DeviceLoad {
     /// Name of the device.
     #[column("Device")]
@@ -84,8 +83,8 @@ fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
 }
 
 /// The devices of one host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default)]
 pub struct HostLoad {
     /// Name of the host.
     #[column("Host")]
@@ -114,8 +113,7 @@ pub struct HostLoad {
 }
 
 /// One step, compared over devices.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct StepBalance {
     /// Its number; `None` for the whole window.
     #[column("Step", unit = None, with = Self::title)]

@@ -23,7 +23,6 @@ mod table;
 mod tests;
 
 use engine::{Analysis, AnalysisError, Context, Percent};
-use serde::Serialize;
 use trace_model::GroupId;
 
 use crate::steps::devices::Devices;
@@ -80,7 +79,7 @@ impl Analysis for Balance {
 }
 
 /// The distribution of work over devices.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct BalanceReport {
     /// In a sentence.
     pub statement: String,

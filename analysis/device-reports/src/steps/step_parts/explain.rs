@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use engine::Context;
 use facts::core_time::CoreTime;
 use facts::steps::{Step, StepsReport};
-use serde::Serialize;
 use trace_model::{LabelId, Picos, TimeRange, TraceModel};
 
 use super::host::{HostPhase, HostPhases};
@@ -15,7 +14,7 @@ use super::parts::{StepPart, TimeByPart};
 pub const MOST_EXPLAINED: usize = 20;
 
 /// A slow step beside the median step of its class.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Explanation {
     /// The slow step.
     pub step: u32,
@@ -40,7 +39,8 @@ pub struct Explanation {
 }
 
 /// A part that takes more or less time in a slow step.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct PartChange {
     /// Which part.
     pub part: StepPart,
@@ -49,7 +49,7 @@ pub struct PartChange {
 }
 
 /// An op that takes more or less time in a slow step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct StepOpChange {
     /// Its name.
     pub op: String,
@@ -60,7 +60,8 @@ pub struct StepOpChange {
 }
 
 /// A host activity that takes more or less time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct HostChange {
     /// What.
     pub phase: HostPhase,
@@ -86,7 +87,7 @@ struct OnCore {
 
 impl StepOpTimes {
     /// Will collect what is needed to explain the slow steps.
-    pub(crate) fn wanted(steps: &StepsReport) -> Self {
+    pub fn wanted(steps: &StepsReport) -> Self {
         let slow = steps.outliers();
         let pairs = slow
             .iter()
@@ -98,7 +99,7 @@ impl StepOpTimes {
     }
 
     /// Takes note of a step on a core, if it is wanted and took longest there so far.
-    pub(crate) fn collect(
+    pub fn collect(
         &mut self,
         model: &TraceModel,
         time: &CoreTime,
@@ -143,7 +144,7 @@ impl StepOpTimes {
     }
 
     /// Slow steps, slowest first, beside the median step of their class.
-    pub(crate) fn explain(&self, cx: &Context<'_>, steps: &StepsReport) -> Vec<Explanation> {
+    pub fn explain(&self, cx: &Context<'_>, steps: &StepsReport) -> Vec<Explanation> {
         let host = HostPhases::new(cx);
         let one = |step: &&Step| {
             let median = steps

@@ -10,49 +10,32 @@ use facts::TraceFacts as _;
 use facts::host_class::{HostClass, HostClasses};
 use facts::steps::{Step, on_host};
 use math::intervals::IntervalSet;
-use serde::Serialize;
 use trace_model::{Picos, TimeRange, TrackId, TrackKind};
 
 /// A host activity, in order of precedence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum HostPhase {
     /// `StableHLO` to executable.
-    Compiling,
+    Compiling = "compiling",
     /// Jaxpr to `StableHLO`.
-    Lowering,
+    Lowering = "lowering",
     /// Python to jaxpr.
-    Tracing,
+    Tracing = "tracing",
     /// Looking for or loading a program.
-    Loading,
+    Loading = "loading programs",
     /// Producing or feeding input.
-    Input,
+    Input = "feeding input",
     /// Between host and device, either way.
-    Transfer,
+    Transfer = "transferring",
     /// Handing work to a device.
-    Dispatch,
+    Dispatch = "dispatching",
     /// Waiting for a device.
-    Waiting,
+    Waiting = "waiting for devices",
     /// None of these.
-    Other,
+    Other = "other host work or none",
 }
 
 impl HostPhase {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Compiling => "compiling",
-            Self::Lowering => "lowering",
-            Self::Tracing => "tracing",
-            Self::Loading => "loading programs",
-            Self::Input => "feeding input",
-            Self::Transfer => "transferring",
-            Self::Dispatch => "dispatching",
-            Self::Waiting => "waiting for devices",
-            Self::Other => "other host work or none",
-        }
-    }
-
     fn of(class: HostClass) -> Option<Self> {
         Some(match class {
             HostClass::Compile => Self::Compiling,
@@ -66,19 +49,6 @@ impl HostPhase {
             HostClass::Lazy | HostClass::User => return None,
         })
     }
-
-    /// In order of precedence.
-    const ALL: [Self; 9] = [
-        Self::Compiling,
-        Self::Lowering,
-        Self::Tracing,
-        Self::Loading,
-        Self::Input,
-        Self::Transfer,
-        Self::Dispatch,
-        Self::Waiting,
-        Self::Other,
-    ];
 }
 
 /// Determines the activity of host threads.
@@ -89,7 +59,7 @@ pub(super) struct HostPhases<'a> {
 }
 
 impl<'a> HostPhases<'a> {
-    pub(crate) fn new(cx: &Context<'a>) -> Self {
+    pub fn new(cx: &Context<'a>) -> Self {
         let model = cx.model;
         let threads = model
             .track_ids()
@@ -104,7 +74,7 @@ impl<'a> HostPhases<'a> {
 
     /// The time of each phase in a step, by the host's clock; they add up to its
     /// length there. `None` without host threads.
-    pub(crate) fn within(&self, step: &Step) -> Option<Vec<(HostPhase, Picos)>> {
+    pub fn within(&self, step: &Step) -> Option<Vec<(HostPhase, Picos)>> {
         let model = self.cx.model;
         let range = on_host(&self.cx, &step.spans)?;
         let mut events: [Vec<TimeRange>; HostPhase::ALL.len()] = Default::default();

@@ -20,7 +20,6 @@ use facts::TraceFacts as _;
 use facts::device_shift::shifted;
 use facts::steps::{Step, StepClass, StepSource, StepsReport};
 use math::stats::median;
-use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange};
 
 use crate::communication::overlap::CoreTraffic;
@@ -71,7 +70,7 @@ impl Analysis for StepParts {
 }
 
 /// The parts of the steps.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct StepPartsReport {
     /// Steps in time order; those without ops on any core are absent.
     pub steps: Vec<DividedStep>,
@@ -84,8 +83,7 @@ pub struct StepPartsReport {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct DividedStep {
     /// Its number.
     #[column("Step", unit = None)]
@@ -102,8 +100,7 @@ pub struct DividedStep {
 }
 
 /// One step on one core.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct CoreParts {
     /// Which device.
     pub group: GroupId,
@@ -120,7 +117,7 @@ pub struct CoreParts {
 }
 
 /// The counted steps of a class.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ClassParts {
     /// `A`, `B` …
     pub class: String,
@@ -137,7 +134,8 @@ pub struct ClassParts {
 }
 
 /// A part of the steps of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct PartTimes {
     /// Which part.
     pub part: StepPart,

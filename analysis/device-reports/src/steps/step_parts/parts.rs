@@ -15,6 +15,7 @@
 use engine::{CellKind, CellType as _, Columns, DeclaredColumns, Provenance, Unit};
 use facts::category::{OpClass, OpGroup};
 use facts::core_time::SelfTimeSegment;
+use facts::time_use::TimeUse;
 use math::intervals::IntervalSet;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,23 @@ impl StepPart {
 
     fn index(self) -> usize {
         self as usize
+    }
+}
+
+impl From<StepPart> for TimeUse {
+    fn from(part: StepPart) -> Self {
+        match part {
+            StepPart::MatMul => Self::MatMul,
+            StepPart::Vector => Self::Vector,
+            StepPart::DataMovement => Self::DataMovement,
+            StepPart::Kernel => Self::CustomKernel,
+            StepPart::ExposedComm => Self::Collective,
+            StepPart::CopyWait => Self::AsyncWait,
+            StepPart::HostIo => Self::HostIo,
+            StepPart::SparseCore => Self::SparseCore,
+            StepPart::Other => Self::Other,
+            StepPart::Idle => Self::Idle,
+        }
     }
 }
 

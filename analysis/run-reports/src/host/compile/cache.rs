@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use facts::compile_events::CacheRole;
-use serde::Serialize;
 
 /// Cache events in the trace; `None` means that nothing was recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Eq)]
 pub struct CacheFacts {
     /// Look-ups in the persistent cache.
     pub lookups: Option<u64>,

@@ -6,7 +6,6 @@ use engine::{Context, Percent};
 use facts::compile_events::PhaseEvent;
 use facts::host_class::{HostClass, pjit_function};
 use math::intervals::IntervalSet;
-use serde::Serialize;
 use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::annotations;
@@ -17,32 +16,19 @@ use super::programs::{ProgramRuns, ProgramTable, before_and_after};
 use super::shapes::{self, ChangeSource, ShapeChange};
 
 /// Why a compilation counts as a recompilation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum CompileEvidence {
     /// The same function was compiled before in the capture.
-    CompiledBefore,
+    CompiledBefore = "compiled before in this capture",
     /// The function was called before in the capture without being compiled.
-    RanBefore,
+    RanBefore = "ran before in this capture",
     /// The resulting program had run before: nothing changed.
-    SameProgram,
+    SameProgram = "the same program again",
 }
-
-impl CompileEvidence {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::CompiledBefore => "compiled before in this capture",
-            Self::RanBefore => "ran before in this capture",
-            Self::SameProgram => "the same program again",
-        }
-    }
-}
-
-engine::shown_by_title!(CompileEvidence);
 
 /// One phase on one thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Eq)]
 pub struct PhaseTime {
     /// The phase.
     pub phase: HostClass,
@@ -53,8 +39,8 @@ pub struct PhaseTime {
 }
 
 /// One compilation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default)]
 pub struct Compilation {
     /// Begin of its first phase, on the timeline.
     #[column("Begin")]
@@ -151,7 +137,7 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
 
 impl CompilationContext<'_> {
     /// Name of the module of a compilation, as far as it is known.
-    pub(crate) fn module_of(&self, group: &EventGroup<'_>) -> Option<String> {
+    pub fn module_of(&self, group: &EventGroup<'_>) -> Option<String> {
         group
             .module
             .clone()

@@ -69,7 +69,7 @@ impl<'a> EventGroup<'a> {
     }
 
     /// The spans in which one phase was active.
-    pub(crate) fn when(&self, class: HostClass) -> IntervalSet {
+    pub fn when(&self, class: HostClass) -> IntervalSet {
         self.events
             .iter()
             .filter(|event| event.class == class)
@@ -78,12 +78,12 @@ impl<'a> EventGroup<'a> {
     }
 
     /// The spans in which any phase was active.
-    pub(crate) fn all(&self) -> IntervalSet {
+    pub fn all(&self) -> IntervalSet {
         self.events.iter().map(|event| event.range).collect()
     }
 
     /// Start of the first phase; start of the window if there is none.
-    pub(crate) fn start(&self) -> Timestamp {
+    pub fn start(&self) -> Timestamp {
         self.events
             .iter()
             .map(|event| event.range.start)

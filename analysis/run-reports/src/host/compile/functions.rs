@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use engine::{Cell, Percent};
 use math::intervals::IntervalSet;
-use serde::Serialize;
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::compilations::{Compilation, CompilationContext, exposed};
@@ -14,8 +13,8 @@ use super::programs::{ProgramCount, ProgramRuns};
 use super::shapes::{self, ChangeSource, ShapeChange};
 
 /// One function that was compiled, or that ran as several programs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default)]
 pub struct CompiledFunction {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
     #[column("Function")]

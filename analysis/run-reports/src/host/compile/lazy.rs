@@ -14,7 +14,6 @@ use engine::Table;
 use facts::compile_events::LazyRole;
 use facts::compile_events::ancestors;
 use math::unit::Unit;
-use serde::Serialize;
 use trace_model::time::PS_PER_S;
 use trace_model::{Picos, SliceRef};
 
@@ -30,8 +29,7 @@ const LONGEST_EXECUTE: Picos = Picos::from_ps(30 * PS_PER_S);
 const LONGEST_SYNC: Picos = Picos::from_ps(30 * PS_PER_S);
 
 /// A number about lazy tensors, with its limit.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct LazyFact {
     /// Stable name.
     pub id: &'static str,
@@ -68,10 +66,8 @@ impl LazyFact {
 }
 
 /// A graph, by the hash of its operations.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, engine::Columns,
-)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default, Eq)]
 pub struct LazyGraph {
     /// Its hash, if recorded.
     #[column("Graph hash")]
@@ -91,7 +87,7 @@ pub struct LazyGraph {
 }
 
 /// Numbers and graphs of lazy tensors in the window.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct LazyTensors {
     /// The numbers.
     pub facts: Vec<LazyFact>,

@@ -33,7 +33,6 @@ use device_reports::steps::step_times::Steps;
 use engine::{Analysis, AnalysisError, Context, Percent, Scope, counted};
 use facts::host_class::{HostClass, host_threads};
 use math::intervals::IntervalSet;
-use serde::Serialize;
 use trace_model::{Picos, TimeRange};
 
 pub use cache::CacheFacts;
@@ -79,7 +78,7 @@ impl Analysis for Compile {
 pub(crate) const NOT_RECORDED: &str = "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
 
 /// The result of the compile analysis for a window.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct CompileReport {
     /// Duration of the window; for the whole trace, the duration of the timeline.
     pub window_ps: Picos,

@@ -47,7 +47,7 @@ pub(super) struct StepFinder<'a> {
 
 impl<'a> StepFinder<'a> {
     /// By the clock of the host.
-    pub(crate) fn new(cx: &Context<'_>, report: Option<&'a StepsReport>) -> Self {
+    pub fn new(cx: &Context<'_>, report: Option<&'a StepsReport>) -> Self {
         let report = report.filter(|report| report.has_steps());
         let steps = report.map(|report| &*report.steps).unwrap_or_default();
         let times = |keep: &dyn Fn(&&Step) -> bool| -> Option<Picos> {
@@ -78,7 +78,7 @@ impl<'a> StepFinder<'a> {
     }
 
     /// The position of `at`; `None` without steps.
-    pub(crate) fn place(&self, at: Timestamp) -> Option<CompilePlace> {
+    pub fn place(&self, at: Timestamp) -> Option<CompilePlace> {
         let begun = self.steps.partition_point(|(range, _)| range.start <= at);
         let Some((range, step)) = begun.checked_sub(1).and_then(|last| self.steps.get(last)) else {
             return self.steps.first().map(|_| CompilePlace::BeforeSteps);
@@ -91,14 +91,14 @@ impl<'a> StepFinder<'a> {
     }
 
     /// The step with a number.
-    pub(crate) fn step(&self, number: u32) -> Option<&'a Step> {
+    pub fn step(&self, number: u32) -> Option<&'a Step> {
         self.steps
             .get(*self.by_number.get(&number)?)
             .map(|(_, step)| *step)
     }
 
     /// Spans of the steps up to the one with `number`, latest first.
-    pub(crate) fn back_from(&self, number: u32) -> impl Iterator<Item = TimeRange> {
+    pub fn back_from(&self, number: u32) -> impl Iterator<Item = TimeRange> {
         let at = self.by_number.get(&number);
         self.steps[..at.map_or(0, |at| at + 1)]
             .iter()

@@ -20,7 +20,7 @@ pub(super) struct ProgramOps {
 
 impl ProgramOps {
     /// The ops of all programs of the trace.
-    pub(crate) fn new(cx: &Context<'_>) -> Self {
+    pub fn new(cx: &Context<'_>) -> Self {
         let mut by_program: BTreeMap<ProgramId, Vec<OpId>> = BTreeMap::new();
         for id in cx.model.op_ids() {
             if let Some(program) = cx.model.op(id).program {
@@ -31,14 +31,14 @@ impl ProgramOps {
     }
 
     /// Ops of one program that ran.
-    pub(crate) fn of(&self, program: ProgramId) -> &[OpId] {
+    pub fn of(&self, program: ProgramId) -> &[OpId] {
         self.by_program.get(&program).map_or(&[], Vec::as_slice)
     }
 
     /// Share of ops that two programs have in common, 0 to 1: compared by kind and provenance, with multiplicity. It
     /// uses the HLO of the programs if the capture has it, because fusions depend on shapes, else the ops that ran.
     /// `None` if the ops of one program are unknown.
-    pub(crate) fn similarity(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
+    pub fn similarity(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
         if let (Ok(a), Ok(b)) = (cx.hlo(a), cx.hlo(b)) {
             return jaccard(&instructions(&a), &instructions(&b));
         }

@@ -9,7 +9,6 @@ use engine::Context;
 use facts::TraceFacts as _;
 use facts::host_class::host_threads;
 use facts::steps::function_of;
-use serde::Serialize;
 use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 
 /// A program that ran.
@@ -26,7 +25,8 @@ pub(super) struct ProgramRuns {
 }
 
 /// Executions of a program, for a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Eq)]
 pub struct ProgramCount {
     /// Name with id (`jit_f(123)`).
     pub program: String,
@@ -42,7 +42,7 @@ pub(super) struct ProgramTable {
 impl ProgramTable {
     /// Programs that devices ran; if there are none and reading arguments is worth it, those of the ops of a host
     /// backend.
-    pub(crate) fn new(cx: &Context<'_>, ask_host: bool) -> Self {
+    pub fn new(cx: &Context<'_>, ask_host: bool) -> Self {
         let known: BTreeMap<(&str, Option<u64>), ProgramId> = cx
             .model
             .programs()
@@ -74,7 +74,7 @@ impl ProgramTable {
     }
 
     /// Programs of a module, by their first execution.
-    pub(crate) fn of(&self, module: &str) -> &[ProgramRuns] {
+    pub fn of(&self, module: &str) -> &[ProgramRuns] {
         let from = self
             .runs
             .partition_point(|run| run.module.as_str() < module);
@@ -83,7 +83,7 @@ impl ProgramTable {
     }
 
     /// The module that `function` is compiled to, if it ran.
-    pub(crate) fn module_of(&self, function: &str) -> Option<&str> {
+    pub fn module_of(&self, function: &str) -> Option<&str> {
         let wanted = identifier(function);
         let modules: BTreeSet<&str> = self.runs.iter().map(|run| run.module.as_str()).collect();
         let is_wanted = |module: &&str| {
@@ -96,7 +96,7 @@ impl ProgramTable {
     }
 
     /// Names of all modules.
-    pub(crate) fn modules(&self) -> BTreeSet<&str> {
+    pub fn modules(&self) -> BTreeSet<&str> {
         self.runs.iter().map(|run| run.module.as_str()).collect()
     }
 }
@@ -192,7 +192,7 @@ fn program_in_args(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
 
 impl ProgramRuns {
     /// The executions of this program, for a report.
-    pub(crate) fn count(&self) -> ProgramCount {
+    pub fn count(&self) -> ProgramCount {
         ProgramCount {
             program: self.title.clone(),
             executions: self.begins.len() as u64,
@@ -200,19 +200,19 @@ impl ProgramRuns {
     }
 
     /// Whether it ran before `at`.
-    pub(crate) fn ran_before(&self, at: Timestamp) -> bool {
+    pub fn ran_before(&self, at: Timestamp) -> bool {
         self.begins.first().is_some_and(|&first| first < at)
     }
 
     /// Its first execution at or after `at`.
-    pub(crate) fn next_run(&self, at: Timestamp) -> Option<Timestamp> {
+    pub fn next_run(&self, at: Timestamp) -> Option<Timestamp> {
         self.begins
             .get(self.begins.partition_point(|&begin| begin < at))
             .copied()
     }
 
     /// Its last execution before `at`.
-    pub(crate) fn last_run(&self, at: Timestamp) -> Option<Timestamp> {
+    pub fn last_run(&self, at: Timestamp) -> Option<Timestamp> {
         let before = self.begins.partition_point(|&begin| begin < at);
         before
             .checked_sub(1)

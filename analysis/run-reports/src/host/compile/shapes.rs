@@ -8,39 +8,26 @@ use std::collections::BTreeMap;
 use engine::Context;
 use facts::TraceFacts as _;
 use hlo::{HloModule, HloText, Instruction, Shape};
-use serde::Serialize;
 use trace_model::{OpId, ProgramId};
 
 use super::program_similarity::ProgramOps;
 
 /// Where a change was found, best source first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum ChangeSource {
     /// Shapes of the parameters of both programs, as compiled.
-    Parameters,
+    Parameters = "parameters of the programs",
     /// Shapes in arguments of the events that compile.
-    EventArguments,
+    EventArguments = "arguments of events",
     /// Shapes in the text of ops with the same provenance in both programs.
-    OpText,
+    OpText = "texts of ops",
     /// An argument of an annotation that differs from the steps before: it coincides with the change, but is not proof.
-    Annotation,
-}
-
-impl ChangeSource {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Parameters => "parameters of the programs",
-            Self::EventArguments => "arguments of events",
-            Self::OpText => "texts of ops",
-            Self::Annotation => "annotation of the step",
-        }
-    }
+    Annotation = "annotation of the step",
 }
 
 /// A difference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Eq)]
 pub struct ShapeChange {
     /// The parameter, op or argument that differs.
     pub what: String,
@@ -53,7 +40,8 @@ pub struct ShapeChange {
 }
 
 /// A dimension that differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy, Eq, PartialOrd, Ord)]
 pub struct DimChange {
     /// Its index from the left, starting with 0.
     pub dim: usize,
@@ -62,8 +50,6 @@ pub struct DimChange {
     /// Size now.
     pub to: u64,
 }
-
-engine::shown_by_title!(ChangeSource);
 
 impl ShapeChange {
     /// The differences between two shapes; `None` if type and sizes are the same.

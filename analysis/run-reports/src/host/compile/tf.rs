@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::{Percent, Table};
 use facts::compile_events::ancestors;
 use facts::host_class::{host_threads, stripped};
-use serde::Serialize;
 use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
 use super::annotations::reading_order;
@@ -19,7 +18,8 @@ use super::arguments::{decorations, plain_text};
 const EXPENSIVE: Percent = Percent(20.0);
 
 /// Calls of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy, Default, Eq)]
 pub struct CallKind {
     /// Number of calls.
     pub calls: u64,
@@ -28,8 +28,8 @@ pub struct CallKind {
 }
 
 /// One function.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default)]
 pub struct TfFunction {
     /// Its name.
     #[column("Function")]

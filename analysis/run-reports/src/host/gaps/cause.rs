@@ -1,62 +1,30 @@
 //! Causes of idle time, and their precedence among threads.
 
-use serde::Serialize;
-
 /// Why a device is idle.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Hash)]
 pub enum IdleCause {
     /// Tracing, lowering, compiling, loading programs.
-    Compile,
+    Compile = "compiling",
     /// Infeed, input pipelines, data loaders.
-    Input,
+    Input = "input",
     /// Transfers to the device.
-    HostToDevice,
+    HostToDevice = "host to device",
     /// Transfers from the device.
-    DeviceToHost,
+    DeviceToHost = "device to host",
     /// Launching programs.
-    Dispatch,
+    Dispatch = "dispatch",
     /// Code of the program itself on a thread that drives devices.
-    User,
+    User = "user code",
     /// The driving thread waits, and no other thread does anything.
-    Wait,
+    Wait = "waiting",
     /// The next program is already in the device's queue; the host is not the cause.
-    Queued,
+    Queued = "next one queued",
     /// Nothing was recorded.
-    Unknown,
+    Unknown = "nothing recorded",
 }
 
 impl IdleCause {
-    /// Every cause, in the order of precedence.
-    pub const ALL: [Self; 9] = [
-        Self::Compile,
-        Self::Input,
-        Self::HostToDevice,
-        Self::DeviceToHost,
-        Self::Dispatch,
-        Self::User,
-        Self::Wait,
-        Self::Queued,
-        Self::Unknown,
-    ];
-
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Compile => "compiling",
-            Self::Input => "input",
-            Self::HostToDevice => "host to device",
-            Self::DeviceToHost => "device to host",
-            Self::Dispatch => "dispatch",
-            Self::User => "user code",
-            Self::Wait => "waiting",
-            Self::Queued => "next one queued",
-            Self::Unknown => "nothing recorded",
-        }
-    }
-
     /// The host activity as a clause; `None` if unknown.
     pub(crate) fn meanwhile(self) -> Option<&'static str> {
         Some(match self {
@@ -78,8 +46,6 @@ impl IdleCause {
     }
 }
 
-engine::shown_by_title!(IdleCause);
-
 /// Precedence among threads: causes, with input in the background as a separate one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CausePriority {
@@ -89,10 +55,10 @@ pub(super) enum CausePriority {
 }
 
 impl CausePriority {
-    pub(super) const COUNT: usize = IdleCause::ALL.len() + 1;
+    pub const COUNT: usize = IdleCause::ALL.len() + 1;
 
     /// Lower values take precedence.
-    pub(super) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         match self {
             Self::Cause(IdleCause::Wait) => IdleCause::Wait.index() + 1,
             Self::Cause(cause) => cause.index(),
@@ -101,7 +67,7 @@ impl CausePriority {
     }
 
     /// The cause, regardless of the thread.
-    pub(super) fn cause(self) -> IdleCause {
+    pub fn cause(self) -> IdleCause {
         match self {
             Self::Cause(cause) => cause,
             Self::BackgroundInput => IdleCause::Input,

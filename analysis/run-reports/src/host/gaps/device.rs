@@ -111,7 +111,7 @@ pub(super) struct GapCollector<'a> {
 
 impl<'a> GapCollector<'a> {
     /// `None` if the device recorded no program in the scope.
-    pub(crate) fn new(
+    pub fn new(
         cx: &Context<'a>,
         core: GroupId,
         steps: Option<&StepsReport>,
@@ -194,12 +194,12 @@ impl<'a> GapCollector<'a> {
     }
 
     /// Time from which host activity is needed; `None` after the last gap.
-    pub(crate) fn next_gap(&self) -> Option<Timestamp> {
+    pub fn next_gap(&self) -> Option<Timestamp> {
         self.idle.last().map(|_| self.now)
     }
 
     /// Processes the next activity of the host.
-    pub(crate) fn see(&mut self, doing: &HostActivity, names: &mut ReportNames<'_>) {
+    pub fn see(&mut self, doing: &HostActivity, names: &mut ReportNames<'_>) {
         while let Some(&gap) = self.idle.last() {
             if doing.range.end <= self.now {
                 return;
@@ -293,7 +293,7 @@ impl<'a> GapCollector<'a> {
     }
 
     /// Called after the last host activity.
-    pub(crate) fn finish(mut self, names: &mut ReportNames<'_>) -> DeviceGaps {
+    pub fn finish(mut self, names: &mut ReportNames<'_>) -> DeviceGaps {
         while let Some(&gap) = self.idle.last() {
             self.close(&gap, names);
         }

@@ -6,7 +6,6 @@ use facts::TraceFacts as _;
 use facts::clock_alignment::programs;
 use facts::core_time::SelfTimeSegment;
 use facts::device_shift::shifted;
-use serde::Serialize;
 use trace_model::time::PS_PER_US;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
@@ -14,8 +13,8 @@ use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 pub const LONG: Picos = Picos::from_ps(PS_PER_US);
 
 /// Idle time of one device within its programs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Default)]
 pub struct InsidePrograms {
     /// Programs by the clock of their ops: the denominator.
     #[column("Programs")]

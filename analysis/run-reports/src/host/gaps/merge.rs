@@ -88,7 +88,7 @@ pub(super) struct HostActivities<I> {
 }
 
 impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
-    pub(crate) fn new(threads: impl Iterator<Item = I>) -> Self {
+    pub fn new(threads: impl Iterator<Item = I>) -> Self {
         let mut threads: Vec<I> = threads.collect();
         let firsts = threads.iter_mut().enumerate();
         let coming = firsts

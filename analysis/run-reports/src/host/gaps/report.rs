@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use engine::{Metric, Percent};
 use math::intervals::IntervalSet;
-use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use super::cause::IdleCause;
 use super::inside::InsidePrograms;
 
 /// Idle time of devices, with causes.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct GapsReport {
     /// The result, in one sentence.
     pub statement: String,
@@ -22,32 +21,18 @@ pub struct GapsReport {
 }
 
 /// The position of an idle span.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum GapPlace {
     /// Before the first program of the capture.
-    BeforeFirst,
+    BeforeFirst = "before first",
     /// Between two programs.
-    Between,
+    Between = "between",
     /// After the last program of the capture.
-    AfterLast,
+    AfterLast = "after last",
 }
-
-impl GapPlace {
-    /// Display name.
-    fn title(self) -> &'static str {
-        match self {
-            Self::BeforeFirst => "before first",
-            Self::Between => "between",
-            Self::AfterLast => "after last",
-        }
-    }
-}
-
-engine::shown_by_title!(GapPlace);
 
 /// Idle time with one cause.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct CauseTime {
     /// The cause.
     pub cause: IdleCause,
@@ -60,8 +45,7 @@ pub struct CauseTime {
 }
 
 /// The idle time of one device.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct DeviceGaps {
     /// Name of the device.
     #[column("Device")]
@@ -100,8 +84,7 @@ pub struct DeviceGaps {
 }
 
 /// One idle span.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct Gap {
     /// Its position.
     pub place: GapPlace,
@@ -172,7 +155,7 @@ impl Gap {
 }
 
 /// Idle time within one step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct StepGaps {
     /// Number of the step.
     pub step: u32,

@@ -23,7 +23,7 @@ pub(super) struct StepSums {
 }
 
 impl StepSums {
-    pub(crate) fn new(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Self {
+    pub fn new(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Self {
         Self::of(step_spans(cx, core, steps))
     }
 
@@ -51,7 +51,7 @@ impl StepSums {
     }
 
     /// The step that contains an instant; if several do, the first of the report.
-    pub(crate) fn at(&self, at: Timestamp) -> Option<u32> {
+    pub fn at(&self, at: Timestamp) -> Option<u32> {
         let begun = self
             .by_begin
             .partition_point(|&(span, _)| self.spans[span].1.start <= at);
@@ -66,7 +66,7 @@ impl StepSums {
         holding.min().map(|span| self.spans[span].0)
     }
 
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         part: TimeRange,
         cause: IdleCause,
@@ -91,7 +91,7 @@ impl StepSums {
         });
     }
 
-    pub(crate) fn finish(mut self, names: &mut ReportNames<'_>) -> Vec<StepGaps> {
+    pub fn finish(mut self, names: &mut ReportNames<'_>) -> Vec<StepGaps> {
         for (at, tally) in self.open {
             self.out[at].causes = tally.causes(names);
         }

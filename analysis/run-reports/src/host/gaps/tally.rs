@@ -16,14 +16,14 @@ pub(super) struct ReportNames<'a> {
 }
 
 impl<'a> ReportNames<'a> {
-    pub(crate) fn new(model: &'a TraceModel) -> Self {
+    pub fn new(model: &'a TraceModel) -> Self {
         Self {
             model,
             known: BTreeMap::new(),
         }
     }
 
-    pub(crate) fn of(&mut self, label: LabelId) -> Arc<str> {
+    pub fn of(&mut self, label: LabelId) -> Arc<str> {
         let name = self.model.label(label).name;
         self.known
             .entry(name)
@@ -37,22 +37,22 @@ impl<'a> ReportNames<'a> {
 pub(super) struct CauseTimes(BTreeMap<(IdleCause, Option<LabelId>), Picos>);
 
 impl CauseTimes {
-    pub(crate) fn add(&mut self, cause: IdleCause, label: Option<LabelId>, time: Picos) {
+    pub fn add(&mut self, cause: IdleCause, label: Option<LabelId>, time: Picos) {
         *self.0.entry((cause, label)).or_default() += time;
     }
 
-    pub(crate) fn add_all(&mut self, other: &Self) {
+    pub fn add_all(&mut self, other: &Self) {
         for (&(cause, label), &time) in &other.0 {
             self.add(cause, label, time);
         }
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.0.clear();
     }
 
     /// Causes in their order.
-    pub(crate) fn causes(&self, names: &mut ReportNames<'_>) -> Vec<CauseTime> {
+    pub fn causes(&self, names: &mut ReportNames<'_>) -> Vec<CauseTime> {
         let cause = |cause: IdleCause| {
             let parts = || {
                 self.0

@@ -21,7 +21,6 @@ use facts::host_class::HostClass;
 use facts::steps::Step;
 use hardware::chips::Chip;
 use math::intervals::IntervalSet;
-use serde::Serialize;
 use trace_model::{
     GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind,
 };
@@ -35,7 +34,7 @@ pub use wait::InputWait;
 pub struct Input;
 
 /// Waiting for input, and transfers.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct InputReport {
     /// Every device that ran a program; without a TPU, every host that marks steps.
     pub devices: Vec<InputWait>,
@@ -46,8 +45,7 @@ pub struct InputReport {
 }
 
 /// Transfers in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct Transfers {
     /// `host to device` or `device to host`.
     #[column("Direction")]

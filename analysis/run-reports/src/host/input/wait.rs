@@ -1,12 +1,10 @@
 //! Time that a device or a step waited for input.
 
 use engine::Percent;
-use serde::Serialize;
 use trace_model::Picos;
 
 /// Input wait of a device or step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct InputWait {
     /// The device or step that waited.
     #[column("Device", id = "device")]

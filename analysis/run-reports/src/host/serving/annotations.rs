@@ -48,7 +48,7 @@ const BATCH: &str = "batch_id";
 const PHASE: &str = "phase";
 
 impl Annotations {
-    pub(super) fn find(cx: &Context<'_>) -> Self {
+    pub fn find(cx: &Context<'_>) -> Self {
         let model = cx.model;
         let mut labels: Vec<Option<NamedPhase>> = Vec::with_capacity(model.labels().len());
         for label in model.labels() {

@@ -30,10 +30,7 @@ pub(super) struct PhasePrograms {
 }
 
 impl PhasePrograms {
-    pub(super) fn find(
-        cx: &Context<'_>,
-        annotations: &[Annotation],
-    ) -> Result<Self, AnalysisError> {
+    pub fn find(cx: &Context<'_>, annotations: &[Annotation]) -> Result<Self, AnalysisError> {
         let open = |phase| -> IntervalSet {
             annotations
                 .iter()
@@ -76,12 +73,12 @@ impl PhasePrograms {
         Ok(found)
     }
 
-    pub(super) fn of(&self, phase: ServingPhase) -> Option<ProgramSum> {
+    pub fn of(&self, phase: ServingPhase) -> Option<ProgramSum> {
         self.by_phase.get(&phase).copied()
     }
 
     /// Time of the programs of no phase.
-    pub(super) fn other(&self) -> Picos {
+    pub fn other(&self) -> Picos {
         (self.all - self.by_phase.values().map(|sum| sum.time).sum()).clamped()
     }
 }

@@ -2,13 +2,12 @@
 
 use engine::Percent;
 use math::quantile::of_sorted;
-use serde::Serialize;
 use trace_model::{Picos, SliceId, TimeRange, Timestamp};
 
 use super::names::ServingPhase;
 
 /// Requests, batches and phases of a program that serves requests.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ServingReport {
     /// Times of requests: queue, time to first token, time per output token, latency. Only those that the annotations
     /// name.
@@ -32,8 +31,8 @@ pub struct ServingReport {
 }
 
 /// A distribution of times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
+#[derive(Copy)]
 pub struct TimeDistribution {
     /// Number of values.
     #[column("Count")]
@@ -77,8 +76,7 @@ impl TimeDistribution {
 }
 
 /// One kind of latency.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct ServingLatency {
     /// `queue`, `time to first token`, `time per output token`, `latency`.
     #[column("Time")]
@@ -89,8 +87,7 @@ pub struct ServingLatency {
 }
 
 /// One phase.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct PhaseTimes {
     /// The phase.
     #[column("Phase")]
@@ -113,8 +110,7 @@ pub struct PhaseTimes {
 }
 
 /// A request.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct ServedRequest {
     /// Its id, as recorded.
     #[column("Request", recorded)]
@@ -170,8 +166,7 @@ impl ServedRequest {
 }
 
 /// Batches of a phase with the same number of requests.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct BatchSize {
     /// Their phase; `batch` if they mix phases or do not say it.
     #[column("Phase")]
@@ -188,8 +183,7 @@ pub struct BatchSize {
 }
 
 /// Annotations of one name.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(recorded)]
+#[engine::row(recorded)]
 pub struct ServingAnnotation {
     /// The name; `…` for numbers.
     #[column("Annotation")]

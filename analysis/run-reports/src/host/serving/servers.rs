@@ -22,7 +22,7 @@ pub(super) struct ServerBatch<'a> {
 
 impl<'a> ServerBatch<'a> {
     /// The batch that an annotation of this name is.
-    pub(super) fn of_name(name: &'a str) -> Option<Self> {
+    pub fn of_name(name: &'a str) -> Option<Self> {
         if let Some(counts) = name.strip_prefix("execute_model: ") {
             let (requests, tokens) = counts.strip_suffix(" toks")?.split_once(" reqs, ")?;
             let (requests, tokens) = (Some(requests.parse().ok()?), Some(tokens.parse().ok()?));

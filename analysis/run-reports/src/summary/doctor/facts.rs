@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use engine::Context;
-use serde::Serialize;
 use trace_model::ArgValue;
 
 /// Maximum number of facts shown for each file, and for the devices of each file.
@@ -14,8 +13,7 @@ const MAX_FACTS: usize = 64;
 const MAX_LETTERS: usize = 400;
 
 /// A fact that a file or devices record about themselves (`clock`, `jax_version`).
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct CaptureFact {
     /// The file or the device; if several record the same fact, the first.
     #[column("Of", with = Self::of_whom)]
@@ -59,7 +57,7 @@ struct KnownParts {
 }
 
 impl CaptureFacts {
-    pub(super) fn of(cx: &Context<'_>) -> Self {
+    pub fn of(cx: &Context<'_>) -> Self {
         let model = cx.model;
         let mut facts = FactCollector::default();
         for (file, source) in model.sources().iter().enumerate() {

@@ -1,11 +1,9 @@
 //! What a rule about a capture finds.
 
-use serde::Serialize;
 use trace_model::Severity;
 
 /// A finding about a capture.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct CaptureFinding {
     /// Stable name (`Q03`).
     #[column("Finding", id = "finding", with = |finding| format!("{} {}", finding.id, finding.name))]

@@ -11,7 +11,6 @@ mod table;
 
 use ::facts::clock_alignment::ClockShift;
 use engine::{Analysis, AnalysisError, Context};
-use serde::Serialize;
 use trace_model::{IssueCount, MemoryUse, Picos, Source};
 
 use clocks::clock_shifts;
@@ -53,7 +52,7 @@ impl Analysis for Doctor {
 }
 
 /// The health of a capture.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct DoctorReport {
     /// Findings that affect the numbers, most severe first.
     pub findings: Vec<CaptureFinding>,
@@ -85,8 +84,7 @@ pub struct DoctorReport {
 }
 
 /// One file.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct SourceFacts {
     /// File name.
     #[column("File")]

@@ -269,7 +269,7 @@ impl LargestCollective {
     }
 
     /// Devices that the program runs on, if not all of them were captured.
-    pub(super) fn devices_of_program(cx: &Context<'_>) -> Option<u64> {
+    pub fn devices_of_program(cx: &Context<'_>) -> Option<u64> {
         let (devices, _) = cx.fact::<Self>().beyond(cx)?;
         Some(devices as u64)
     }

@@ -18,12 +18,12 @@ const HIDDEN: Percent = Percent(10.0);
 
 /// A value in percent with its denominator.
 pub(super) struct MeasuredShare {
-    pub(super) value: Percent,
-    pub(super) low: Option<Percent>,
-    pub(super) of: String,
-    pub(super) provenance: Provenance,
+    pub value: Percent,
+    pub low: Option<Percent>,
+    pub of: String,
+    pub provenance: Provenance,
     /// Why the value is only a lower bound, if it is one.
-    pub(super) at_least_because: Option<String>,
+    pub at_least_because: Option<String>,
 }
 
 impl MeasuredShare {

@@ -23,7 +23,6 @@ use engine::{
     Analysis, AnalysisError, Context, Percent, Provenance, Table, Tabular, Threshold, counted,
 };
 use hardware::limits::{BoundBy, is_beyond_peak};
-use serde::Serialize;
 use trace_model::Caveat;
 
 use measured::{MeasuredShare, compiling, input, links, metric, speed_of_matrix_ops};
@@ -32,7 +31,7 @@ use measured::{MeasuredShare, compiling, input, links, metric, speed_of_matrix_o
 pub struct Targets;
 
 /// How close a program comes to its targets.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct TargetsReport {
     /// The missed targets, in a sentence.
     pub statement: String,
@@ -41,8 +40,7 @@ pub struct TargetsReport {
 }
 
 /// One target.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct Target {
     /// Stable name: `mxu`.
     pub id: &'static str,
@@ -84,35 +82,19 @@ pub struct Target {
 }
 
 /// The light of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum TargetColor {
     /// Reached.
-    Green,
+    Green = "green",
     /// Nearly reached.
-    Amber,
+    Amber = "amber",
     /// Far from reached.
-    Red,
+    Red = "red",
     /// Not relevant for this program.
-    NotJudged,
+    NotJudged = "not judged",
     /// Not recorded in the capture.
-    Unknown,
+    Unknown = "unknown",
 }
-
-impl TargetColor {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Green => "green",
-            Self::Amber => "amber",
-            Self::Red => "red",
-            Self::NotJudged => "not judged",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-engine::shown_by_title!(TargetColor);
 
 /// The definition of a target, independent of any capture.
 struct TargetDefinition {
@@ -393,7 +375,7 @@ fn statement(targets: &[Target]) -> String {
     };
     let missed: Vec<String> = targets
         .iter()
-        .filter(|target| matches!(target.light, TargetColor::Red | TargetColor::Amber))
+        .filter(|target| target.is_missed())
         .filter_map(|target| {
             Some(format!(
                 "{} {} (target: {})",
@@ -418,6 +400,11 @@ fn statement(targets: &[Target]) -> String {
 }
 
 impl Target {
+    /// Whether it is not met: a value that is not known misses none.
+    pub fn is_missed(&self) -> bool {
+        matches!(self.light, TargetColor::Red | TargetColor::Amber)
+    }
+
     /// The achieved value with what is known of it: `30.0 % to 60.0 %`, `at least 8.2 %`.
     pub fn reached(&self) -> Option<String> {
         let value = self.value_percent?;

@@ -89,7 +89,7 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
 
 impl CoreDuty {
     /// The duty of each core.
-    pub(super) fn of_all(cx: &Context<'_>, cores: &[CoreOps]) -> Result<Vec<Self>, AnalysisError> {
+    pub fn of_all(cx: &Context<'_>, cores: &[CoreOps]) -> Result<Vec<Self>, AnalysisError> {
         let chips: Vec<ChipKey> = cores
             .iter()
             .map(|core| chip_of(cx.model, core.core))

@@ -35,8 +35,6 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
-
 use ::hardware::limits::{BoundBy, OpWork};
 use device_reports::ops::op_stats::{BeyondPeak, CoreOps, Ops};
 use duty::{CoreDuty, xprof_duty_cycle};
@@ -49,7 +47,7 @@ use trace_model::Picos;
 pub struct Utilization;
 
 /// Utilization of all devices together and of each device.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct UtilizationReport {
     /// All devices together: ratios of sums, never means of percentages.
     pub combined: Vec<Metric>,
@@ -58,7 +56,7 @@ pub struct UtilizationReport {
 }
 
 /// Utilization of one device.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct DeviceUtilization {
     /// Its name (`/device:TPU:0`).
     pub device: String,

@@ -15,16 +15,16 @@ const LOWER_BOUND: Percent = Percent(10.0);
 
 /// Sums over some cores.
 pub(super) struct WorkSums<'a> {
-    pub(super) hbm_is_estimated: bool,
-    pub(super) cores: &'a [&'a CoreOps],
+    pub hbm_is_estimated: bool,
+    pub cores: &'a [&'a CoreOps],
     /// Description of the window of a core.
-    pub(super) window: String,
+    pub window: String,
     /// Whether the window is that of the whole trace.
-    pub(super) is_whole: bool,
+    pub is_whole: bool,
 }
 
 impl<'a> WorkSums<'a> {
-    pub(super) fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
+    pub fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
         let window = match cx.scope {
             Scope::WholeTrace => "first op to last",
             Scope::Range(_) => "the range",
@@ -51,12 +51,12 @@ impl<'a> WorkSums<'a> {
     }
 
     /// Whether so much of the work against `limit` is unknown that the known part is only a lower bound.
-    pub(super) fn is_mostly_unknown(&self, limit: BoundBy) -> bool {
+    pub fn is_mostly_unknown(&self, limit: BoundBy) -> bool {
         self.unknown_percent(limit) > LOWER_BOUND
     }
 
     /// Why a utilization of `limit` is uncertain, or why there is none.
-    pub(super) fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
+    pub fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
         let verdict = if self.is_mostly_unknown(limit) {
             "a lower bound"
         } else {
@@ -98,7 +98,7 @@ impl<'a> WorkSums<'a> {
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
-    pub(super) fn time(&self, get: impl Fn(&CoreOps) -> Picos) -> f64 {
+    pub fn time(&self, get: impl Fn(&CoreOps) -> Picos) -> f64 {
         self.cores
             .iter()
             .map(|core| get(core).ps() as f64 * 1e-12)
@@ -106,7 +106,7 @@ impl<'a> WorkSums<'a> {
     }
 
     /// Sum of the known amounts; `None` if no core has one.
-    pub(super) fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
+    pub fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
         self.cores
             .iter()
             .filter_map(|core| get(core))
@@ -131,7 +131,7 @@ impl<'a> WorkSums<'a> {
     }
 
     /// Description of the reference of a limit.
-    pub(super) fn peak_text(&self, limit: BoundBy) -> String {
+    pub fn peak_text(&self, limit: BoundBy) -> String {
         let peaks = self.peaks();
         let rate = |peaks: &Peaks| limit.peak(peaks).map(|peak| peak.per_second);
         if self
@@ -151,7 +151,7 @@ impl<'a> WorkSums<'a> {
         }
     }
 
-    pub(super) fn peaks(&self) -> Peaks {
+    pub fn peaks(&self) -> Peaks {
         self.cores
             .first()
             .map(|core| core.peaks.clone())
@@ -159,7 +159,7 @@ impl<'a> WorkSums<'a> {
     }
 
     /// `window of 4 devices, 93.2 s each`.
-    pub(super) fn over(&self, what: &str, time: impl Fn(&CoreOps) -> Picos) -> String {
+    pub fn over(&self, what: &str, time: impl Fn(&CoreOps) -> Picos) -> String {
         let mean = self.time(time) / self.cores.len().max(1) as f64;
         let time = Picos::from_ps((mean * 1e12).round() as i64);
         match self.cores.len() {
@@ -171,17 +171,17 @@ impl<'a> WorkSums<'a> {
 
 /// The amount and the time of a utilization.
 pub(super) struct UtilizationShare<'a> {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
-    pub(super) limit: BoundBy,
-    pub(super) amount: Option<f64>,
+    pub id: &'static str,
+    pub title: &'static str,
+    pub limit: BoundBy,
+    pub amount: Option<f64>,
     /// Description of the time.
-    pub(super) over: &'a str,
-    pub(super) time: fn(&CoreOps) -> Picos,
+    pub over: &'a str,
+    pub time: fn(&CoreOps) -> Picos,
     /// Whether the amount is meant to be that of all ops.
-    pub(super) of_all_ops: bool,
+    pub of_all_ops: bool,
     /// Why the amount is missing, or a caveat.
-    pub(super) note: Option<String>,
+    pub note: Option<String>,
 }
 
 pub(super) fn window(core: &CoreOps) -> Picos {

@@ -12,7 +12,6 @@ use facts::category::OpGroup;
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
 use math::stats::Stats;
-use serde::Serialize;
 use trace_model::{Caveat, Picos, TimeRange, without_number};
 
 use crate::host::compile::CompileReport;
@@ -24,8 +23,7 @@ use crate::summary::utilization::{Utilization, UtilizationReport};
 pub(super) const WORTH_SAYING: Percent = Percent(10.0);
 
 /// A cause that takes a share of the time.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(measured)]
+#[engine::row(measured)]
 pub struct VerdictFinding {
     /// The use of the time.
     #[column("Finding", id = "finding", with = |finding| finding.id.id())]
@@ -61,7 +59,7 @@ pub(super) struct VerdictReports {
 }
 
 impl VerdictReports {
-    pub(super) fn of(cx: &Context<'_>) -> Self {
+    pub fn of(cx: &Context<'_>) -> Self {
         Self {
             has_loops_apart: cx.model.has_caveat(Caveat::LoopsApart),
             utilization: cx.report::<Utilization>().ok(),

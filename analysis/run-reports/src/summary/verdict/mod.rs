@@ -18,7 +18,6 @@ use device_reports::steps::step_times::Steps;
 use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::steps::StepsReport;
 use facts::time_use::TimeUse;
-use serde::Serialize;
 use trace_model::Caveat;
 
 use crate::host::compile::Compile;
@@ -37,7 +36,7 @@ const MOSTLY_IDLE: Percent = Percent(50.0);
 pub struct Verdict;
 
 /// What limits the program.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct VerdictReport {
     /// The headline.
     pub statement: String,

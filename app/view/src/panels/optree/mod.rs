@@ -39,11 +39,13 @@ pub enum TreeTime {
     SelfTime,
     /// With ops inside: the time of a loop counts for the loop and for its ops.
     Total,
+    /// Self time beyond the least that the limits allow; all of it where the limits are not known.
+    AboveLimit,
 }
 
 impl TreeTime {
-    /// Both, with their names.
-    pub const ALL: [(Self, &'static str); 2] =
+    /// Those that are lengths of an icicle, with their names.
+    pub const OF_ICICLE: [(Self, &'static str); 2] =
         [(Self::SelfTime, "self time"), (Self::Total, "total time")];
 }
 
@@ -84,6 +86,7 @@ impl OpNode {
         match time {
             TreeTime::SelfTime => self.self_time_ps,
             TreeTime::Total => self.total_time_ps,
+            TreeTime::AboveLimit => self.above_limit_ps().unwrap_or(self.self_time_ps),
         }
     }
 
@@ -100,6 +103,11 @@ impl OpNode {
         let all = self.self_time_ps.ps() as f64;
         let is_known = self.known_ps > Picos::ZERO && unknown.ps() as f64 <= UNKNOWN * all;
         is_known.then(|| Percent(self.ideal_ps * 100.0 / all))
+    }
+
+    /// Self time beyond the least that the limits allow for its work; `None` where that is not known.
+    pub fn above_limit_ps(&self) -> Option<Picos> {
+        above_limit(self.self_time_ps, self.efficiency_percent())
     }
 
     /// All branches and ops as a table, with their paths.
@@ -135,6 +143,12 @@ impl OpNode {
                 "of op time",
                 Unit::Percent,
                 |(node, ..)| Percent::of(node.self_time_ps, whole),
+            )
+            .derived(
+                "above_limit_ps",
+                "above limit",
+                Unit::Picoseconds,
+                |(node, ..)| node.above_limit_ps(),
             )
             .derived(
                 "efficiency_percent",
@@ -236,6 +250,12 @@ impl OpNode {
     }
 }
 
+/// The part of a time beyond the least that the limits allow, which is `efficiency` of it.
+pub fn above_limit(time: Picos, efficiency: Option<Percent>) -> Option<Picos> {
+    let beyond = (1.0 - efficiency?.0 / 100.0).max(0.0);
+    Some(Picos::from_ps((time.ps() as f64 * beyond).round() as i64))
+}
+
 /// How a tree is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeSpec {
@@ -292,7 +312,10 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
     match by {
         TreeGrouping::Program => vec![row.program.to_string()],
         TreeGrouping::Category => vec![row.category.to_string()],
-        TreeGrouping::Name => vec![format!("{} [{}]", without_number(&row.name), row.category)],
+        TreeGrouping::Name => vec![match without_number(&row.name) {
+            name if *name == *row.category => name.to_owned(),
+            name => format!("{name} [{}]", row.category),
+        }],
         TreeGrouping::Source => match row.source.as_deref() {
             None | Some("") => none("source"),
             Some(source) => match source.rsplit_once(':') {

@@ -3,12 +3,16 @@
 use analysis::{Cell, CellKind, Column, Table, Unit};
 use egui::{Align2, FontId, Painter, Rect, Response, Sense, Ui, pos2, vec2};
 
+use super::columns::ShownColumns;
 use crate::panels::number::shown;
 use crate::panels::widgets::remark;
 use crate::theme;
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
+use view::compare::doubt;
 
+/// Size of the texts of cells.
+pub(super) const CELL_FONT: f32 = 12.0;
 /// Space beside the text of a cell.
 pub const PAD: f32 = 6.0;
 
@@ -24,15 +28,18 @@ pub(super) fn is_text(column: &Column) -> bool {
     column.unit == Unit::None && !matches!(column.kind, CellKind::Int | CellKind::Float)
 }
 
-pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
+pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, columns: &ShownColumns) {
     let theme = theme::current(ui);
-    let font = FontId::proportional(12.0);
+    let font = FontId::proportional(CELL_FONT);
     let clip = ui.clip_rect();
     let pointer = ui
         .input(|i| i.pointer.hover_pos())
         .filter(|at| rect.contains(*at) && clip.contains(*at));
     let mut x = rect.left();
-    for ((column, cell), &width) in table.columns.iter().zip(row).zip(widths) {
+    for &(index, width) in &columns.0 {
+        let (Some(column), Some(cell)) = (table.columns.get(index), row.get(index)) else {
+            continue;
+        };
         let area = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
         x += width;
         if !area.intersects(clip) {
@@ -67,7 +74,7 @@ fn is_change(column: &Column) -> bool {
 }
 
 /// The text of a cell; changes get a sign, also positive ones.
-fn signed(column: &Column, cell: &Cell) -> String {
+pub(super) fn signed(column: &Column, cell: &Cell) -> String {
     let text = shown(cell, column.unit);
     let is_more = is_change(column) && number_of(cell).is_some_and(|number| number > 0.0);
     if is_more { format!("+{text}") } else { text }
@@ -81,7 +88,7 @@ fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
         ui.label(text);
         match cell {
             Cell::Missing => drop(ui.weak("not recorded in this capture")),
-            Cell::Text(_) => {}
+            Cell::Text(text) => drop(doubt(text).map(|doubt| ui.weak(doubt))),
             Cell::Int(number) => drop(ui.weak(format!("{} = {number}", column.id))),
             Cell::Float(number) => drop(ui.weak(format!("{} = {number}", column.id))),
         }

@@ -1,14 +1,16 @@
 //! A table of a report; only visible rows are laid out.
 
 mod cells;
+mod columns;
 
-use analysis::{Cell, Column, Table, Unit};
+use analysis::{Cell, Table, Unit};
 use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, vec2};
 use regex_lite::RegexBuilder;
 use trace_model::SliceId;
 
 pub use self::cells::{PAD, write_cell};
 use self::cells::{cells_ui, is_text, number_of};
+use self::columns::{ShownColumns, widths};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
@@ -19,8 +21,6 @@ use view::time_format::TimeFormat;
 
 /// Height of a row.
 const ROW: f32 = 20.0;
-/// Number of rows that determine the width of a column.
-const SAMPLE: usize = 200;
 
 /// How a table is sorted and filtered.
 #[derive(Default)]
@@ -30,6 +30,10 @@ pub struct SortedTable {
     /// Sort column, and whether the largest comes first; `None` for the order of the report.
     by: Option<(usize, bool)>,
     chosen: Option<usize>,
+    /// Whether columns without room are shown, too, and scrolled to.
+    pub all_columns: bool,
+    /// How many columns have no room.
+    left_out: usize,
     offset_x: f32,
     follow: ScrollToSelection,
     made: Option<PreparedTable>,
@@ -51,12 +55,17 @@ impl SortedTable {
         self.made.as_ref().map(|made| made.order.len())
     }
 
+    /// Number of columns without room in the last frame.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
     /// Forgets the prepared rows, because another table replaces this one.
     pub fn forget(&mut self) {
         (self.made, self.chosen) = (None, None);
     }
 
-    fn make(&mut self, table: &Table) {
+    fn make(&mut self, ui: &Ui, table: &Table) {
         let times = times::format();
         let same = |made: &PreparedTable| {
             made.filter == self.filter
@@ -70,7 +79,7 @@ impl SortedTable {
         let order = order(table, &self.filter, self.by);
         let widths = match self.made.take() {
             Some(made) if made.rows == table.rows.len() && made.times == times => made.widths,
-            _ => widths(table),
+            _ => widths(ui, table),
         };
         self.made = Some(PreparedTable {
             filter: self.filter.clone(),
@@ -151,26 +160,6 @@ fn matcher(filter: &str) -> Box<dyn Fn(&str) -> bool> {
     Box::new(move |text| text.to_lowercase().contains(&wanted))
 }
 
-/// Width of each column, from its heading and first rows.
-fn widths(table: &Table) -> Vec<f32> {
-    const LETTER: f32 = 6.4;
-    let column_width = |(index, column): (usize, &Column)| {
-        let cells = table
-            .rows
-            .iter()
-            .take(SAMPLE)
-            .filter_map(|row| row.get(index));
-        let longest = cells
-            .map(|cell| shown(cell, column.unit).chars().count())
-            .max()
-            .unwrap_or(0);
-        let letters = longest.max(column.heading().chars().count() + 2);
-        let most = if is_text(column) { 300.0 } else { 230.0 };
-        (letters as f32 * LETTER + 2.0 * PAD).clamp(46.0, most)
-    };
-    table.columns.iter().enumerate().map(column_width).collect()
-}
-
 /// How rows of a table react to selection and clicks.
 #[derive(Clone, Copy)]
 pub struct RowReactions<'a> {
@@ -201,23 +190,21 @@ pub fn table_ui(
     height: f32,
     about: RowReactions<'_>,
 ) -> Option<usize> {
-    sorted.make(table);
+    sorted.make(ui, table);
     let Some(made) = &sorted.made else {
         return None;
     };
-    let mut widths = made.widths.clone();
     let room = ui.available_width() - 12.0;
-    let needed: f32 = widths.iter().sum();
-    if let Some(first) = table
-        .columns
-        .iter()
-        .position(is_text)
-        .filter(|_| needed < room)
-    {
-        widths[first] += room - needed;
-    }
-    let total: f32 = widths.iter().sum();
-    let heading = heading_ui(ui, table, &widths, sorted.by, sorted.offset_x);
+    let by = sorted.by.map(|(column, _)| column);
+    let fitted = ShownColumns::fitting(table, &made.widths, room, by);
+    sorted.left_out = table.columns.len() - fitted.0.len();
+    let columns = if sorted.all_columns {
+        ShownColumns::all(table, &made.widths, room)
+    } else {
+        fitted
+    };
+    let total = columns.width();
+    let heading = heading_ui(ui, table, &columns, sorted.by, sorted.offset_x);
     let mut clicked = None;
     let theme = theme::current(ui);
     let row_of = |_| {
@@ -274,7 +261,7 @@ pub fn table_ui(
                     clicked = Some(index);
                 }
                 row_menu(&response, || Some((table, row)));
-                cells_ui(ui, table, row, rect, &widths);
+                cells_ui(ui, table, row, rect, &columns);
             }
         })
     });
@@ -290,7 +277,7 @@ pub fn table_ui(
 fn heading_ui(
     ui: &mut Ui,
     table: &Table,
-    widths: &[f32],
+    columns: &ShownColumns,
     by: Option<(usize, bool)>,
     offset_x: f32,
 ) -> Option<(usize, bool)> {
@@ -304,7 +291,10 @@ fn heading_ui(
     );
     let mut wanted = by;
     let mut x = rect.left() - offset_x;
-    for (index, (column, &width)) in table.columns.iter().zip(widths).enumerate() {
+    for &(index, width) in &columns.0 {
+        let Some(column) = table.columns.get(index) else {
+            continue;
+        };
         let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
         x += width;
         let visible = cell.intersect(rect);

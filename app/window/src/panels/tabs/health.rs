@@ -6,6 +6,7 @@ use trace_model::Severity;
 
 use super::hints::badge;
 use crate::panels::context::PanelContext;
+use crate::panels::controls::with_controls;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::panels::widgets::remark;
 use crate::theme;
@@ -61,12 +62,12 @@ fn findings_ui(ui: &mut Ui, context: PanelContext<'_>) {
         ui.horizontal_top(|ui| {
             badge(ui, word, color);
             ui.vertical(|ui| {
-                ui.add(egui::Label::new(&finding.message).wrap());
+                ui.add(egui::Label::new(&*with_controls(&finding.message)).wrap());
                 for text in [finding.evidence.as_str(), finding.cure]
                     .into_iter()
                     .filter(|text| !text.is_empty())
                 {
-                    ui.add(egui::Label::new(remark(text)).wrap());
+                    ui.add(egui::Label::new(remark(with_controls(text))).wrap());
                 }
             });
         });

@@ -1,6 +1,7 @@
 //! Ops as a tree, beside their table.
 
 use analysis::Analysis as _;
+use analysis::facts::sum_over::SumOver;
 use analysis::reports::ops::op_stats::Ops;
 use egui::{Id, Response, Role, ScrollArea, Ui};
 use trace_model::{OpId, Picos};
@@ -11,7 +12,7 @@ use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::icicle::icicle_ui;
 use crate::panels::number::number;
-use crate::panels::op_rows::{OpColumns, OpRowLook, OpRowNumbers, heading_ui, row_ui};
+use crate::panels::op_rows::{COLUMNS, OpRowLook, OpRowNumbers, heading_ui, row_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::times;
@@ -35,36 +36,20 @@ pub const TAB: Tab = Tab {
 
 /// Children of a branch shown at first, and added with each "more".
 const MOST: usize = 200;
-/// The columns of numbers.
-const COLUMNS: OpColumns = [
-    (
-        "of limit",
-        "Least time that the limits allow for the work, as a share of the whole time, waiting included",
-    ),
-    (
-        "of op time",
-        "Self time as a share of all ops' self time, idle time left out",
-    ),
-    (
-        "self time",
-        "Time of all executions on all devices, without their child ops",
-    ),
-    ("runs", "Executions on all devices"),
-];
 
 /// The texts of the columns for an op; `whole` is the self time of all ops.
-fn texts_of(node: &OpNode, whole: Picos) -> [String; 4] {
+fn texts_of(node: &OpNode, whole: Picos, over: SumOver) -> [String; COLUMNS.len()] {
     OpRowNumbers {
+        above_limit_ps: node.above_limit_ps().map(|time| over.each_ps(time)),
         of_limit_percent: node.efficiency_percent(),
         of_op_time_percent: Percent::of(node.self_time_ps, whole),
-        self_time_ps: node.self_time_ps,
+        self_time_ps: over.each_ps(node.self_time_ps),
         occurrences: node.occurrences,
     }
     .texts()
 }
 
 /// Which tree is shown, if any.
-#[derive(Default)]
 struct OpTrees {
     /// What ops are grouped by, outermost first; empty for the tables.
     levels: Vec<TreeGrouping>,
@@ -76,12 +61,26 @@ struct OpTrees {
     follow: ScrollToSelection,
 }
 
+impl Default for OpTrees {
+    /// Ops of one name together, what is furthest above its limit first.
+    fn default() -> Self {
+        Self {
+            levels: vec![TreeGrouping::Name],
+            made: None,
+            is_icicle: false,
+            time: TreeTime::default(),
+            zoom: Vec::new(),
+            follow: ScrollToSelection::default(),
+        }
+    }
+}
+
 impl OpTrees {
     fn spec(&self) -> TreeSpec {
         let time = if self.is_icicle {
             self.time
         } else {
-            TreeTime::SelfTime
+            TreeTime::AboveLimit
         };
         TreeSpec {
             levels: self.levels.clone(),
@@ -155,7 +154,7 @@ fn drawing_ui(ui: &mut Ui, trees: &mut OpTrees) {
     }
     if trees.is_icicle {
         ui.add_space(8.0);
-        for (time, word) in TreeTime::ALL {
+        for (time, word) in TreeTime::OF_ICICLE {
             if ui.selectable_label(trees.time == time, word).clicked() {
                 trees.time = time;
             }
@@ -231,12 +230,13 @@ fn tree_ui(
     if trees.is_icicle {
         return icicle_ui(ui, context.trace, (root, spec.time), &mut trees.zoom, out);
     }
-    heading_ui(ui, ui.available_width() - 12.0, &COLUMNS);
+    heading_ui(ui, ui.available_width() - 12.0);
     let selected = context.state.place.selection;
     let own = selected.and_then(|slice| context.trace.model.slice(slice).op());
     let mut walk = TreeWalk {
         context,
         whole: root.self_time_ps,
+        over: report.sums_over,
         own,
         follows: trees.follow.replace_selection(selected),
         out,
@@ -256,6 +256,8 @@ struct TreeWalk<'a> {
     context: PanelContext<'a>,
     /// Self time of all ops.
     whole: Picos,
+    /// What it is a sum over.
+    over: SumOver,
     /// The op of the selected slice.
     own: Option<OpId>,
     /// Whether the selection just changed elsewhere, so that its row must be scrolled into view.
@@ -270,7 +272,7 @@ impl TreeWalk<'_> {
         let mut open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
         // If the op has no row of its own, the row of its branch is selected.
         let is_own = !open && self.own.is_some_and(|own| node.ops.contains(&own));
-        let row = node_row_ui(ui, node, self.whole, depth, open, is_own);
+        let row = node_row_ui(ui, node, (self.whole, self.over), depth, open, is_own);
         if is_own && self.follows {
             row.scroll_to_me(None);
         }
@@ -326,7 +328,7 @@ impl TreeWalk<'_> {
 fn node_row_ui(
     ui: &mut Ui,
     node: &OpNode,
-    whole: Picos,
+    (whole, over): (Picos, SumOver),
     depth: usize,
     open: bool,
     is_own: bool,
@@ -339,7 +341,7 @@ fn node_row_ui(
         open: (!node.children.is_empty()).then_some(open),
         is_own,
     };
-    let texts = texts_of(node, whole);
+    let texts = texts_of(node, whole, over);
     let response = row_ui(ui, ui.available_width(), &look, &texts);
     made_row_menu(&response, || node.row_table(whole));
     response.on_hover_ui(|ui| {
@@ -375,10 +377,15 @@ mod tests {
             children: Vec::new(),
         };
         let whole = Picos::from_ps(5_000_000);
-        assert_eq!(texts_of(&node, whole), ["–", "50.00 %", "2.500 µs", "3"]);
+        let over = SumOver {
+            devices: 1,
+            steps: None,
+        };
+        let texts = texts_of(&node, whole, over);
+        assert_eq!(texts, ["–", "–", "50.00 %", "2.500 µs", "3"]);
         times::write_as(TimeFormat::Nanoseconds);
-        let written = texts_of(&node, whole);
+        let written = texts_of(&node, whole, over);
         times::write_as(TimeFormat::Digits);
-        assert_eq!(written[2], "2500.000 ns");
+        assert_eq!(written[3], "2500.000 ns");
     }
 }

@@ -119,6 +119,8 @@ impl TabPanel for QueryPanel {
     fn poll(&mut self, _is_open: bool) {
         if self.answers.poll() {
             self.sorted = SortedTable::default();
+            // The query names them.
+            self.sorted.all_columns = true;
         }
         self.tables.poll();
     }

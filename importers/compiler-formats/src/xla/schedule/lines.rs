@@ -16,7 +16,7 @@ pub(super) struct LineTexts {
 
 impl LineTexts {
     /// Of each instruction of `module`, which was read from `message`.
-    pub(super) fn all(module: &HloModule, message: &TextProtoMessage<'_>) -> Vec<Self> {
+    pub fn all(module: &HloModule, message: &TextProtoMessage<'_>) -> Vec<Self> {
         let computations = message.all("computations").zip(&module.computations);
         let messages = computations.flat_map(|(message, computation)| {
             let all = message.all("instructions");
@@ -40,7 +40,7 @@ impl LineTexts {
             .collect()
     }
 
-    pub(super) fn line<'t>(&'t self, instruction: &'t Instruction) -> HloText<'t> {
+    pub fn line<'t>(&'t self, instruction: &'t Instruction) -> HloText<'t> {
         HloText {
             name: &instruction.name,
             shape: &self.shape,

@@ -38,7 +38,7 @@ const MAX_DEPTH: usize = 64;
 
 impl<'a> TextProtoMessage<'a> {
     /// Parses a text. If it is truncated, the complete fields are kept.
-    pub(crate) fn parse(text: &'a str) -> Result<ParsedTextProto<'a>, TextProtoDamage> {
+    pub fn parse(text: &'a str) -> Result<ParsedTextProto<'a>, TextProtoDamage> {
         let mut reader = TextProtoReader {
             text,
             at: 0,
@@ -112,7 +112,7 @@ impl<'a> TextProtoMessage<'a> {
     }
 
     /// The messages of a field.
-    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &TextProtoMessage<'a>> {
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &TextProtoMessage<'a>> {
         self.fields
             .iter()
             .filter_map(move |(field, value)| match value {
@@ -122,12 +122,12 @@ impl<'a> TextProtoMessage<'a> {
     }
 
     /// The first message of a field.
-    pub(crate) fn message(&self, name: &str) -> Option<&TextProtoMessage<'a>> {
+    pub fn message(&self, name: &str) -> Option<&TextProtoMessage<'a>> {
         self.all(name).next()
     }
 
     /// The scalars of a field as written.
-    pub(crate) fn scalars(&self, name: &str) -> impl Iterator<Item = &'a str> {
+    pub fn scalars(&self, name: &str) -> impl Iterator<Item = &'a str> {
         self.fields
             .iter()
             .filter_map(move |(field, value)| match value {
@@ -137,7 +137,7 @@ impl<'a> TextProtoMessage<'a> {
     }
 
     /// All scalars, with the names of their fields.
-    pub(crate) fn every_scalar(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub fn every_scalar(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(|(field, value)| match value {
             TextProtoValue::Scalar(scalar) => Some((*field, *scalar)),
             TextProtoValue::Message(_) => None,
@@ -145,19 +145,19 @@ impl<'a> TextProtoMessage<'a> {
     }
 
     /// The first value of a field as a number; `None` if it is absent.
-    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+    pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.scalars(name).next()?.parse().ok()
     }
 
     /// The numbers of a repeated field; other values are skipped.
-    pub(crate) fn numbers(&self, name: &str) -> Vec<u64> {
+    pub fn numbers(&self, name: &str) -> Vec<u64> {
         self.scalars(name)
             .filter_map(|value| value.parse().ok())
             .collect()
     }
 
     /// The first value of a field as text, without quotes; empty if it is absent.
-    pub(crate) fn text(&self, name: &str) -> Cow<'a, str> {
+    pub fn text(&self, name: &str) -> Cow<'a, str> {
         unquoted(self.scalars(name).next().unwrap_or_default())
     }
 }

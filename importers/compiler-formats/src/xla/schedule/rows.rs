@@ -29,7 +29,7 @@ pub(super) enum ScheduleCut {
 
 impl ScheduleCut {
     /// Determined by the names of the unclosed fields.
-    pub(super) fn of(open: &[&str]) -> Option<Self> {
+    pub fn of(open: &[&str]) -> Option<Self> {
         match open {
             ["computation_schedules", "instructions", ..] => Some(Self::Row),
             ["computation_schedules", ..] => Some(Self::Schedule),
@@ -49,28 +49,28 @@ pub(super) fn malformed(offset: usize, line: usize, what: &str) -> ImportError {
 
 /// One instruction of a schedule, in picoseconds.
 pub(super) struct ScheduleRow {
-    pub(super) id: u64,
-    pub(super) start: i64,
-    pub(super) end: i64,
-    pub(super) cycles: f64,
-    pub(super) memory: u64,
+    pub id: u64,
+    pub start: i64,
+    pub end: i64,
+    pub cycles: f64,
+    pub memory: u64,
 }
 
 /// The schedule of one computation.
 pub(super) struct ParsedSchedule {
-    pub(super) computation: Option<ComputationId>,
+    pub computation: Option<ComputationId>,
     /// Name of the computation.
-    pub(super) name: String,
+    pub name: String,
     /// Whether the file ends inside it.
-    pub(super) is_cut: bool,
-    pub(super) mhz: f64,
-    pub(super) rows: Vec<ScheduleRow>,
-    pub(super) memory_peak: Option<u64>,
-    pub(super) statistics: Vec<(String, String)>,
+    pub is_cut: bool,
+    pub mhz: f64,
+    pub rows: Vec<ScheduleRow>,
+    pub memory_peak: Option<u64>,
+    pub statistics: Vec<(String, String)>,
 }
 
 impl ParsedSchedule {
-    pub(super) fn read(
+    pub fn read(
         message: &TextProtoMessage<'_>,
         module: &HloModule,
         computation: Option<ComputationId>,
@@ -137,7 +137,7 @@ impl ParsedSchedule {
         })
     }
 
-    pub(super) fn end(&self) -> i64 {
+    pub fn end(&self) -> i64 {
         self.rows.iter().map(|row| row.end).max().unwrap_or(0)
     }
 }

@@ -108,7 +108,13 @@ fn ops_to_highlight(trace: &OpenTrace, hint: &Hint) -> Option<HighlightedLabels>
         .then(|| HighlightedLabels::new(format!("{} {}", hint.id, hint.title), labels))
 }
 
-pub(super) fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
+/// Whether there is something on the timeline to show.
+pub fn can_show(hint: &Hint) -> bool {
+    !hint.ops.is_empty() || !hint.spots.is_empty()
+}
+
+/// What shows the evidence on the timeline.
+pub fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
     let highlighted = ops_to_highlight(trace, hint);
     let first = hint
         .ops

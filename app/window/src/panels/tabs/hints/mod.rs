@@ -1,4 +1,4 @@
-//! The hints as cards, the largest saving first, below the findings about data quality. A click shows the evidence.
+//! The hints as cards, the largest saving first, above the findings about the capture. A click shows the evidence.
 
 mod code;
 mod evidence;
@@ -10,11 +10,13 @@ use std::collections::BTreeMap;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
 use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Ui};
 
-use self::code::code_ui;
-use self::evidence::{evidence_commands, evidence_ui, heading, ops_ui};
+pub use self::code::code_ui;
+pub use self::evidence::{can_show, evidence_commands};
+use self::evidence::{evidence_ui, heading, ops_ui};
 use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
 use crate::jobs::WakeUi;
 use crate::panels::context::PanelContext;
+use crate::panels::controls::with_controls;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::remark;
 use crate::theme::{self, Theme, readable_on};
@@ -150,7 +152,7 @@ fn card_ui(
         also_ui(ui, hint);
         ui.add_space(2.0);
         ui.horizontal_wrapped(|ui| {
-            let can_show = !hint.ops.is_empty() || !hint.spots.is_empty();
+            let can_show = can_show(hint);
             let show = egui::Button::new("Show evidence");
             let response = ui.add_enabled(can_show, show);
             response.widget_info(|| {
@@ -235,11 +237,12 @@ fn also_ui(ui: &mut Ui, hint: &Hint) {
 /// What was seen, what to do about it, and the code of it.
 fn remedy_ui(ui: &mut Ui, head: &str, id: &str, [seen, action]: [&str; 2], code: Option<&str>) {
     let theme = theme::current(ui);
-    ui.label(RichText::new(sentence(seen)).color(theme.text));
+    ui.label(RichText::new(sentence(&with_controls(seen))).color(theme.text));
     ui.add_space(2.0);
     ui.horizontal_top(|ui| {
         ui.label(RichText::new(head).strong().color(theme.accent));
-        let text = RichText::new(action.replace('`', "")).color(theme.text_strong);
+        let action = action.replace('`', "");
+        let text = RichText::new(with_controls(&action)).color(theme.text_strong);
         ui.add(egui::Label::new(text).wrap());
     });
     code_ui(ui, id, code);
@@ -317,10 +320,14 @@ fn paragraph_ui(ui: &mut Ui, text: &str) {
         ui.label(text.replace('`', ""));
     } else {
         ui.label(
-            text.split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ")
-                .replace('`', ""),
+            with_controls(
+                &text
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ")
+                    .replace('`', ""),
+            )
+            .into_owned(),
         );
     }
 }
@@ -341,7 +348,7 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
             ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());
-            ui.label(remark(&rule.reason));
+            ui.label(remark(with_controls(&rule.reason)));
         }
         for hint in &report.suppressed {
             ui.label(

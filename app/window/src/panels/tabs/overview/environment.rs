@@ -1,34 +1,29 @@
-//! Devices, data quality, and the first hints.
+//! Devices and data quality.
 
 use analysis::Unit;
 use analysis::hardware::peaks::PeakSource;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::doctor::Doctor;
-use egui::{CollapsingHeader, RichText, Role, Ui};
+use egui::{CollapsingHeader, Ui};
 use trace_model::{Severity, TraceModel};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
 use crate::panels::number::number;
 use crate::panels::tabs::health;
-use crate::panels::tabs::hints::{self, badge, severity_color};
-use crate::panels::widgets::{ResponseExt as _, at_right, remark, value_grid, value_row};
+use crate::panels::tabs::hints::badge;
+use crate::panels::widgets::{ResponseExt as _, remark, value_grid, value_row};
 use crate::theme;
-use crate::times;
-use render::hints::first;
 use view::state::ViewCommand;
 
-/// Number of hints on the overview.
-const HINTS: usize = 3;
-
-/// One line: whether the capture is complete enough to be trusted.
+/// Whether the capture is complete enough to be trusted.
 pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let Some(_) = context.whole.ready::<Doctor>() else {
         return;
     };
     let theme = theme::current(ui);
     let health = &context.whole.overview().health;
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         let (word, color, text) = match health.first() {
             None => (
                 "capture is complete",
@@ -51,14 +46,9 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
         } else {
             text
         };
-        let label = egui::Label::new(remark(&text)).truncate();
-        if ui
-            .add(label.sense(egui::Sense::click()))
-            .on_hover_text(&text)
-            .clicked()
-        {
-            out.push(health::TAB.show());
-        }
+        ui.add(egui::Label::new(remark(text)).sense(egui::Sense::click()))
+            .on_hover_text("Show what is known about the capture")
+            .sends(out, health::TAB.show());
     });
 }
 
@@ -73,61 +63,6 @@ fn is_much_lost(model: &TraceModel) -> bool {
         .sum();
     // Losses without a count come from the profiler: their number is unknown.
     lost == 0 || lost.saturating_mul(ONE_IN) > model.slice_count() as u64
-}
-
-/// The first hints, one line each.
-pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Some(report) = &context.reports.overview().hints else {
-        return;
-    };
-    let (hints, more) = first(report, HINTS);
-    if hints.is_empty() {
-        return;
-    }
-    let theme = theme::current(ui);
-    let saves = hints.iter().any(|hint| hint.saving_ps.is_some());
-    let about = if saves {
-        "savings are upper bounds and cannot be added up"
-    } else {
-        ""
-    };
-    let about = section_ui(ui, "What to do", about);
-    about.on_hover_text(
-        "First what limits the loop, then by saving, weighted by how sure the rule is. The word in front says how \
-         much of a step it may save.",
-    );
-    for hint in hints {
-        ui.horizontal(|ui| {
-            badge(
-                ui,
-                hint.severity.title(),
-                severity_color(theme, hint.severity),
-            );
-            let saves = match (hint.saving_ps, hint.once_ps) {
-                (Some(saving), _) => format!("≤ {}", times::time(saving)),
-                (None, Some(once)) => format!("{} once", times::time(once)),
-                (None, None) => String::new(),
-            };
-            at_right(ui, |ui| {
-                ui.label(RichText::new(saves).color(theme.accent));
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    let title = egui::Label::new(hint.title)
-                        .truncate()
-                        .sense(egui::Sense::click());
-                    let response = ui
-                        .add(title)
-                        .on_hover_cursor(egui::CursorIcon::PointingHand);
-                    response.labeled(Role::Link, format_args!("Hint {}: {}", hint.id, hint.title));
-                    if response.on_hover_text(&hint.action).clicked() {
-                        out.push(hints::TAB.show());
-                    }
-                });
-            });
-        });
-    }
-    if more > 0 && ui.link(format!("{more} more")).clicked() {
-        out.push(hints::TAB.show());
-    }
 }
 
 /// Files, devices and peaks.
@@ -164,7 +99,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
                     let from = match peak.source {
                         PeakSource::Recorded => "recorded in the capture",
                         PeakSource::Configured => "from the simulator's configuration",
-                        PeakSource::Assumed => "of the chip named on the command line",
+                        PeakSource::Assumed => "of the chip that you named",
                         PeakSource::Published => "published for the chip that the capture names",
                     };
                     value_row(

@@ -1,12 +1,15 @@
 //! What limits the run, and the key figures.
 
+use std::borrow::Cow;
+
 use analysis::Unit;
-use analysis::reports::summary::targets::{Target, TargetColor};
+use analysis::reports::summary::targets::Target;
 use analysis::reports::summary::utilization::Utilization;
-use egui::{Frame, Margin, RichText, Role, Sense, Ui, vec2};
+use egui::{Color32, FontId, Frame, Margin, RichText, Role, Sense, Ui, vec2};
 
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::context::{reason_ui, section_ui};
+use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
 use crate::panels::number::number;
 use crate::panels::widgets::{ResponseExt as _, remark};
@@ -21,14 +24,19 @@ use view::overview::KeyFigure;
 pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
-    if let Some(limit) = overview.limit(times::time) {
+    // A time is not broken before its unit.
+    let time = |ps| times::time(ps).replace(' ', "\u{a0}");
+    if let Some(limit) = overview.limit(time) {
         let frame = Frame::new()
             .fill(theme.raised)
             .corner_radius(5.0)
-            .inner_margin(Margin::symmetric(12, 9));
+            .inner_margin(Margin::symmetric(10, 8));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.label(RichText::new(limit).size(14.5).color(theme.text_strong));
+            let size = size_of(ui, &limit);
+            let shown = RichText::new(&limit).size(size).color(theme.text_strong);
+            ui.label(shown)
+                .labeled(Role::Label, limit.replace('\u{a0}', " "));
         });
         let bar = shown
             .response
@@ -45,12 +53,25 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
     }
 }
 
+/// The largest size in which a sentence takes two lines.
+fn size_of(ui: &Ui, sentence: &str) -> f32 {
+    let takes_two = |&size: &f32| {
+        let (font, color) = (FontId::proportional(size), Color32::PLACEHOLDER);
+        let width = ui.available_width();
+        let text = ui.painter().layout(sentence.to_owned(), font, color, width);
+        text.rows.len() <= 2
+    };
+    [14.5, 13.0, 12.0]
+        .into_iter()
+        .find(takes_two)
+        .unwrap_or(12.0)
+}
+
 /// The key figures as cards; the tooltip shows the denominator.
 pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
-    section_ui(
-        ui,
-        "Key figures",
-        "hover over a figure to see its denominator; the mark is the target",
+    let about = section_ui(ui, "Key figures", "the mark is the target");
+    about.on_hover_text(
+        "First those that miss their target. Hover over a figure to see its denominator.",
     );
     let overview = context.reports.overview();
     let first = overview.figures_that_matter();
@@ -127,7 +148,7 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
         left + vec2(0.0, 15.0),
         align,
         &value,
-        egui::FontId::proportional(17.0),
+        FontId::proportional(17.0),
         color,
     );
     let (font, room) = (theme::small_font(), rect.width() - 20.0);
@@ -168,7 +189,8 @@ fn about(figure: &KeyFigure) -> Vec<String> {
         .into_iter()
         .chain([times::provenance(figure.provenance)])
         .chain(target);
-    lines.chain(figure.note.clone()).collect()
+    let note = figure.note.as_deref().map(with_controls);
+    lines.chain(note.map(Cow::into_owned)).collect()
 }
 
 /// The share as a line along the lower edge, with a mark at the target.
@@ -180,8 +202,7 @@ fn gauge(
     theme: &Theme,
 ) {
     let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
-    let missed =
-        target.is_some_and(|target| matches!(target.light, TargetColor::Amber | TargetColor::Red));
+    let missed = target.is_some_and(Target::is_missed);
     let color = if missed { theme.warning } else { theme.accent };
     let track = egui::Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
     painter.rect_filled(track, 0.0, theme.edge.gamma_multiply(0.6));

@@ -3,6 +3,7 @@
 mod breakdown;
 mod environment;
 mod headline;
+mod to_do;
 mod top_ops;
 
 use egui::{RichText, Ui};
@@ -53,7 +54,7 @@ impl TabPanel for OverviewState {
                 let context = *context;
                 ui.add_space(6.0);
                 headline::limit_ui(ui, context);
-                environment::hints_ui(ui, context, view);
+                to_do::to_do_ui(ui, context, view);
                 headline::figures_ui(ui, context);
                 environment::health_ui(ui, context, view);
                 chip_ui(ui, context, out);

@@ -11,9 +11,10 @@ use crate::panels::context::section_ui;
 use crate::panels::copy::row_menu;
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::number::number;
-use crate::panels::op_rows::{OpColumns, OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
+use crate::panels::op_rows::{OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
 use crate::times;
 use view::panels::op_families::{OpFamily, families};
+use view::panels::optree::above_limit;
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::tree::group_digits;
 
@@ -36,6 +37,7 @@ struct TopOpsRow {
 
 impl TopOpsRow {
     fn of_family(family: &OpFamily<'_>, report: &OpsReport) -> Self {
+        let each = report.sums_over.each_ps(family.self_time_ps);
         Self {
             title: format!(
                 "{} ×{}",
@@ -45,9 +47,10 @@ impl TopOpsRow {
             category: family.rows[0].category.to_string(),
             group: family.rows[0].group,
             numbers: OpRowNumbers {
+                above_limit_ps: above_limit(each, family.efficiency_percent()),
                 of_limit_percent: family.efficiency_percent(),
                 of_op_time_percent: Percent::of(family.self_time_ps, report.op_time_ps),
-                self_time_ps: report.sums_over.each_ps(family.self_time_ps),
+                self_time_ps: each,
                 occurrences: family.occurrences(),
             },
             ops: family.places.clone(),
@@ -56,14 +59,16 @@ impl TopOpsRow {
     }
 
     fn of_op(row: &OpRow, report: &OpsReport, op: usize, is_inside: bool) -> Self {
+        let each = report.sums_over.each_ps(row.self_time_ps);
         Self {
             title: row.name.to_string(),
             category: row.category.to_string(),
             group: row.group,
             numbers: OpRowNumbers {
+                above_limit_ps: above_limit(each, row.rates.efficiency_percent),
                 of_limit_percent: row.rates.efficiency_percent,
                 of_op_time_percent: row.self_of_op_time_percent,
-                self_time_ps: report.sums_over.each_ps(row.self_time_ps),
+                self_time_ps: each,
                 occurrences: row.occurrences,
             },
             ops: vec![op],
@@ -132,24 +137,6 @@ impl TopOps {
     }
 }
 
-/// The columns of numbers.
-const COLUMNS: OpColumns = [
-    (
-        "of limit",
-        "Least time that the tightest known limit allows, as a share of the time taken",
-    ),
-    (
-        "of op time",
-        "Self time as a share of all ops' self time, idle time left out",
-    ),
-    (
-        "self time",
-        "Time of executions without their child ops: in a step on a device, the mean over all; where there are no \
-         steps, on a device",
-    ),
-    ("runs", "Executions"),
-];
-
 /// A table; a click on an op goes to the longest execution, one on a family unfolds it.
 pub fn top_ops_ui(
     ui: &mut Ui,
@@ -173,7 +160,7 @@ pub fn top_ops_ui(
     );
     section_ui(ui, "Ops", &about);
     let width = ui.available_width();
-    heading_ui(ui, width, &COLUMNS);
+    heading_ui(ui, width);
     let selected = context.state.place.selection;
     let own = selected.and_then(|slice| trace.model.slice(slice).op());
     let TopOps {

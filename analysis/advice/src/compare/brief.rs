@@ -1,0 +1,142 @@
+//! What to read of a comparison first, in sentences.
+
+use engine::{Percent, counted};
+use serde::Serialize;
+
+use super::attribution::Attribution;
+use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
+use super::comparison::Comparison;
+use super::run_loop::LoopChange;
+use super::{Summary, headline, likeness};
+
+/// More runs than this nobody records for one comparison.
+const MOST_RUNS: f64 = 30.0;
+
+/// The sentences to read first, without full stop, in the order of reading.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CompareBrief {
+    /// Whether the runs did the same work, and what is alike.
+    pub work: String,
+    /// In what else they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differ: Option<String>,
+    /// The median step, and whether its change is more than noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// The time of the loop, where that is more than the steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_loop: Option<String>,
+    /// What changed, from the parts of the mean step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<String>,
+    /// The ops that take more time than before, most first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look_first: Option<String>,
+    /// What to record next time to tell the change from noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_next: Option<String>,
+}
+
+impl CompareBrief {
+    pub(super) fn of(compared: &Comparison, base: &[Summary], cand: &[Summary]) -> Self {
+        let alike = match (base.first(), cand.first()) {
+            (Some(base), Some(cand)) => likeness::alike(base, cand, &compared.differences),
+            _ => Vec::new(),
+        };
+        let alike = super::table::listed(&alike);
+        let work = match compared.mismatch() {
+            Some(mismatch) if alike.is_empty() => mismatch,
+            Some(mismatch) => format!("{mismatch}; alike: {alike}"),
+            None if alike.is_empty() => "nothing shows that the work differs".to_owned(),
+            None => format!("the same work, as far as the captures tell: {alike}"),
+        };
+        let attribution = compared
+            .attribution
+            .as_ref()
+            .filter(|_| compared.prediction.is_none());
+        let step = compared.step_time();
+        Self {
+            work,
+            differ: differ(compared),
+            step: step.map(|step| headline::median_clause(step, compared)),
+            of_loop: compared
+                .loop_change
+                .as_ref()
+                .filter(|change| change.is_more_than_steps())
+                .map(LoopChange::clause),
+            conclusion: attribution.and_then(Attribution::conclusion),
+            look_first: attribution.and_then(Attribution::look_first),
+            record_next: step.and_then(|step| record_next(step, compared)),
+        }
+    }
+}
+
+/// `they differ in program fingerprint, format (xplane ↔ trace-json)`: what is not in the first sentence.
+fn differ(compared: &Comparison) -> Option<String> {
+    let said = |id: &str| {
+        let mut work = compared.differences.iter();
+        work.any(|found| found.id == id && found.is_other_work())
+    };
+    let texts: Vec<String> = compared
+        .differences
+        .iter()
+        .filter(|found| !said(found.id))
+        .map(|found| {
+            let title = found.title.to_lowercase();
+            if found.id == "module_fingerprint" {
+                title
+            } else {
+                format!("{title} ({} ↔ {})", found.base, found.cand)
+            }
+        })
+        .collect();
+    (!texts.is_empty()).then(|| format!("they differ in {}", super::table::listed(&texts)))
+}
+
+/// What would tell the change of the step from noise.
+fn record_next(step: &MetricChange, compared: &Comparison) -> Option<String> {
+    let (base, cand) = (step.base?, step.cand?);
+    let of_step = |ps: f64| Percent(100.0 * ps / base.median);
+    match step.finding {
+        ChangeVerdict::TooFew | ChangeVerdict::Untested => {
+            let needed = compared.options.test.min_steps;
+            let each = match (base.count, cand.count) {
+                (one, other) if one == other => one.to_string(),
+                (one, other) => format!("{one} and {other}"),
+            };
+            Some(format!(
+                "record at least {} per side, to tell changes from noise (now {each})",
+                counted(needed, "steady step")
+            ))
+        }
+        ChangeVerdict::BetweenRuns => {
+            let change = step.change?.abs();
+            let runs = [&compared.base, &compared.cand].map(|side| side.runs.len().max(1) as f64);
+            // The limit falls with the root of the number of runs.
+            let limit = step.noise? / change;
+            let needed = (2.0 / (1.0 / runs[0] + 1.0 / runs[1]) * limit * limit).floor() + 1.0;
+            let needed = if needed <= MOST_RUNS {
+                counted(needed.max(2.0) as usize, "run")
+            } else {
+                format!("more than {MOST_RUNS:.0} runs")
+            };
+            Some(format!(
+                "record {needed} per side, to tell a change of {:.1} from the spread between runs",
+                of_step(change)
+            ))
+        }
+        ChangeVerdict::Noise => {
+            let noise = step.noise.filter(|noise| *noise > 0.0)?;
+            let more = if compared.base.runs.len().min(compared.cand.runs.len()) < ENOUGH_RUNS {
+                "more runs per side show smaller ones"
+            } else {
+                "more steps show smaller ones"
+            };
+            Some(format!(
+                "these runs show changes above {:.1} of the step; {more}",
+                of_step(noise)
+            ))
+        }
+        ChangeVerdict::Changed | ChangeVerdict::OneSided => None,
+    }
+}

@@ -1,0 +1,112 @@
+//! Why two runs are thought to do the same work, or not: the file of the model, types of weights, versions.
+
+use std::collections::BTreeMap;
+
+use device_reports::steps::step_parts::StepPart;
+use engine::counted;
+use facts::time_use::TimeUse;
+
+use super::comparable::Difference;
+use super::summary::{OpTimes, Summary};
+use super::work::{OpWork, weight_type};
+
+/// Types with less than this share of the time of matrix products are not named.
+const WORTH_NAMING: f64 = 0.05;
+/// Folders of packages, whose files are not the user's.
+const PACKAGES: [&str; 2] = ["site-packages/", "dist-packages/"];
+
+/// The file that defines the model, as far as sources of ops tell: one in a folder `models` or with `model` in its name,
+/// else the user's file with the most time. Without folders.
+pub(super) fn model_file(run: &Summary) -> Option<&str> {
+    let mut files: BTreeMap<&str, f64> = BTreeMap::new();
+    for op in &run.ops {
+        let path = op.source.as_deref().unwrap_or_default();
+        let path = path.rsplit_once(':').map_or(path, |(path, _)| path);
+        if !path.is_empty() && !PACKAGES.iter().any(|folder| path.contains(folder)) {
+            *files.entry(path).or_default() += op.middle_ps;
+        }
+    }
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_model = |path: &str| path.contains("/models/") || name(path).contains("model");
+    let most = |named: bool| {
+        let files = files.iter().filter(|(path, _)| !named || is_model(path));
+        files
+            .max_by(|a, b| a.1.total_cmp(b.1))
+            .map(|(path, _)| *path)
+    };
+    let path = most(true).or_else(|| most(false))?;
+    path.rsplit('/').next()
+}
+
+/// Element types of the weights of matrix products, most time first: `bf16, s8`. `None` if no operand is known.
+pub(super) fn weight_types(run: &Summary) -> Option<String> {
+    let is_product = |op: &&OpTimes| {
+        matches!(op.part, StepPart::MatMul | StepPart::Kernel)
+            && op.operands.is_some()
+            && OpWork::of(op).time_use == TimeUse::MatMul
+    };
+    let mut times: BTreeMap<String, f64> = BTreeMap::new();
+    for op in run.ops.iter().filter(is_product) {
+        if let Some(dtype) = weight_type(op) {
+            *times.entry(dtype).or_default() += op.middle_ps;
+        }
+    }
+    let all: f64 = times.values().sum();
+    let mut times: Vec<(String, f64)> = times.into_iter().collect();
+    times.retain(|(_, time)| *time >= WORTH_NAMING * all);
+    times.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let names: Vec<String> = times.into_iter().map(|(dtype, _)| dtype).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Versions and flags that the capture records, as one text.
+pub(super) fn versions(run: &Summary) -> Option<String> {
+    let facts = run.facts.versions.iter();
+    let texts: Vec<String> = facts
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// What is known of both runs and equal, in words: `2 devices`, `model file qwen3.py`.
+pub(super) fn alike(base: &Summary, cand: &Summary, found: &[Difference]) -> Vec<String> {
+    let differs = |id: &str| found.iter().any(|difference| difference.id == id);
+    let mut words = Vec::new();
+    let mut say = |id: &str, text: Option<String>| {
+        words.extend(text.filter(|_| !differs(id)));
+    };
+    let device = base.facts.device_type.clone();
+    say(
+        "device_type",
+        device.filter(|_| base.facts.device_type == cand.facts.device_type),
+    );
+    let devices = base.facts.devices;
+    say(
+        "device_count",
+        (devices > 0).then(|| counted(devices, "device")),
+    );
+    say(
+        "model_file",
+        model_file(base).map(|file| format!("model file {file}")),
+    );
+    say(
+        "weights",
+        weight_types(base).map(|types| format!("{types} weights")),
+    );
+    let knows_shapes = |run: &Summary| run.ops.iter().any(|op| op.shape.is_some());
+    let both = knows_shapes(base) && knows_shapes(cand);
+    say("shapes", both.then(|| "shapes".to_owned()));
+    let steps = base.steps.counted;
+    say("steps", (steps > 0).then(|| counted(steps, "steady step")));
+    let has_program = |run: &Summary| run.facts.programs.first().is_some_and(|it| it.id.is_some());
+    let both = has_program(base) && has_program(cand);
+    say(
+        "module_fingerprint",
+        both.then(|| "program fingerprint".to_owned()),
+    );
+    say(
+        "versions",
+        versions(base).filter(|_| versions(cand).is_some()),
+    );
+    words
+}

@@ -1,0 +1,292 @@
+//! Why the mean step changed: what its time is used for on both sides, and the ops that moved.
+//!
+//! Ops are counted by what they do and not by name ([`OpWork`]): a fusion of XLA that became a kernel is time of matrix
+//! products on both sides. Uses add up to the change of the interquartile mean step, groups to that of their use.
+
+use std::collections::BTreeMap;
+
+use device_reports::steps::step_parts::StepPart;
+use facts::time_use::TimeUse;
+use serde::Serialize;
+
+use super::attribution::{ChangeRow, RestOfSides, StepTimesOfSides, correct, values};
+use super::change::{ChangeVerdict, MetricChange, TestOptions};
+use super::idle::{COMPILE_WAIT, INPUT_WAIT};
+use super::pool::{PooledOp, PooledRuns, effect_ps};
+use super::work::{self, OpWork};
+
+/// A use of the time of a step on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct UseChange {
+    /// The use.
+    pub id: TimeUse,
+    /// Its times.
+    #[serde(flatten)]
+    pub times: TimesOfSides,
+    /// Result of the test of its time in each step; `None` where that is known as a mean only.
+    pub finding: Option<ChangeVerdict>,
+    /// After Holm's correction over all uses.
+    pub p: Option<f64>,
+    /// Its ops by what they do, largest change first; they add up to it.
+    pub groups: Vec<GroupChange>,
+}
+
+/// Ops that do the same, or idle time of one cause, on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct GroupChange {
+    /// `XLA bf16 fusions`, `all-reduce`, `mlp/mul`.
+    pub name: String,
+    /// Its times.
+    #[serde(flatten)]
+    pub times: TimesOfSides,
+    /// Distinct ops of the first side.
+    pub base_ops: usize,
+    /// Distinct ops of the second side.
+    pub cand_ops: usize,
+    /// Result of the test of the sum of its ops in each step; `None` where it is known as a mean only.
+    pub finding: Option<ChangeVerdict>,
+    /// After Holm's correction over all groups.
+    pub p: Option<f64>,
+    /// `file:line` of its op with the most time, of the second side if it has one.
+    pub source: Option<String>,
+    /// Of matrix products: the element type of the weights, of the second side if it has one.
+    pub weights: Option<String>,
+}
+
+/// Times in the interquartile mean steps of both sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct TimesOfSides {
+    /// In the mean step of the first side.
+    pub base_ps: f64,
+    /// In the mean step of the second side.
+    pub cand_ps: f64,
+    /// Second minus first.
+    pub change_ps: f64,
+}
+
+impl TimesOfSides {
+    pub(super) fn new(base_ps: f64, cand_ps: f64) -> Self {
+        Self {
+            base_ps,
+            cand_ps,
+            change_ps: cand_ps - base_ps,
+        }
+    }
+}
+
+impl std::iter::Sum for TimesOfSides {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, next| {
+            Self::new(sum.base_ps + next.base_ps, sum.cand_ps + next.cand_ps)
+        })
+    }
+}
+
+/// Ops of a use while they are added up: one entry for each side.
+#[derive(Default)]
+struct GroupSum {
+    ops: [usize; 2],
+    time_ps: [f64; 2],
+    /// Its time in each step of each run, as far as ops are listed.
+    steps: StepTimesOfSides,
+    /// The op with the most time of each side.
+    largest: [Option<OpOfGroup>; 2],
+}
+
+struct OpOfGroup {
+    time_ps: f64,
+    source: Option<String>,
+    weights: Option<String>,
+}
+
+impl GroupSum {
+    fn add(&mut self, op: &PooledOp<'_>, time_use: TimeUse, side: usize) {
+        self.ops[side] += 1;
+        self.time_ps[side] += op.middle_ps;
+        let steps = [&mut self.steps.0, &mut self.steps.1];
+        add_steps(steps.into_iter().nth(side), &op.values);
+        let largest = &mut self.largest[side];
+        if largest
+            .as_ref()
+            .is_none_or(|largest| largest.time_ps < op.middle_ps)
+        {
+            let weights = (time_use == TimeUse::MatMul).then(|| work::weight_type(op.op));
+            *largest = Some(OpOfGroup {
+                time_ps: op.middle_ps,
+                source: op.op.source.clone(),
+                weights: weights.flatten(),
+            });
+        }
+    }
+
+    fn change(self, name: String) -> GroupChange {
+        let [base, cand] = self.largest;
+        let largest = cand.or(base);
+        let (source, weights) = largest.map_or((None, None), |op| (op.source, op.weights));
+        GroupChange {
+            name,
+            times: TimesOfSides::new(self.time_ps[0], self.time_ps[1]),
+            base_ops: self.ops[0],
+            cand_ops: self.ops[1],
+            finding: None,
+            p: None,
+            source,
+            weights,
+        }
+    }
+}
+
+/// The uses of the time of a step, largest change first.
+pub(super) fn uses(
+    base: &PooledRuns<'_>,
+    cand: &PooledRuns<'_>,
+    rows: &[ChangeRow<'_>],
+    rest: &RestOfSides,
+    options: &TestOptions,
+) -> Vec<UseChange> {
+    let mut sums: BTreeMap<(TimeUse, String), GroupSum> = BTreeMap::new();
+    for (op, side) in rows.iter().flat_map(ChangeRow::sides) {
+        let OpWork { time_use, group } = OpWork::of(op.op);
+        let sum = sums.entry((time_use, group)).or_default();
+        sum.add(op, time_use, side);
+    }
+    for ((part, cause), &(before, after)) in rest {
+        if before != 0.0 || after != 0.0 {
+            let sum = sums
+                .entry(use_of_rest(*part, cause.as_deref()))
+                .or_default();
+            sum.time_ps[0] += before;
+            sum.time_ps[1] += after;
+        }
+    }
+    let mut uses: Vec<UseChange> = Vec::new();
+    // Times in each step: of the groups, and of the uses as far as all their groups have them.
+    let (mut of_groups, mut of_uses) = (Vec::new(), Vec::new());
+    for ((id, name), mut sum) in sums {
+        if uses.last().is_none_or(|last| last.id != id) {
+            uses.push(UseChange::new(id));
+            of_uses.push(StepTimesOfSides::default());
+        }
+        let (Some(one), Some(steps)) = (uses.last_mut(), of_uses.last_mut()) else {
+            continue;
+        };
+        let of_group = std::mem::take(&mut sum.steps);
+        add_steps(Some(&mut steps.0), &of_group.0);
+        add_steps(Some(&mut steps.1), &of_group.1);
+        of_groups.push(of_group);
+        one.groups.push(sum.change(name));
+    }
+    let is_split = uses
+        .iter()
+        .any(|one| matches!(one.id, TimeUse::Input | TimeUse::Compile));
+    for (one, steps) in uses.iter().zip(&mut of_uses) {
+        // No op has this time, but the run has a series of it.
+        if one.id == TimeUse::Idle && !is_split {
+            let idle = format!("step.{}", StepPart::Idle.id());
+            *steps = [base, cand]
+                .map(|pool| pool.series(&idle, usize::MAX))
+                .into();
+        }
+    }
+    let groups = tests(&mut of_groups, base, cand, options);
+    let tested = tests(&mut of_uses, base, cand, options);
+    let all_groups = uses.iter_mut().flat_map(|one| &mut one.groups);
+    for (group, test) in all_groups.zip(groups) {
+        if group.has_ops() {
+            (group.finding, group.p) = (Some(test.finding), test.p);
+        }
+    }
+    for (one, test) in uses.iter_mut().zip(tested) {
+        let is_idle = one.id == TimeUse::Idle && !is_split;
+        if is_idle || one.groups.iter().all(GroupChange::has_ops) {
+            (one.finding, one.p) = (Some(test.finding), test.p);
+        }
+        one.times = one.groups.iter().map(|group| group.times).sum();
+        one.groups
+            .sort_by(|a, b| largest_first(&a.times, &b.times).then(a.name.cmp(&b.name)));
+    }
+    uses.sort_by(|a, b| largest_first(&a.times, &b.times).then(a.id.cmp(&b.id)));
+    uses
+}
+
+/// Tests sums of ops; a side without them has zero in each step.
+fn tests(
+    sides: &mut [StepTimesOfSides],
+    base: &PooledRuns<'_>,
+    cand: &PooledRuns<'_>,
+    options: &TestOptions,
+) -> Vec<MetricChange> {
+    for (first, second) in &mut *sides {
+        for (side, pool) in [(first, base), (second, cand)] {
+            if side.is_empty() {
+                *side = values(None, pool);
+            }
+        }
+    }
+    let test = |(first, second): &StepTimesOfSides| MetricChange::tested(first, second, options);
+    let mut tests: Vec<MetricChange> = sides.iter().map(test).collect();
+    correct(&mut tests, sides, effect_ps(base, options), options);
+    tests
+}
+
+impl UseChange {
+    fn new(id: TimeUse) -> Self {
+        Self {
+            id,
+            times: TimesOfSides::default(),
+            finding: None,
+            p: None,
+            groups: Vec::new(),
+        }
+    }
+
+    /// Whether no op runs.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.id, TimeUse::Idle | TimeUse::Input | TimeUse::Compile)
+    }
+}
+
+impl GroupChange {
+    /// Whether it is time of listed ops.
+    pub(super) fn has_ops(&self) -> bool {
+        self.base_ops + self.cand_ops > 0
+    }
+}
+
+/// The use and the name of time that belongs to no listed op.
+fn use_of_rest(part: StepPart, cause: Option<&str>) -> (TimeUse, String) {
+    let id = cause.map_or(part.into(), use_of_idle);
+    let name = match (id, cause) {
+        (TimeUse::Idle, Some(cause)) => cause,
+        (TimeUse::Idle | TimeUse::Input | TimeUse::Compile, _) => id.title(),
+        _ => "ops not listed",
+    };
+    (id, name.to_owned())
+}
+
+/// Waiting for input and for the compiler are uses of their own.
+fn use_of_idle(cause: &str) -> TimeUse {
+    match cause {
+        INPUT_WAIT => TimeUse::Input,
+        COMPILE_WAIT => TimeUse::Compile,
+        _ => TimeUse::Idle,
+    }
+}
+
+fn largest_first(a: &TimesOfSides, b: &TimesOfSides) -> std::cmp::Ordering {
+    b.change_ps.abs().total_cmp(&a.change_ps.abs())
+}
+
+/// Adds the times of an op in each step of each run.
+fn add_steps(sums: Option<&mut Vec<Vec<f64>>>, values: &[Vec<f64>]) {
+    let Some(sums) = sums else { return };
+    if sums.is_empty() {
+        values.clone_into(sums);
+        return;
+    }
+    for (sums, run) in sums.iter_mut().zip(values) {
+        for (sum, value) in sums.iter_mut().zip(run) {
+            *sum += value;
+        }
+    }
+}

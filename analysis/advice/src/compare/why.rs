@@ -1,0 +1,375 @@
+//! Why a step changed, as a table of few rows that add up, and in one sentence.
+
+use engine::{Percent, Table};
+use facts::time_use::TimeUse;
+use hlo::element_bits;
+
+use super::attribution::{Attribution, OpChange};
+use super::headline::ps;
+use super::run_loop::signed;
+use super::table::word_of;
+use super::uses::{GroupChange, TimesOfSides, UseChange};
+
+/// Rows of the table at most, the step included.
+pub const WHY_ROWS: usize = 10;
+/// Uses with a row of their own.
+const USES: usize = 5;
+/// Groups below a use.
+const GROUPS: usize = 3;
+/// Smallest part of all movement that gets a row or a clause.
+const WORTH_SAYING: f64 = 0.05;
+/// Share of the step below which nothing moved.
+const NEGLIGIBLE: f64 = 0.001;
+/// From this share of the movement of its use on, a group alone explains it.
+const EXPLAINS: f64 = 0.9;
+/// From this share on it is named in the sentence.
+const MOST: f64 = 0.5;
+/// What a row of ops begins with; the rows of uses, to which they add up, begin with their name.
+pub const BELOW: &str = "– ";
+
+/// A row of the table: the step, a use of its time, or ops within one.
+#[derive(Clone, Debug, Default, PartialEq, engine::Columns)]
+#[columns(derived)]
+pub struct WhyRow {
+    /// The use of time, or what the ops do.
+    #[column("What", id = "what")]
+    pub name: String,
+    /// Whether it is a part of the use above it.
+    pub is_below: bool,
+    /// The use; `None` for the step and for all else.
+    pub time_use: Option<TimeUse>,
+    /// The ops of a row below a use; `None` for the rest of them.
+    pub group: Option<String>,
+    /// In the mean step of the base; `None` if it has no such ops.
+    #[column("Base")]
+    pub base_ps: Option<f64>,
+    /// In the mean step of the candidate; `None` if it has no such ops.
+    #[column("Cand")]
+    pub cand_ps: Option<f64>,
+    /// Second minus first.
+    #[column("Change")]
+    pub change_ps: f64,
+    /// The change as a share of the step of the base.
+    #[column("Of base")]
+    pub change_of_step_percent: Option<Percent>,
+    /// `slower`, `~` …; empty where it was not tested.
+    #[column("Verdict", non_empty)]
+    pub verdict: &'static str,
+    /// File and line of the op with the most time, without folders.
+    #[column("Source")]
+    pub source: Option<String>,
+}
+
+impl Attribution {
+    /// The table of [`Self::why`].
+    pub fn why_table(&self, rows: usize) -> Table {
+        Table::of("why", "Why: the mean step by what its time is used for", &self.why(rows))
+            .remaining()
+            .note(
+                "Mean of the middle half of steps, on the slowest device, by what ops do and not by their names. ~: within \
+                 noise. ?: too few steps to tell. ? with a direction: runs of one program may differ as much.",
+            )
+            .build()
+    }
+
+    /// The uses of time that moved and the ops that moved within them, in at most `most` rows. Uses and the rest of them add
+    /// up to the step in the last row, ops to their use.
+    pub fn why(&self, most: usize) -> Vec<WhyRow> {
+        let least = self.least_change();
+        let moved = self.moved(least).count();
+        // The step and all else have rows of their own.
+        let shown = moved.min(USES).min(most.saturating_sub(2));
+        let (shown, rest) = self.uses.split_at(shown);
+        let has_rest = rest.iter().any(|one| one.times != TimesOfSides::default());
+        let mut room = most
+            .saturating_sub(1 + shown.len())
+            .saturating_sub(usize::from(has_rest));
+        let mut rows = Vec::with_capacity(most);
+        for one in shown {
+            let below = groups_of(one, least, room, self);
+            room -= below.len();
+            let only = below.is_empty().then(|| explaining(one)).flatten();
+            let mut row = self.row(one.id.title().to_owned(), one.times, one.verdict());
+            if let Some(group) = only.filter(|group| group.name != one.id.title()) {
+                row.name = format!("{}: {}", row.name, group.name);
+                row.source = file_of(group);
+            }
+            row.time_use = Some(one.id);
+            rows.push(row);
+            rows.extend(below);
+        }
+        if has_rest {
+            let times = rest.iter().map(|one| one.times).sum();
+            let name = if shown.is_empty() {
+                "all uses"
+            } else {
+                "all else"
+            };
+            rows.push(self.row(name.to_owned(), times, ""));
+        }
+        let whole = TimesOfSides::new(self.base_ps, self.cand_ps);
+        rows.push(self.row("the step".to_owned(), whole, ""));
+        rows
+    }
+
+    fn row(&self, name: String, times: TimesOfSides, verdict: &'static str) -> WhyRow {
+        let of_step = 100.0 * times.change_ps / self.base_ps;
+        WhyRow {
+            name,
+            base_ps: Some(times.base_ps),
+            cand_ps: Some(times.cand_ps),
+            change_ps: times.change_ps,
+            change_of_step_percent: (self.base_ps > 0.0).then_some(Percent(of_step)),
+            verdict,
+            ..WhyRow::default()
+        }
+    }
+
+    /// Changes below this are not worth a row: a part of all movement, and of the step.
+    fn least_change(&self) -> f64 {
+        let changes = self.uses.iter().map(|one| one.times.change_ps.abs());
+        let all: f64 = changes.sum();
+        (WORTH_SAYING * all).max(NEGLIGIBLE * self.base_ps).max(0.5)
+    }
+
+    /// Uses for sentences: what idle time is for only matters if there is more or less of it.
+    fn told(&self) -> Vec<&UseChange> {
+        let is_idle = |id: TimeUse| matches!(id, TimeUse::Idle | TimeUse::Input | TimeUse::Compile);
+        let idle = self.uses.iter().filter(|one| is_idle(one.id));
+        let change: f64 = idle.map(|one| one.times.change_ps).sum();
+        let is_told = change.abs() >= NEGLIGIBLE * self.base_ps;
+        let uses = self.uses.iter();
+        uses.filter(|one| is_told || !one.is_idle()).collect()
+    }
+
+    fn moved(&self, least: f64) -> impl Iterator<Item = &UseChange> {
+        let is_moved = move |one: &&UseChange| one.times.change_ps.abs() >= least;
+        self.uses.iter().take_while(is_moved)
+    }
+
+    /// `4-bit weights save 16.76 ms of matrix products; 15.34 ms come back elsewhere, most in element-wise work
+    /// (mean.dim/reduce_sum at jaten.py:280, +5.6 ms)`; `None` if no use changed by a thousandth of the step.
+    pub fn conclusion(&self) -> Option<String> {
+        let least = self.least_change();
+        let told = self.told();
+        let first = told.first()?;
+        if first.times.change_ps.abs() < least {
+            return None;
+        }
+        let mut text = main_clause(first);
+        let is_more = first.times.change_ps > 0.0;
+        let (mut against, mut with) = (Vec::new(), Vec::new());
+        for &one in &told[1..] {
+            if (one.times.change_ps > 0.0) == is_more {
+                with.push(one);
+            } else {
+                against.push(one);
+            }
+        }
+        let sum = |uses: &[&UseChange]| -> f64 { uses.iter().map(|one| one.times.change_ps).sum() };
+        if sum(&with).abs() >= least.max(0.2 * first.times.change_ps.abs()) {
+            let word = if is_more { "more" } else { "less" };
+            let (time, most) = (ps(sum(&with).abs()), most_of(&with));
+            text += &format!("; {time} {word} elsewhere, most {most}");
+        }
+        if sum(&against).abs() >= least {
+            let what = if is_more {
+                "less elsewhere"
+            } else {
+                "come back elsewhere"
+            };
+            let (time, most) = (ps(sum(&against).abs()), most_of(&against));
+            text += &format!("; {time} {what}, most {most}");
+        }
+        Some(text)
+    }
+
+    /// The ops that took more time than before, most first: where to look. `None` if none did.
+    pub fn look_first(&self) -> Option<String> {
+        let least = (NEGLIGIBLE * self.base_ps).max(0.5);
+        let told = self.told();
+        let groups = told.iter().flat_map(|one| {
+            let groups = one.groups.iter();
+            groups.map(move |group| (*one, group))
+        });
+        // Of ops that replaced others only what is more than those took counts.
+        let grown = |one: &UseChange, group: &GroupChange| {
+            group.times.change_ps.min(one.times.change_ps.max(0.0))
+        };
+        let (one, group) = groups
+            .max_by(|a, b| grown(a.0, a.1).total_cmp(&grown(b.0, b.1)))
+            .filter(|(one, group)| grown(one, group) >= least)?;
+        let times = group.times;
+        let before = if group.base_ops == 0 && times.base_ps == 0.0 {
+            "new".to_owned()
+        } else {
+            format!("{} before", ps(times.base_ps))
+        };
+        let place = placed(group);
+        let change = signed(times.change_ps);
+        let title = one.id.title();
+        let what = if group.name == title {
+            title.to_owned()
+        } else {
+            format!("{place} ({title})")
+        };
+        Some(format!("{what}: {change} a step, {before}"))
+    }
+}
+
+impl WhyRow {
+    /// Whether an op is among those of the row.
+    pub fn has(&self, op: &OpChange) -> bool {
+        self.time_use == Some(op.time_use)
+            && self.group.as_ref().is_none_or(|group| *group == op.group)
+    }
+}
+
+impl UseChange {
+    fn verdict(&self) -> &'static str {
+        word_of(self.finding, self.times.change_ps)
+    }
+}
+
+/// Rows of the groups that moved most, and of the rest of them: none if one group alone explains the use.
+fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> Vec<WhyRow> {
+    if explaining(one).is_some() {
+        return Vec::new();
+    }
+    let is_moved = |group: &&GroupChange| group.times.change_ps.abs() >= least;
+    let moved = one.groups.iter().take_while(is_moved).count();
+    let fits = |shown: usize| shown + usize::from(shown < one.groups.len()) <= room;
+    let Some(shown) = (1..=moved.min(GROUPS)).rev().find(|&shown| fits(shown)) else {
+        return Vec::new();
+    };
+    let (shown, rest) = one.groups.split_at(shown);
+    let mut rows: Vec<WhyRow> = shown
+        .iter()
+        .map(|group| WhyRow {
+            is_below: true,
+            time_use: Some(one.id),
+            group: Some(group.name.clone()),
+            base_ps: (group.base_ops > 0 || group.times.base_ps > 0.0)
+                .then_some(group.times.base_ps),
+            cand_ps: (group.cand_ops > 0 || group.times.cand_ps > 0.0)
+                .then_some(group.times.cand_ps),
+            source: file_of(group),
+            ..whole.row(
+                format!("{BELOW}{}", group.name),
+                group.times,
+                group.verdict(),
+            )
+        })
+        .collect();
+    if !rest.is_empty() {
+        let times = rest.iter().map(|group| group.times).sum();
+        let name = format!("{BELOW}other ops");
+        rows.push(WhyRow {
+            is_below: true,
+            time_use: Some(one.id),
+            ..whole.row(name, times, "")
+        });
+    }
+    rows
+}
+
+/// The group that explains the change of a use alone.
+fn explaining(one: &UseChange) -> Option<&GroupChange> {
+    let first = one.groups.first()?;
+    let all: f64 = one
+        .groups
+        .iter()
+        .map(|group| group.times.change_ps.abs())
+        .sum();
+    (one.groups.len() == 1 || first.times.change_ps.abs() >= EXPLAINS * all).then_some(first)
+}
+
+/// `4-bit weights save 16.76 ms of matrix products`, `1.000 ms more idle time (input wait)`.
+fn main_clause(one: &UseChange) -> String {
+    let change = one.times.change_ps;
+    let time = ps(change.abs());
+    if let Some((before, after)) = new_weights(one) {
+        let bits = element_bits(&after).unwrap_or_default();
+        let verb = if change < 0.0 { "save" } else { "cost" };
+        return format!(
+            "{bits}-bit weights ({after} for {before}) {verb} {time} of matrix products"
+        );
+    }
+    let word = if change > 0.0 { "more" } else { "less" };
+    let named = one
+        .groups
+        .iter()
+        .max_by(|a, b| same_way(one, a).total_cmp(&same_way(one, b)))
+        .filter(|group| same_way(one, group) >= MOST * change.abs());
+    let named = named.filter(|group| group.name != one.id.title());
+    let named = named.map_or_else(String::new, |group| format!(" ({})", placed(group)));
+    format!("{time} {word} {}{named}", noun(one.id))
+}
+
+/// How much a group moved in the direction of its use.
+fn same_way(one: &UseChange, group: &GroupChange) -> f64 {
+    group.times.change_ps * one.times.change_ps.signum()
+}
+
+/// Types of the weights of most time on both sides, if they differ in width.
+fn new_weights(one: &UseChange) -> Option<(String, String)> {
+    let most = |time: fn(&GroupChange) -> f64| {
+        let groups = one.groups.iter().filter(|group| time(group) > 0.0);
+        let most = groups.max_by(|a, b| time(a).total_cmp(&time(b)))?;
+        most.weights.clone()
+    };
+    let before = most(|group| group.times.base_ps)?;
+    let after = most(|group| group.times.cand_ps)?;
+    (element_bits(&before)? != element_bits(&after)?).then_some((before, after))
+}
+
+/// `in element-wise work (mlp/mul at layernorm.py:147, +4.7 ms)`: the use that moved most, and its ops that did.
+fn most_of(uses: &[&UseChange]) -> String {
+    let Some(most) = uses.first() else {
+        return String::new();
+    };
+    let group = most
+        .groups
+        .iter()
+        .max_by(|a, b| same_way(most, a).total_cmp(&same_way(most, b)));
+    let group = group.map_or_else(String::new, |group| {
+        let change = signed(group.times.change_ps);
+        if group.name == most.id.title() {
+            format!(" ({change})")
+        } else {
+            format!(" ({}, {change})", placed(group))
+        }
+    });
+    let noun = noun(most.id);
+    let preposition = if noun.starts_with("in ") { "" } else { "in " };
+    format!("{preposition}{noun}{group}")
+}
+
+/// `mlp/mul at layernorm.py:147`: the file without its folders.
+fn placed(group: &GroupChange) -> String {
+    match file_of(group) {
+        Some(file) => format!("{} at {file}", group.name),
+        None => group.name.clone(),
+    }
+}
+
+/// `layernorm.py:147`
+fn file_of(group: &GroupChange) -> Option<String> {
+    let source = group.source.as_deref()?;
+    source.rsplit('/').next().map(str::to_owned)
+}
+
+/// The use after "1 ms more".
+fn noun(id: TimeUse) -> String {
+    match id {
+        TimeUse::Idle => "idle time".to_owned(),
+        TimeUse::Vector => "element-wise work".to_owned(),
+        TimeUse::SparseCore => "SparseCore work".to_owned(),
+        TimeUse::Collective
+        | TimeUse::AsyncWait
+        | TimeUse::Input
+        | TimeUse::Compile
+        | TimeUse::Control => id.title().to_owned(),
+        _ => format!("in {}", id.title()),
+    }
+}

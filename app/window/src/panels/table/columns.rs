@@ -1,0 +1,128 @@
+//! Which columns of a table are shown, and how wide they are: a number is never cut, and what has no room is left out.
+
+use analysis::{Cell, Column, Table};
+use egui::{FontId, Ui};
+
+use super::cells::{CELL_FONT, PAD, is_text, signed};
+use crate::theme::small_font;
+
+/// Rows whose texts determine the width of a column. All numbers do.
+const SAMPLE: usize = 200;
+/// A text takes no more than this, unless there is room.
+const MOST_TEXT: f32 = 300.0;
+/// Texts may be shortened to this, so that more columns have room: the first, which names the row, and others.
+const LEAST_TEXT: [f32; 2] = [90.0, 56.0];
+/// Width of the narrowest column.
+const LEAST: f32 = 46.0;
+
+/// The width that each column needs for its heading and cells.
+pub(super) fn widths(ui: &Ui, table: &Table) -> Vec<f32> {
+    let width = |font: &FontId, text: &str| {
+        ui.fonts_mut(|fonts| {
+            text.chars()
+                .map(|c| fonts.glyph_width(font, c))
+                .sum::<f32>()
+        })
+    };
+    let (small, font) = (small_font(), FontId::proportional(CELL_FONT));
+    let needed = |(index, column): (usize, &Column)| {
+        let rows = if is_text(column) { SAMPLE } else { usize::MAX };
+        let cells = table
+            .rows
+            .iter()
+            .take(rows)
+            .filter_map(|row| row.get(index));
+        let width_of = |cell: &Cell| width(&font, &signed(column, cell));
+        let heading = width(&small, &column.heading());
+        let widest = cells.map(width_of).fold(heading, f32::max);
+        // Rounded up: positions of letters are.
+        let needed = (widest + 2.0 * PAD + 2.0).ceil().max(LEAST);
+        if is_text(column) {
+            needed.min(MOST_TEXT)
+        } else {
+            needed
+        }
+    };
+    table.columns.iter().enumerate().map(needed).collect()
+}
+
+/// The shown columns, by their places in the table, with their widths.
+pub(super) struct ShownColumns(pub(super) Vec<(usize, f32)>);
+
+impl ShownColumns {
+    /// All columns; the first text takes the room that is left.
+    pub(super) fn all(table: &Table, widths: &[f32], room: f32) -> Self {
+        Self(widths.iter().copied().enumerate().collect()).filling(table, room)
+    }
+
+    /// The columns that have room: tables list the most important first. The first and the one that rows are sorted by
+    /// always have.
+    pub(super) fn fitting(table: &Table, widths: &[f32], room: f32, by: Option<usize>) -> Self {
+        let is_text_at = |at: usize| table.columns.get(at).is_some_and(is_text);
+        let least = |&(at, width): &(usize, f32)| match at {
+            _ if !is_text_at(at) => width,
+            0 => width.min(LEAST_TEXT[0]),
+            _ => width.min(LEAST_TEXT[1]),
+        };
+        let mut kept: Vec<(usize, f32)> = widths.iter().copied().enumerate().collect();
+        while kept.iter().map(least).sum::<f32>() > room {
+            let spare = kept.iter().rposition(|&(at, _)| at > 0 && Some(at) != by);
+            let Some(spare) = spare else { break };
+            kept.remove(spare);
+        }
+        // Texts are shortened, the last first.
+        let mut missing = kept.iter().map(|&(_, width)| width).sum::<f32>() - room;
+        for column in kept.iter_mut().rev() {
+            let less = (column.1 - least(column)).min(missing).max(0.0);
+            (column.1, missing) = (column.1 - less, missing - less);
+        }
+        Self(kept).filling(table, room)
+    }
+
+    fn filling(mut self, table: &Table, room: f32) -> Self {
+        let spare = room - self.width();
+        let is_first_text =
+            |column: &&mut (usize, f32)| table.columns.get(column.0).is_some_and(is_text);
+        if let Some(first) = self.0.iter_mut().find(is_first_text) {
+            first.1 += spare.max(0.0);
+        }
+        self
+    }
+
+    pub(super) fn width(&self) -> f32 {
+        self.0.iter().map(|&(_, width)| width).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::Unit;
+
+    use super::*;
+
+    #[test]
+    fn columns_without_room_are_left_out_and_no_number_is_cut() {
+        let table = Table::of("t", "", [("a", 1_i64, 2_i64, 3_i64)])
+            .measured("name", "name", Unit::None, |row| row.0)
+            .measured("x", "x", Unit::Count, |row| row.1)
+            .measured("y", "y", Unit::Count, |row| row.2)
+            .measured("z", "z", Unit::Count, |row| row.3)
+            .build();
+        let widths = [200.0, 80.0, 90.0, 70.0];
+        let fitting = |room, by| ShownColumns::fitting(&table, &widths, room, by).0;
+        let all = [(0, 260.0), (1, 80.0), (2, 90.0), (3, 70.0)];
+        assert_eq!(fitting(500.0, None), all, "the text takes what is left");
+        assert_eq!(
+            fitting(330.0, None),
+            [(0, 90.0), (1, 80.0), (2, 90.0), (3, 70.0)],
+            "the text is shortened first"
+        );
+        assert_eq!(fitting(320.0, None), [(0, 150.0), (1, 80.0), (2, 90.0)]);
+        assert_eq!(
+            fitting(270.0, Some(3)),
+            [(0, 120.0), (1, 80.0), (3, 70.0)],
+            "the one that rows are sorted by stays"
+        );
+        assert_eq!(fitting(50.0, None), [(0, 90.0)]);
+    }
+}

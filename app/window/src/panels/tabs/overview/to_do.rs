@@ -1,0 +1,88 @@
+//! The first hints: what to do, what it saves of a step, and one click to the evidence.
+
+use analysis::hints::{Hint, HintsReport};
+use egui::{Link, RichText, Role, Ui};
+
+use crate::panels::context::{PanelContext, section_ui};
+use crate::panels::tabs::hints::{
+    self, badge, can_show, code_ui, evidence_commands, severity_color,
+};
+use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::theme;
+use crate::times;
+use render::hints::{doubt, first, worth};
+use view::state::ViewCommand;
+use view::words::sentence;
+
+/// Number of hints on the overview.
+const HINTS: usize = 3;
+
+/// The first hints; the first of them with its code.
+pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+    let Some(report) = &context.reports.overview().hints else {
+        return;
+    };
+    let (hints, more) = first(report, HINTS);
+    if hints.is_empty() {
+        return;
+    }
+    let saves = hints.iter().any(|hint| hint.saving_ps.is_some());
+    let about = if saves {
+        "savings are upper bounds and cannot be added up"
+    } else {
+        ""
+    };
+    let about = section_ui(ui, "What to do", about);
+    about.on_hover_text(
+        "First what limits the loop, then by saving, weighted by how sure the rule is. The word in front says how \
+         much of a step it may save.",
+    );
+    for (place, hint) in hints.into_iter().enumerate() {
+        ui.add_space(if place == 0 { 0.0 } else { 6.0 });
+        hint_ui(ui, context, (hint, report), out);
+        if place == 0 {
+            code_ui(ui, hint.id, hint.code.as_deref());
+        }
+    }
+    if more > 0 {
+        ui.add_space(4.0);
+        ui.link(format!("{more} more"))
+            .sends(out, hints::TAB.show());
+    }
+}
+
+/// A hint: what is the matter, what it saves at most, and the first thing to do.
+fn hint_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    (hint, report): (&Hint, &HintsReport),
+    out: &mut Vec<ViewCommand>,
+) {
+    let theme = theme::current(ui);
+    ui.horizontal_wrapped(|ui| {
+        let color = severity_color(theme, hint.severity);
+        badge(ui, hint.severity.title(), color);
+        let title = RichText::new(hint.title).strong().color(theme.text_strong);
+        let title = ui.add(Link::new(title));
+        title.labeled(Role::Link, format_args!("Hint {}: {}", hint.id, hint.title));
+        title
+            .on_hover_text("Show the whole hint")
+            .sends(out, hints::TAB.show());
+    });
+    ui.horizontal_wrapped(|ui| {
+        let saving = worth(hint, report, times::time);
+        ui.label(RichText::new(saving).small().color(theme.accent));
+        if let Some(doubt) = doubt(hint) {
+            ui.label(remark(doubt.replace(' ', "\u{a0}")));
+        }
+        if can_show(hint) {
+            let show = ui.add(Link::new(RichText::new("Show\u{a0}evidence").small()));
+            show.labeled(Role::Link, format_args!("Show evidence for {}", hint.id));
+            let show = show.on_hover_text("Zoom to it on the timeline and highlight its ops");
+            if show.clicked() {
+                out.extend(evidence_commands(context.trace, hint));
+            }
+        }
+    });
+    ui.label(sentence(&hint.brief.replace('`', "")));
+}
