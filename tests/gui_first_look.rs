@@ -97,6 +97,21 @@ fn what_limits_the_run_and_what_to_do_are_in_sight() {
 }
 
 #[test]
+fn reports_grow_with_the_window() {
+    let mut window = shown([1280.0, 800.0], &sample(SERIAL));
+    let beside = |window: &Harness<'static, App>, width: f32| {
+        width - window.get_by_label("Timeline").rect().right()
+    };
+    let narrow = beside(&window, 1280.0);
+    window.set_size(vec2(2560.0, 1440.0));
+    settle(&mut window);
+    let wide = beside(&window, 2560.0);
+    // 29 % of the window, and the rail, which keeps its width.
+    let grown = 0.29 * 1280.0;
+    assert!((wide - narrow - grown).abs() < 4.0, "{narrow} {wide}");
+}
+
+#[test]
 fn figures_that_miss_their_target_come_first() {
     let mut missed_seen = 0;
     for path in captures() {

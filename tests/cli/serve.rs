@@ -235,6 +235,45 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
 }
 
 #[test]
+fn summaries_say_what_the_list_of_runs_says_damaged_bytes_too() {
+    let dir = logs();
+    let run = |name: &str, bytes: &[u8]| {
+        let run = dir.path().join("plugins/profile").join(name);
+        fs::create_dir_all(&run).unwrap();
+        fs::write(run.join("host.xplane.pb"), bytes).unwrap();
+    };
+    let whole = fs::read(SAMPLE).unwrap();
+    run("2026_01_04_10_00_00", &whole[..whole.len() / 2]);
+    // A conversion to text replaces bytes.
+    run(
+        "2026_01_05_10_00_00",
+        String::from_utf8_lossy(&whole).as_bytes(),
+    );
+    let server = Server::of(dir.path(), &[]);
+    let listed = printed(&["runs", dir.path().to_str().unwrap(), "--format", "json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let listed = listed["runs"].as_array().unwrap();
+    let (mut damaged, mut bytes) = (0, 0);
+    for (id, listed) in server.ids().iter().zip(listed) {
+        let answer = server
+            .get(&format!("/api/v1/runs/{id}/summary"), &[])
+            .json();
+        if let Some(error) = listed["error"].as_str() {
+            let said = answer["error"]["message"].as_str().unwrap();
+            let what = |text: &str| text.split("; ").next().unwrap().to_owned();
+            assert!(said.starts_with(&what(error)), "{said}: {error}");
+            bytes += usize::from(said.contains(" at byte "));
+            continue;
+        }
+        for field in ["devices", "steps", "step_ps", "verdict", "lost"] {
+            assert_eq!(answer[field], listed[field], "{field} of {listed}");
+        }
+        damaged += usize::from(answer["lost"].is_string());
+    }
+    assert_eq!((damaged, bytes), (1, 1));
+}
+
+#[test]
 fn assumptions_are_parameters() {
     let dir = logs();
     let server = Server::of(dir.path(), &[]);

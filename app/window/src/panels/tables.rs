@@ -316,11 +316,11 @@ const BESIDE_FILTER: f32 = 250.0;
 
 fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
     ui.horizontal(|ui| {
-        let field = egui::TextEdit::singleline(&mut sorted.filter)
-            .hint_text("Filter rows: text or /regex/");
+        let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows");
         let room = ui.available_width() - BESIDE_FILTER;
         let response = ui.add(field.desired_width(room.clamp(80.0, 190.0)));
         response.labeled(Role::TextInput, "Filter rows");
+        response.on_hover_text("A text, or a regular expression: /fusion\\.[0-9]+/");
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
             counted(all as u64, "row")

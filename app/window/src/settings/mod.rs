@@ -82,7 +82,7 @@ impl PanelPart {
     fn usual(self, window: f32) -> f32 {
         match self {
             Self::Reports if window < NARROW => 440.0,
-            Self::Reports => (0.29 * window).clamp(370.0, 1200.0),
+            Self::Reports => (0.29 * window).round().clamp(370.0, 1200.0),
             Self::WideReports => (0.6 * window).max(980.0),
             Self::Details => 230.0,
             Self::Below => 260.0,

@@ -57,7 +57,7 @@ fn reports_grow_with_the_window_until_the_user_chooses_a_width() {
     let mut settings = Settings::default();
     let width = |settings: &Settings, window| settings.sizes.of(PanelPart::Reports, window);
     let usual = [900.0, 1280.0, 1920.0, 3840.0].map(|window| width(&settings, window));
-    assert_eq!(usual, [440.0, 371.2, 556.8, 1113.6]);
+    assert_eq!(usual, [440.0, 371.0, 557.0, 1114.0]);
     for window in [1280.0, 1920.0, 3840.0] {
         // The names of tracks and the rail take about 320 points.
         let tracks = window - 320.0 - width(&settings, window);

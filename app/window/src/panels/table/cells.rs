@@ -14,7 +14,7 @@ use view::compare::doubt;
 /// Size of the texts of cells.
 pub(super) const CELL_FONT: f32 = 12.0;
 /// Space beside the text of a cell.
-pub const PAD: f32 = 6.0;
+pub const PAD: f32 = 4.0;
 
 pub(super) fn number_of(cell: &Cell) -> Option<f64> {
     match cell {

@@ -198,7 +198,7 @@ pub fn table_ui(
     let by = sorted.by.map(|(column, _)| column);
     let fitted = ShownColumns::fitting(table, &made.widths, room, by);
     sorted.left_out = table.columns.len() - fitted.0.len();
-    let columns = if sorted.all_columns {
+    let columns = if sorted.all_columns && sorted.left_out > 0 {
         ShownColumns::all(table, &made.widths, room)
     } else {
         fitted
