@@ -1,10 +1,11 @@
 //! Flows between slices. They are linked on first use, because half of the events of a host can be ends of flows, and
 //! linking them took a fifth of the import time even if no flow was shown.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::locked;
 use crate::pause::LongList;
 use crate::slices::SliceId;
 
@@ -102,7 +103,7 @@ impl Flows {
     /// waits here could execute another task that also requests flows, which would be a deadlock.
     pub fn linked(&self, starts: &[i64]) -> &[Flow] {
         self.linked.get_or_init(|| {
-            let mut unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut unlinked = locked(&self.unlinked);
             let UnlinkedFlows {
                 known: mut flows,
                 points,
@@ -134,7 +135,7 @@ impl Flows {
 impl Flows {
     /// Whether all slices at which flows start or end are below `rows`.
     pub fn rows_are_below(&self, rows: usize) -> bool {
-        let unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
+        let unlinked = locked(&self.unlinked);
         let is_below = |row: u32| (row as usize) < rows;
         unlinked
             .known
@@ -152,7 +153,7 @@ impl Flows {
 /// Linked flows are saved as flows with known ends, others as they are.
 impl Serialize for Flows {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
+        let unlinked = locked(&self.unlinked);
         if !unlinked.known.is_empty() || !unlinked.points.is_empty() {
             return unlinked.serialize(to);
         }

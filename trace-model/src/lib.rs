@@ -53,6 +53,7 @@ mod nesting;
 mod op;
 mod pause;
 mod plain;
+mod shared;
 mod slice_ref;
 mod slices;
 mod snapshot;
@@ -78,6 +79,7 @@ pub use op::{
     ProgramId, UnitSlots, without_number,
 };
 pub use pause::{Pauses, may_pause, pause_with, pausing};
+pub use shared::{kept, locked};
 pub use slice_ref::SliceRef;
 pub use slices::SliceId;
 pub use snapshot::{ReopenArgs, SnapshotError};

@@ -156,31 +156,29 @@ impl UnitSlots {
 impl Op {
     /// Fills in facts that are missing here from `other`.
     pub(crate) fn fill_from(&mut self, other: &Self) {
-        fn fill<T: Clone>(slot: &mut Option<T>, from: Option<&T>) {
-            if slot.is_none() {
-                *slot = from.cloned();
-            }
+        macro_rules! fill {
+            ($($fact:ident),*) => {
+                $(if self.$fact.is_none() {
+                    self.$fact.clone_from(&other.$fact);
+                })*
+            };
         }
-        fill(&mut self.symbol_id, other.symbol_id.as_ref());
-        fill(&mut self.category, other.category.as_ref());
-        fill(&mut self.hlo_text, other.hlo_text.as_ref());
-        fill(&mut self.flops, other.flops.as_ref());
-        fill(&mut self.model_flops, other.model_flops.as_ref());
-        fill(&mut self.bytes_accessed, other.bytes_accessed.as_ref());
-        fill(
-            &mut self.raw_bytes_accessed,
-            other.raw_bytes_accessed.as_ref(),
+        fill!(
+            symbol_id,
+            category,
+            hlo_text,
+            flops,
+            model_flops,
+            bytes_accessed,
+            raw_bytes_accessed,
+            shape,
+            framework_name,
+            source,
+            source_stack,
+            deduplicated_name,
+            all_reduce_id,
+            bundles
         );
-        fill(&mut self.shape, other.shape.as_ref());
-        fill(&mut self.framework_name, other.framework_name.as_ref());
-        fill(&mut self.source, other.source.as_ref());
-        fill(&mut self.source_stack, other.source_stack.as_ref());
-        fill(
-            &mut self.deduplicated_name,
-            other.deduplicated_name.as_ref(),
-        );
-        fill(&mut self.all_reduce_id, other.all_reduce_id.as_ref());
-        fill(&mut self.bundles, other.bundles.as_ref());
         if self.memory.is_empty() {
             self.memory.clone_from(&other.memory);
         }

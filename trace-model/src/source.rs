@@ -1,12 +1,11 @@
 //! Facts about an imported file: its format, origin and limits.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::kept;
 use crate::time::Picos;
 
 /// Times that are plausible as picoseconds since 1970: 2001 to 2096.
@@ -89,27 +88,13 @@ pub struct Source {
     pub shift: Picos,
 }
 
-/// A constant text again. Each distinct one is kept for good, once.
-fn kept(text: String) -> &'static str {
-    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(same) = kept.get(text.as_str()) {
-        return same;
-    }
-    let text: &'static str = text.leak();
-    kept.insert(text);
-    text
-}
-
 fn constant<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
-    String::deserialize(from).map(kept)
+    String::deserialize(from).map(|text| kept(&text))
 }
 
 fn constants<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<&'static str>, D::Error> {
-    Ok(Vec::<String>::deserialize(from)?
-        .into_iter()
-        .map(kept)
-        .collect())
+    let texts = Vec::<String>::deserialize(from)?;
+    Ok(texts.iter().map(|text| kept(text)).collect())
 }
 
 /// Paths need not be Unicode; what is not is replaced.

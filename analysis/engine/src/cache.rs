@@ -4,13 +4,14 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use web_time::Instant;
 
 use super::once::FactCache;
 use crate::{AnalysisError, Scope};
+use trace_model::locked;
 
 type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 
@@ -76,42 +77,25 @@ thread_local! {
 impl ReportCache {
     /// Costs of all reports computed so far, in order of completion.
     pub fn costs(&self) -> Vec<ReportCost> {
-        self.costs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        locked(&self.costs).clone()
     }
 
     /// Drops the reports of a scope. Facts stay, and so does a report that is being computed, for those who wait for it.
     pub fn forget(&self, scope: Scope) {
-        self.slots
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|&(_, of), _| of != scope);
-        self.costs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|cost| cost.scope != scope);
+        locked(&self.slots).retain(|&(_, of), _| of != scope);
+        locked(&self.costs).retain(|cost| cost.scope != scope);
     }
 
     /// Stops the analyses of a scope: they end within a few milliseconds, with [`AnalysisError::Cancelled`]. Reports of
     /// the scope are dropped. Facts and reports of other scopes are completed.
     pub fn cancel(&self, scope: Scope) {
-        self.cancelled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(scope);
+        locked(&self.cancelled).insert(scope);
         self.forget(scope);
     }
 
     /// Allows reports of a scope again after [`Self::cancel`].
     pub fn resume(&self, scope: Scope) {
-        if self
-            .cancelled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&scope)
-        {
+        if locked(&self.cancelled).remove(&scope) {
             // The errors of those that were cancelled.
             self.forget(scope);
         }
@@ -164,12 +148,7 @@ impl ReportCache {
         {
             self.stop();
         }
-        let is_cancelled = self.is_stopped()
-            || self
-                .cancelled
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .contains(&scope);
+        let is_cancelled = self.is_stopped() || locked(&self.cancelled).contains(&scope);
         if is_cancelled {
             Err(AnalysisError::Cancelled)
         } else {
@@ -198,10 +177,7 @@ impl ReportCache {
             scope,
             own: took.saturating_sub(INNER.replace(outer + took)),
         };
-        self.costs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(cost);
+        locked(&self.costs).push(cost);
         result
     }
 
@@ -213,7 +189,7 @@ impl ReportCache {
         run: impl FnOnce() -> Result<R, AnalysisError>,
     ) -> Result<Arc<R>, AnalysisError> {
         let slot = {
-            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slots = locked(&self.slots);
             Arc::clone(slots.entry((id, scope)).or_default())
         };
         let stored = slot.get_or_init(|| self.compute(id, scope, run)).clone()?;

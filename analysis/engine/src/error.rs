@@ -11,3 +11,10 @@ pub enum AnalysisError {
     #[error("cancelled")]
     Cancelled,
 }
+
+/// That the analysis does not apply, and why.
+impl<T: Into<String>> From<T> for AnalysisError {
+    fn from(why: T) -> Self {
+        Self::NotApplicable(why.into())
+    }
+}

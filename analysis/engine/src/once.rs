@@ -4,9 +4,10 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use elsa::sync::FrozenMap;
+use trace_model::locked;
 
 pub(super) type FactSlot = OnceLock<Box<dyn Any + Send + Sync>>;
 
@@ -50,23 +51,12 @@ impl<K, V> Default for OnceMap<K, V> {
 impl<K: Eq + Hash, V: Clone> OnceMap<K, V> {
     /// The value for `key`, computed by `find` on first use.
     pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
-        let slot = Arc::clone(
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .entry(key)
-                .or_default(),
-        );
+        let slot = Arc::clone(locked(&self.0).entry(key).or_default());
         slot.get_or_init(find).clone()
     }
 
     /// The value for `key`, if it has been computed.
     pub fn known(&self, key: &K) -> Option<V> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(key)?
-            .get()
-            .cloned()
+        locked(&self.0).get(key)?.get().cloned()
     }
 }

@@ -107,12 +107,9 @@ fn every_capture_equals_itself_and_its_saved_summary() {
                     .all(|value| value.number.change.change == Some(0.0)),
                 "{name}"
             );
-            let families = compared
-                .attribution
-                .iter()
-                .flat_map(|attribution| &attribution.families);
+            let uses = compared.attribution.iter().flat_map(|one| &one.uses);
             assert!(
-                families.map(|family| family.change_ps.abs()).sum::<f64>() < 1.0,
+                uses.map(|one| one.times.change_ps.abs()).sum::<f64>() < 1.0,
                 "{name}"
             );
             assert_eq!(compared.classes.len(), run.classes.len(), "{name}");

@@ -147,14 +147,17 @@ impl ProfilerClient {
         request: ProfileRequest,
         timeout: Duration,
     ) -> Result<ProfileResponse, ServerError> {
-        let call = self.call("/tensorflow.ProfilerService/Profile", request);
-        let answer = tokio::time::timeout(timeout, call)
-            .await
-            .map_err(|_elapsed| ServerError::TimedOut(timeout))?;
-        answer.map_err(|status| match status.code() {
-            Code::Unimplemented => ServerError::NotAProfiler(status.message().to_owned()),
-            _ => failed(&status),
-        })
+        let explained = |status: &Status| match status.code() {
+            Code::Unimplemented => Some(ServerError::NotAProfiler(status.message().to_owned())),
+            _ => None,
+        };
+        self.ask(
+            "/tensorflow.ProfilerService/Profile",
+            request,
+            timeout,
+            explained,
+        )
+        .await
     }
 
     /// Asks for the state of the devices.
@@ -163,14 +166,17 @@ impl ProfilerClient {
         request: MonitorRequest,
         timeout: Duration,
     ) -> Result<MonitorResponse, ServerError> {
-        let call = self.call("/tensorflow.ProfilerService/Monitor", request);
-        let answer = tokio::time::timeout(timeout, call)
-            .await
-            .map_err(|_elapsed| ServerError::TimedOut(timeout))?;
-        answer.map_err(|status| match status.code() {
-            Code::Unimplemented => ServerError::Unsupported(NO_MONITOR),
-            _ => failed(&status),
-        })
+        let explained = |status: &Status| match status.code() {
+            Code::Unimplemented => Some(ServerError::Unsupported(NO_MONITOR)),
+            _ => None,
+        };
+        self.ask(
+            "/tensorflow.ProfilerService/Monitor",
+            request,
+            timeout,
+            explained,
+        )
+        .await
     }
 
     /// Starts to record without end.
@@ -219,15 +225,30 @@ impl ProfilerClient {
         Q: prost::Message + Send + Sync + 'static,
         A: prost::Message + Default + Send + Sync + 'static,
     {
-        let call = self.call(path, request);
-        let answer = tokio::time::timeout(timeout, call)
+        let explained = |status: &Status| match status.code() {
+            Code::Unimplemented => Some(ServerError::Unsupported(NO_CONTINUOUS)),
+            Code::NotFound => Some(ServerError::NotStarted),
+            _ => None,
+        };
+        self.ask(path, request, timeout, explained).await
+    }
+
+    /// The answer to a call; `explained` says what a status means for this call alone.
+    async fn ask<Q, A>(
+        &mut self,
+        path: &'static str,
+        request: Q,
+        timeout: Duration,
+        explained: impl FnOnce(&Status) -> Option<ServerError>,
+    ) -> Result<A, ServerError>
+    where
+        Q: prost::Message + Send + Sync + 'static,
+        A: prost::Message + Default + Send + Sync + 'static,
+    {
+        let answer = tokio::time::timeout(timeout, self.call(path, request))
             .await
             .map_err(|_elapsed| ServerError::TimedOut(timeout))?;
-        answer.map_err(|status| match status.code() {
-            Code::Unimplemented => ServerError::Unsupported(NO_CONTINUOUS),
-            Code::NotFound => ServerError::NotStarted,
-            _ => failed(&status),
-        })
+        answer.map_err(|status| explained(&status).unwrap_or_else(|| failed(&status)))
     }
 
     async fn call<Q, A>(&mut self, path: &'static str, request: Q) -> Result<A, Status>

@@ -1,11 +1,9 @@
 //! The result of a query as a table, with units from the names of its columns.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
-
 use analysis::{Cell, CellKind, Column, Provenance, Table, Unit};
 
 use crate::{QueryAnswer, SqlValue};
+use trace_model::kept;
 
 /// The rows and columns of an answer.
 pub fn query_table(answer: QueryAnswer) -> Table {
@@ -72,18 +70,6 @@ fn cell(value: SqlValue) -> Cell {
         SqlValue::Text(text) => Cell::text(text),
         SqlValue::Blob(bytes) => Cell::text(format!("{} bytes", bytes.len())),
     }
-}
-
-/// Columns of reports have names known to the compiler; the few that a user types are kept for the life of the program.
-fn kept(name: &str) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(name);
-    name
 }
 
 /// The bytes of the word at a place of a query: what an error is about.

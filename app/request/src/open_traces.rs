@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use importers::{ImportOptions, ListedFile, Progress};
@@ -12,6 +12,7 @@ use crate::assumptions::TraceRequest;
 use crate::error::RequestError;
 use crate::places::Roots;
 use session::{RequestSession, Session};
+use trace_model::locked;
 
 /// The last traces that were asked about.
 #[derive(Debug)]
@@ -72,11 +73,11 @@ impl OpenTraces {
         if let Some(found) = self.found(&key, &files) {
             return Ok(found);
         }
-        let mut all = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.reading);
         all.retain(|_, one| Arc::strong_count(one) > 1);
         let one = Arc::clone(all.entry(key.clone()).or_default());
         drop(all);
-        let reading = one.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = locked(&one);
         if let Some(found) = self.found(&key, &files) {
             return Ok(found);
         }
@@ -102,7 +103,7 @@ impl OpenTraces {
     }
 
     fn found(&self, key: &str, files: &[ListedFile]) -> Option<RequestSession> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = locked(&self.open);
         let at = open
             .iter()
             .position(|trace| trace.key == key && trace.files == files)?;
@@ -113,7 +114,7 @@ impl OpenTraces {
     }
 
     fn keep(&self, trace: OpenTrace) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = locked(&self.open);
         open.retain(|other| other.key != trace.key);
         open.push(trace);
         while open.len() > 1

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -13,6 +13,7 @@ use flate2::write::GzEncoder;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use session::fingerprint::hex;
+use trace_model::locked;
 
 /// Names with a hash of the content can be kept for ever. The WebAssembly is there packed only.
 #[derive(RustEmbed)]
@@ -125,7 +126,7 @@ fn content(
         return Ok(("", plain()?));
     }
     let gzipped = {
-        let mut all = GZIPPED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&GZIPPED);
         Arc::clone(all.entry(name.to_owned()).or_default())
     };
     // Only who wants the same file waits for it.

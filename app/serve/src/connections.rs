@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
+use trace_model::locked;
 
 #[derive(Debug, Default)]
 pub(super) struct OpenConnection {
@@ -51,7 +52,7 @@ impl Connections {
     /// Adds one; it is removed when what is returned is dropped.
     pub fn add(self: &Arc<Self>) -> ConnectionEntry {
         let connection = Arc::<OpenConnection>::default();
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut list = locked(&self.0);
         let id = list.next;
         list.next += 1;
         list.open.insert(id, Arc::clone(&connection));
@@ -64,7 +65,7 @@ impl Connections {
 
     /// Ends the oldest connection that waits for its client; false if there is none.
     pub fn end_one(&self) -> bool {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut list = locked(&self.0);
         let found = list
             .open
             .iter()
@@ -88,12 +89,7 @@ pub(super) struct ConnectionEntry {
 
 impl Drop for ConnectionEntry {
     fn drop(&mut self) {
-        self.all
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .open
-            .remove(&self.id);
+        locked(&self.all.0).open.remove(&self.id);
     }
 }
 

@@ -14,6 +14,7 @@ use super::error::ApiError;
 
 use request::places::Roots;
 use request::{AskedTrace, AssumedValues, Assumptions, RequestError, TraceRequest};
+use trace_model::locked;
 
 /// How long a list is good: of this machine, and of buckets, where listing takes time and money.
 const LOCAL_AGE: Duration = Duration::from_secs(2);
@@ -116,7 +117,7 @@ impl RunList {
 
     /// The last list, if it is so new, or any.
     fn last(&self, is_good: impl FnOnce(&LastListing) -> bool) -> Option<Arc<Listing>> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = locked(&self.last);
         last.as_ref()
             .filter(|last| is_good(last))
             .map(|last| Arc::clone(&last.listing))
@@ -153,7 +154,7 @@ impl RunList {
         }
         let listing = Arc::new(listing);
         let (at, took) = (Instant::now(), started.elapsed());
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(LastListing {
+        *locked(&self.last) = Some(LastListing {
             at,
             took,
             listing: Arc::clone(&listing),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use analysis::Scope;
@@ -18,6 +18,7 @@ use request::{AssumedValues, ChipArg, OpenTraces, PartRequest, RequestError, Tex
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::{RequestSession, Session};
+use trace_model::locked;
 
 /// How long it may take to list runs, to read one, and to analyze it.
 const LIST: Duration = Duration::from_mins(1);
@@ -109,7 +110,7 @@ impl ServeState {
         }
         let asked = self.run(id).await?.asked(values);
         let one = {
-            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reading = locked(&self.reading);
             reading.retain(|_, one| Arc::strong_count(one) > 1);
             Arc::clone(reading.entry(asked.key()).or_default())
         };

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use sha2::{Digest as _, Sha256};
+use trace_model::locked;
 
 /// Bytes that are hashed at once: 0.1 ms.
 const CHUNK: usize = 256 << 10;
@@ -79,12 +80,7 @@ impl BackgroundHash {
     pub fn sha256(&self) -> Option<String> {
         let rest = || {
             self.shared.is_taken.store(true, Ordering::Relaxed);
-            let mut file = self
-                .shared
-                .file
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take()?;
+            let mut file = locked(&self.shared.file).take()?;
             while file.hash_chunk().ok()? {}
             Some(hex(&file.hash.finalize()))
         };
@@ -102,7 +98,7 @@ impl SharedHash {
     fn hash_in_background(&self) {
         yield_to_others();
         while !self.is_taken.load(Ordering::Relaxed) {
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut file = locked(&self.file);
             // Who asks for the hash reads what follows, and sees the same error.
             if !file
                 .as_mut()

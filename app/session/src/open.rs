@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope};
 use importers::{ImportError, ImportOptions, Progress};
@@ -11,6 +11,7 @@ use trace_model::{Severity, Source, TraceModel};
 
 use crate::fingerprint::{BackgroundHash, sha256_of};
 use crate::stdin;
+use trace_model::locked;
 
 /// An open trace. Cheap to clone: clones share the model and the reports.
 #[derive(Clone, Debug)]
@@ -143,7 +144,7 @@ impl Session {
     /// A session for one of several requests about the trace. If analyses were stopped, reports begin anew.
     pub fn for_request(&mut self) -> RequestSession {
         let requests = Arc::clone(&self.requests);
-        let mut count = requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = locked(&requests);
         if self.reports.is_stopped() {
             *self = self.anew();
             return self.for_request();
@@ -187,11 +188,7 @@ impl Deref for RequestSession {
 impl Drop for RequestSession {
     fn drop(&mut self) {
         // Held meanwhile, so that a request that begins now is not stopped.
-        let mut count = self
-            .0
-            .requests
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut count = locked(&self.0.requests);
         *count -= 1;
         if *count == 0 && self.0.reports.is_busy() {
             self.0.reports.stop();

@@ -1,10 +1,8 @@
 //! The memory plan of a program.
 
-use std::ops::Range;
-
 use trace_model::wire::WireValue;
 
-use super::wire::{HloDamage, ProgramMessage, number, range};
+use super::wire::{HloDamage, ProgramMessage, number};
 
 const MESSAGE: &str = "BufferAssignmentProto";
 
@@ -116,17 +114,13 @@ pub enum HeapEventKind {
 }
 
 impl BufferAssignment {
-    pub(super) fn read(
-        bytes: ProgramMessage<'_>,
-        message: Range<usize>,
-    ) -> Result<Self, HloDamage> {
-        let mut out = Self::default();
-        bytes.walk(message, MESSAGE, |field, value| {
+    pub(super) fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
+        let mut out: Self = bytes.read(message, MESSAGE, |out: &mut Self, field, value| {
             match field {
-                1 => out.buffers.push(LogicalBuffer::read(bytes, &value)?),
-                2 => out.aliases.push(alias(bytes, &value)?),
-                3 => out.allocations.push(Allocation::read(bytes, &value)?),
-                4 => out.heap_traces.push(HeapTrace::read(bytes, &value)?),
+                1 => out.buffers.push(LogicalBuffer::read(bytes, value)?),
+                2 => out.aliases.push(alias(bytes, value)?),
+                3 => out.allocations.push(Allocation::read(bytes, value)?),
+                4 => out.heap_traces.push(HeapTrace::read(bytes, value)?),
                 _ => {}
             }
             Ok(())
@@ -150,10 +144,10 @@ fn alias(
     message: &WireValue,
 ) -> Result<(u64, u64, Vec<u64>), HloDamage> {
     let mut out = (0, LogicalBuffer::default());
-    bytes.walk(range(message), MESSAGE, |field, value| {
+    bytes.walk(message, MESSAGE, |field, value| {
         match field {
-            1 => out.0 = number(&value),
-            2 => out.1.read_location(bytes, &value)?,
+            1 => out.0 = number(value),
+            2 => out.1.read_location(bytes, value)?,
             _ => {}
         }
         Ok(())
@@ -163,18 +157,20 @@ fn alias(
 
 impl LogicalBuffer {
     fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        let mut out = Self::default();
-        bytes.walk(range(message), "LogicalBufferProto", |field, value| {
-            match field {
-                1 => out.id = number(&value),
-                2 => out.size = number(&value),
-                3 => out.read_location(bytes, &value)?,
-                4 => out.color = number(&value),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(out)
+        bytes.read(
+            message,
+            "LogicalBufferProto",
+            |out: &mut Self, field, value| {
+                match field {
+                    1 => out.id = number(value),
+                    2 => out.size = number(value),
+                    3 => out.read_location(bytes, value)?,
+                    4 => out.color = number(value),
+                    _ => {}
+                }
+                Ok(())
+            },
+        )
     }
 
     fn read_location(
@@ -183,11 +179,11 @@ impl LogicalBuffer {
         message: &WireValue,
     ) -> Result<(), HloDamage> {
         const LOCATION: &str = "LogicalBufferProto.Location";
-        bytes.walk(range(message), LOCATION, |field, value| {
+        bytes.walk(message, LOCATION, |field, value| {
             match field {
-                2 => self.instruction_name = bytes.text(&value),
-                3 => bytes.numbers(&value, LOCATION, &mut self.shape_index)?,
-                4 => self.instruction_id = number(&value),
+                2 => self.instruction_name = bytes.text(value),
+                3 => bytes.numbers(value, LOCATION, &mut self.shape_index)?,
+                4 => self.instruction_id = number(value),
                 _ => {}
             }
             Ok(())
@@ -199,19 +195,19 @@ impl Allocation {
     fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
         const ALLOCATION: &str = "BufferAllocationProto";
         let (mut out, mut is_parameter) = (Self::default(), false);
-        bytes.walk(range(message), ALLOCATION, |field, value| {
+        bytes.walk(message, ALLOCATION, |field, value| {
             match field {
-                1 => out.index = number(&value),
-                2 => out.size = number(&value),
-                3 => out.is_thread_local = number(&value) != 0,
-                5 => is_parameter = number(&value) != 0,
-                6 => out.parameter = Some(number(&value)),
-                7 => out.maybe_live_out = number(&value) != 0,
-                8 => out.color = number(&value),
-                9 => out.slots.push(BufferSlot::read(bytes, &value)?),
-                10 => bytes.numbers(&value, ALLOCATION, &mut out.parameter_index)?,
-                11 => out.is_tuple = number(&value) != 0,
-                12 => out.is_constant = number(&value) != 0,
+                1 => out.index = number(value),
+                2 => out.size = number(value),
+                3 => out.is_thread_local = number(value) != 0,
+                5 => is_parameter = number(value) != 0,
+                6 => out.parameter = Some(number(value)),
+                7 => out.maybe_live_out = number(value) != 0,
+                8 => out.color = number(value),
+                9 => out.slots.push(BufferSlot::read(bytes, value)?),
+                10 => bytes.numbers(value, ALLOCATION, &mut out.parameter_index)?,
+                11 => out.is_tuple = number(value) != 0,
+                12 => out.is_constant = number(value) != 0,
                 _ => {}
             }
             Ok(())
@@ -224,63 +220,61 @@ impl Allocation {
 
 impl BufferSlot {
     fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        let mut out = Self::default();
-        bytes.walk(
-            range(message),
+        bytes.read(
+            message,
             "BufferAllocationProto.Assigned",
-            |field, value| {
+            |out: &mut Self, field, value| {
                 match field {
-                    1 => out.buffer = number(&value),
-                    2 => out.offset = number(&value),
-                    3 => out.size = number(&value),
+                    1 => out.buffer = number(value),
+                    2 => out.offset = number(value),
+                    3 => out.size = number(value),
                     _ => {}
                 }
                 Ok(())
             },
-        )?;
-        Ok(out)
+        )
     }
 }
 
 impl HeapTrace {
     fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        let mut out = Self::default();
-        bytes.walk(range(message), "HeapSimulatorTrace", |field, value| {
-            match field {
-                1 => out.events.push(HeapEvent::read(bytes, &value)?),
-                2 => out.is_whole_module = number(&value) != 0,
-                3 => out.allocation = number(&value),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(out)
+        bytes.read(
+            message,
+            "HeapSimulatorTrace",
+            |out: &mut Self, field, value| {
+                match field {
+                    1 => out.events.push(HeapEvent::read(bytes, value)?),
+                    2 => out.is_whole_module = number(value) != 0,
+                    3 => out.allocation = number(value),
+                    _ => {}
+                }
+                Ok(())
+            },
+        )
     }
 }
 
 impl HeapEvent {
     fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        let mut out = Self::default();
-        bytes.walk(
-            range(message),
+        bytes.read(
+            message,
             "HeapSimulatorTrace.Event",
-            |field, value| {
+            |out: &mut Self, field, value| {
                 match field {
                     1 => {
-                        out.kind = match number(&value) {
+                        out.kind = match number(value) {
                             1 => HeapEventKind::Free,
                             2 => HeapEventKind::ShareWith,
                             _ => HeapEventKind::Alloc,
                         }
                     }
-                    2 => out.buffer = number(&value),
-                    4 => out.instruction = bytes.text(&value),
-                    5 => out.shares_with = number(&value),
+                    2 => out.buffer = number(value),
+                    4 => out.instruction = bytes.text(value),
+                    5 => out.shares_with = number(value),
                     _ => {}
                 }
                 Ok(())
             },
-        )?;
-        Ok(out)
+        )
     }
 }

@@ -17,23 +17,56 @@ pub(super) struct HloDamage {
 pub(super) struct ProgramMessage<'a>(pub(super) &'a [u8]);
 
 impl<'a> ProgramMessage<'a> {
-    /// Passes each field of the message at `range` to `field`.
+    /// Passes each field of `message`, which the compiler calls `name`, to `field`.
     pub fn walk(
         self,
-        range: Range<usize>,
-        message: &'static str,
-        mut field: impl FnMut(u32, WireValue) -> Result<(), HloDamage>,
+        message: &WireValue,
+        name: &'static str,
+        mut field: impl FnMut(u32, &WireValue) -> Result<(), HloDamage>,
     ) -> Result<(), HloDamage> {
-        let damage = |broken: BrokenMessage| HloDamage {
-            message,
-            at: broken.at,
-            why: broken.why,
-        };
-        let mut cursor = WireCursor::new(self.0, range);
-        while let Some((number, value)) = cursor.next().map_err(damage)? {
-            field(number, value)?;
+        let mut cursor = WireCursor::new(self.0, range(message));
+        while let Some((number, value)) = cursor.next().map_err(|it| damage(name, it))? {
+            field(number, &value)?;
         }
         Ok(())
+    }
+
+    /// What `field` makes of the fields of `message`.
+    pub fn read<T: Default>(
+        self,
+        message: &WireValue,
+        name: &'static str,
+        mut field: impl FnMut(&mut T, u32, &WireValue) -> Result<(), HloDamage>,
+    ) -> Result<T, HloDamage> {
+        let mut out = T::default();
+        self.walk(message, name, |number, value| {
+            field(&mut out, number, value)
+        })?;
+        Ok(out)
+    }
+
+    /// The numbers of the fields from 1 on; 0 where one is missing.
+    pub fn first_numbers<const N: usize>(
+        self,
+        message: &WireValue,
+        name: &'static str,
+    ) -> Result<[u64; N], HloDamage> {
+        let mut out = [0; N];
+        self.walk(message, name, |field, value| {
+            if let Some(slot) = out.get_mut((field as usize).wrapping_sub(1)) {
+                *slot = number(value);
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// The numbers of a message that is a list: its field 1.
+    pub fn list(self, message: &WireValue, name: &'static str) -> Result<Vec<u64>, HloDamage> {
+        self.read(message, name, |out, field, value| match field {
+            1 => self.numbers(value, name, out),
+            _ => Ok(()),
+        })
     }
 
     /// A string; invalid UTF-8 is replaced.
@@ -63,17 +96,20 @@ impl<'a> ProgramMessage<'a> {
                 out.reserve_exact(self.slice(value).iter().filter(|&&byte| byte < 128).count());
                 let mut cursor = WireCursor::new(self.0, range.clone());
                 while cursor.position() < range.end {
-                    let damage = |broken: BrokenMessage| HloDamage {
-                        message,
-                        at: broken.at,
-                        why: broken.why,
-                    };
-                    out.push(cursor.varint().map_err(damage)?);
+                    out.push(cursor.varint().map_err(|it| damage(message, it))?);
                 }
             }
             _ => {}
         }
         Ok(())
+    }
+}
+
+fn damage(message: &'static str, broken: BrokenMessage) -> HloDamage {
+    HloDamage {
+        message,
+        at: broken.at,
+        why: broken.why,
     }
 }
 

@@ -281,9 +281,6 @@ impl TraceBuilder {
     }
 }
 
-/// Names, ops and programs.
-impl TraceBuilder {}
-
 /// Slices, counters and flows.
 impl TraceBuilder {
     /// Adds a slice whose end is known.

@@ -112,7 +112,7 @@ impl TimedProgram {
             Ok(module) => (module, ProgramOrigin::Program),
             Err(error) => match of_op_texts(cx, program) {
                 Some(module) => (Arc::new(module), ProgramOrigin::OpTexts),
-                None => return Err(AnalysisError::NotApplicable(error.to_string())),
+                None => return Err(error.to_string().into()),
             },
         };
         let times = ProgramTimes::of(cx, program);
@@ -232,9 +232,7 @@ pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>, 
     let list = programs(cx);
     let titles: Vec<&str> = list.rows.iter().map(|row| row.program.as_str()).collect();
     if titles.is_empty() {
-        return Err(AnalysisError::NotApplicable(
-            "this capture names no programs".to_owned(),
-        ));
+        return Err("this capture names no programs".into());
     }
     let Some(wanted) = wanted else {
         return Ok(list.rows.iter().map(|row| row.id).collect());

@@ -88,7 +88,7 @@ impl Analysis for Code {
         if cx.model.ops().iter().all(|op| op.bundles.is_none()) {
             let what = "no dump of the compiler's code was read: compile with LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR \
                         --xla_jf_dump_llo_text=true\" and name DIR with --llo, or lay it beside the HLO text";
-            return Err(AnalysisError::NotApplicable(what.to_owned()));
+            return Err(what.into());
         }
         let ops = cx.report::<Ops>()?;
         let described = |row: &OpRow| Some((row.op?, cx.model.op(row.op?).bundles.as_deref()?));

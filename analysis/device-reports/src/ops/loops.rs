@@ -109,9 +109,7 @@ impl Analysis for Loops {
             .filter(|row| row.op.is_some_and(is_loop))
             .collect();
         if rows.is_empty() {
-            return Err(AnalysisError::NotApplicable(
-                "no loop ran: the capture has no while op".to_owned(),
-            ));
+            return Err("no loop ran: the capture has no while op".into());
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.total_time_ps));
         let inside = inside_of_loops(cx, is_loop)?;

@@ -35,9 +35,7 @@ impl Analysis for Devices {
             cores.extend(cx.core_time(core)?.map(|time| core_report(cx, &time)));
         }
         if cores.is_empty() {
-            return Err(AnalysisError::NotApplicable(
-                "no TPU device recorded anything here".to_owned(),
-            ));
+            return Err("no TPU device recorded anything here".into());
         }
         Ok(DevicesReport { cores })
     }

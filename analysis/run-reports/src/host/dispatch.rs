@@ -121,7 +121,7 @@ impl Analysis for Dispatch {
         if devices.is_empty() {
             let what =
                 "no program in this part of the trace can be paired with its launch on the host";
-            return Err(AnalysisError::NotApplicable(what.to_owned()));
+            return Err(what.into());
         }
         Ok(DispatchReport { devices })
     }

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
+use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::{AnswerColumn, AnswerContent, AnswerTable, rounded};
 
 use query::{Database, PRESETS, QueryError, QueryLimits, SqlValue};
-use request::{PartRequest, RequestError, checks};
+use request::RequestError;
 use session::tables::DataTable;
 
 /// Most rows of an answer, which is sent in parts.
@@ -38,11 +38,7 @@ pub(super) struct QueryInput {
     /// Stop after so many seconds; 60 by default, at most 600.
     seconds: Option<u32>,
     #[serde(flatten)]
-    trace: TraceInput,
-    #[serde(flatten)]
-    part: PartRequest,
-    #[serde(flatten)]
-    bound: BoundInput,
+    of: PartOfTrace,
 }
 
 fn refused(error: &QueryError) -> RequestError {
@@ -56,9 +52,8 @@ impl McpTool for QueryTool {
         Nothing can be written.";
 
     fn run(call: &Call, input: QueryInput) -> Result<ToolOutput, RequestError> {
-        let from = input.bound.check()?.0.unwrap_or(0);
-        let session = call.session(&input.trace)?;
-        let scope = checks::check_part(&session, &input.part)?;
+        let from = input.of.bound.check()?.0.unwrap_or(0);
+        let (session, scope) = input.of.open(call)?;
         let mut database = Database::new(&session, scope).map_err(|error| refused(&error))?;
         let content = match &input.sql {
             Some(_) if from >= MOST_ROWS => {
@@ -114,7 +109,7 @@ impl McpTool for QueryTool {
                 .with(table)
             }
         };
-        input.bound.answer(Some((&input.trace, &session)), content)
+        input.of.answer(&session, content)
     }
 }
 

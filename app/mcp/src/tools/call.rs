@@ -16,8 +16,8 @@ use crate::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BY
 
 use request::places::Roots;
 use request::{
-    AskedTrace, AssumedFiles, AssumedValues, Assumptions, OpenTraces, ReadingOptions, RequestError,
-    TraceRequest,
+    AskedTrace, AssumedFiles, AssumedValues, Assumptions, OpenTraces, PartRequest, ReadingOptions,
+    RequestError, TraceRequest, checks,
 };
 use session::{RequestSession, Session};
 
@@ -112,6 +112,36 @@ pub(super) struct BoundInput {
     max_bytes: Option<u32>,
     /// Where to continue, as the last answer said.
     cursor: Option<String>,
+}
+
+/// A question about a part of a trace.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct PartOfTrace {
+    #[serde(flatten)]
+    pub trace: TraceInput,
+    #[serde(flatten)]
+    part: PartRequest,
+    #[serde(flatten)]
+    pub bound: BoundInput,
+}
+
+impl PartOfTrace {
+    /// The trace, and what is asked of it.
+    pub fn open(&self, call: &Call) -> Result<(RequestSession, Scope), RequestError> {
+        self.bound.check()?;
+        let session = call.session(&self.trace)?;
+        let scope = checks::check_part(&session, &self.part)?;
+        Ok((session, scope))
+    }
+
+    /// The part of `content` that fits.
+    pub fn answer(
+        &self,
+        session: &Session,
+        content: AnswerContent,
+    ) -> Result<ToolOutput, RequestError> {
+        self.bound.answer(Some((&self.trace, session)), content)
+    }
 }
 
 impl Call {

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
+use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::AnswerContent;
-use request::{EventQuestion, EventsRequest, PartRequest, RequestError, checks};
+use request::{EventQuestion, EventsRequest, RequestError};
 
 /// Most rows of a part.
 const MOST_ROWS: usize = 10_000;
@@ -19,11 +19,7 @@ pub(super) struct EventsInput {
     #[serde(flatten)]
     question: EventsRequest,
     #[serde(flatten)]
-    trace: TraceInput,
-    #[serde(flatten)]
-    part: PartRequest,
-    #[serde(flatten)]
-    bound: BoundInput,
+    of: PartOfTrace,
 }
 
 impl McpTool for EventsTool {
@@ -33,7 +29,7 @@ impl McpTool for EventsTool {
         category, track, step, time or length: a list, or count, total, self, mean and percentiles by group.";
 
     fn run(call: &Call, input: EventsInput) -> Result<ToolOutput, RequestError> {
-        let (cursor, most_bytes) = input.bound.check()?;
+        let (cursor, most_bytes) = input.of.bound.check()?;
         let EventsRequest { limit, offset, .. } = input.question;
         let first = cursor.unwrap_or(offset);
         let limit = limit.filter(|&limit| limit > 0).unwrap_or(MOST_ROWS);
@@ -44,9 +40,9 @@ impl McpTool for EventsTool {
             ..input.question
         };
         question.check()?;
-        let session = call.session(&input.trace)?;
-        let scope = checks::check_part(&session, &input.part)?;
-        let question = EventQuestion::new(&session, &question, scope, &input.trace.values.device)?;
+        let (session, scope) = input.of.open(call)?;
+        let question =
+            EventQuestion::new(&session, &question, scope, &input.of.trace.values.device)?;
         let found = question.answer(&|| call.goes_on());
         let (total, table) = (found.extent().0, found.table().clone());
         let before = first.min(total);
@@ -61,8 +57,7 @@ impl McpTool for EventsTool {
             .tables
             .iter_mut()
             .for_each(|table| table.total_rows = total);
-        input
-            .bound
-            .answer_from(first, Some((&input.trace, &session)), content)
+        let trace = Some((&input.of.trace, &*session));
+        input.of.bound.answer_from(first, trace, content)
     }
 }

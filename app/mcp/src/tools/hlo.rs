@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use trace_model::Picos;
 
-use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
+use super::call::{Call, McpTool, PartOfTrace, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
-use request::{HloAnswer, HloRequest, PartRequest, RequestError, checks};
+use request::{HloAnswer, HloRequest, RequestError};
 
 pub(super) struct HloTool;
 
@@ -17,11 +17,7 @@ pub(super) struct HloInput {
     #[serde(flatten)]
     question: HloRequest,
     #[serde(flatten)]
-    trace: TraceInput,
-    #[serde(flatten)]
-    part: PartRequest,
-    #[serde(flatten)]
-    bound: BoundInput,
+    of: PartOfTrace,
 }
 
 impl McpTool for HloTool {
@@ -32,13 +28,12 @@ impl McpTool for HloTool {
 
     fn run(call: &Call, input: HloInput) -> Result<ToolOutput, RequestError> {
         input.question.check()?;
-        input.bound.check()?;
-        let session = call.session(&input.trace)?;
-        let cx = session.context(checks::check_part(&session, &input.part)?);
+        let (session, scope) = input.of.open(call)?;
+        let cx = session.context(scope);
         let open = |path: &Path| {
             call.session(&TraceInput {
                 path: path.to_string_lossy().into_owned(),
-                ..input.trace.clone()
+                ..input.of.trace.clone()
             })
         };
         let answer = input.question.answer(&cx, open, &())?;
@@ -60,6 +55,6 @@ impl McpTool for HloTool {
             }
             other => AnswerContent::default().with_tables(other.report().tables()),
         };
-        input.bound.answer(Some((&input.trace, &session)), content)
+        input.of.answer(&session, content)
     }
 }

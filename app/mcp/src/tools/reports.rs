@@ -5,35 +5,16 @@ use analysis::{Metric, Scope, Table};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
+use super::call::{BoundInput, Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::{AnswerContent, AnswerTable};
 use cli::commands::explain;
 
 use cli::common::values::OutputFormat;
-use request::{PartRequest, RequestError, answers, checks};
-use session::RequestSession;
+use request::{RequestError, answers};
 use trace_model::Picos;
 use view::overview::{KeyFigure, Overview};
 
-/// A question about a part of a trace.
-#[derive(Deserialize, JsonSchema)]
-pub(super) struct PartOfTrace {
-    #[serde(flatten)]
-    trace: TraceInput,
-    #[serde(flatten)]
-    part: PartRequest,
-    #[serde(flatten)]
-    bound: BoundInput,
-}
-
 impl PartOfTrace {
-    fn open(&self, call: &Call) -> Result<(RequestSession, Scope), RequestError> {
-        self.bound.check()?;
-        let session = call.session(&self.trace)?;
-        let scope = checks::check_part(&session, &self.part)?;
-        Ok((session, scope))
-    }
-
     /// The tables of a report that `is_wanted`.
     fn report(
         &self,
@@ -46,10 +27,7 @@ impl PartOfTrace {
         let report =
             report.map_err(|error| RequestError::DoesNotApply(format!("{id}: {error}")))?;
         let tables = report.tables().into_iter().filter(is_wanted);
-        self.bound.answer(
-            Some((&self.trace, &session)),
-            AnswerContent::default().with_tables(tables),
-        )
+        self.answer(&session, AnswerContent::default().with_tables(tables))
     }
 }
 
@@ -114,60 +92,34 @@ impl McpTool for VerdictTool {
             ["id", "finding", "evidence", "cure"],
             health,
         ));
-        input.bound.answer(Some((&input.trace, &session)), content)
+        input.answer(&session, content)
     }
 }
 
-pub(super) struct HintsTool;
+/// Tools that answer with a whole report, which has their name.
+macro_rules! tools_of_reports {
+    ($($tool:ident: $name:literal, $about:literal;)*) => {
+        $(pub(super) struct $tool;
 
-impl McpTool for HintsTool {
-    type Input = PartOfTrace;
-    const NAME: &'static str = "hints";
-    const ABOUT: &'static str = "What to do about this program, most worthwhile first: each hint with its saving, its \
+        impl McpTool for $tool {
+            type Input = PartOfTrace;
+            const NAME: &'static str = $name;
+            const ABOUT: &'static str = $about;
+
+            fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
+                input.report(call, Self::NAME, |_| true)
+            }
+        })*
+    };
+}
+
+tools_of_reports! {
+    HintsTool: "hints", "What to do about this program, most worthwhile first: each hint with its saving, its \
         evidence and its ops, and the rules that could not tell.";
-
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
-        input.report(call, "hints", |_| true)
-    }
-}
-
-pub(super) struct StepsTool;
-
-impl McpTool for StepsTool {
-    type Input = PartOfTrace;
-    const NAME: &'static str = "steps";
-    const ABOUT: &'static str =
-        "Step times: their statistics and each step, with what is partial or warm-up.";
-
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
-        input.report(call, "steps", |_| true)
-    }
-}
-
-pub(super) struct DoctorTool;
-
-impl McpTool for DoctorTool {
-    type Input = PartOfTrace;
-    const NAME: &'static str = "doctor";
-    const ABOUT: &'static str =
-        "How far the capture can be trusted: what is missing, lost, repaired or assumed.";
-
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
-        input.report(call, "doctor", |_| true)
-    }
-}
-
-pub(super) struct OpsTool;
-
-impl McpTool for OpsTool {
-    type Input = PartOfTrace;
-    const NAME: &'static str = "ops";
-    const ABOUT: &'static str = "Ops by self time: category, executions, share of the time, rates and what they are \
+    StepsTool: "steps", "Step times: their statistics and each step, with what is partial or warm-up.";
+    DoctorTool: "doctor", "How far the capture can be trusted: what is missing, lost, repaired or assumed.";
+    OpsTool: "ops", "Ops by self time: category, executions, share of the time, rates and what they are \
         measured against; also by kind of work and by source line.";
-
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
-        input.report(call, "ops", |_| true)
-    }
 }
 
 pub(super) struct ReportTool;

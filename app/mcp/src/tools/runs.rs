@@ -8,7 +8,7 @@ use importers::ImportOptions;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
+use super::call::{BoundInput, Call, McpTool, PartOfTrace, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
 use render::comparison::{self, ComparedRuns, ShownTables};
 use request::{
@@ -105,11 +105,7 @@ pub(super) struct WhatIfInput {
     #[serde(flatten)]
     changes: WhatIfRequest,
     #[serde(flatten)]
-    trace: TraceInput,
-    #[serde(flatten)]
-    part: PartRequest,
-    #[serde(flatten)]
-    bound: BoundInput,
+    of: PartOfTrace,
 }
 
 impl McpTool for WhatIfTool {
@@ -119,14 +115,10 @@ impl McpTool for WhatIfTool {
         idle time, by replaying the recorded ops. Predictions are bounds, not promises.";
 
     fn run(call: &Call, input: WhatIfInput) -> Result<ToolOutput, RequestError> {
-        input.bound.check()?;
-        let session = call.session(&input.trace)?;
-        let scope = checks::check_part(&session, &input.part)?;
+        let (session, scope) = input.of.open(call)?;
         let report = answers::prediction(&session, scope, &input.changes)?;
         let report = report.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
-        input.bound.answer(
-            Some((&input.trace, &session)),
-            AnswerContent::default().with_tables(report.tables()),
-        )
+        let content = AnswerContent::default().with_tables(report.tables());
+        input.of.answer(&session, content)
     }
 }

@@ -44,7 +44,6 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
             (brief(&comparison.brief))
         }
         @if let Some(gates) = compared.gates { (gates_section(gates)) }
-        (section("Differences between the runs", &differences(comparison)))
         @if comparison.is_comparable {
             @for (at, (one, sides)) in classes.enumerate() {
                 @if at > 0 { (section(&format!("Steps of {}", one.class_title()), &html! { p { (capitalised(&one.statement)) } })) }
@@ -52,6 +51,7 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
             }
             (section("Whole runs", &values(comparison)))
         }
+        (section("Differences between the runs", &differences(comparison)))
         (section("Data quality", &health(compared)))
     };
     whole(&format!("{base} → {cand}"), "compare", &body)

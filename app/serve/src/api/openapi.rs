@@ -15,11 +15,6 @@ use crate::state::AboutParams;
 /// Where schemas are in the document.
 const SCHEMAS: &str = "/components/schemas";
 
-/// The schema of parameters.
-fn parameters<T: JsonSchema>() -> Value {
-    request::schema_of::<T>().into()
-}
-
 /// What an address answers.
 enum Answer {
     /// JSON with this schema.
@@ -35,7 +30,7 @@ struct Operation {
     id: &'static str,
     about: &'static str,
     /// Schema of the parameters behind the question mark.
-    params: Option<Value>,
+    params: Value,
     /// Schema of the body.
     body: Option<Value>,
     answer: Answer,
@@ -71,12 +66,12 @@ impl Writer {
         json!({ "$ref": format!("#{SCHEMAS}/{name}") })
     }
 
-    fn get(
+    /// Adds an address that answers with `answer`.
+    fn get<P: JsonSchema>(
         &mut self,
         path: &'static str,
         id: &'static str,
         about: &'static str,
-        params: Option<Value>,
         answer: Answer,
     ) {
         self.operations.push(Operation {
@@ -84,153 +79,74 @@ impl Writer {
             method: "get",
             id,
             about,
-            params,
+            params: request::schema_of::<P>().into(),
             body: None,
             answer,
         });
     }
 
-    #[expect(clippy::too_many_lines, reason = "one list of paths")]
+    /// Adds an address that answers with an `A`.
+    fn json<P: JsonSchema, A: JsonSchema>(
+        &mut self,
+        path: &'static str,
+        id: &'static str,
+        about: &'static str,
+    ) {
+        let answer = Answer::Json(self.of::<A>());
+        self.get::<P>(path, id, about, answer);
+    }
+
     fn add_all(&mut self) {
-        let answer = Answer::Json(self.of::<runs::Health>());
-        self.get(
-            "/health",
-            "health",
-            "That the server is there.",
-            None,
-            answer,
-        );
-        self.get(
-            "/openapi.json",
-            "openapi",
-            "This document.",
-            None,
-            Answer::Json(json!({"type": "object"})),
-        );
-        let (params, answer) = (
-            parameters::<runs::PageParams>(),
-            Answer::Json(self.of::<runs::RunPage>()),
-        );
-        self.get(
-            "/runs",
-            "runs",
-            "The runs, of each place the newest first.",
-            Some(params),
-            answer,
-        );
-        let answer = Answer::Json(self.of::<runs::RunFacts>());
-        self.get("/runs/{id}", "run", "A run and its files.", None, answer);
-        let answer = Answer::Json(self.of::<session::RunSummary>());
+        self.json::<(), runs::Health>("/health", "health", "That the server is there.");
+        let any = Answer::Json(json!({"type": "object"}));
+        self.get::<()>("/openapi.json", "openapi", "This document.", any);
+        let about = "The runs, of each place the newest first.";
+        self.json::<runs::PageParams, runs::RunPage>("/runs", "runs", about);
+        self.json::<(), runs::RunFacts>("/runs/{id}", "run", "A run and its files.");
         let about = "Devices, steps, verdict and damage of a run, as systole runs lists them.";
-        self.get("/runs/{id}/summary", "summary", about, None, answer);
+        self.json::<(), session::RunSummary>("/runs/{id}/summary", "summary", about);
         let report = render::json::schema().unwrap_or_default();
         let report = self.whole("Report", &report);
-        let params = parameters::<reports::ReportParams>();
         let about = "All reports: what systole analyze --format json writes.";
-        self.get(
-            "/runs/{id}/reports",
-            "reports",
-            about,
-            Some(params.clone()),
-            Answer::Json(report.clone()),
-        );
-        self.get(
-            "/runs/{id}/reports/{name}",
-            "report",
-            "One report.",
-            Some(params),
-            Answer::Json(report),
-        );
-        let params = parameters::<AboutParams>();
+        let answer = Answer::Json(report.clone());
+        self.get::<reports::ReportParams>("/runs/{id}/reports", "reports", about, answer);
+        let (path, answer) = ("/runs/{id}/reports/{name}", Answer::Json(report));
+        self.get::<reports::ReportParams>(path, "report", "One report.", answer);
         let about = "All reports as a page without scripts and network access.";
-        self.get(
-            "/runs/{id}/html",
-            "page",
-            about,
-            Some(params.clone()),
-            Answer::Other("text/html"),
-        );
-        let answer = Answer::Json(self.of::<tables::TableList>());
-        self.get(
-            "/runs/{id}/tables",
-            "tables",
-            "The tables, with their columns.",
-            Some(params),
-            answer,
-        );
-        let (params, answer) = (
-            parameters::<tables::RowParams>(),
-            Answer::Json(self.of::<tables::TableRows>()),
-        );
-        self.get(
-            "/runs/{id}/tables/{name}",
-            "rows",
-            "Rows of a table.",
-            Some(params),
-            answer,
-        );
-        let answer = Answer::Json(self.of::<files::FileList>());
-        self.get(
-            "/runs/{id}/files",
-            "files",
-            "The files of a run.",
-            None,
-            answer,
-        );
+        let answer = Answer::Other("text/html");
+        self.get::<AboutParams>("/runs/{id}/html", "page", about, answer);
+        let about = "The tables, with their columns.";
+        self.json::<AboutParams, tables::TableList>("/runs/{id}/tables", "tables", about);
+        let path = "/runs/{id}/tables/{name}";
+        self.json::<tables::RowParams, tables::TableRows>(path, "rows", "Rows of a table.");
+        self.json::<(), files::FileList>("/runs/{id}/files", "files", "The files of a run.");
         let about = "The bytes of a file, whole or in part (Range).";
-        let params = parameters::<files::FileParams>();
-        self.get(
-            "/runs/{id}/files/{n}",
-            "file",
-            about,
-            Some(params),
-            Answer::Other(files::BYTES),
-        );
+        let answer = Answer::Other(files::BYTES);
+        self.get::<files::FileParams>("/runs/{id}/files/{n}", "file", about, answer);
         let about = "The trace as this version of the program has read it.";
-        let params = parameters::<model::ModelParams>();
-        self.get(
-            "/runs/{id}/model",
-            "model",
-            about,
-            Some(params),
-            Answer::Other(files::BYTES),
-        );
+        let answer = Answer::Other(files::BYTES);
+        self.get::<model::ModelParams>("/runs/{id}/model", "model", about, answer);
         let comparison = render::comparison::schema().unwrap_or_default();
-        let (params, comparison) = (
-            parameters::<compare::CompareParams>(),
-            self.whole("Comparison", &comparison),
-        );
+        let answer = Answer::Json(self.whole("Comparison", &comparison));
         let about = "What changed between two runs: what systole compare --format json writes.";
-        self.get(
-            "/compare",
-            "compare",
-            about,
-            Some(params),
-            Answer::Json(comparison),
-        );
+        self.get::<compare::CompareParams>("/compare", "compare", about, answer);
         self.add_query();
     }
 
     fn add_query(&mut self) {
         use super::query::{QueryParams, QueryRows};
         const PATH: &str = "/runs/{id}/query";
-        let (params, body) = (parameters::<QueryParams>(), self.of::<QueryParams>());
-        let (rows, same) = (self.of::<QueryRows>(), self.of::<QueryRows>());
-        self.get(
-            PATH,
-            "query",
-            "SQL over the tables; nothing can be written.",
-            Some(params),
-            Answer::Json(rows),
-        );
+        let about = "SQL over the tables; nothing can be written.";
+        self.json::<QueryParams, QueryRows>(PATH, "query", about);
+        let (body, answer) = (self.of::<QueryParams>(), self.of::<QueryRows>());
         self.operations.push(Operation {
             path: PATH,
             method: "post",
             id: "long_query",
             about: "The same for a query that is too long for an address.",
-            params: None,
+            params: Value::Null,
             body: Some(body),
-            answer: Answer::Json(same),
+            answer: Answer::Json(answer),
         });
     }
 
@@ -287,7 +203,7 @@ fn described(operation: Operation, problem: &Value) -> Value {
         .skip(1)
         .filter_map(|part| part.split_once('}'));
     let mut parameters: Vec<Value> = in_path.map(|(name, _)| path_parameter(name)).collect();
-    let params = operation.params.unwrap_or_default();
+    let params = operation.params;
     let required = params["required"].as_array().cloned().unwrap_or_default();
     let properties = params["properties"]
         .as_object()

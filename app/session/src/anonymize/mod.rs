@@ -131,6 +131,4 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
 }
 
 #[cfg(test)]
-mod planted;
-#[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! its neighbours are usually read next.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use input::InputSource;
 use input::source::DeferredReader;
@@ -12,6 +12,7 @@ use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
 
 use super::FORMAT;
 use super::json::{JsonStop, JsonValue, arg_value, flatten, members};
+use trace_model::locked;
 
 /// Bytes read at first; most events are shorter.
 const STEP: usize = 64 << 10;
@@ -72,7 +73,7 @@ impl JsonArgs {
     }
 
     fn event_args(&self, offset: u64, into: &mut Vec<Arg>) -> Result<(), String> {
-        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut block = locked(&self.block);
         let mut want = STEP;
         loop {
             let bytes = block.bytes_at(offset, want)?;
@@ -161,7 +162,7 @@ impl ArgSource for JsonArgs {
     }
 
     fn save(&self) -> Option<SavedArgs> {
-        let block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        let block = locked(&self.block);
         let file = block.file.name().to_owned();
         let state = postcard::to_stdvec(&(&self.end_args, &self.frames)).ok()?;
         Some(SavedArgs::InFile {

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use input::InputSource;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
@@ -14,6 +14,7 @@ use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
 
 use super::ops::XPlaneEventMetadata;
 use super::tables::{FileBytes, MetadataEntries, MetadataIndex, stat};
+use trace_model::locked;
 
 /// Stable name of the format.
 pub(super) const FORMAT_ID: &str = "xplane";
@@ -65,7 +66,7 @@ impl DeferredBytes {
                     .to_vec())
             }
             BytesPlace::OnDisk { source, file } => {
-                let mut slot = file.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut slot = locked(&file);
                 let mut file = match slot.take() {
                     Some(file) => file,
                     None => source.open_again()?,

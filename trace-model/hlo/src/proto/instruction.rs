@@ -41,11 +41,11 @@ impl<'a> ProtoReader<'a> {
         let mut out = Instruction::blank(&self.texts.intern(b""), computation);
         let mut facts = Attributes::default();
         let mut pending = UnresolvedInstruction::default();
-        bytes.walk(range(message), INSTRUCTION, |field, value| {
-            self.read_core(field, &value, &mut out, &mut pending)?;
-            read_facts(bytes, field, &value, &mut facts, &mut pending)?;
+        bytes.walk(message, INSTRUCTION, |field, value| {
+            self.read_core(field, value, &mut out, &mut pending)?;
+            read_facts(bytes, field, value, &mut facts, &mut pending)?;
             if field == 99 {
-                facts.backend_config = self.payload(&value)?;
+                facts.backend_config = self.payload(value)?;
             }
             Ok(())
         })?;
@@ -117,12 +117,12 @@ impl<'a> ProtoReader<'a> {
         out: &mut Instruction,
     ) -> Result<(), HloDamage> {
         let bytes: ProgramMessage<'a> = self.bytes;
-        bytes.walk(range(message), "OpMetadata", |field, value| {
+        bytes.walk(message, "OpMetadata", |field, value| {
             match field {
-                2 => out.op_name = self.texts.intern(bytes.slice(&value)),
-                3 => out.source_file = self.texts.intern(bytes.slice(&value)),
-                4 => out.source_line = u32::try_from(number(&value)).unwrap_or(0),
-                15 => out.stack_frame = u32::try_from(number(&value)).unwrap_or(0),
+                2 => out.op_name = self.texts.intern(bytes.slice(value)),
+                3 => out.source_file = self.texts.intern(bytes.slice(value)),
+                4 => out.source_line = u32::try_from(number(value)).unwrap_or(0),
+                15 => out.stack_frame = u32::try_from(number(value)).unwrap_or(0),
                 _ => {}
             }
             Ok(())
@@ -132,11 +132,11 @@ impl<'a> ProtoReader<'a> {
     /// `xla.Payload`: the bytes, or an index into the module's list.
     fn payload(&self, message: &WireValue) -> Result<Option<std::ops::Range<usize>>, HloDamage> {
         let mut out = None;
-        self.bytes.walk(range(message), "Payload", |field, value| {
+        self.bytes.walk(message, "Payload", |field, value| {
             match field {
-                1 => out = Some(range(&value)),
+                1 => out = Some(range(value)),
                 2 => {
-                    out = usize::try_from(number(&value))
+                    out = usize::try_from(number(value))
                         .ok()
                         .and_then(|id| self.payloads.get(id).cloned());
                 }
@@ -193,16 +193,8 @@ fn read_facts(
         50 => pending.convolution.feature_groups = number(value),
         51 => facts.precision = precision(bytes, value)?,
         52 => {
-            let mut pair = (0, 0);
-            bytes.walk(range(value), "SourceTarget", |field, value| {
-                match field {
-                    1 => pair.0 = number(&value),
-                    2 => pair.1 = number(&value),
-                    _ => {}
-                }
-                Ok(())
-            })?;
-            pending.collective.pairs.push(pair);
+            let [source, target] = bytes.first_numbers(value, "SourceTarget")?;
+            pending.collective.pairs.push((source, target));
         }
         58 => pending.convolution.batch_groups = number(value),
         71 => pending.collective.uses_global_ids = number(value) != 0,
@@ -260,7 +252,7 @@ fn window(
 ) -> Result<Vec<WindowDimension>, HloDamage> {
     const WINDOW: &str = "Window";
     let mut out = Vec::new();
-    bytes.walk(range(message), WINDOW, |field, value| {
+    bytes.walk(message, WINDOW, |field, value| {
         if field != 1 {
             return Ok(());
         }
@@ -269,8 +261,8 @@ fn window(
             size: 0,
             ..WindowDimension::default()
         };
-        bytes.walk(range(&value), WINDOW, |field, value| {
-            let number = number(&value);
+        bytes.walk(value, WINDOW, |field, value| {
+            let number = number(value);
             match field {
                 1 => dimension.size = number,
                 2 => dimension.stride = number.max(1),
@@ -295,17 +287,17 @@ fn convolution_dimensions(
     out: &mut Convolution,
 ) -> Result<(), HloDamage> {
     const DIMENSIONS: &str = "ConvolutionDimensionNumbers";
-    bytes.walk(range(message), DIMENSIONS, |field, value| {
+    bytes.walk(message, DIMENSIONS, |field, value| {
         match field {
-            3 => out.kernel_input_feature = number(&value),
-            4 => out.kernel_output_feature = number(&value),
-            6 => bytes.numbers(&value, DIMENSIONS, &mut out.kernel_spatial)?,
-            7 => out.input_batch = number(&value),
-            8 => out.input_feature = number(&value),
-            9 => out.output_batch = number(&value),
-            10 => out.output_feature = number(&value),
-            11 => bytes.numbers(&value, DIMENSIONS, &mut out.input_spatial)?,
-            12 => bytes.numbers(&value, DIMENSIONS, &mut out.output_spatial)?,
+            3 => out.kernel_input_feature = number(value),
+            4 => out.kernel_output_feature = number(value),
+            6 => bytes.numbers(value, DIMENSIONS, &mut out.kernel_spatial)?,
+            7 => out.input_batch = number(value),
+            8 => out.input_feature = number(value),
+            9 => out.output_batch = number(value),
+            10 => out.output_feature = number(value),
+            11 => bytes.numbers(value, DIMENSIONS, &mut out.input_spatial)?,
+            12 => bytes.numbers(value, DIMENSIONS, &mut out.output_spatial)?,
             _ => {}
         }
         Ok(())
@@ -318,11 +310,11 @@ fn dot_dimensions(
     mut out: DotDimensions,
 ) -> Result<DotDimensions, HloDamage> {
     const DIMENSIONS: &str = "DotDimensionNumbers";
-    bytes.walk(range(message), DIMENSIONS, |field, value| match field {
-        1 => bytes.numbers(&value, DIMENSIONS, &mut out.lhs_contracting),
-        2 => bytes.numbers(&value, DIMENSIONS, &mut out.rhs_contracting),
-        3 => bytes.numbers(&value, DIMENSIONS, &mut out.lhs_batch),
-        4 => bytes.numbers(&value, DIMENSIONS, &mut out.rhs_batch),
+    bytes.walk(message, DIMENSIONS, |field, value| match field {
+        1 => bytes.numbers(value, DIMENSIONS, &mut out.lhs_contracting),
+        2 => bytes.numbers(value, DIMENSIONS, &mut out.rhs_contracting),
+        3 => bytes.numbers(value, DIMENSIONS, &mut out.lhs_batch),
+        4 => bytes.numbers(value, DIMENSIONS, &mut out.rhs_batch),
         _ => Ok(()),
     })?;
     Ok(out)
@@ -333,39 +325,42 @@ fn ragged_dimensions(
     message: &WireValue,
 ) -> Result<DotDimensions, HloDamage> {
     const DIMENSIONS: &str = "RaggedDotDimensionNumbers";
-    let mut out = DotDimensions::default();
-    bytes.walk(range(message), DIMENSIONS, |field, value| {
-        match field {
-            1 => out = dot_dimensions(bytes, &value, std::mem::take(&mut out))?,
-            2 => bytes.numbers(&value, DIMENSIONS, &mut out.lhs_ragged)?,
-            3 => bytes.numbers(&value, DIMENSIONS, &mut out.rhs_group)?,
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(out)
+    bytes.read(
+        message,
+        DIMENSIONS,
+        |out: &mut DotDimensions, field, value| {
+            match field {
+                1 => *out = dot_dimensions(bytes, value, std::mem::take(out))?,
+                2 => bytes.numbers(value, DIMENSIONS, &mut out.lhs_ragged)?,
+                3 => bytes.numbers(value, DIMENSIONS, &mut out.rhs_group)?,
+                _ => {}
+            }
+            Ok(())
+        },
+    )
 }
 
 fn precision(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<PrecisionConfig, HloDamage> {
     const PRECISION: &str = "PrecisionConfig";
-    let (mut numbers, mut algorithm) = (Vec::new(), 0);
-    bytes.walk(range(message), PRECISION, |field, value| {
-        match field {
-            1 => bytes.numbers(&value, PRECISION, &mut numbers)?,
-            2 => algorithm = number(&value),
-            _ => {}
-        }
-        Ok(())
-    })?;
     let named = |number| match number {
         1 => ProductPrecision::High,
         2 => ProductPrecision::Highest,
         _ => ProductPrecision::Default,
     };
-    Ok(PrecisionConfig {
-        operands: numbers.into_iter().map(named).collect(),
-        algorithm,
-    })
+    bytes.read(
+        message,
+        PRECISION,
+        |out: &mut PrecisionConfig, field, value| {
+            let mut numbers = Vec::new();
+            match field {
+                1 => bytes.numbers(value, PRECISION, &mut numbers)?,
+                2 => out.algorithm = number(value),
+                _ => {}
+            }
+            out.operands.extend(numbers.into_iter().map(named));
+            Ok(())
+        },
+    )
 }
 
 /// One `xla.ReplicaGroup` more.
@@ -374,12 +369,7 @@ fn push_group(
     message: &WireValue,
     out: &mut CollectiveAttributes,
 ) -> Result<(), HloDamage> {
-    const GROUP: &str = "ReplicaGroup";
-    let mut ids = Vec::new();
-    bytes.walk(range(message), GROUP, |field, value| match field {
-        1 => bytes.numbers(&value, GROUP, &mut ids),
-        _ => Ok(()),
-    })?;
+    let ids = bytes.list(message, "ReplicaGroup")?;
     match &mut out.groups {
         Some(ReplicaGroups::Listed(groups)) => groups.push(ids),
         // The newer forms say the same.
@@ -395,19 +385,15 @@ fn device_list(
     message: &WireValue,
     out: &mut CollectiveAttributes,
 ) -> Result<(), HloDamage> {
-    let mut list = CollectiveAttributes::default();
-    bytes.walk(
-        range(message),
-        "CollectiveDeviceListProto",
-        |field, value| {
-            match field {
-                1 => push_group(bytes, &value, &mut list)?,
-                2 => list.groups = Some(ReplicaGroups::Iota(iota(bytes, &value)?)),
-                _ => {}
-            }
-            Ok(())
-        },
-    )?;
+    let read = |list: &mut CollectiveAttributes, field, value: &WireValue| {
+        match field {
+            1 => push_group(bytes, value, list)?,
+            2 => list.groups = Some(ReplicaGroups::Iota(iota(bytes, value)?)),
+            _ => {}
+        }
+        Ok(())
+    };
+    let list = bytes.read(message, "CollectiveDeviceListProto", read)?;
     if list.groups.is_some() {
         out.groups = list.groups;
     }
@@ -416,75 +402,60 @@ fn device_list(
 
 fn iota(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<IotaGroups, HloDamage> {
     const IOTA: &str = "IotaReplicaGroupListProto";
-    let mut out = IotaGroups::default();
-    bytes.walk(range(message), IOTA, |field, value| {
+    bytes.read(message, IOTA, |out: &mut IotaGroups, field, value| {
         match field {
-            1 => out.count = number(&value),
-            2 => out.size = number(&value),
-            3 => bytes.numbers(&value, IOTA, &mut out.dims)?,
-            4 => bytes.numbers(&value, IOTA, &mut out.permutation)?,
+            1 => out.count = number(value),
+            2 => out.size = number(value),
+            3 => bytes.numbers(value, IOTA, &mut out.dims)?,
+            4 => bytes.numbers(value, IOTA, &mut out.permutation)?,
             _ => {}
         }
         Ok(())
-    })?;
-    Ok(out)
+    })
 }
 
 fn mesh_groups(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<MeshGroups, HloDamage> {
     const MESH: &str = "MeshAxesReplicaGroupListProto";
-    let mut out = MeshGroups::default();
-    bytes.walk(range(message), MESH, |field, value| {
+    bytes.read(message, MESH, |out: &mut MeshGroups, field, value| {
         match field {
-            1 => bytes.walk(range(&value), MESH, |field, value| {
+            1 => bytes.walk(value, MESH, |field, value| {
                 match field {
-                    1 => out.mesh.push(mesh_axis(bytes, &value)?),
-                    2 => bytes.numbers(&value, MESH, &mut out.devices)?,
+                    1 => out.mesh.push(mesh_axis(bytes, value)?),
+                    2 => bytes.numbers(value, MESH, &mut out.devices)?,
                     _ => {}
                 }
                 Ok(())
             })?,
-            2 => out.along.push(axis_ref(bytes, &value)?),
+            2 => out.along.push(axis_ref(bytes, value)?),
             _ => {}
         }
         Ok(())
-    })?;
-    Ok(out)
+    })
 }
 
 fn mesh_axis(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<(String, u64), HloDamage> {
-    let mut out = (String::new(), 0);
-    bytes.walk(range(message), "MeshProto.MeshAxis", |field, value| {
+    let read = |out: &mut (String, u64), field, value: &WireValue| {
         match field {
-            1 => out.0 = bytes.text(&value),
-            2 => out.1 = number(&value),
+            1 => out.0 = bytes.text(value),
+            2 => out.1 = number(value),
             _ => {}
         }
         Ok(())
-    })?;
-    Ok(out)
+    };
+    bytes.read(message, "MeshProto.MeshAxis", read)
 }
 
 fn axis_ref(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<AxisRef, HloDamage> {
     const AXIS: &str = "AxisRefProto";
-    let mut out = AxisRef::default();
-    bytes.walk(range(message), AXIS, |field, value| {
+    bytes.read(message, AXIS, |out: &mut AxisRef, field, value| {
         match field {
-            1 => out.axis = usize::try_from(number(&value)).unwrap_or(usize::MAX),
+            1 => out.axis = usize::try_from(number(value)).unwrap_or(usize::MAX),
             2 => {
-                let mut part = (0, 0);
-                bytes.walk(range(&value), AXIS, |field, value| {
-                    match field {
-                        1 => part.0 = number(&value),
-                        2 => part.1 = number(&value),
-                        _ => {}
-                    }
-                    Ok(())
-                })?;
-                out.part = Some(part);
+                let [before, size] = bytes.first_numbers(value, AXIS)?;
+                out.part = Some((before, size));
             }
             _ => {}
         }
         Ok(())
-    })?;
-    Ok(out)
+    })
 }

@@ -75,7 +75,7 @@ impl HloModule {
             return Ok(None);
         };
         let bytes = ProgramMessage(blob.bytes());
-        BufferAssignment::read(bytes, range.clone())
+        BufferAssignment::read(bytes, &WireValue::Bytes(range.clone()))
             .map(Some)
             .map_err(|damage| damaged(bytes, program, damage))
     }
@@ -98,14 +98,18 @@ fn damaged(
 fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
     let mut module = None;
     let mut buffers = None;
-    bytes.walk(0..bytes.0.len(), "HloProto", |field, value| {
-        match field {
-            1 => module = Some(range(&value)),
-            3 => buffers = Some(range(&value)),
-            _ => {}
-        }
-        Ok(())
-    })?;
+    bytes.walk(
+        &WireValue::Bytes(0..bytes.0.len()),
+        "HloProto",
+        |field, value| {
+            match field {
+                1 => module = Some(value.clone()),
+                3 => buffers = Some(range(value)),
+                _ => {}
+            }
+            Ok(())
+        },
+    )?;
     let Some(module) = module else {
         return Err(HloDamage {
             message: "HloProto",
@@ -126,14 +130,14 @@ fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
         numbers: Vec::new(),
         payloads: Vec::new(),
     };
-    reader.read_module(module)?;
+    reader.read_module(&module)?;
     Ok(reader.module)
 }
 
 /// Number of instructions of a computation, ignoring damage, which is found when they are read.
 fn instructions_in(bytes: ProgramMessage<'_>, computation: &WireValue) -> usize {
     let mut count = 0;
-    let _ = bytes.walk(range(computation), COMPUTATION, |field, _| {
+    let _ = bytes.walk(computation, COMPUTATION, |field, _| {
         count += usize::from(field == 2);
         Ok(())
     });
@@ -141,15 +145,15 @@ fn instructions_in(bytes: ProgramMessage<'_>, computation: &WireValue) -> usize 
 }
 
 impl ProtoReader<'_> {
-    fn read_module(&mut self, message: std::ops::Range<usize>) -> Result<(), HloDamage> {
+    fn read_module(&mut self, message: &WireValue) -> Result<(), HloDamage> {
         const MODULE: &str = "HloModuleProto";
         let bytes = self.bytes;
         // Instructions refer to payloads by number, which may come after them.
         let mut count = 0;
-        bytes.walk(message.clone(), MODULE, |field, value| {
+        bytes.walk(message, MODULE, |field, value| {
             match field {
-                3 => count += instructions_in(bytes, &value),
-                22 => self.payloads.push(range(&value)),
+                3 => count += instructions_in(bytes, value),
+                22 => self.payloads.push(range(value)),
                 _ => {}
             }
             Ok(())
@@ -159,15 +163,15 @@ impl ProtoReader<'_> {
         let (mut entry_id, mut entry_name) = (None, String::new());
         bytes.walk(message, MODULE, |field, value| {
             match field {
-                1 => self.module.name = bytes.text(&value),
-                2 => entry_name = bytes.text(&value),
-                3 => self.read_computation(&value)?,
-                5 => self.module.id = Some(number(&value)),
-                6 => entry_id = Some(number(&value)),
-                8 => self.read_aliases(&value)?,
-                15 => self.module.devices = Some(device_assignment(bytes, &value)?),
-                17 => self.module.frames = stack_frames(bytes, &value)?,
-                18 => self.read_donors(&value)?,
+                1 => self.module.name = bytes.text(value),
+                2 => entry_name = bytes.text(value),
+                3 => self.read_computation(value)?,
+                5 => self.module.id = Some(number(value)),
+                6 => entry_id = Some(number(value)),
+                8 => self.read_aliases(value)?,
+                15 => self.module.devices = Some(device_assignment(bytes, value)?),
+                17 => self.module.frames = stack_frames(bytes, value)?,
+                18 => self.read_donors(value)?,
                 _ => {}
             }
             Ok(())
@@ -197,17 +201,17 @@ impl ProtoReader<'_> {
         let mut computation = Computation::default();
         let mut local = HashMap::new();
         let (mut proto_id, mut root_id) = (0, 0);
-        bytes.walk(range(message), COMPUTATION, |field, value| {
+        bytes.walk(message, COMPUTATION, |field, value| {
             match field {
-                1 => computation.name = bytes.text(&value),
+                1 => computation.name = bytes.text(value),
                 2 => {
-                    let (compiler_id, instruction) = self.read_instruction(&value, id, &local)?;
+                    let (compiler_id, instruction) = self.read_instruction(value, id, &local)?;
                     local.insert(compiler_id, self.add(compiler_id, instruction));
                 }
-                5 => proto_id = number(&value),
-                6 => root_id = number(&value),
-                7 => computation.is_fusion = number(&value) != 0,
-                8 => computation.thread = bytes.text(&value),
+                5 => proto_id = number(value),
+                6 => root_id = number(value),
+                7 => computation.is_fusion = number(value) != 0,
+                8 => computation.thread = bytes.text(value),
                 _ => {}
             }
             Ok(())
@@ -232,14 +236,14 @@ impl ProtoReader<'_> {
         /// `xla.Kind`: the memory must be shared.
         const MUST_ALIAS: u64 = 2;
         let bytes = self.bytes;
-        bytes.walk(range(message), ALIAS, |field, entry| {
+        bytes.walk(message, ALIAS, |field, entry| {
             let mut alias = BufferAlias::default();
-            bytes.walk(range(&entry), ALIAS, |field, value| {
+            bytes.walk(entry, ALIAS, |field, value| {
                 match field {
-                    1 => bytes.numbers(&value, ALIAS, &mut alias.output_index)?,
-                    2 => alias.parameter = number(&value),
-                    3 => bytes.numbers(&value, ALIAS, &mut alias.parameter_index)?,
-                    4 => alias.is_required = number(&value) == MUST_ALIAS,
+                    1 => bytes.numbers(value, ALIAS, &mut alias.output_index)?,
+                    2 => alias.parameter = number(value),
+                    3 => bytes.numbers(value, ALIAS, &mut alias.parameter_index)?,
+                    4 => alias.is_required = number(value) == MUST_ALIAS,
                     _ => {}
                 }
                 Ok(())
@@ -254,12 +258,12 @@ impl ProtoReader<'_> {
     fn read_donors(&mut self, message: &WireValue) -> Result<(), HloDamage> {
         const DONOR: &str = "HloBufferDonorProto";
         let bytes = self.bytes;
-        bytes.walk(range(message), DONOR, |field, entry| {
+        bytes.walk(message, DONOR, |field, entry| {
             let (mut parameter, mut index) = (0, Vec::new());
-            bytes.walk(range(&entry), DONOR, |field, value| {
+            bytes.walk(entry, DONOR, |field, value| {
                 match field {
-                    1 => parameter = number(&value),
-                    2 => bytes.numbers(&value, DONOR, &mut index)?,
+                    1 => parameter = number(value),
+                    2 => bytes.numbers(value, DONOR, &mut index)?,
                     _ => {}
                 }
                 Ok(())
@@ -277,54 +281,33 @@ fn device_assignment(
     message: &WireValue,
 ) -> Result<DeviceAssignment, HloDamage> {
     const ASSIGNMENT: &str = "DeviceAssignmentProto";
-    let mut out = DeviceAssignment::default();
-    bytes.walk(range(message), ASSIGNMENT, |field, value| {
-        match field {
-            1 => out.replicas = number(&value),
-            2 => out.partitions = number(&value),
-            3 => {
-                let mut devices = Vec::new();
-                bytes.walk(range(&value), ASSIGNMENT, |field, value| match field {
-                    1 => bytes.numbers(&value, ASSIGNMENT, &mut devices),
-                    _ => Ok(()),
-                })?;
-                out.devices.push(devices);
+    bytes.read(
+        message,
+        ASSIGNMENT,
+        |out: &mut DeviceAssignment, field, value| {
+            match field {
+                1 => out.replicas = number(value),
+                2 => out.partitions = number(value),
+                3 => {
+                    out.devices.push(bytes.list(value, ASSIGNMENT)?);
+                }
+                _ => {}
             }
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(out)
+            Ok(())
+        },
+    )
 }
 
 fn stack_frames(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<StackFrames, HloDamage> {
     const FRAMES: &str = "StackFrameIndexProto";
-    let mut out = StackFrames::default();
-    bytes.walk(range(message), FRAMES, |field, value| {
+    bytes.read(message, FRAMES, |out: &mut StackFrames, field, value| {
         match field {
-            1 => out.files.push(bytes.text(&value)),
-            2 => out.functions.push(bytes.text(&value)),
-            3 => out.locations.push(first_numbers(bytes, &value, FRAMES)?),
-            4 => out.frames.push(first_numbers(bytes, &value, FRAMES)?),
+            1 => out.files.push(bytes.text(value)),
+            2 => out.functions.push(bytes.text(value)),
+            3 => out.locations.push(bytes.first_numbers(value, FRAMES)?),
+            4 => out.frames.push(bytes.first_numbers(value, FRAMES)?),
             _ => {}
         }
         Ok(())
-    })?;
-    Ok(out)
-}
-
-/// Fields 1 to `N` of a message of numbers.
-fn first_numbers<const N: usize>(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
-    name: &'static str,
-) -> Result<[u64; N], HloDamage> {
-    let mut out = [0; N];
-    bytes.walk(range(message), name, |field, value| {
-        if let Some(slot) = out.get_mut((field as usize).wrapping_sub(1)) {
-            *slot = number(&value);
-        }
-        Ok(())
-    })?;
-    Ok(out)
+    })
 }

@@ -14,22 +14,21 @@ pub(super) fn read(
     message: &WireValue,
     depth: usize,
 ) -> Result<Shape<'static>, HloDamage> {
-    let range = range(message);
+    let at = range(message).start;
     if depth > MAX_DEPTH {
         return Err(HloDamage {
             message: SHAPE,
-            at: range.start,
+            at,
             why: "tuples nested too deeply",
         });
     }
     let (mut array, mut parts) = (ArrayShape::default(), Vec::new());
-    let at = range.start;
-    bytes.walk(range, SHAPE, |field, value| {
+    bytes.walk(message, SHAPE, |field, value| {
         match field {
-            2 => array.dtype = dtype_of_number(number(&value)),
-            3 => bytes.numbers(&value, SHAPE, &mut array.dims)?,
-            4 => parts.push(read(bytes, &value, depth + 1)?),
-            5 => read_layout(bytes, &value, &mut array)?,
+            2 => array.dtype = dtype_of_number(number(value)),
+            3 => bytes.numbers(value, SHAPE, &mut array.dims)?,
+            4 => parts.push(read(bytes, value, depth + 1)?),
+            5 => read_layout(bytes, value, &mut array)?,
             _ => {}
         }
         Ok(())
@@ -50,19 +49,14 @@ fn read_layout(
     message: &WireValue,
     array: &mut ArrayShape<'static>,
 ) -> Result<(), HloDamage> {
-    bytes.walk(range(message), LAYOUT, |field, value| {
+    bytes.walk(message, LAYOUT, |field, value| {
         match field {
-            1 => bytes.numbers(&value, LAYOUT, &mut array.minor_to_major)?,
+            1 => bytes.numbers(value, LAYOUT, &mut array.minor_to_major)?,
             6 => {
-                let mut tile = Vec::new();
-                bytes.walk(range(&value), LAYOUT, |field, value| match field {
-                    1 => bytes.numbers(&value, LAYOUT, &mut tile),
-                    _ => Ok(()),
-                })?;
-                array.tiles.push(tile);
+                array.tiles.push(bytes.list(value, LAYOUT)?);
             }
-            7 => array.packed_bits = Some(number(&value)).filter(|&bits| bits > 0),
-            8 => array.memory_space = number(&value),
+            7 => array.packed_bits = Some(number(value)).filter(|&bits| bits > 0),
+            8 => array.memory_space = number(value),
             _ => {}
         }
         Ok(())

@@ -46,11 +46,8 @@ impl Analysis for Collectives {
             .filter(|transfer| transfer.is_collective)
             .collect();
         if transfers.is_empty() {
-            return Err(AnalysisError::NotApplicable(
-                "no op communicates with other devices here: this program ran on one device, or the capture has none \
-                 of its collectives"
-                    .to_owned(),
-            ));
+            return Err("no op communicates with other devices here: this program ran on one device, or the capture has none \
+                 of its collectives".into());
         }
         let links = LinkUse::of(cx);
         let rows: Vec<CollectiveRow> = transfers

@@ -46,11 +46,8 @@ impl Analysis for Dcn {
         let device = device::collect(cx, classes)?;
         let host = host::collect(cx)?;
         if device.devices.is_empty() && host.is_empty() {
-            return Err(AnalysisError::NotApplicable(
-                "no communication between slices was recorded: neither send and recv ops of Megascale on a device, nor \
-                 its events on a host; only programs over several slices have any, and every host has to be profiled"
-                    .to_owned(),
-            ));
+            return Err("no communication between slices was recorded: neither send and recv ops of Megascale on a device, nor \
+                 its events on a host; only programs over several slices have any, and every host has to be profiled".into());
         }
         Ok(DcnReport {
             collectives: device.collectives,

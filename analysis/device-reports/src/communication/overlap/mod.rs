@@ -61,9 +61,7 @@ impl Analysis for Overlap {
             cores.push(traffic.summary(cx.model, &meanwhile));
         }
         if !has_ops {
-            return Err(AnalysisError::NotApplicable(
-                "no TPU device recorded ops here".to_owned(),
-            ));
+            return Err("no TPU device recorded ops here".into());
         }
         let (transfers, waits) = rows.finish(cx, classes, &cores);
         for (index, core) in cores.iter_mut().enumerate() {

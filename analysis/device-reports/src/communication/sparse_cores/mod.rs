@@ -114,11 +114,8 @@ impl Analysis for SparseCores {
     fn run(cx: &Context<'_>) -> Result<SparseCoresReport, AnalysisError> {
         let pairs = cores(cx);
         if pairs.is_empty() {
-            return Err(AnalysisError::NotApplicable(
-                "no SparseCore was recorded; the profiler's option tpu_num_sparse_cores_to_trace \
-                 (advanced_configuration of jax.profiler.ProfileOptions) records them on v5p, v6e and v7x"
-                    .to_owned(),
-            ));
+            return Err("no SparseCore was recorded; the profiler's option tpu_num_sparse_cores_to_trace \
+                 (advanced_configuration of jax.profiler.ProfileOptions) records them on v5p, v6e and v7x".into());
         }
         let classes = cx.classes();
         let mut sums: BTreeMap<trace_model::LabelId, SparseOpSums> = BTreeMap::new();

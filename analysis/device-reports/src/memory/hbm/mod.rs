@@ -46,7 +46,7 @@ impl Analysis for Memory {
     fn run(cx: &Context<'_>) -> Result<MemoryReport, AnalysisError> {
         let recorded = RecordedMemory::of(cx.model);
         if recorded.is_empty() {
-            return Err(AnalysisError::NotApplicable(missing(cx.model)));
+            return Err(missing(cx.model).into());
         }
         let window = cx.host_window()?;
         let wanted = |key: &MemoryKey| {
@@ -65,9 +65,7 @@ impl Analysis for Memory {
             std::cmp::Reverse((memory.parts_per_million(), memory.peak_bytes))
         });
         if memories.is_empty() {
-            return Err(AnalysisError::NotApplicable(
-                "no memory is recorded in this scope".to_owned(),
-            ));
+            return Err("no memory is recorded in this scope".into());
         }
         let statement = statement(&memories);
         let metrics = memories.first().map(metrics).unwrap_or_default();

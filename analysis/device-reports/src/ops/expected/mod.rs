@@ -183,7 +183,7 @@ impl Analysis for Expected {
     fn run(cx: &Context<'_>) -> Result<ExpectedReport, AnalysisError> {
         let ops = cx.report::<Ops>()?;
         if let Some(why) = ops.why_no_peaks() {
-            return Err(AnalysisError::NotApplicable(why.to_owned()));
+            return Err(why.into());
         }
         Ok(report(cx, &ops))
     }

@@ -100,12 +100,9 @@ impl Analysis for HardwareCounters {
             }
         }
         if devices.is_empty() {
-            return Err(AnalysisError::NotApplicable(
-                "no hardware counters were recorded; the profiler's options tpu_enable_periodic_counter_sampling and \
+            return Err("no hardware counters were recorded; the profiler's options tpu_enable_periodic_counter_sampling and \
                  tpu_tc_perf_counter_sampling_options (advanced_configuration of jax.profiler.ProfileOptions) record \
-                 them on Ironwood (TPU7x) and later; older chips ignore these options"
-                    .to_owned(),
-            ));
+                 them on Ironwood (TPU7x) and later; older chips ignore these options".into());
         }
         let devices: Vec<_> = devices
             .iter()

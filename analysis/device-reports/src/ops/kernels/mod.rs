@@ -65,10 +65,7 @@ impl Analysis for Kernels {
             .filter(|row| row.is_custom_call)
             .collect();
         if rows.is_empty() {
-            return Err(AnalysisError::NotApplicable(
-                "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
-                    .to_owned(),
-            ));
+            return Err("no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call".into());
         }
         let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op).collect();
         let inside = inside::collect(cx, &wanted)?;

@@ -1,6 +1,6 @@
 //! The tables of the kernel report.
 
-use engine::{Percent, Provenance, Table, Tabular};
+use engine::{Columns, Percent, Provenance, Table, TableBuilder, Tabular};
 use math::unit::Unit;
 
 use super::{Kernel, KernelsReport, TRACING};
@@ -172,14 +172,24 @@ impl KernelsReport {
             .build()
     }
 
-    fn estimate_table(&self) -> Table {
-        let rows = self
-            .kernels
-            .iter()
-            .flat_map(|kernel| kernel.estimates.iter().map(move |series| (kernel, series)));
-        Table::of("kernel_estimates", "What the compiler's schedule of kernels says", rows)
+    /// A table with a row for each part of a kernel.
+    fn table_of_parts<'a, P: Columns, const N: usize>(
+        &'a self,
+        id: &'static str,
+        title: &str,
+        parts: fn(&Kernel) -> &[P],
+        columns: [&str; N],
+    ) -> TableBuilder<'a, (&'a Kernel, &'a P)> {
+        let of_kernel = move |kernel| parts(kernel).iter().map(move |part| (kernel, part));
+        Table::of(id, title, self.kernels.iter().flat_map(of_kernel))
             .declared_by(|(kernel, _)| kernel, ["kernel"])
-            .declared_by(|(_, series)| series, ["series", "mean", "max", "unit", "covered_percent"])
+            .declared_by(|(_, part)| part, columns)
+    }
+
+    fn estimate_table(&self) -> Table {
+        let title = "What the compiler's schedule of kernels says";
+        let columns = ["series", "mean", "max", "unit", "covered_percent"];
+        self.table_of_parts("kernel_estimates", title, |kernel| &kernel.estimates, columns)
             .note(
                 "LLO estimates follow from the compiler's schedule; they are not measured. Means are over time; \
                  of kernel: time with samples.",
@@ -189,13 +199,9 @@ impl KernelsReport {
     }
 
     fn line_table(&self) -> Table {
-        let rows = self
-            .kernels
-            .iter()
-            .flat_map(|kernel| kernel.lines.iter().map(move |line| (kernel, line)));
-        Table::of("kernel_lines", "Inside kernels, by the lines of the trace", rows)
-            .declared_by(|(kernel, _)| kernel, ["kernel"])
-            .declared_by(|(_, line)| line, ["line", "name", "self_ps", "self_percent", "occurrences"])
+        let title = "Inside kernels, by the lines of the trace";
+        let columns = ["line", "name", "self_ps", "self_percent", "occurrences"];
+        self.table_of_parts("kernel_lines", title, |kernel| &kernel.lines, columns)
             .note(
                 "Each line divides the kernel anew. The profiler spreads their times over estimated cycles between \
                  markers; of kernel: of the executions that have this line.",
@@ -205,24 +211,11 @@ impl KernelsReport {
     }
 
     fn unit_table(&self) -> Table {
-        let rows = self
-            .kernels
-            .iter()
-            .flat_map(|kernel| kernel.units.iter().map(move |unit| (kernel, unit)));
-        Table::of(
-            "kernel_units",
-            "Units while stages and lines of kernels run",
-            rows,
-        )
-        .declared_by(|(kernel, _)| kernel, ["kernel"])
-        .declared_by(
-            |(_, unit)| unit,
-            ["line", "name", "series", "mean", "unit", "covered_percent"],
-        )
-        .note(
-            "Means over the self time with samples; of it: that time as a share of the self time.",
-        )
-        .build()
+        let title = "Units while stages and lines of kernels run";
+        let columns = ["line", "name", "series", "mean", "unit", "covered_percent"];
+        self.table_of_parts("kernel_units", title, |kernel| &kernel.units, columns)
+            .note("Means over the self time with samples; of it: that time as a share of the self time.")
+            .build()
     }
 
     fn counter_table(&self) -> Table {

@@ -87,7 +87,7 @@ impl Analysis for Matmuls {
         }
         if rows.is_empty() {
             let why = "no op of this capture multiplies matrices: there is no dot, convolution or fusion of one";
-            return Err(AnalysisError::NotApplicable(why.to_owned()));
+            return Err(why.into());
         }
         let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum();
         let mut missing = BTreeMap::new();

@@ -109,7 +109,7 @@ fn for_each_core(
     // Of a cancelled scope, the sums are those of a part: other scopes may ask for them, too.
     cx.reports.check(cx.scope)?;
     if is_empty {
-        Err(AnalysisError::NotApplicable(why_no_ops(cx)))
+        Err(why_no_ops(cx).into())
     } else {
         Ok(())
     }

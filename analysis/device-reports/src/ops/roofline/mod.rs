@@ -135,7 +135,7 @@ impl Analysis for Roofline {
     fn run(cx: &Context<'_>) -> Result<RooflineReport, AnalysisError> {
         let ops = cx.report::<Ops>()?;
         if let Some(why) = ops.why_no_peaks() {
-            return Err(AnalysisError::NotApplicable(why.to_owned()));
+            return Err(why.into());
         }
         let (average_step, steps) = steps(cx)?;
         let mut report = RooflineReport {

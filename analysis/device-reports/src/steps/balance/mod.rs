@@ -48,9 +48,7 @@ impl Analysis for Balance {
             } else {
                 "only one TPU device was"
             };
-            return Err(AnalysisError::NotApplicable(format!(
-                "{count} recorded: there is nothing to compare"
-            )));
+            return Err(format!("{count} recorded: there is nothing to compare").into());
         }
         let devices = cx.report::<Devices>()?;
         let absent = absent::absences(cx, &devices)?;

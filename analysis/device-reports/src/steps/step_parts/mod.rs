@@ -50,7 +50,7 @@ impl Analysis for StepParts {
                     "no steps were found; wrap the loop body in jax.profiler.StepTraceAnnotation"
                 }
             };
-            return Err(AnalysisError::NotApplicable(why.to_owned()));
+            return Err(why.into());
         }
         if cx.scope == Scope::WholeTrace {
             return whole(cx, &steps);
@@ -214,7 +214,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
     let slow = op_times.explain(cx, steps);
     if divided.is_empty() && slow.is_empty() {
         let why = "no TPU device recorded ops in these steps, and none of them is slow";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let slow_not_explained = steps.outliers().len().saturating_sub(slow.len());
     Ok(StepPartsReport {

@@ -19,7 +19,7 @@ impl Analysis for Clocks {
     fn run(cx: &Context<'_>) -> Result<ClocksReport, AnalysisError> {
         let report: &ClocksReport = cx.fact();
         if report.devices.is_empty() && report.hosts.is_empty() {
-            return Err(AnalysisError::NotApplicable(missing(cx.model).to_owned()));
+            return Err(missing(cx.model).into());
         }
         Ok(report.clone())
     }

@@ -61,14 +61,12 @@ impl Analysis for Compile {
     fn run(cx: &Context<'_>) -> Result<CompileReport, AnalysisError> {
         let window = cx.host_window()?;
         if host_threads(cx.model).next().is_none() {
-            return Err(AnalysisError::NotApplicable(
-                "the capture has no host threads".to_owned(),
-            ));
+            return Err("the capture has no host threads".into());
         }
         let events = CompileEvents::collect(cx, window);
         let report = report(cx, &events, window);
         if !report.is_recorded && report.functions.is_empty() && report.tf_functions.is_empty() {
-            return Err(AnalysisError::NotApplicable(NOT_RECORDED.to_owned()));
+            return Err(NOT_RECORDED.into());
         }
         Ok(report)
     }

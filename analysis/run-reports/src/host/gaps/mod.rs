@@ -53,7 +53,7 @@ impl Analysis for Gaps {
         if cores.is_empty() {
             let what = "no TPU device was recorded, so there are no gaps to explain: capture on a TPU, with its device \
                         traced";
-            return Err(AnalysisError::NotApplicable(what.to_owned()));
+            return Err(what.into());
         }
         let steps = cx.report::<Steps>().ok();
         let mut devices = Vec::new();
@@ -65,7 +65,7 @@ impl Analysis for Gaps {
         if devices.is_empty() {
             let what = "no device recorded a program execution here (line XLA Modules), so there is nothing between \
                         programs to explain";
-            return Err(AnalysisError::NotApplicable(what.to_owned()));
+            return Err(what.into());
         }
         let has_host = host_threads(model).next().is_some();
         Ok(GapsReport {

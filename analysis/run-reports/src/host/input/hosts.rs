@@ -35,9 +35,9 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
     let threads: Vec<TrackId> = host_threads(model).collect();
     let watch = InputWatch::new(cx, threads);
     if !watch.has_input() {
-        return Err(AnalysisError::NotApplicable(
-            "no event of an input pipeline was recorded on a host, and no TPU device".to_owned(),
-        ));
+        return Err(
+            "no event of an input pipeline was recorded on a host, and no TPU device".into(),
+        );
     }
     let mut out = Waits::default();
     let mut hosts: BTreeMap<GroupId, HostSum> = BTreeMap::new();

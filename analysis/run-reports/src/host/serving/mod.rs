@@ -51,11 +51,8 @@ impl Analysis for Serving {
         let scope = cx.host_window()?;
         let found = Annotations::find(cx);
         if !found.is_serving {
-            return Err(AnalysisError::NotApplicable(
-                "no annotation names a prefill or a request: servers record them as jax.profiler.TraceAnnotation(\"prefill\", \
-                 request_id=…), other names are told with --serving PHASE=PATTERN"
-                    .to_owned(),
-            ));
+            return Err("no annotation names a prefill or a request: servers record them as jax.profiler.TraceAnnotation(\"prefill\", \
+                 request_id=…), other names are told with --serving PHASE=PATTERN".into());
         }
         let is_here = |annotation: &&Annotation| scope.contains(annotation.range.start);
         let programs = PhasePrograms::find(cx, &found.all)?;
@@ -65,9 +62,7 @@ impl Analysis for Serving {
         let requests = requests::requests(&found.all, prefill, scope);
         let batches = requests::batches(&found.all, scope);
         if requests.is_empty() && !found.all.iter().any(|annotation| is_here(&annotation)) {
-            return Err(AnalysisError::NotApplicable(
-                "no request or phase begins in this part of the trace".to_owned(),
-            ));
+            return Err("no request or phase begins in this part of the trace".into());
         }
         let phases = ServingPhase::ALL.into_iter().filter_map(|phase| {
             let spans = || {

@@ -264,7 +264,7 @@ impl Analysis for Targets {
             && cx.tensor_cores().is_empty()
         {
             let why = "nothing with a target is recorded: no TPU activity and no compilations";
-            return Err(AnalysisError::NotApplicable(why.to_owned()));
+            return Err(why.into());
         }
         Ok(TargetsReport {
             statement: statement(&targets),

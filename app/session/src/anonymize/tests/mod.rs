@@ -1,3 +1,5 @@
+mod planted;
+
 use super::*;
 
 /// A text with its names replaced, after names were learned from it.
