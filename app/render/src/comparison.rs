@@ -1,10 +1,9 @@
 //! A comparison of two runs, in every format.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use analysis::Tabular as _;
-use analysis::compare::{Comparison, Summary, WHY_ROWS, Weight};
+use analysis::compare::{Comparison, Summary, WHY_ROWS};
 use analysis::engine::json_text::{JsonText, TruncatedList};
 use analysis::gates::GatesReport;
 use schemars::JsonSchema;
@@ -13,8 +12,8 @@ use serde::Serialize;
 use crate::json::{FOLLOWING, ToolVersion, end, generator, parted};
 use crate::table::table;
 use crate::verdict_md::VerdictParts;
-use crate::{NamedTable, TextLayout, comparison_screen, gates, markdown, verdict_md};
-use view::words::{capitalised, sentence};
+use crate::{NamedTable, TextLayout, comparison_screen, markdown, verdict_md};
+use view::words::sentence;
 
 /// Fields may be added to this version, but never changed or removed.
 pub const SCHEMA: &str = "systole.comparison/3";
@@ -59,63 +58,15 @@ impl ComparedRuns<'_> {
 
 /// As text for a terminal.
 pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
-    let comparison = compared.comparison;
     match compared.shown {
-        ShownTables::Screen => return comparison_screen::screen(compared, layout),
+        ShownTables::Screen => comparison_screen::screen(compared, layout),
+        ShownTables::All => comparison_screen::in_full(compared, layout),
         ShownTables::Only(_) => {
             let tables = compared.chosen_tables();
             let texts: Vec<String> = tables.iter().map(|one| table(one, layout)).collect();
-            return texts.join("\n");
+            texts.join("\n")
         }
-        ShownTables::All => {}
     }
-    let mut text = String::new();
-    if let Some(gates) = compared.gates {
-        text.push_str(&gates::lines(gates, None, layout));
-        text.push('\n');
-    }
-    text.push_str(
-        &layout.lines(0, &capitalised(&comparison.statement), |line| {
-            layout.style.bold(line)
-        }),
-    );
-    text.push('\n');
-    text.push_str(&differences(comparison, layout));
-    // The first table is that of the differences.
-    for one in comparison.tables().iter().skip(1) {
-        text.push('\n');
-        text.push_str(&table(one, layout));
-    }
-    text
-}
-
-/// Differences as sentences; in a table they would be truncated.
-fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
-    let mut text = format!("{}\n", layout.style.bold("Differences between the runs"));
-    for (name, side) in [("base", &comparison.base), ("cand", &comparison.cand)] {
-        let steps = if side.steps == 1 { "step" } else { "steps" };
-        let line = format!(
-            "{name}: {}, {} steady {steps}",
-            side.runs.join(", "),
-            side.steps
-        );
-        text.push_str(&layout.lines(2, &line, str::to_owned));
-    }
-    for found in &comparison.differences {
-        let weight = match found.weight {
-            Weight::Incomparable | Weight::OtherWork => layout.style.bad(found.weight.title()),
-            Weight::Care => layout.style.warn(found.weight.title()),
-            Weight::Note => layout.style.dim(found.weight.title()),
-        };
-        let _ = writeln!(text, "  {}: {weight}", found.title);
-        let sides = format!("{} ↔ {}", found.base, found.cand);
-        text.push_str(&layout.lines(4, &sides, str::to_owned));
-        text.push_str(&layout.lines(4, found.why, |line| layout.style.dim(line)));
-    }
-    if let Some(agreement) = comparison.agreement() {
-        text.push_str(&layout.lines(2, &agreement, str::to_owned));
-    }
-    text
 }
 
 /// As Markdown for pull requests.

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, MetricChange, Summary, WHY_ROWS};
+use analysis::{Tabular as _, distinct, shortened_path};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::comparison::ComparedRuns;
-use crate::table::{shortened, table};
+use crate::table::table;
 use crate::{TextLayout, gates};
 use session::number;
 use view::words::{capitalised, sentence};
@@ -27,63 +28,92 @@ const FOOTER: &str = "All tables: --all. Some: --only why,ops. All numbers: --fo
 /// The screen, of at most [`LINES`] lines; gates come before it.
 pub fn screen(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let comparison = compared.comparison;
-    let brief = &comparison.brief;
-    let mut text = String::new();
-    if let Some(gates) = compared.gates {
-        text.push_str(&gates::lines(gates, None, layout));
-        text.push('\n');
-    }
-    let mut parts = vec![sides(compared, layout)];
-    let bold = |line: &str| layout.style.bold(line);
-    let plain = str::to_owned;
-    let said = |head: &str, said: &Option<String>, paint: &dyn Fn(&str) -> String| {
-        said.as_ref().map_or_else(String::new, |said| {
-            let text = sentence(&format!("{head}{said}"));
-            layout.lines(0, &text, paint)
-        })
-    };
-    let dim = |line: &str| layout.style.dim(line);
-    let work = said("", &Some(brief.work.clone()), &bold) + &said("", &brief.differ, &dim);
-    parts.push(work);
-    if let Some(prediction) = &comparison.prediction {
-        parts.push(layout.lines(0, &sentence(&comparison.statement), bold));
-        let layout = TextLayout {
-            top: if layout.top == 0 {
-                ERRORS
-            } else {
-                layout.top.min(ERRORS)
-            },
-            ..*layout
-        };
-        parts.extend(prediction.tables().iter().map(|one| table(one, &layout)));
-    } else if comparison.is_comparable {
-        let nothing = comparison.steps.is_empty();
-        let step =
-            nothing.then(|| "neither run has steps whose times could be compared".to_owned());
-        parts.push(
-            said("", &brief.step.clone().or(step), &bold) + &said("", &brief.of_loop, &plain),
-        );
-        let end = said("", &brief.conclusion, &bold)
-            + &said("look first at ", &brief.look_first, &plain)
-            + &said("", &brief.record_next, &plain);
-        let others = others(comparison, layout);
-        let lines = |text: &str| text.lines().count() + usize::from(!text.is_empty());
-        let used: usize = parts
-            .iter()
-            .chain([&end, &others])
-            .map(|part| lines(part))
-            .sum();
+    let mut parts = head(compared, layout);
+    let others = others(comparison, layout);
+    if comparison.prediction.is_none() && comparison.is_comparable {
+        let end = ending(comparison, layout);
+        let lines = |text: &String| text.lines().count() + usize::from(!text.is_empty());
+        let used: usize = parts.iter().chain([&end, &others]).map(lines).sum();
         let most = if layout.width >= WIDE {
             LINES
         } else {
             NARROW_LINES
         };
         parts.push(why(comparison, most.saturating_sub(used + 2), layout));
-        parts.extend([end, others]);
+        parts.push(end);
+    } else if let Some(prediction) = &comparison.prediction {
+        let top = match layout.top {
+            0 => ERRORS,
+            top => top.min(ERRORS),
+        };
+        let layout = TextLayout { top, ..*layout };
+        parts.extend(prediction.tables().iter().map(|one| table(one, &layout)));
     }
-    parts.push(layout.lines(0, FOOTER, dim));
+    parts.push(others);
+    parts.push(layout.lines(0, FOOTER, |line| layout.style.dim(line)));
+    joined(compared, parts, layout)
+}
+
+/// What is to be read first, and all tables.
+pub fn in_full(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
+    let mut parts = head(compared, layout);
+    parts.push(ending(compared.comparison, layout));
+    let tables = compared.comparison.tables();
+    parts.extend(tables.iter().map(|one| table(one, layout)));
+    joined(compared, parts, layout)
+}
+
+/// Parts with blank lines between them, below the gates.
+fn joined(compared: &ComparedRuns<'_>, mut parts: Vec<String>, layout: &TextLayout) -> String {
     parts.retain(|part| !part.is_empty());
-    text + &parts.join("\n")
+    let gates = compared.gates.map_or_else(String::new, |gates| {
+        gates::lines(gates, None, layout) + "\n"
+    });
+    gates + &parts.join("\n")
+}
+
+/// The sides, whether they did the same work, and the step.
+fn head(compared: &ComparedRuns<'_>, layout: &TextLayout) -> Vec<String> {
+    let comparison = compared.comparison;
+    let brief = &comparison.brief;
+    let bold = |line: &str| layout.style.bold(line);
+    let work = said("", Some(&brief.work), layout, bold);
+    let differ = said("", brief.differ.as_ref(), layout, |line| {
+        layout.style.dim(line)
+    });
+    let mut parts = vec![sides(compared, layout), work + &differ];
+    if comparison.prediction.is_some() {
+        parts.push(said("", Some(&comparison.statement), layout, bold));
+    } else if comparison.is_comparable {
+        let none = "neither run has steps whose times could be compared".to_owned();
+        let step = brief.step.as_ref().unwrap_or(&none);
+        let of_loop = said("", brief.of_loop.as_ref(), layout, str::to_owned);
+        parts.push(said("", Some(step), layout, bold) + &of_loop);
+    }
+    parts
+}
+
+/// The conclusion, where to look, and what to record.
+fn ending(comparison: &Comparison, layout: &TextLayout) -> String {
+    let brief = &comparison.brief;
+    let bold = |line: &str| layout.style.bold(line);
+    let conclusion = said("", brief.conclusion.as_ref(), layout, bold);
+    let look = brief.look_first.as_ref();
+    conclusion
+        + &said("look first at ", look, layout, str::to_owned)
+        + &said("", brief.record_next.as_ref(), layout, str::to_owned)
+}
+
+/// A sentence in lines.
+fn said(
+    begin: &str,
+    text: Option<&String>,
+    layout: &TextLayout,
+    paint: impl Fn(&str) -> String,
+) -> String {
+    text.map_or_else(String::new, |text| {
+        layout.lines(0, &sentence(&format!("{begin}{text}")), paint)
+    })
 }
 
 /// The table "Why", with as many rows as there is room for.
@@ -103,30 +133,38 @@ fn why(comparison: &Comparison, room: usize, layout: &TextLayout) -> String {
 /// A line for each side: its runs, chips, steps.
 fn sides(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let comparison = compared.comparison;
-    let mut text = String::new();
-    for (side, runs, facts) in [
+    let sides = [
         ("base", compared.base, &comparison.base),
         ("cand", compared.cand, &comparison.cand),
-    ] {
+    ];
+    let all: Vec<&str> = sides
+        .iter()
+        .flat_map(|(_, _, facts)| facts.runs.iter().take(RUNS))
+        .map(String::as_str)
+        .collect();
+    // Without what all names begin with, where they do not fit as they are.
+    let short = distinct(&all);
+    let mut names = all.iter().zip(&short);
+    let mut text = String::new();
+    for (side, runs, facts) in sides {
         let about = about(runs, facts.steps);
-        let room = layout.width.saturating_sub(about.width() + side.len() + 2);
-        let shown = runs.len().min(RUNS);
-        let each = (room / shown.max(1)).max(LEAST_NAME);
-        let names: Vec<String> = facts
-            .runs
-            .iter()
-            .take(shown)
-            .map(|name| shortened(name, each.saturating_sub(2)))
-            .collect();
-        let more = match runs.len() - shown {
+        let more = match facts.runs.len().saturating_sub(RUNS) {
             0 => String::new(),
             more => format!(" and {}", number::counted(more as u64, "more run")),
         };
-        let _ = writeln!(
-            text,
-            "{side}  {}{more}{about}",
-            layout.style.bold(&names.join(", "))
-        );
+        let shown = facts.runs.len().min(RUNS);
+        let taken = about.width() + more.width() + side.len() + 2 * shown;
+        let room = layout.width.saturating_sub(taken) / shown.max(1);
+        let names: Vec<String> = names
+            .by_ref()
+            .take(shown)
+            .map(|(name, short)| {
+                let fits = name.width() <= room;
+                shortened_path(if fits { name } else { short }, room.max(LEAST_NAME))
+            })
+            .collect();
+        let names = layout.style.bold(&names.join(", "));
+        let _ = writeln!(text, "{side}  {names}{more}{about}");
     }
     text
 }

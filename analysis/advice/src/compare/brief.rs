@@ -9,6 +9,8 @@ use super::comparison::Comparison;
 use super::run_loop::LoopChange;
 use super::{Summary, headline, likeness};
 
+/// What shows that the same work was done.
+const WORK: [&str; 3] = ["model_file", "shapes", "module_fingerprint"];
 /// More runs than this nobody records for one comparison.
 const MOST_RUNS: f64 = 30.0;
 
@@ -43,12 +45,16 @@ impl CompareBrief {
             (Some(base), Some(cand)) => likeness::alike(base, cand, &compared.differences),
             _ => Vec::new(),
         };
+        let tells_work = alike.iter().any(|(id, _)| WORK.contains(id));
+        let alike: Vec<String> = alike.into_iter().map(|(_, text)| text).collect();
         let alike = super::table::listed(&alike);
         let work = match compared.mismatch() {
             Some(mismatch) if alike.is_empty() => mismatch,
             Some(mismatch) => format!("{mismatch}; alike: {alike}"),
-            None if alike.is_empty() => "nothing shows that the work differs".to_owned(),
-            None => format!("the same work, as far as the captures tell: {alike}"),
+            None if tells_work => format!("the same work, as far as the captures tell: {alike}"),
+            None => "whether the work is the same is not known: neither program, nor shapes, nor sources are \
+                     recorded in both runs"
+                .to_owned(),
         };
         let attribution = compared
             .attribution
@@ -66,7 +72,15 @@ impl CompareBrief {
                 .map(LoopChange::clause),
             conclusion: attribution.and_then(Attribution::conclusion),
             look_first: attribution.and_then(Attribution::look_first),
-            record_next: step.and_then(|step| record_next(step, compared)),
+            // What is computed has no noise.
+            record_next: step
+                .filter(|_| {
+                    !base
+                        .iter()
+                        .chain(cand)
+                        .any(|run| run.facts.simulator.is_some())
+                })
+                .and_then(|step| record_next(step, compared)),
         }
     }
 }
@@ -127,13 +141,13 @@ fn record_next(step: &MetricChange, compared: &Comparison) -> Option<String> {
         }
         ChangeVerdict::Noise => {
             let noise = step.noise.filter(|noise| *noise > 0.0)?;
-            let more = if compared.base.runs.len().min(compared.cand.runs.len()) < ENOUGH_RUNS {
-                "more runs per side show smaller ones"
+            let what = if compared.base.runs.len().min(compared.cand.runs.len()) < ENOUGH_RUNS {
+                "runs per side"
             } else {
-                "more steps show smaller ones"
+                "steps"
             };
             Some(format!(
-                "these runs show changes above {:.1} of the step; {more}",
+                "record more {what} to see changes below {:.1} of the step",
                 of_step(noise)
             ))
         }

@@ -11,6 +11,7 @@ use run_reports::summary::doctor::Doctor;
 use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
 use super::idle::{IdleByCause, idle_times};
+use super::likeness::{model_file, weight_types};
 use super::metrics::MOST_STEPS;
 use super::op_times::add_ops;
 use super::run_loop;
@@ -53,6 +54,9 @@ impl Summary {
         });
         let mut main = classes.next().unwrap_or_default();
         main.steps.why_none = why_none.clone().filter(|_| main.steps.counted == 0);
+        let mut facts = facts(cx);
+        // A shortened summary no longer has all ops.
+        (facts.model_file, facts.weights) = (model_file(&main.ops), weight_types(&main.ops));
         let summary = Self {
             schema: SCHEMA.to_owned(),
             tool: format!("systole {}", env!("CARGO_PKG_VERSION")),
@@ -63,7 +67,7 @@ impl Summary {
                 run_loop::series(&steps)
             },
             values: values(cx, &steps, why_none.as_deref()),
-            facts: facts(cx),
+            facts,
             ..Self::default()
         };
         let classes = classes.collect();
@@ -149,6 +153,8 @@ fn facts(cx: &Context<'_>) -> RunFacts {
             .filter(|group| group.kind == GroupKind::Host)
             .count(),
         topology: cx.options.topology.as_ref().map(ToString::to_string),
+        model_file: None,
+        weights: None,
         formats,
         simulator: model.simulator().map(str::to_owned),
         is_predicted: model.has_caveat(Caveat::Predicted),

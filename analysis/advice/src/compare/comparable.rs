@@ -4,7 +4,7 @@ use engine::Percent;
 use facts::steps::StepSource;
 use serde::Serialize;
 
-use super::likeness::{model_file, versions, weight_types};
+use super::likeness::versions;
 use super::summary::{ProgramFacts, StepFacts, Summary};
 
 /// How much a difference between two runs matters for comparing them.
@@ -270,11 +270,11 @@ fn sources(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
             found.differ(id, title, [base, cand], weight, why);
         }
     };
-    let files = [base, cand].map(|run| model_file(run).map(str::to_owned));
+    let files = [base, cand].map(|run| run.facts.model_file.clone());
     let why = "most sources of ops, or those in a folder of models, name another file: is it the same model?";
     both("model_file", "Model file", files, Weight::Care, why);
     let why = "the element type of what matrix products multiply with: fewer bits are read and multiplied faster";
-    let weights = [base, cand].map(weight_types);
+    let weights = [base, cand].map(|run| run.facts.weights.clone());
     both("weights", "Weights", weights, Weight::Note, why);
     let why = "another compiler or another flag compiles the same code differently";
     let versions = [base, cand].map(versions);
@@ -382,7 +382,7 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     };
     found.differ(
         "step_source",
-        "Steps are from",
+        "Source of steps",
         [title(&a.source), title(&b.source)],
         weight,
         why,

@@ -17,9 +17,9 @@ const PACKAGES: [&str; 2] = ["site-packages/", "dist-packages/"];
 
 /// The file that defines the model, as far as sources of ops tell: one in a folder `models` or with `model` in its name,
 /// else the user's file with the most time. Without folders.
-pub(super) fn model_file(run: &Summary) -> Option<&str> {
+pub(super) fn model_file(ops: &[OpTimes]) -> Option<String> {
     let mut files: BTreeMap<&str, f64> = BTreeMap::new();
-    for op in &run.ops {
+    for op in ops {
         let path = op.source.as_deref().unwrap_or_default();
         let path = path.rsplit_once(':').map_or(path, |(path, _)| path);
         if !path.is_empty() && !PACKAGES.iter().any(|folder| path.contains(folder)) {
@@ -35,18 +35,18 @@ pub(super) fn model_file(run: &Summary) -> Option<&str> {
             .map(|(path, _)| *path)
     };
     let path = most(true).or_else(|| most(false))?;
-    path.rsplit('/').next()
+    path.rsplit('/').next().map(str::to_owned)
 }
 
 /// Element types of the weights of matrix products, most time first: `bf16, s8`. `None` if no operand is known.
-pub(super) fn weight_types(run: &Summary) -> Option<String> {
+pub(super) fn weight_types(ops: &[OpTimes]) -> Option<String> {
     let is_product = |op: &&OpTimes| {
         matches!(op.part, StepPart::MatMul | StepPart::Kernel)
             && op.operands.is_some()
             && OpWork::of(op).time_use == TimeUse::MatMul
     };
     let mut times: BTreeMap<String, f64> = BTreeMap::new();
-    for op in run.ops.iter().filter(is_product) {
+    for op in ops.iter().filter(is_product) {
         if let Some(dtype) = weight_type(op) {
             *times.entry(dtype).or_default() += op.middle_ps;
         }
@@ -68,12 +68,17 @@ pub(super) fn versions(run: &Summary) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// What is known of both runs and equal, in words: `2 devices`, `model file qwen3.py`.
-pub(super) fn alike(base: &Summary, cand: &Summary, found: &[Difference]) -> Vec<String> {
+/// What is known of both runs and equal: the name of the difference that it is not, and words (`2 devices`).
+pub(super) fn alike(
+    base: &Summary,
+    cand: &Summary,
+    found: &[Difference],
+) -> Vec<(&'static str, String)> {
     let differs = |id: &str| found.iter().any(|difference| difference.id == id);
+    let both = |of: fn(&Summary) -> Option<String>| of(base).filter(|_| of(cand).is_some());
     let mut words = Vec::new();
-    let mut say = |id: &str, text: Option<String>| {
-        words.extend(text.filter(|_| !differs(id)));
+    let mut say = |id, text: Option<String>| {
+        words.extend(text.filter(|_| !differs(id)).map(|text| (id, text)));
     };
     let device = base.facts.device_type.clone();
     say(
@@ -87,22 +92,22 @@ pub(super) fn alike(base: &Summary, cand: &Summary, found: &[Difference]) -> Vec
     );
     say(
         "model_file",
-        model_file(base).map(|file| format!("model file {file}")),
+        both(|run| run.facts.model_file.clone()).map(|file| format!("model file {file}")),
     );
     say(
         "weights",
-        weight_types(base).map(|types| format!("{types} weights")),
+        both(|run| run.facts.weights.clone()).map(|types| format!("{types} weights")),
     );
     let knows_shapes = |run: &Summary| run.ops.iter().any(|op| op.shape.is_some());
-    let both = knows_shapes(base) && knows_shapes(cand);
-    say("shapes", both.then(|| "shapes".to_owned()));
+    let shapes = knows_shapes(base) && knows_shapes(cand);
+    say("shapes", shapes.then(|| "shapes".to_owned()));
     let steps = base.steps.counted;
     say("steps", (steps > 0).then(|| counted(steps, "steady step")));
     let has_program = |run: &Summary| run.facts.programs.first().is_some_and(|it| it.id.is_some());
-    let both = has_program(base) && has_program(cand);
+    let programs = has_program(base) && has_program(cand);
     say(
         "module_fingerprint",
-        both.then(|| "program fingerprint".to_owned()),
+        programs.then(|| "program fingerprint".to_owned()),
     );
     say(
         "versions",

@@ -126,6 +126,12 @@ pub struct RunFacts {
     /// Whether this is a cost model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_predicted: bool,
+    /// The file that defines the model, as far as the sources of its ops tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_file: Option<String>,
+    /// Element types of the weights of matrix products, most time first: `bf16, s8`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<String>,
     /// Versions of software and flags of compilers that the files record, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,

@@ -24,6 +24,8 @@ const NEGLIGIBLE: f64 = 0.001;
 const EXPLAINS: f64 = 0.9;
 /// From this share on it is named in the sentence.
 const MOST: f64 = 0.5;
+/// Ops that moved by more than their use replaced others.
+const WHOLE: f64 = 1.05;
 /// What a row of ops begins with; the rows of uses, to which they add up, begin with their name.
 pub const BELOW: &str = "– ";
 
@@ -63,12 +65,23 @@ pub struct WhyRow {
 impl Attribution {
     /// The table of [`Self::why`].
     pub fn why_table(&self, rows: usize) -> Table {
-        Table::of("why", "Why: the mean step by what its time is used for", &self.why(rows))
+        let rows = self.why(rows);
+        let has = |wanted: fn(&str) -> bool| rows.iter().any(|row| wanted(row.verdict));
+        let signs = [
+            (has(|word| word == "~"), " ~: within noise."),
+            (has(|word| word == "?"), " ?: too few steps to tell."),
+            (
+                has(|word| word.starts_with("? ")),
+                " ? with a direction: runs of one program may differ as much.",
+            ),
+        ];
+        let signs = signs.iter().filter(|(is_there, _)| *is_there);
+        let signs: String = signs.map(|(_, text)| *text).collect();
+        let title = "Why: the mean step by what its time is used for";
+        let about = "Mean of the middle half of steps, on the slowest device, by what ops do and not by their names.";
+        Table::of("why", title, &rows)
             .remaining()
-            .note(
-                "Mean of the middle half of steps, on the slowest device, by what ops do and not by their names. ~: within \
-                 noise. ?: too few steps to tell. ? with a direction: runs of one program may differ as much.",
-            )
+            .note(format!("{about}{signs}"))
             .build()
     }
 
@@ -172,13 +185,19 @@ impl Attribution {
             let (time, most) = (ps(sum(&with).abs()), most_of(&with));
             text += &format!("; {time} {word} elsewhere, most {most}");
         }
-        if sum(&against).abs() >= least {
+        // All that is not said before, so that the sentence adds up to the change of the step.
+        let rest = if text.contains(" elsewhere") {
+            sum(&against)
+        } else {
+            self.change_ps - first.times.change_ps
+        };
+        if !against.is_empty() && rest.abs() >= least && (rest > 0.0) != is_more {
             let what = if is_more {
                 "less elsewhere"
             } else {
                 "come back elsewhere"
             };
-            let (time, most) = (ps(sum(&against).abs()), most_of(&against));
+            let (time, most) = (ps(rest.abs()), most_of(&against));
             text += &format!("; {time} {what}, most {most}");
         }
         Some(text)
@@ -261,8 +280,8 @@ fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> V
             )
         })
         .collect();
-    if !rest.is_empty() {
-        let times = rest.iter().map(|group| group.times).sum();
+    let times: TimesOfSides = rest.iter().map(|group| group.times).sum();
+    if times.change_ps.abs() >= 0.5 {
         let name = format!("{BELOW}other ops");
         rows.push(WhyRow {
             is_below: true,
@@ -300,9 +319,16 @@ fn main_clause(one: &UseChange) -> String {
         .groups
         .iter()
         .max_by(|a, b| same_way(one, a).total_cmp(&same_way(one, b)))
-        .filter(|group| same_way(one, group) >= MOST * change.abs());
+        .filter(|group| (MOST..=WHOLE).contains(&(same_way(one, group) / change.abs())));
     let named = named.filter(|group| group.name != one.id.title());
-    let named = named.map_or_else(String::new, |group| format!(" ({})", placed(group)));
+    let named = named.map_or_else(String::new, |group| {
+        if explaining(one).is_some() {
+            format!(" ({})", placed(group))
+        } else {
+            let part = ps(group.times.change_ps.abs());
+            format!(", {part} of it {}", placed(group))
+        }
+    });
     format!("{time} {word} {}{named}", noun(one.id))
 }
 

@@ -124,8 +124,7 @@ fn goal(figure: &KeyFigure) -> String {
     };
     let word = match target.light {
         TargetColor::Green => "met",
-        TargetColor::Amber => "nearly met",
-        TargetColor::Red => "missed",
+        TargetColor::Amber | TargetColor::Red => "missed",
         TargetColor::NotJudged | TargetColor::Unknown => return String::new(),
     };
     format!("target {}, {word}; ", target.goal())

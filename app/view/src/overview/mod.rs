@@ -218,7 +218,8 @@ impl Overview {
         }
         let is_chosen = |id: &str| chosen.iter().any(|own| own.id == id);
         let others = self.figures();
-        let missed = others.filter(|figure| figure.is_missed() && !is_chosen(figure.id));
+        let missed = others
+            .filter(|figure| figure.value.is_some() && figure.is_missed() && !is_chosen(figure.id));
         chosen.extend(missed.collect::<Vec<_>>());
         let is_met = |figure: &KeyFigure| {
             let target = figure.target.as_ref();

@@ -1,5 +1,7 @@
 //! Finds what limits the loop: the part of its steps about which a hint saves most.
 
+use std::collections::BTreeSet;
+
 use device_reports::communication::overlap::Overlap;
 use device_reports::ops::op_stats::{OpRow, OpsReport};
 use device_reports::steps::balance::Balance;
@@ -221,7 +223,17 @@ impl<'a> Loop<'a> {
         let capture =
             (facts.cx.scope == Scope::WholeTrace).then(|| facts.cx.model.extent().dur())?;
         let in_loop = step_ps * step.count as f64;
-        let time_ps = capture - Picos::from_ps(in_loop.round() as i64);
+        // Steps that are only partly in the capture are of the loop, too.
+        let partial = facts.steps().map_or(Picos::ZERO, |steps| {
+            let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();
+            let others = steps
+                .steps
+                .iter()
+                .filter(|step| step.is_partial && !step.is_warmup);
+            let others = others.filter(|step| !counted.contains(&step.number));
+            others.map(|step| step.time_ps).sum()
+        });
+        let time_ps = (capture - Picos::from_ps(in_loop.round() as i64) - partial).clamped();
         let idle = self.parts.iter();
         let idle = idle.filter(|part| matches!(part.id, TimeUse::Idle | TimeUse::Compile));
         let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;

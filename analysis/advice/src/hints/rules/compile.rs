@@ -238,6 +238,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
                 Some(1.0),
             ),
         ],
+        code: one_shape(facts.framework, &late),
         about: COMPILING,
         spots: spots(facts, &late),
         saving: saving(facts, &late, late.len() == report.list.len())?,

@@ -358,6 +358,8 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
             .take(4)
             .map(busy)
             .collect(),
+        // The devices that work are idle for another reason, but most of the idle time is here.
+        explains: &["K31"],
         about: &[TimeUse::Idle],
         ..Finding::default()
     }))

@@ -349,12 +349,15 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     let time_ps = slow.iter().map(|step| step.time_ps).sum();
     let all = report.steps.iter().map(|step| step.time_ps).sum();
     let count = slow.len();
-    let steps = if count == 1 { "step is" } else { "steps are" };
+    let (steps, numbered) = match count {
+        1 => ("step is", "step"),
+        _ => ("steps are", "steps"),
+    };
     Some(VerdictFinding {
         id: TimeUse::SlowSteps,
         is_named: false,
         statement: format!(
-            "{count} {steps} slow: {}{more}, {usual}{why}{varies}",
+            "{count} {steps} slow: {numbered} {}{more}, {usual}{why}{varies}",
             shown.join(", ")
         ),
         time_ps,
