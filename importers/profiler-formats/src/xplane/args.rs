@@ -66,7 +66,7 @@ impl DeferredBytes {
                     .to_vec())
             }
             BytesPlace::OnDisk { source, file } => {
-                let mut slot = locked(&file);
+                let mut slot = locked(file);
                 let mut file = match slot.take() {
                     Some(file) => file,
                     None => source.open_again()?,
