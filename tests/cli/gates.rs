@@ -55,7 +55,7 @@ fn run_is_unchanged_against_itself_in_both_formats_and_saved() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let text = stdout(&output).replace('\n', " ");
         assert!(
-            text.starts_with("The loop of 12 steps is unchanged")
+            text.contains("The loop of 12 steps is unchanged")
                 && text.contains("median step is unchanged"),
             "{other}: {text}"
         );
@@ -88,7 +88,7 @@ fn both_formats_of_a_real_session_are_unchanged() {
         assert!(
             stdout(&output)
                 .replace('\n', " ")
-                .contains("the median step is unchanged"),
+                .contains("The median step is unchanged"),
             "{}",
             stdout(&output)
         );
@@ -150,7 +150,7 @@ fn slower_run_is_found_with_its_op() {
     assert!(
         stdout(&place.run(&args))
             .replace('\n', " ")
-            .contains("the median step is slower by")
+            .contains("The median step is slower by")
     );
 }
 
@@ -160,7 +160,7 @@ fn incomparable_runs_say_why() {
     let output = place.run(&["compare", "base.xplane.pb", "more.xplane.pb"]);
     assert_eq!(output.status.code(), Some(11), "also without --strict");
     assert!(
-        stdout(&output).starts_with("Not the same work: the runs differ in devices"),
+        stdout(&output).contains("Not the same work: the runs differ in devices"),
         "{}",
         stdout(&output)
     );
@@ -328,7 +328,7 @@ fn every_common_step_class_is_compared() {
     assert_eq!(step(&compared["classes"][0]), ("changed".to_owned(), 2e9));
     assert!(
         stdout(&place.run(&["compare", "eval.xplane.pb", "eval_slow.xplane.pb"]))
-            .contains("steps of ")
+            .contains("Other classes of steps: 1 compared, 1 changed by more than noise")
     );
     // A saved summary has all of them, too.
     assert_eq!(

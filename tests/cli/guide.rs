@@ -393,7 +393,9 @@ fn documents_name_existing_commands_options_reports_and_hints() {
         .iter()
         .map(|name| (name.as_str(), help(&[name])))
         .collect();
-    let reports: BTreeSet<&str> = ANALYSES.iter().map(|analysis| analysis.id).collect();
+    let mut reports: BTreeSet<&str> = ANALYSES.iter().map(|analysis| analysis.id).collect();
+    // Tables of comparisons.
+    reports.insert("why");
     let hints: BTreeSet<&str> = rules().iter().map(|rule| rule.id).collect();
     let option = Regex::new(r"(?:^|[\s\[])--([a-z][a-z-]+)").unwrap();
     let only = Regex::new(r"--only[ =]([a-z_,]+)").unwrap();
