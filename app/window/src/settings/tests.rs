@@ -55,18 +55,19 @@ fn panel_sizes_are_saved_within_usable_limits() {
 #[test]
 fn reports_grow_with_the_window_until_the_user_chooses_a_width() {
     let mut settings = Settings::default();
-    let width = |settings: &Settings, window| settings.sizes.of(PanelPart::Reports, window);
+    let width =
+        |settings: &Settings, window: f32| settings.sizes.of(PanelPart::Reports, window) as u32;
     let usual = [900.0, 1280.0, 1920.0, 3840.0].map(|window| width(&settings, window));
-    assert_eq!(usual, [440.0, 371.0, 557.0, 1114.0]);
+    assert_eq!(usual, [440, 371, 557, 1114]);
     for window in [1280.0, 1920.0, 3840.0] {
         // The names of tracks and the rail take about 320 points.
-        let tracks = window - 320.0 - width(&settings, window);
+        let tracks = window - 320.0 - width(&settings, window) as f32;
         assert!(tracks >= 0.45 * window, "{window}");
     }
     settings.set_size(PanelPart::Reports, 500.0);
     assert_eq!(
         [1280.0, 3840.0].map(|window| width(&settings, window)),
-        [500.0; 2]
+        [500; 2]
     );
 }
 
