@@ -11,6 +11,7 @@ use crate::flow::{Flow, Flows};
 use crate::import_log::ImportLog;
 use crate::index::ModelIndex;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramId};
+use crate::slice_ref::SliceRef;
 use crate::slices::{SliceId, SliceTable};
 use crate::source::{Caveat, Source, badge};
 use crate::strings::{StringId, StringTable};
@@ -209,14 +210,27 @@ impl Columns {
     pub fn tracks_of(&self, group: GroupId) -> Vec<TrackId> {
         self.index.tracks(group).to_vec()
     }
+    /// The tracks of `kind` in a group.
+    pub fn tracks_of_kind(
+        &self,
+        group: GroupId,
+        kind: TrackKind,
+    ) -> impl Iterator<Item = TrackId> + Clone {
+        let tracks = self.index.tracks(group).iter().copied();
+        tracks.filter(move |&id| self.track(id).kind == kind)
+    }
     /// The first track of `kind` in a group.
     pub fn track_of_kind(&self, group: GroupId, kind: TrackKind) -> Option<TrackId> {
-        self.index
-            .tracks(group)
-            .iter()
-            .copied()
-            .filter(|&id| self.track(id).kind == kind)
-            .min()
+        self.tracks_of_kind(group, kind).min()
+    }
+    /// The slices on the tracks of `kind` in a group.
+    pub fn slices_of_kind(
+        &self,
+        group: GroupId,
+        kind: TrackKind,
+    ) -> impl Iterator<Item = SliceRef<'_>> {
+        let tracks = self.tracks_of_kind(group, kind);
+        tracks.flat_map(|track| self.slices_on(track))
     }
 
     /// All labels, by [`LabelId::index`].

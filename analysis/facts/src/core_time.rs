@@ -82,11 +82,7 @@ impl CoreTime {
     fn of(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> Self {
         let classes = cx.fact::<Arc<OpClasses>>();
         let mut spans: Vec<SelfTimeSegment> = Vec::new();
-        let tracks = cx
-            .model
-            .tracks_of(core)
-            .into_iter()
-            .filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
+        let tracks = cx.model.tracks_of_kind(core, TrackKind::Ops);
         let slices = tracks.flat_map(|track| cx.model.spans_on(track));
         for SliceSpans {
             slice,

@@ -135,11 +135,7 @@ fn inside_of_loops(
         let Some(window) = cx.window(core)? else {
             continue;
         };
-        for track in model
-            .tracks_of(core)
-            .into_iter()
-            .filter(|&track| model.track(track).kind == TrackKind::Ops)
-        {
+        for track in model.tracks_of_kind(core, TrackKind::Ops) {
             let around = |slice: &SliceRef<'_>| slice.has_children() && window.contains(*slice);
             let slices = model
                 .lanes(track)

@@ -17,9 +17,7 @@ use facts::core_time::CoreTime;
 use facts::window::{counts, has_ops, ran_nothing, slices_of_window};
 use math::intervals::IntervalSet;
 use math::stats::median;
-use trace_model::{
-    GroupId, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackKind,
-};
+use trace_model::{GroupId, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TrackKind};
 
 /// The device-time analysis.
 pub struct Devices;
@@ -195,7 +193,8 @@ fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
         groups.clear();
     }
     let inside = |kind| {
-        tracks(model, time.core, kind).flat_map(|track| slices_of_window(cx, track, time.window))
+        let tracks = model.tracks_of_kind(time.core, kind);
+        tracks.flat_map(|track| slices_of_window(cx, track, time.window))
     };
     let mut programs: Vec<SliceSpans<'_>> = inside(TrackKind::Modules).collect();
     programs.sort_by_key(|spans| spans.shown.start);
@@ -219,17 +218,6 @@ fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
         gaps: gaps(&programs),
         barrier_ps: barriers.reduce(|a, b| a + b),
     }
-}
-
-fn tracks(
-    model: &TraceModel,
-    core: GroupId,
-    kind: TrackKind,
-) -> impl Iterator<Item = trace_model::TrackId> {
-    model
-        .tracks_of(core)
-        .into_iter()
-        .filter(move |&track| model.track(track).kind == kind)
 }
 
 /// Gaps between programs in time order; `None` with fewer than two programs.
@@ -291,6 +279,7 @@ impl Tabular for DevicesReport {
 mod tests {
     use engine::{Options, ReportCache, Scope};
     use sample_traces::text_trace;
+    use trace_model::TraceModel;
 
     use super::*;
 

@@ -102,11 +102,7 @@ fn ends<'a>(
     for &core in cores {
         let source = model.group(core).source;
         let mut own: BTreeMap<(Option<u64>, &str), Vec<Timestamp>> = BTreeMap::new();
-        let tracks = model
-            .tracks_of(core)
-            .into_iter()
-            .filter(|&track| model.track(track).kind == TrackKind::Ops);
-        for slice in cx.watched(tracks.flat_map(|track| model.slices_on(track))) {
+        for slice in cx.watched(model.slices_of_kind(core, TrackKind::Ops)) {
             let Some(op) = slice.op().filter(|&op| wanted(&classes.class(op))) else {
                 continue;
             };

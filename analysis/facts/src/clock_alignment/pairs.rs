@@ -169,11 +169,7 @@ fn host_events(
 
 /// Program executions of a core in time order.
 pub fn programs(model: &TraceModel, core: GroupId) -> Vec<SliceRef<'_>> {
-    let tracks = model
-        .tracks_of(core)
-        .into_iter()
-        .filter(|&track| model.track(track).kind == TrackKind::Modules);
-    let mut programs: Vec<SliceRef<'_>> = tracks.flat_map(|track| model.slices_on(track)).collect();
+    let mut programs: Vec<SliceRef<'_>> = model.slices_of_kind(core, TrackKind::Modules).collect();
     programs.sort_by_key(|program| (program.start(), program.id()));
     programs
 }

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{GroupId, StringId, Timestamp, TraceModel, TrackKind};
 
-use super::marks::{top_slices, tracks_of_kind};
+use super::marks::top_slices;
 use super::programs::function_of;
 use super::step::{Step, StepClass};
 
@@ -104,11 +104,8 @@ fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<ClassPrograms> {
     let mut times: Vec<BTreeMap<StringId, f64>> = vec![BTreeMap::new(); steps.len()];
     for (group, mut spans) in spans {
         spans.sort_unstable();
-        let modules = tracks_of_kind(model, group, TrackKind::Modules);
-        for run in modules
-            .into_iter()
-            .flat_map(|track| top_slices(model, track))
-        {
+        let modules = model.tracks_of_kind(group, TrackKind::Modules);
+        for run in modules.flat_map(|track| top_slices(model, track)) {
             let after = spans.partition_point(|&(start, ..)| start <= run.start());
             let step = after
                 .checked_sub(1)

@@ -18,9 +18,7 @@ use engine::{Context, counted};
 use serde::Deserialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind};
 
-use super::marks::{
-    CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices, tracks_of_kind,
-};
+use super::marks::{CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices};
 use super::{annotated, host, programs};
 
 /// Source of steps.
@@ -113,10 +111,8 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, St
     let mut by_group = Vec::new();
     for &device in devices {
         let mut marks: Vec<StepMark> = Vec::new();
-        for slice in tracks_of_kind(model, device, TrackKind::Steps)
-            .into_iter()
-            .flat_map(|track| top_slices(model, track))
-        {
+        let tracks = model.tracks_of_kind(device, TrackKind::Steps);
+        for slice in tracks.flat_map(|track| top_slices(model, track)) {
             let number = step_number(slice);
             let partial = slice.attr(SliceAttr::Unterminated).map(|_| CUT_OFF);
             match marks

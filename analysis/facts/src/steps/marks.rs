@@ -203,8 +203,8 @@ fn is_missing(model: &TraceModel, step: &RawStep, group: GroupId, own: &Interval
         return false;
     }
     let records = |kind| {
-        tracks_of_kind(model, group, kind)
-            .into_iter()
+        model
+            .tracks_of_kind(group, kind)
             .any(|track| !model.lanes(track).is_empty())
     };
     let range = beside
@@ -217,10 +217,9 @@ fn is_missing(model: &TraceModel, step: &RawStep, group: GroupId, own: &Interval
         return !own.is_some_and(|own| own.encloses(step.hull()));
     };
     let programs = |group: GroupId, range: TimeRange| {
-        let lanes = tracks_of_kind(model, group, TrackKind::Modules)
-            .into_iter()
-            .flat_map(|track| model.lanes(track));
-        lanes
+        let modules = model.tracks_of_kind(group, TrackKind::Modules);
+        modules
+            .flat_map(|track| model.lanes(track))
             .flat_map(move |lane| model.slices_in(lane, range))
             .filter(move |run| range.contains(run.start()))
     };
@@ -233,15 +232,11 @@ fn is_missing(model: &TraceModel, step: &RawStep, group: GroupId, own: &Interval
         own.measure_in(TimeRange::at(slice.start(), Picos::from_ps(1))) == Picos::ZERO
     };
     let is_alone = |op: &SliceRef<'_>| {
-        let modules = tracks_of_kind(model, group, TrackKind::Modules);
-        is_outside(op)
-            && !modules
-                .into_iter()
-                .any(|track| model.slice_at(track, op.start()).is_some())
+        let mut modules = model.tracks_of_kind(group, TrackKind::Modules);
+        is_outside(op) && !modules.any(|track| model.slice_at(track, op.start()).is_some())
     };
-    let lanes = tracks_of_kind(model, group, TrackKind::Ops)
-        .into_iter()
-        .filter_map(|track| model.lanes(track).first());
+    let tracks = model.tracks_of_kind(group, TrackKind::Ops);
+    let lanes = tracks.filter_map(|track| model.lanes(track).first());
     let mut ops = lanes.flat_map(|lane| model.slices_in(lane, range));
     let ran_theirs =
         programs(group, range).any(|run| theirs.contains(run.name()) && is_outside(&run));
@@ -256,14 +251,6 @@ pub(super) fn top_slices(model: &TraceModel, track: TrackId) -> Vec<SliceRef<'_>
         .collect();
     slices.sort_by_key(|slice| (slice.start(), slice.id()));
     slices
-}
-
-pub(super) fn tracks_of_kind(model: &TraceModel, group: GroupId, kind: TrackKind) -> Vec<TrackId> {
-    model
-        .tracks_of(group)
-        .into_iter()
-        .filter(|&track| model.track(track).kind == kind)
-        .collect()
 }
 
 /// The number at the end of `train 12` or `12`.

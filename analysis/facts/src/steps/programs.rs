@@ -6,7 +6,7 @@ use engine::Percent;
 use math::quantile::quantile;
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use super::marks::{MarkedSteps, NO_NEXT, StepMark, join, top_slices, tracks_of_kind};
+use super::marks::{MarkedSteps, NO_NEXT, StepMark, join, top_slices};
 
 /// Largest interquartile range of the durations of a step function, as a share of their median.
 const MAX_SPREAD: f64 = 0.5;
@@ -27,14 +27,9 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedStep
     let executions: Vec<(GroupId, Vec<SliceRef<'_>>)> = devices
         .iter()
         .map(|&device| {
-            let tracks = tracks_of_kind(model, device, TrackKind::Modules);
-            (
-                device,
-                tracks
-                    .into_iter()
-                    .flat_map(|track| top_slices(model, track))
-                    .collect::<Vec<_>>(),
-            )
+            let tracks = model.tracks_of_kind(device, TrackKind::Modules);
+            let slices = tracks.flat_map(|track| top_slices(model, track));
+            (device, slices.collect::<Vec<_>>())
         })
         .filter(|(_, slices)| !slices.is_empty())
         .collect();

@@ -194,10 +194,7 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
 /// Steps or programs of a core that lie in a range, those of which there are more.
 fn runs_in(model: &TraceModel, core: GroupId, range: TimeRange) -> usize {
     let count = |kind| {
-        let tracks = model
-            .tracks_of(core)
-            .into_iter()
-            .filter(|&track| model.track(track).kind == kind);
+        let tracks = model.tracks_of_kind(core, kind);
         let lanes = tracks.filter_map(|track| model.lanes(track).first());
         lanes
             .flat_map(|lane| model.slices_in(lane, range))

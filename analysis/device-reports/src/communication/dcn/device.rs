@@ -263,12 +263,7 @@ fn ops<'a>(
     window: TimeWindow,
     known: &'a KnownTransfers,
 ) -> Vec<TransferOp<'a>> {
-    let tracks = cx
-        .model
-        .tracks_of(core)
-        .into_iter()
-        .filter(|&track| cx.model.track(track).kind == TrackKind::Ops);
-    let slices = tracks.flat_map(|track| cx.model.slices_on(track));
+    let slices = cx.model.slices_of_kind(core, TrackKind::Ops);
     let mut found: Vec<_> = slices
         .filter_map(|slice| Some((slice, known.ops.get(&slice.op()?)?)))
         .collect();

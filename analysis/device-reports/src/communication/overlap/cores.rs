@@ -239,13 +239,7 @@ impl CoreTraffic {
 /// start ops to done ops give the same spans.
 fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlightSpan> {
     let model = cx.model;
-    let tracks = |wanted: TrackKind| {
-        model
-            .tracks_of(time.core)
-            .into_iter()
-            .filter(move |&track| model.track(track).kind == wanted)
-    };
-    let slices = |wanted: TrackKind| tracks(wanted).flat_map(|track| model.slices_on(track));
+    let slices = |wanted: TrackKind| model.slices_of_kind(time.core, wanted);
     let mut out = Vec::new();
     let mut add = |range: TimeRange, slice: SliceRef<'_>, done: Option<usize>| {
         let Some(inside) = range.intersect(time.window.measured) else {
@@ -271,7 +265,8 @@ fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight
         .next()
         .is_some_and(|op| op.device_range().is_some());
     // A track has a device clock for all of its slices or for none.
-    let recorded: Vec<TrackId> = tracks(TrackKind::AsyncOps)
+    let recorded: Vec<TrackId> = model
+        .tracks_of_kind(time.core, TrackKind::AsyncOps)
         .filter(|&track| !model.lanes(track).is_empty())
         .collect();
     let has_clock = |&track: &TrackId| {

@@ -188,10 +188,7 @@ fn core_row(
         .filter(|_| has_ops)
         .map(|time| time.busy_time());
     let count = |kind| {
-        let tracks = model
-            .tracks_of(core)
-            .into_iter()
-            .filter(move |&track| model.track(track).kind == kind);
+        let tracks = model.tracks_of_kind(core, kind);
         let window = own.as_ref().map(|time| time.window);
         let inside = window.into_iter().flat_map(|window| {
             let slices = tracks

@@ -304,7 +304,7 @@ pub(super) fn collect(
         let Some(window) = cx.window(core)? else {
             continue;
         };
-        for call in slices(cx.model, core, TrackKind::Ops) {
+        for call in cx.model.slices_of_kind(core, TrackKind::Ops) {
             let Some(op) = call.op().filter(|op| wanted.contains(op)) else {
                 continue;
             };
@@ -409,12 +409,15 @@ impl<'a> RecordedLine<'a> {
 
 impl<'a> RecordedCalls<'a> {
     fn on(model: &'a TraceModel, core: GroupId) -> Self {
-        let by_device = slices(model, core, TrackKind::Ops)
+        let by_device = model
+            .slices_of_kind(core, TrackKind::Ops)
             .next()
             .is_some_and(|op| op.device_range().is_some());
         let scopes = RecordedLine::new(
             STAGES,
-            slices(model, core, TrackKind::DeviceScopes).collect(),
+            model
+                .slices_of_kind(core, TrackKind::DeviceScopes)
+                .collect(),
             by_device,
         );
         let tracks = model.tracks_of(core).into_iter();
@@ -446,18 +449,6 @@ impl<'a> RecordedCalls<'a> {
     fn is_empty(&self) -> bool {
         self.scopes.events.is_empty() && self.lines.is_empty() && self.series.is_empty()
     }
-}
-
-fn slices(
-    model: &TraceModel,
-    core: GroupId,
-    kind: TrackKind,
-) -> impl Iterator<Item = SliceRef<'_>> {
-    let tracks = model
-        .tracks_of(core)
-        .into_iter()
-        .filter(move |&track| model.track(track).kind == kind);
-    tracks.flat_map(move |track| model.slices_on(track))
 }
 
 #[cfg(test)]

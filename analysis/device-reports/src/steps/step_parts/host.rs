@@ -7,10 +7,10 @@
 
 use engine::Context;
 use facts::TraceFacts as _;
-use facts::host_class::{HostClass, HostClasses};
+use facts::host_class::{HostClass, HostClasses, host_threads};
 use facts::steps::{Step, on_host};
 use math::intervals::IntervalSet;
-use trace_model::{Picos, TimeRange, TrackId, TrackKind};
+use trace_model::{Picos, TimeRange, TrackId};
 
 /// A host activity, in order of precedence.
 #[engine::titled]
@@ -61,10 +61,7 @@ pub(super) struct HostPhases<'a> {
 impl<'a> HostPhases<'a> {
     pub fn new(cx: &Context<'a>) -> Self {
         let model = cx.model;
-        let threads = model
-            .track_ids()
-            .filter(|&track| model.track(track).kind == TrackKind::HostThread)
-            .collect();
+        let threads = host_threads(model).collect();
         Self {
             cx: *cx,
             classes: cx.host_classes(),

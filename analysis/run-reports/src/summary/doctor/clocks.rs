@@ -95,11 +95,8 @@ const MISPLACED: Picos = Picos::from_ps(1_000_000);
 /// The profiler's conversion to host time is wrong for single ops in real captures.
 pub(super) fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
-    let tracks = cx
-        .tensor_cores()
-        .into_iter()
-        .flat_map(|core| model.tracks_of(core));
-    let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
+    let cores = cx.tensor_cores().into_iter();
+    let ops = cores.flat_map(|core| model.tracks_of_kind(core, TrackKind::Ops));
     let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, Picos::ZERO);
     for SliceSpans {
         shown, measured, ..

@@ -122,13 +122,9 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
 
 /// Markers of bundles, which the profiler turns into LLO rows where it knows the schedule.
 fn markers(cx: &Context<'_>) -> usize {
-    let model = cx.model;
-    let tracks = cx
-        .tensor_cores()
-        .into_iter()
-        .flat_map(|core| model.tracks_of(core));
-    let low = tracks.filter(|&track| model.track(track).kind == TrackKind::LowLevel);
-    low.flat_map(|track| model.slices_on(track))
+    let cores = cx.tensor_cores().into_iter();
+    cores
+        .flat_map(|core| cx.model.slices_of_kind(core, TrackKind::LowLevel))
         .filter(|slice| slice.name().starts_with("bundle."))
         .count()
 }

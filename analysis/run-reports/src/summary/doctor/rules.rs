@@ -7,6 +7,7 @@ use device_reports::ops::op_stats::{Ops, cause};
 use device_reports::steps::step_times::Steps;
 use engine::{Context, Fact, Percent, counted, number};
 use facts::TraceFacts as _;
+use facts::host_class::host_threads;
 use facts::steps::{StepSource, has_annotations};
 use hardware::peaks::{PeakSource, Peaks};
 use hlo::HloText;
@@ -211,11 +212,7 @@ fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
     let mut recorded = 0;
     let mut rebuilt = Vec::new();
     for core in cx.tensor_cores() {
-        let tracks = model
-            .tracks_of(core)
-            .into_iter()
-            .filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
-        match tracks.flat_map(|track| model.slices_on(track)).next() {
+        match model.slices_of_kind(core, TrackKind::AsyncOps).next() {
             Some(span) if span.attr(SliceAttr::Reconstructed).is_some() => {
                 rebuilt.push(model.device_name(core));
             }
@@ -322,11 +319,8 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
     if !python.contains(&true) {
         return None;
     }
-    let tracks = model
-        .track_ids()
-        .filter(|&track| model.track(track).kind == TrackKind::HostThread);
     let (mut traced, mut all) = (0_usize, 0_usize);
-    for slice in tracks.flat_map(|track| model.slices_on(track)) {
+    for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
         all += 1;
         traced += usize::from(
             python
