@@ -224,7 +224,7 @@ fn a_comparison_shows_both_sides_the_change_and_what_is_doubtful() {
     let mut window = shown([1280.0, 800.0], &sample(SERIAL));
     want(&mut window, AppCommand::Compare(sample(OVERLAP)));
     settle(&mut window);
-    for column in ["Ops", "A", "B", "Change", "Part"] {
+    for column in ["What", "A", "B", "Change", "Verdict"] {
         let rect = window.get_by_label(&format!("Sort by {column}")).rect();
         assert!(rect.right() < 1212.0, "{column} at {rect:?}");
     }

@@ -262,7 +262,7 @@ mod tests {
         let parts = || (0..100).map(|n| (format!("T{n}"), "é".repeat(500)));
         let text = group("All", parts(), 20_000);
         assert!(
-            text.len() <= 20_000 && text.contains("82 more tables do not fit here"),
+            text.len() <= 20_000 && text.contains("83 more tables do not fit here"),
             "{text}"
         );
         assert!(text.ends_with("</details>\n"));

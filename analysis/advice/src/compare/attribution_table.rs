@@ -12,7 +12,7 @@ use super::change::ChangeVerdict;
 struct ShareRow {
     #[column("Ops", id = "ops")]
     name: String,
-    #[column("Time is used for")]
+    #[column("Part")]
     time_use: &'static str,
     /// `None` for the whole step.
     #[column("Base ops")]

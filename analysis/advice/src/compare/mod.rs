@@ -72,8 +72,9 @@ pub use summary::{
     Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
     StepFacts, StepSeries, Summary, SummaryInput, thinned,
 };
+pub use table::doubt;
 pub use uses::{GroupChange, TimesOfSides, UseChange};
-pub use why::{BELOW, WHY_ROWS, WhyRow};
+pub use why::{WHY_ROWS, WhyRow};
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {

@@ -92,6 +92,18 @@ fn direction(change: &MetricChange, unit: Unit, better: Better) -> &'static str 
     }
 }
 
+/// What a `?` says, for a reader who sees it for the first time.
+pub fn doubt(verdict: &str) -> Option<&'static str> {
+    match verdict.strip_prefix('?')? {
+        "" | " too few" => Some(
+            "?: not tested, because there are too few steps or runs, or one number on each side; it may be noise.",
+        ),
+        _ => Some(
+            "? before a direction: more than the steps of a run differ, but not more than runs of the same program may.",
+        ),
+    }
+}
+
 impl Tabular for Comparison {
     fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.differences_table()];

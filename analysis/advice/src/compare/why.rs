@@ -1,5 +1,7 @@
 //! Why a step changed, as a table of few rows that add up, and in one sentence.
 
+use std::collections::BTreeSet;
+
 use engine::{Percent, Table};
 use facts::time_use::TimeUse;
 use hlo::element_bits;
@@ -7,7 +9,7 @@ use hlo::element_bits;
 use super::attribution::{Attribution, OpChange};
 use super::headline::ps;
 use super::run_loop::signed;
-use super::table::word_of;
+use super::table::{doubt, word_of};
 use super::uses::{GroupChange, TimesOfSides, UseChange};
 
 /// Rows of the table at most, the step included.
@@ -27,7 +29,7 @@ const MOST: f64 = 0.5;
 /// Ops that moved by more than their use replaced others.
 const WHOLE: f64 = 1.05;
 /// What a row of ops begins with; the rows of uses, to which they add up, begin with their name.
-pub const BELOW: &str = "– ";
+const BELOW: &str = "– ";
 
 /// A row of the table: the step, a use of its time, or ops within one.
 #[derive(Clone, Debug, Default, PartialEq, engine::Columns)]
@@ -66,17 +68,11 @@ impl Attribution {
     /// The table of [`Self::why`].
     pub fn why_table(&self, rows: usize) -> Table {
         let rows = self.why(rows);
-        let has = |wanted: fn(&str) -> bool| rows.iter().any(|row| wanted(row.verdict));
-        let signs = [
-            (has(|word| word == "~"), " ~: within noise."),
-            (has(|word| word == "?"), " ?: too few steps to tell."),
-            (
-                has(|word| word.starts_with("? ")),
-                " ? with a direction: runs of one program may differ as much.",
-            ),
-        ];
-        let signs = signs.iter().filter(|(is_there, _)| *is_there);
-        let signs: String = signs.map(|(_, text)| *text).collect();
+        let mut signs: BTreeSet<&str> = rows.iter().filter_map(|row| doubt(row.verdict)).collect();
+        if rows.iter().any(|row| row.verdict == "~") {
+            signs.insert("~: within noise.");
+        }
+        let signs: String = signs.iter().flat_map(|text| [" ", text]).collect();
         let title = "Why: the mean step by what its time is used for";
         let about = "Mean of the middle half of steps, on the slowest device, by what ops do and not by their names.";
         Table::of("why", title, &rows)
@@ -189,7 +185,7 @@ impl Attribution {
         let rest = if text.contains(" elsewhere") {
             sum(&against)
         } else {
-            self.change_ps - first.times.change_ps
+            sum(&against) + sum(&with)
         };
         if !against.is_empty() && rest.abs() >= least && (rest > 0.0) != is_more {
             let what = if is_more {

@@ -14,7 +14,7 @@ use importers::Progress;
 use serde::{Deserialize, Serialize};
 use trace_model::{Picos, TimeRange};
 
-use analysis::compare::{CompareOptions, Comparison, Summary, compare};
+use analysis::compare::{CompareOptions, Comparison, Summary, compare, doubt};
 use analysis::facts::steps::StepsReport;
 use analysis::reports::steps::step_parts::StepParts;
 use analysis::reports::steps::step_times::Steps;
@@ -301,25 +301,13 @@ fn with_sides(text: &str) -> String {
     })
 }
 
-/// What a verdict with a question mark says.
-pub fn doubt(verdict: &str) -> Option<&'static str> {
-    match verdict.strip_prefix('?')? {
-        "" | " too few" => Some(
-            "?: not tested, because there are too few steps or runs, or one number on each side; it may be noise.",
-        ),
-        _ => Some(
-            "? before a direction: more than the steps of a run differ, but not more than runs of the same program may.",
-        ),
-    }
-}
-
 /// A table arranged for a narrow panel: both sides, the change and its part first, and the sides named as in the window.
 fn arranged(mut table: Table) -> Table {
     let rank = |id: &str| match id {
         "base" | "base_ps" | "base_percent" | "base_bytes" | "base_count" => 1,
         "cand" | "cand_ps" | "cand_percent" | "cand_bytes" | "cand_count" => 2,
         "change" | "change_ps" | "change_points" | "change_bytes" | "change_count" => 3,
-        "part" => 4,
+        "time_use" => 4,
         "verdict" => 5,
         "change_percent" | "change_of_base_percent" | "change_of_step_percent" => 6,
         "p" => 8,
@@ -362,7 +350,7 @@ fn arranged(mut table: Table) -> Table {
         if let Cell::Text(text) = cell {
             *text = with_sides(text);
             if let Some(doubt) =
-                doubt(text).filter(|text| !table.notes.iter().any(|own| own == text))
+                doubt(text).filter(|text| !table.notes.iter().any(|own| own.contains(text)))
             {
                 table.notes.push(doubt.to_owned());
             }

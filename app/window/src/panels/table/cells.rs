@@ -1,5 +1,6 @@
 //! The cells of a row: their texts, bars and tooltips.
 
+use analysis::compare::doubt;
 use analysis::{Cell, CellKind, Column, Table, Unit};
 use egui::{Align2, FontId, Painter, Rect, Response, Sense, Ui, pos2, vec2};
 
@@ -9,7 +10,6 @@ use crate::panels::widgets::remark;
 use crate::theme;
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
-use view::compare::doubt;
 
 /// Size of the texts of cells.
 pub(super) const CELL_FONT: f32 = 12.0;
