@@ -44,7 +44,7 @@ const CRATES: [CrateFolders; 7] = [
         order: &[
             &["export"],
             &["convert", "events", "anonymize"],
-            &["tables"],
+            &["tables", "run_summary"],
             &["open"],
             &["user_files"],
             &["files"],

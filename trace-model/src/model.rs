@@ -11,7 +11,6 @@ use crate::flow::{Flow, Flows};
 use crate::import_log::ImportLog;
 use crate::index::ModelIndex;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramId};
-use crate::slice_ref::SliceRef;
 use crate::slices::{SliceId, SliceTable};
 use crate::source::{Caveat, Source, badge};
 use crate::strings::{StringId, StringTable};
@@ -222,15 +221,6 @@ impl Columns {
     /// The first track of `kind` in a group.
     pub fn track_of_kind(&self, group: GroupId, kind: TrackKind) -> Option<TrackId> {
         self.tracks_of_kind(group, kind).min()
-    }
-    /// The slices on the tracks of `kind` in a group.
-    pub fn slices_of_kind(
-        &self,
-        group: GroupId,
-        kind: TrackKind,
-    ) -> impl Iterator<Item = SliceRef<'_>> {
-        let tracks = self.tracks_of_kind(group, kind);
-        tracks.flat_map(|track| self.slices_on(track))
     }
 
     /// All labels, by [`LabelId::index`].

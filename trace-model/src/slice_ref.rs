@@ -9,7 +9,7 @@ use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, OpId};
 use crate::slices::{DeviceClockColumns, NO_ARGS, SliceId};
 use crate::time::{Picos, TimeRange, Timestamp};
-use crate::track::{Lane, TrackId};
+use crate::track::{GroupId, Lane, TrackId, TrackKind};
 
 /// One slice of a model.
 #[derive(Clone, Copy)]
@@ -268,6 +268,16 @@ impl Columns {
     /// Slices of a track, lane by lane.
     pub fn slices_on(&self, track: TrackId) -> impl Iterator<Item = SliceRef<'_>> {
         self.rows_on(track).map(|row| self.slice(SliceId(row)))
+    }
+
+    /// The slices on the tracks of `kind` in a group.
+    pub fn slices_of_kind(
+        &self,
+        group: GroupId,
+        kind: TrackKind,
+    ) -> impl Iterator<Item = SliceRef<'_>> {
+        let tracks = self.tracks_of_kind(group, kind);
+        tracks.flat_map(|track| self.slices_on(track))
     }
 
     /// Slices of a lane that overlap `range`, zero-length slices at its start included.

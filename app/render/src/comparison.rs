@@ -1,9 +1,7 @@
 //! A comparison of two runs, in every format.
 
-use std::path::Path;
-
 use analysis::Tabular as _;
-use analysis::compare::{Comparison, Summary, WHY_ROWS};
+use analysis::compare::Comparison;
 use analysis::engine::json_text::{JsonText, TruncatedList};
 use analysis::gates::GatesReport;
 use schemars::JsonSchema;
@@ -12,49 +10,12 @@ use serde::Serialize;
 use crate::json::{FOLLOWING, ToolVersion, end, generator, parted};
 use crate::table::table;
 use crate::verdict_md::VerdictParts;
-use crate::{NamedTable, TextLayout, comparison_screen, markdown, verdict_md};
-use view::words::sentence;
+use crate::{NamedTable, TextLayout, comparison_md, comparison_screen, markdown, verdict_md};
+
+pub use crate::compared_runs::{ComparedRuns, ShownTables};
 
 /// Fields may be added to this version, but never changed or removed.
 pub const SCHEMA: &str = "systole.comparison/3";
-
-/// Everything to show about a comparison.
-#[derive(Clone, Copy)]
-pub struct ComparedRuns<'a> {
-    /// Runs of the base.
-    pub base: &'a [Summary],
-    /// Runs of the candidate.
-    pub cand: &'a [Summary],
-    pub comparison: &'a Comparison,
-    /// The gates, if any.
-    pub gates: Option<&'a GatesReport>,
-    /// The candidate as named by the user.
-    pub trace: &'a Path,
-    /// What the user asked for.
-    pub shown: ShownTables<'a>,
-}
-
-/// Which tables of a comparison are shown, where not all of them are data to be processed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum ShownTables<'a> {
-    /// What is to be read first.
-    #[default]
-    Screen,
-    /// All of them.
-    All,
-    /// Those with these ids.
-    Only(&'a [String]),
-}
-
-impl ComparedRuns<'_> {
-    fn chosen_tables(&self) -> Vec<analysis::Table> {
-        let mut tables = self.comparison.tables();
-        if let ShownTables::Only(ids) = self.shown {
-            tables.retain(|table| ids.iter().any(|id| id == table.id));
-        }
-        tables
-    }
-}
 
 /// As text for a terminal.
 pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
@@ -79,7 +40,7 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
             if let Some(gates) = compared.gates {
                 verdict_md::gates_table(&mut text, gates);
             }
-            text.push_str(&blocks(compared.comparison).swap_remove(1));
+            text.push_str(&comparison_md::blocks(compared.comparison).swap_remove(1));
         }
     }
     let tables = compared.chosen_tables();
@@ -88,40 +49,6 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
         .map(|table| (table.title.clone(), markdown::markdown(table, layout.top)));
     markdown::within(&mut text, parts, markdown::MOST_BYTES);
     text
-}
-
-/// What to read first of a comparison as Markdown, in full, without the table, and as one sentence.
-pub fn blocks(comparison: &Comparison) -> Vec<String> {
-    let brief = &comparison.brief;
-    let bold = |said: &str| format!("**{}**", markdown::escaped(&sentence(said)));
-    let plain = |said: &str| markdown::escaped(&sentence(said));
-    let line = |texts: [Option<String>; 3]| {
-        let texts: Vec<String> = texts.into_iter().flatten().collect();
-        markdown::block(&texts.join(" "))
-    };
-    let only = markdown::block(&bold(&comparison.statement));
-    if comparison.prediction.is_some() {
-        return vec![only.clone(), only];
-    }
-    let differ = brief.differ.as_deref().map(plain);
-    let step = brief.step.as_deref().map(bold);
-    let head = line([Some(bold(&brief.work)), differ, None])
-        + &line([step, brief.of_loop.as_deref().map(plain), None]);
-    let look = brief.look_first.as_ref();
-    let end = line([
-        brief.conclusion.as_deref().map(bold),
-        look.map(|what| plain(&format!("look first at {what}"))),
-        brief.record_next.as_deref().map(plain),
-    ]);
-    let attribution = comparison.attribution.as_ref();
-    let table = attribution
-        .filter(|_| brief.conclusion.is_some())
-        .map(|one| {
-            let table = one.why_table(WHY_ROWS);
-            markdown::block(&markdown::body(&table, 0))
-        });
-    let table = table.unwrap_or_default();
-    vec![format!("{head}{table}{end}"), format!("{head}{end}"), only]
 }
 
 /// As Markdown for the step summary of CI, shortened to its size limit.

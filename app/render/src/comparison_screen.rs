@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use analysis::compare::{Comparison, MetricChange, Summary, WHY_ROWS};
+use analysis::compare::{Comparison, MetricChange, RunFacts, Summary, WHY_ROWS};
 use analysis::{Tabular as _, distinct, shortened_path};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::comparison::ComparedRuns;
+use crate::compared_runs::ComparedRuns;
 use crate::table::table;
 use crate::{TextLayout, gates};
 use session::number;
@@ -180,7 +180,7 @@ fn about(runs: &[Summary], steps: usize) -> String {
         format!(" · {} × {kind}", facts.devices)
     });
     let steps = number::counted(steps as u64, "steady step");
-    let badge = facts.and_then(|facts| facts.badge());
+    let badge = facts.and_then(RunFacts::badge);
     let badge = badge.map_or_else(String::new, |badge| format!(" · {badge}"));
     format!("{} · {steps}{badge}", devices.unwrap_or_default())
 }

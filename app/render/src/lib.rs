@@ -8,7 +8,9 @@
     reason = "part of the program, not a library for others"
 )]
 
+mod compared_runs;
 pub mod comparison;
+mod comparison_md;
 mod comparison_screen;
 pub mod csv;
 mod document;

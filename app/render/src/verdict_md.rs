@@ -8,7 +8,7 @@ use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 use analysis::{Tabular as _, printable, shortened_path};
 
 use crate::markdown::{MOST_BYTES, Room, block, escaped, folded, folded_tables, group};
-use crate::{comparison, gates, hints, summary};
+use crate::{comparison_md, gates, hints, summary};
 use session::number;
 use view::overview::{KeyFigure, Overview};
 use view::words::sentence;
@@ -86,7 +86,10 @@ impl FirstScreen<'_> {
             ))
         });
         let badge = room.take(badge);
-        let changed = self.comparison.map(comparison::blocks).unwrap_or_default();
+        let changed = self
+            .comparison
+            .map(comparison_md::blocks)
+            .unwrap_or_default();
         let changed = room.largest("", changed);
         let limit = room.take(self.limit());
         let runs = room.take(self.runs());

@@ -1,43 +1,16 @@
 //! What to read of a comparison first, in sentences.
 
-use engine::{Percent, counted};
-use serde::Serialize;
-
 use super::attribution::Attribution;
 use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
-use super::comparison::Comparison;
+use super::comparison::{CompareBrief, Comparison};
 use super::run_loop::LoopChange;
 use super::{Summary, headline, likeness};
+use engine::{Percent, counted};
 
 /// What shows that the same work was done.
 const WORK: [&str; 3] = ["model_file", "shapes", "module_fingerprint"];
 /// More runs than this nobody records for one comparison.
 const MOST_RUNS: f64 = 30.0;
-
-/// The sentences to read first, without full stop, in the order of reading.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct CompareBrief {
-    /// Whether the runs did the same work, and what is alike.
-    pub work: String,
-    /// In what else they differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub differ: Option<String>,
-    /// The median step, and whether its change is more than noise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<String>,
-    /// The time of the loop, where that is more than the steps.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub of_loop: Option<String>,
-    /// What changed, from the parts of the mean step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub conclusion: Option<String>,
-    /// The ops that take more time than before, most first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub look_first: Option<String>,
-    /// What to record next time to tell the change from noise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub record_next: Option<String>,
-}
 
 impl CompareBrief {
     pub(super) fn of(compared: &Comparison, base: &[Summary], cand: &[Summary]) -> Self {

@@ -174,7 +174,7 @@ fn versions(model: &TraceModel) -> BTreeMap<String, String> {
     };
     facts
         .filter(|(name, _)| says(name))
-        .map(|(name, value)| (name.clone(), value.to_string()))
+        .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }
 

@@ -4,7 +4,6 @@ use engine::Percent;
 use facts::steps::StepSource;
 use serde::Serialize;
 
-use super::likeness::versions;
 use super::summary::{ProgramFacts, StepFacts, Summary};
 
 /// How much a difference between two runs matters for comparing them.
@@ -261,6 +260,15 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         Weight::Care,
         why,
     );
+}
+
+/// Versions and flags that the capture records, as one text.
+pub(super) fn versions(run: &Summary) -> Option<String> {
+    let facts = run.facts.versions.iter();
+    let texts: Vec<String> = facts
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 /// What the runs were built from. That one run does not tell is no difference.

@@ -4,7 +4,6 @@ use engine::{Percent, Provenance};
 use math::unit::Unit;
 use serde::{Serialize, Serializer};
 
-use super::CompareBrief;
 use super::MatchedBy;
 use super::attribution::{Attribution, OpChange};
 use super::change::{MetricChange, TestOptions};
@@ -121,6 +120,31 @@ pub struct Comparison {
     pub options: CompareOptions,
     /// Notes for the reader.
     pub notes: Vec<String>,
+}
+
+/// The sentences to read first, without full stop, in the order of reading.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CompareBrief {
+    /// Whether the runs did the same work, and what is alike.
+    pub work: String,
+    /// In what else they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differ: Option<String>,
+    /// The median step, and whether its change is more than noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// The time of the loop, where that is more than the steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_loop: Option<String>,
+    /// What changed, from the parts of the mean step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<String>,
+    /// The ops that take more time than before, most first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look_first: Option<String>,
+    /// What to record next time to tell the change from noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_next: Option<String>,
 }
 
 /// One side of a comparison.

@@ -6,7 +6,7 @@ use device_reports::steps::step_parts::StepPart;
 use engine::counted;
 use facts::time_use::TimeUse;
 
-use super::comparable::Difference;
+use super::comparable::{Difference, versions};
 use super::summary::{OpTimes, Summary};
 use super::work::{OpWork, weight_type};
 
@@ -57,15 +57,6 @@ pub(super) fn weight_types(ops: &[OpTimes]) -> Option<String> {
     times.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let names: Vec<String> = times.into_iter().map(|(dtype, _)| dtype).collect();
     (!names.is_empty()).then(|| names.join(", "))
-}
-
-/// Versions and flags that the capture records, as one text.
-pub(super) fn versions(run: &Summary) -> Option<String> {
-    let facts = run.facts.versions.iter();
-    let texts: Vec<String> = facts
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
-    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 /// What is known of both runs and equal: the name of the difference that it is not, and words (`2 devices`).

@@ -23,6 +23,7 @@ mod attribution;
 mod attribution_table;
 mod brief;
 mod change;
+mod change_rows;
 mod classes;
 mod collect;
 pub mod comparable;
@@ -47,6 +48,7 @@ mod table;
 mod tests;
 mod times;
 mod uses;
+mod verdict_words;
 mod why;
 mod work;
 
@@ -56,11 +58,12 @@ use math::unit::Unit;
 use pool::PooledRuns;
 
 pub use attribution::{Attribution, OpChange};
-pub use brief::CompareBrief;
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
-pub use comparison::{CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange};
+pub use comparison::{
+    CompareBrief, CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange,
+};
 pub use comparison::{PredictedOp, PredictionError};
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
@@ -72,8 +75,8 @@ pub use summary::{
     Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
     StepFacts, StepSeries, Summary, SummaryInput, thinned,
 };
-pub use table::doubt;
 pub use uses::{GroupChange, TimesOfSides, UseChange};
+pub use verdict_words::doubt;
 pub use why::{WHY_ROWS, WhyRow};
 
 /// Compares `cand` with `base`: one run or several on each side.

@@ -8,6 +8,7 @@ use super::attribution_table::attribution_table;
 use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
+use super::verdict_words::word_of;
 use super::{GroupChange, ShiftEstimate, WHY_ROWS};
 
 impl SeriesChange {
@@ -48,19 +49,6 @@ impl GroupChange {
     }
 }
 
-/// `slower`, `? faster`, `~`; empty without a test.
-pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
-    match (finding, change_ps > 0.0) {
-        (None, _) => "",
-        (Some(ChangeVerdict::Changed), true) => "slower",
-        (Some(ChangeVerdict::Changed), false) => "faster",
-        (Some(ChangeVerdict::Noise), _) => "~",
-        (Some(ChangeVerdict::BetweenRuns), true) => "? slower",
-        (Some(ChangeVerdict::BetweenRuns), false) => "? faster",
-        (Some(_), _) => "?",
-    }
-}
-
 /// `slower`, `~`, `? too few` …
 fn verdict(change: &MetricChange, unit: Unit, better: Better) -> String {
     match change.finding {
@@ -89,18 +77,6 @@ fn direction(change: &MetricChange, unit: Unit, better: Better) -> &'static str 
         (Better::Lower, false) | (Better::Higher, true) => "better",
         (Better::Neither, true) => "more",
         (Better::Neither, false) => "less",
-    }
-}
-
-/// What a `?` says, for a reader who sees it for the first time.
-pub fn doubt(verdict: &str) -> Option<&'static str> {
-    match verdict.strip_prefix('?')? {
-        "" | " too few" => Some(
-            "?: not tested, because there are too few steps or runs, or one number on each side; it may be noise.",
-        ),
-        _ => Some(
-            "? before a direction: more than the steps of a run differ, but not more than runs of the same program may.",
-        ),
     }
 }
 

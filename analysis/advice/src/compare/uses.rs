@@ -9,8 +9,8 @@ use device_reports::steps::step_parts::StepPart;
 use facts::time_use::TimeUse;
 use serde::Serialize;
 
-use super::attribution::{ChangeRow, RestOfSides, StepTimesOfSides, correct, values};
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
+use super::change_rows::{ChangeRow, RestOfSides, StepTimesOfSides, correct, values};
 use super::idle::{COMPILE_WAIT, INPUT_WAIT};
 use super::pool::{PooledOp, PooledRuns, effect_ps};
 use super::work::{self, OpWork};

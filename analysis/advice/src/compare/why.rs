@@ -1,6 +1,7 @@
 //! Why a step changed, as a table of few rows that add up, and in one sentence.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use engine::{Percent, Table};
 use facts::time_use::TimeUse;
@@ -9,8 +10,8 @@ use hlo::element_bits;
 use super::attribution::{Attribution, OpChange};
 use super::headline::ps;
 use super::run_loop::signed;
-use super::table::{doubt, word_of};
 use super::uses::{GroupChange, TimesOfSides, UseChange};
+use super::verdict_words::{doubt, word_of};
 
 /// Rows of the table at most, the step included.
 pub const WHY_ROWS: usize = 10;
@@ -179,7 +180,7 @@ impl Attribution {
         if sum(&with).abs() >= least.max(0.2 * first.times.change_ps.abs()) {
             let word = if is_more { "more" } else { "less" };
             let (time, most) = (ps(sum(&with).abs()), most_of(&with));
-            text += &format!("; {time} {word} elsewhere, most {most}");
+            let _ = write!(text, "; {time} {word} elsewhere, most {most}");
         }
         // All that is not said before, so that the sentence adds up to the change of the step.
         let rest = if text.contains(" elsewhere") {
@@ -194,7 +195,7 @@ impl Attribution {
                 "come back elsewhere"
             };
             let (time, most) = (ps(rest.abs()), most_of(&against));
-            text += &format!("; {time} {what}, most {most}");
+            let _ = write!(text, "; {time} {what}, most {most}");
         }
         Some(text)
     }

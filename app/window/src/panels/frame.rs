@@ -6,12 +6,9 @@ use egui::{
 };
 
 use crate::AppCommand;
-use crate::settings::{PanelPart, Settings};
+use crate::settings::{NARROW, PanelPart, Settings};
 use crate::theme;
 use view::state::ViewCommand;
-
-/// Windows narrower than this show reports over the timeline instead of beside it.
-pub const NARROW: f32 = 1100.0;
 
 /// Height that panels below leave to the timeline: its ruler and some tracks.
 pub const TIMELINE: f32 = 200.0;

@@ -1,32 +1,15 @@
 //! The cells of a row: their texts, bars and tooltips.
 
 use analysis::compare::doubt;
-use analysis::{Cell, CellKind, Column, Table, Unit};
+use analysis::{Cell, Column, Table, Unit};
 use egui::{Align2, FontId, Painter, Rect, Response, Sense, Ui, pos2, vec2};
 
+use super::cell_text::{CELL_FONT, PAD, is_change, is_text, number_of, signed};
 use super::columns::ShownColumns;
-use crate::panels::number::shown;
 use crate::panels::widgets::remark;
 use crate::theme;
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
-
-/// Size of the texts of cells.
-pub(super) const CELL_FONT: f32 = 12.0;
-/// Space beside the text of a cell.
-pub const PAD: f32 = 4.0;
-
-pub(super) fn number_of(cell: &Cell) -> Option<f64> {
-    match cell {
-        Cell::Int(number) => Some(*number as f64),
-        Cell::Float(number) => Some(*number),
-        Cell::Text(_) | Cell::Missing => None,
-    }
-}
-
-pub(super) fn is_text(column: &Column) -> bool {
-    column.unit == Unit::None && !matches!(column.kind, CellKind::Int | CellKind::Float)
-}
 
 pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, columns: &ShownColumns) {
     let theme = theme::current(ui);
@@ -67,17 +50,6 @@ pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, columns
             hover_ui(&response, column, cell, &text);
         }
     }
-}
-
-fn is_change(column: &Column) -> bool {
-    column.id.starts_with("change")
-}
-
-/// The text of a cell; changes get a sign, also positive ones.
-pub(super) fn signed(column: &Column, cell: &Cell) -> String {
-    let text = shown(cell, column.unit);
-    let is_more = is_change(column) && number_of(cell).is_some_and(|number| number > 0.0);
-    if is_more { format!("+{text}") } else { text }
 }
 
 /// Tooltip: details of a number, or the whole of a truncated text.

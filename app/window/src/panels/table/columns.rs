@@ -3,7 +3,7 @@
 use analysis::{Cell, Column, Table};
 use egui::{FontId, Ui};
 
-use super::cells::{CELL_FONT, PAD, is_text, signed};
+use super::cell_text::{CELL_FONT, PAD, is_text, signed};
 use crate::theme::small_font;
 
 /// Rows whose texts determine the width of a column. All numbers do.

@@ -1,5 +1,6 @@
 //! A table of a report; only visible rows are laid out.
 
+mod cell_text;
 mod cells;
 mod columns;
 
@@ -8,8 +9,10 @@ use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, vec2};
 use regex_lite::RegexBuilder;
 use trace_model::SliceId;
 
-pub use self::cells::{PAD, write_cell};
-use self::cells::{cells_ui, is_text, number_of};
+pub use self::cell_text::PAD;
+use self::cell_text::{is_text, number_of};
+use self::cells::cells_ui;
+pub use self::cells::write_cell;
 use self::columns::{ShownColumns, widths};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;

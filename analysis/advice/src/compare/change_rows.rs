@@ -1,0 +1,166 @@
+//! Matched ops of two sides, with their times in each step, and the time that belongs to no listed op.
+
+use std::collections::BTreeMap;
+
+use math::rank_test::{StepDown, holm};
+
+use super::change::{ChangeVerdict, MetricChange, TestOptions};
+use super::matching::{MatchedBy, match_ops};
+use super::pool::{PooledOp, PooledRuns, RestKey};
+use super::summary::OpTimes;
+
+/// Time that belongs to no listed op, on both sides.
+pub(super) type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
+
+/// Times in the steps of each run, of both sides.
+pub(super) type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
+
+/// A pair of ops, or an op that exists on one side only.
+pub(super) struct ChangeRow<'a> {
+    pub base: Option<&'a PooledOp<'a>>,
+    pub cand: Option<&'a PooledOp<'a>>,
+    pub how: Option<(MatchedBy, f64)>,
+    pub program: &'a str,
+}
+
+impl<'a> ChangeRow<'a> {
+    /// The op of each side that has it: 0 is the first side.
+    pub(super) fn sides(&self) -> impl Iterator<Item = (&'a PooledOp<'a>, usize)> + use<'a> {
+        let sides = [self.base, self.cand].into_iter().zip(0..);
+        sides.filter_map(|(op, side)| Some((op?, side)))
+    }
+    pub(super) fn any(&self) -> Option<&OpTimes> {
+        self.cand.or(self.base).map(|op| op.op)
+    }
+    pub(super) fn middle(&self) -> (f64, f64) {
+        (
+            self.base.map_or(0.0, |op| op.middle_ps),
+            self.cand.map_or(0.0, |op| op.middle_ps),
+        )
+    }
+}
+
+/// The matched rows, and for each part and side the time that belongs to no listed op. An op that exists on one side only
+/// and is smaller than the smallest op that the other side lists belongs to the rest.
+pub(super) fn rows<'a>(
+    base: &'a PooledRuns<'a>,
+    cand: &'a PooledRuns<'a>,
+) -> (Vec<ChangeRow<'a>>, RestOfSides) {
+    let matching = match_ops(&base.merged, &cand.merged);
+    let mut rest = RestOfSides::new();
+    // Causes of idle time that one side does not know are not compared.
+    let is_plain = !(base.knows_causes() && cand.knows_causes());
+    for (key, time) in base.rest(is_plain) {
+        rest.entry(key).or_default().0 += time;
+    }
+    for (key, time) in cand.rest(is_plain) {
+        rest.entry(key).or_default().1 += time;
+    }
+    let program = |pool: &'a PooledRuns<'a>, index: usize| {
+        let program = pool.merged.ops.get(index).and_then(|op| op.program);
+        program
+            .and_then(|at| pool.merged.facts.programs.get(at))
+            .map_or("", |program| program.name.as_str())
+    };
+    let mut rows: Vec<ChangeRow<'a>> = Vec::new();
+    for pair in &matching.pairs {
+        let (first, second) = (base.ops.get(pair.base), cand.ops.get(pair.cand));
+        let how = Some((pair.how, pair.confidence));
+        rows.push(ChangeRow {
+            base: first,
+            cand: second,
+            how,
+            program: program(cand, pair.cand),
+        });
+    }
+    let too_small = (cand.listed_from_ps(), base.listed_from_ps());
+    for &index in &matching.base_only {
+        let Some(op) = base.ops.get(index) else {
+            continue;
+        };
+        if op.middle_ps <= too_small.0 {
+            rest.entry((op.op.part, None)).or_default().0 += op.middle_ps;
+        } else {
+            rows.push(ChangeRow {
+                base: Some(op),
+                cand: None,
+                how: None,
+                program: program(base, index),
+            });
+        }
+    }
+    for &index in &matching.cand_only {
+        let Some(op) = cand.ops.get(index) else {
+            continue;
+        };
+        if op.middle_ps <= too_small.1 {
+            rest.entry((op.op.part, None)).or_default().1 += op.middle_ps;
+        } else {
+            rows.push(ChangeRow {
+                base: None,
+                cand: Some(op),
+                how: None,
+                program: program(cand, index),
+            });
+        }
+    }
+    (rows, rest)
+}
+
+/// Times in the steps of each run; zero if the side does not have the op.
+pub(super) fn values(op: Option<&PooledOp<'_>>, pool: &PooledRuns<'_>) -> Vec<Vec<f64>> {
+    match op {
+        Some(op) => op.values.clone(),
+        None => pool
+            .ops
+            .first()
+            .map(|any| any.values.iter().map(|v| vec![0.0; v.len()]).collect())
+            .unwrap_or_default(),
+    }
+}
+
+pub(super) fn tested(
+    row: &ChangeRow<'_>,
+    base: &PooledRuns<'_>,
+    cand: &PooledRuns<'_>,
+    options: &TestOptions,
+) -> MetricChange {
+    let mut change =
+        MetricChange::tested(&values(row.base, base), &values(row.cand, cand), options);
+    if row.base.is_none() || row.cand.is_none() {
+        change.finding = ChangeVerdict::OneSided;
+    }
+    change
+}
+
+/// Applies Holm's correction to all tests. Ops that take less than `effect` in every step of both sides are not tested:
+/// they cannot change by that much, and each additional test reduces the power of the others.
+pub(super) fn correct(
+    changes: &mut [MetricChange],
+    sides: &[StepTimesOfSides],
+    effect: f64,
+    options: &TestOptions,
+) {
+    let matters = |(base, cand): &StepTimesOfSides| {
+        base.iter()
+            .chain(cand)
+            .flatten()
+            .any(|&value| value >= effect)
+    };
+    let is_asked = |&i: &usize| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]);
+    let asked: Vec<usize> = (0..changes.len()).filter(is_asked).collect();
+    let p: Vec<f64> = asked.iter().map(|&i| changes[i].p.unwrap_or(1.0)).collect();
+    for change in changes.iter_mut() {
+        change.p = None;
+    }
+    let steps = StepDown::of(&p);
+    for (&i, p) in asked.iter().zip(holm(&p)) {
+        let (change, (base, cand)) = (&mut changes[i], &sides[i]);
+        change.p = Some(p);
+        let least = || MetricChange::least_p(base, cand).map(|least| steps.corrected(least));
+        if p > options.alpha && least().is_some_and(|least| least > options.alpha) {
+            change.give_up();
+        }
+        change.conclude(base, cand, effect, options);
+    }
+}

@@ -1,0 +1,28 @@
+//! What is said of a change in one word, and what its signs mean.
+
+use super::change::ChangeVerdict;
+
+/// `slower`, `? faster`, `~`; empty without a test.
+pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
+    match (finding, change_ps > 0.0) {
+        (None, _) => "",
+        (Some(ChangeVerdict::Changed), true) => "slower",
+        (Some(ChangeVerdict::Changed), false) => "faster",
+        (Some(ChangeVerdict::Noise), _) => "~",
+        (Some(ChangeVerdict::BetweenRuns), true) => "? slower",
+        (Some(ChangeVerdict::BetweenRuns), false) => "? faster",
+        (Some(_), _) => "?",
+    }
+}
+
+/// What a `?` says, for a reader who sees it for the first time.
+pub fn doubt(verdict: &str) -> Option<&'static str> {
+    match verdict.strip_prefix('?')? {
+        "" | " too few" => Some(
+            "?: not tested, because there are too few steps or runs, or one number on each side; it may be noise.",
+        ),
+        _ => Some(
+            "? before a direction: more than the steps of a run differ, but not more than runs of the same program may.",
+        ),
+    }
+}

@@ -1,0 +1,45 @@
+//! What is known of a comparison that is shown.
+
+use std::path::Path;
+
+use analysis::Tabular as _;
+use analysis::compare::{Comparison, Summary};
+use analysis::gates::GatesReport;
+
+/// Everything to show about a comparison.
+#[derive(Clone, Copy)]
+pub struct ComparedRuns<'a> {
+    /// Runs of the base.
+    pub base: &'a [Summary],
+    /// Runs of the candidate.
+    pub cand: &'a [Summary],
+    pub comparison: &'a Comparison,
+    /// The gates, if any.
+    pub gates: Option<&'a GatesReport>,
+    /// The candidate as named by the user.
+    pub trace: &'a Path,
+    /// What the user asked for.
+    pub shown: ShownTables<'a>,
+}
+
+/// Which tables of a comparison are shown, where not all of them are data to be processed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ShownTables<'a> {
+    /// What is to be read first.
+    #[default]
+    Screen,
+    /// All of them.
+    All,
+    /// Those with these ids.
+    Only(&'a [String]),
+}
+
+impl ComparedRuns<'_> {
+    pub fn chosen_tables(&self) -> Vec<analysis::Table> {
+        let mut tables = self.comparison.tables();
+        if let ShownTables::Only(ids) = self.shown {
+            tables.retain(|table| ids.iter().any(|id| id == table.id));
+        }
+        tables
+    }
+}
