@@ -262,15 +262,6 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     );
 }
 
-/// Versions and flags that the capture records, as one text.
-pub(super) fn versions(run: &Summary) -> Option<String> {
-    let facts = run.facts.versions.iter();
-    let texts: Vec<String> = facts
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
-    (!texts.is_empty()).then(|| texts.join(", "))
-}
-
 /// What the runs were built from. That one run does not tell is no difference.
 fn sources(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let mut both = |id, title, texts: [Option<String>; 2], weight, why| {
@@ -285,7 +276,7 @@ fn sources(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let weights = [base, cand].map(|run| run.facts.weights.clone());
     both("weights", "Weights", weights, Weight::Note, why);
     let why = "another compiler or another flag compiles the same code differently";
-    let versions = [base, cand].map(versions);
+    let versions = [base, cand].map(|run| run.facts.versions_in_words());
     both(
         "versions",
         "Versions and flags",

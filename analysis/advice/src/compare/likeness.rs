@@ -6,7 +6,7 @@ use device_reports::steps::step_parts::StepPart;
 use engine::counted;
 use facts::time_use::TimeUse;
 
-use super::comparable::{Difference, versions};
+use super::comparable::Difference;
 use super::summary::{OpTimes, Summary};
 use super::work::{OpWork, weight_type};
 
@@ -100,9 +100,6 @@ pub(super) fn alike(
         "module_fingerprint",
         programs.then(|| "program fingerprint".to_owned()),
     );
-    say(
-        "versions",
-        versions(base).filter(|_| versions(cand).is_some()),
-    );
+    say("versions", both(|run| run.facts.versions_in_words()));
     words
 }

@@ -147,6 +147,15 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
+    pub(super) fn versions_in_words(&self) -> Option<String> {
+        let texts: Vec<String> = self
+            .versions
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
     /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
     pub fn badge(&self) -> Option<String> {
         self.simulator
