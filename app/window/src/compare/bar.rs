@@ -1,5 +1,6 @@
 //! The bar that shows the result of a comparison and how the two timelines are linked.
 
+use analysis::compare::{ChangeVerdict, Comparison, signed};
 use egui::{
     Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, RichText, Role, Ui,
     WidgetInfo,
@@ -112,21 +113,46 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
         .sends(out, ComparisonCommand::Interleave);
 }
 
+/// The result in few words, because the bar has one line: the tooltip has all of it.
+fn short(comparison: &Comparison) -> String {
+    if let Some(prediction) = &comparison.prediction {
+        let ratio = prediction
+            .ratio
+            .map_or(String::new(), |ratio| format!(": {ratio:.2}"));
+        return format!("Measured ÷ predicted step{ratio}");
+    }
+    let Some(step) = comparison.step_time().filter(|_| comparison.is_comparable) else {
+        return "The steps cannot be compared".to_owned();
+    };
+    let Some(change) = step.change else {
+        return "The step time is known on one side only".to_owned();
+    };
+    let percent = step
+        .change_percent
+        .map_or(String::new(), |percent| format!(" ({percent:+.2})"));
+    let doubt = match step.finding {
+        ChangeVerdict::Changed => "",
+        ChangeVerdict::Noise => ", within noise",
+        _ => ", may be noise",
+    };
+    format!("Median step {}{percent}{doubt}", signed(change))
+}
+
 fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
     let theme = theme::current(ui);
     match comparison.compared() {
         JobAnswer::Ready(compared) => {
-            let text = capitalised(&compared.comparison.statement);
-            let strong = RichText::new(&text).color(theme.text_strong);
-            let text = compared
-                .why_not
-                .as_ref()
-                .map_or(text.clone(), |why| format!("{text}\n{}", capitalised(why)));
+            let statement = capitalised(&compared.comparison.statement);
+            let strong = RichText::new(short(&compared.comparison)).color(theme.text_strong);
+            let text = compared.why_not.as_ref().map_or(statement.clone(), |why| {
+                format!("{statement}\n{}", capitalised(why))
+            });
             if let Some(why) = &compared.why_not {
                 ui.label(RichText::new(capitalised(why)).color(theme.warning));
             }
-            ui.add(egui::Label::new(strong).truncate())
-                .on_hover_text(text);
+            let label = ui.add(egui::Label::new(strong).truncate());
+            label.labeled(Role::Label, &statement);
+            label.on_hover_text(text);
         }
         JobAnswer::Failed { error, .. } if error == CANCELLED => {
             ui.weak("The comparison was stopped.");
