@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn paths_are_cut_at_the_front() {
-        assert_eq!(shortened_path("/work/logs/host.pb", 8), "…host.pb");
+        assert_eq!(shortened_path("/runs/logs/host.pb", 8), "…host.pb");
         assert_eq!(shortened_path("host.pb", 8), "host.pb");
         assert_eq!(shortened_path("模型的第一个", 6), "…一个");
     }

@@ -82,7 +82,7 @@ fn differ(compared: &Comparison) -> Option<String> {
 
 /// What would tell the change of the step from noise.
 fn record_next(step: &MetricChange, compared: &Comparison) -> Option<String> {
-    let (base, cand) = (step.base?, step.cand?);
+    let (base, cand) = (step.base.filter(|base| base.median > 0.0)?, step.cand?);
     let of_step = |ps: f64| Percent(100.0 * ps / base.median);
     match step.finding {
         ChangeVerdict::TooFew | ChangeVerdict::Untested => {

@@ -110,7 +110,9 @@ impl GroupSum {
             .as_ref()
             .is_none_or(|largest| largest.time_ps < op.middle_ps)
         {
-            let weights = (time_use == TimeUse::MatMul).then(|| work::weight_type(op.op));
+            // The type of the result says nothing about the weights.
+            let is_known = time_use == TimeUse::MatMul && op.op.operands.is_some();
+            let weights = is_known.then(|| work::weight_type(op.op));
             *largest = Some(OpOfGroup {
                 time_ps: op.middle_ps,
                 source: op.op.source.clone(),

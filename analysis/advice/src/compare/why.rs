@@ -144,8 +144,7 @@ impl Attribution {
 
     /// Uses for sentences: what idle time is for only matters if there is more or less of it.
     fn told(&self) -> Vec<&UseChange> {
-        let is_idle = |id: TimeUse| matches!(id, TimeUse::Idle | TimeUse::Input | TimeUse::Compile);
-        let idle = self.uses.iter().filter(|one| is_idle(one.id));
+        let idle = self.uses.iter().filter(|one| one.is_idle());
         let change: f64 = idle.map(|one| one.times.change_ps).sum();
         let is_told = change.abs() >= NEGLIGIBLE * self.base_ps;
         let uses = self.uses.iter();
