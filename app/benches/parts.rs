@@ -10,7 +10,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use flate2::{Compression, write::GzEncoder};
 use importers::{InputSource, Progress, import};
 use sample_traces::big::{BigSpec, big_xspace};
-use trace_model::wire::{WireCursor, WireValue};
+use sample_traces::wire_walk::walk_fields;
 use trace_model::{
     FlowPoint, FlowRole, GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp,
     TraceBuilder, TraceModel, TrackKind,
@@ -55,7 +55,7 @@ fn protobuf(bench: &mut Criterion) {
         "walk all messages",
         bytes(&xspace),
         || &xspace,
-        |bytes| walk(bytes, 0..bytes.len()),
+        |bytes| walk_fields(bytes, 0..bytes.len()),
     );
     measure(
         bench,
@@ -129,19 +129,6 @@ fn source(name: &str, bytes: &[u8]) -> InputSource {
 
 fn imported(source: &InputSource) -> TraceModel {
     import(source, &Progress::new()).expect("it is a trace")
-}
-
-/// Number of fields, those of planes, lines and events included.
-fn walk(bytes: &[u8], range: std::ops::Range<usize>) -> usize {
-    let mut cursor = WireCursor::new(bytes, range);
-    let mut fields = 0;
-    while let Ok(Some((_, value))) = cursor.next() {
-        fields += 1;
-        if let WireValue::Bytes(range) = value {
-            fields += walk(bytes, range);
-        }
-    }
-    fields
 }
 
 /// Slices on tracks, nested in pairs; a quarter of them are ends of flows.

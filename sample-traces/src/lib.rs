@@ -24,6 +24,7 @@ mod samples;
 pub mod session;
 pub mod synthetic;
 pub mod text;
+pub mod wire_walk;
 pub mod write;
 
 pub use parallel::parallel;

@@ -93,6 +93,7 @@ impl CompactColumn {
         out
     }
 
+    #[inline]
     pub fn get(&self, row: usize) -> i64 {
         let Some(block) = self.blocks.get(row / BLOCK) else {
             return self.tail[row - self.blocks.len() * BLOCK];

@@ -105,6 +105,7 @@ pub struct Columns {
 
 impl Columns {
     /// The string of `id`.
+    #[inline]
     pub fn str(&self, id: StringId) -> &str {
         self.strings.get(id)
     }
@@ -198,6 +199,7 @@ impl Columns {
         &self.tracks
     }
     /// One track.
+    #[inline]
     pub fn track(&self, id: TrackId) -> &Track {
         &self.tracks[id.index()]
     }
@@ -228,6 +230,7 @@ impl Columns {
         &self.labels
     }
     /// One label.
+    #[inline]
     pub fn label(&self, id: LabelId) -> Label {
         self.labels[id.index()]
     }
@@ -244,6 +247,7 @@ impl Columns {
         (0..self.ops.len() as u32).map(OpId)
     }
     /// One op.
+    #[inline]
     pub fn op(&self, id: OpId) -> &Op {
         &self.ops[id.index()]
     }
@@ -286,6 +290,7 @@ impl Columns {
         self.track_lanes[track.index()].start as usize
     }
     /// Lanes of a track, from the top.
+    #[inline]
     pub fn lanes(&self, track: TrackId) -> &[Lane] {
         let range = &self.track_lanes[track.index()];
         &self.lanes[range.start as usize..range.end as usize]
@@ -295,6 +300,7 @@ impl Columns {
         lane.rows.start as usize..lane.rows.end as usize
     }
     /// The lane that a slice lies in.
+    #[inline]
     pub fn lane_of(&self, slice: SliceId) -> &Lane {
         let (from, to) = self.index.lanes_near(slice.0);
         let near = &self.lanes[from..to.min(self.lanes.len())];

@@ -23,26 +23,31 @@ pub struct SliceRef<'a> {
 const DEEP: usize = 32;
 
 impl<'a> SliceRef<'a> {
+    #[inline]
     fn row(self) -> usize {
         self.id.index()
     }
 
     /// Id of the slice.
+    #[inline]
     pub fn id(self) -> SliceId {
         self.id
     }
 
     /// Start on the timeline that hosts and devices share.
+    #[inline]
     pub fn start(self) -> Timestamp {
         Timestamp::from_ps(self.model.slices.starts[self.row()])
     }
 
     /// Length on the timeline.
+    #[inline]
     pub fn dur(self) -> Picos {
         Picos::from_ps(self.model.slices.durs.get(self.row()))
     }
 
     /// Span on the timeline: for drawing, and for comparing devices with hosts.
+    #[inline]
     pub fn range(self) -> TimeRange {
         TimeRange::at(self.start(), self.dur())
     }
@@ -50,21 +55,25 @@ impl<'a> SliceRef<'a> {
     /// Span on the device clock, if recorded: for all slices of a track or for none (see
     /// [`IssueKind::DeviceClockMissing`](crate::IssueKind)). Never mix the two clocks in one computation: they can
     /// differ by hundreds of milliseconds.
+    #[inline]
     pub fn device_range(self) -> Option<TimeRange> {
         let clock = self.device_clock()?;
         Some(TimeRange::at(self.start_by(clock), self.dur_by(clock)))
     }
 
+    #[inline]
     fn device_clock(self) -> Option<&'a DeviceClockColumns> {
         self.model.slices.device_clock(self.id.0)
     }
 
+    #[inline]
     fn start_by(self, clock: &DeviceClockColumns) -> Timestamp {
         let start = self.start().ps().saturating_add(clock.base);
         let later = clock.start_minus_base.get(clock.place(self.id));
         Timestamp::from_ps(start.saturating_add(later))
     }
 
+    #[inline]
     fn dur_by(self, clock: &DeviceClockColumns) -> Picos {
         let difference = clock.dur_minus_timeline.get(clock.place(self.id));
         Picos::from_ps(self.dur().ps().saturating_add(difference)).clamped()
@@ -72,17 +81,20 @@ impl<'a> SliceRef<'a> {
 
     /// The most precise span: on the device clock if recorded, else on the timeline. Use it for durations, and for
     /// overlap within one track.
+    #[inline]
     pub fn measured_range(self) -> TimeRange {
         self.device_range().unwrap_or_else(|| self.range())
     }
 
     /// Start of [`Self::measured_range`].
+    #[inline]
     pub fn measured_start(self) -> Timestamp {
         self.device_clock()
             .map_or_else(|| self.start(), |clock| self.start_by(clock))
     }
 
     /// Length of [`Self::measured_range`].
+    #[inline]
     pub fn measured_dur(self) -> Picos {
         // Analyses sum millions of durations, so this reads two columns of lengths instead of the four of the range.
         self.device_clock()
@@ -92,22 +104,26 @@ impl<'a> SliceRef<'a> {
     /// [`Self::measured_dur`] without the time in which another slice of the track runs that began later. All self times
     /// of a track add up to the time in which anything runs on it. Spans of asynchronous tracks run side by side, and each
     /// has all of its time.
+    #[inline]
     pub fn self_dur(self) -> Picos {
         (self.measured_dur() - self.children_dur()).clamped()
     }
 
     /// The time within [`Self::measured_range`] in which another slice of the track runs that began later: the children,
     /// and the beginning of slices that overlap without nesting. Zero on asynchronous tracks.
+    #[inline]
     pub fn children_dur(self) -> Picos {
         Picos::from_ps(self.model.slices.child_durs.get(self.row()))
     }
 
     /// Label of the slice, as a key for grouping.
+    #[inline]
     pub fn label_id(self) -> LabelId {
         LabelId(self.model.slices.labels[self.row()])
     }
 
     /// Label of the slice.
+    #[inline]
     pub fn label(self) -> Label {
         self.model.label(self.label_id())
     }
@@ -118,11 +134,13 @@ impl<'a> SliceRef<'a> {
     }
 
     /// The op that it executes.
+    #[inline]
     pub fn op(self) -> Option<OpId> {
         self.label().op
     }
 
     /// The parent, on the clock of [`Self::measured_range`].
+    #[inline]
     pub fn parent(self) -> Option<SliceRef<'a>> {
         let parent = self.model.slices.parents[self.row()];
         (parent != NO_PARENT).then_some(SliceRef {
@@ -212,6 +230,7 @@ impl std::fmt::Debug for SliceRef<'_> {
 /// Queries for slices.
 impl Columns {
     /// One slice.
+    #[inline]
     pub fn slice(&self, id: SliceId) -> SliceRef<'_> {
         SliceRef { model: self, id }
     }
@@ -258,6 +277,7 @@ impl Columns {
     }
 
     /// Slices of a lane.
+    #[inline]
     pub fn slices_of(
         &self,
         lane: &Lane,
@@ -266,6 +286,7 @@ impl Columns {
     }
 
     /// Slices of a track, lane by lane.
+    #[inline]
     pub fn slices_on(&self, track: TrackId) -> impl Iterator<Item = SliceRef<'_>> {
         self.rows_on(track).map(|row| self.slice(SliceId(row)))
     }
@@ -281,6 +302,7 @@ impl Columns {
     }
 
     /// Slices of a lane that overlap `range`, zero-length slices at its start included.
+    #[inline]
     pub fn slices_in(
         &self,
         lane: &Lane,
@@ -364,6 +386,20 @@ impl Columns {
             }
         }
         (base + begin) as u32..(base + end) as u32
+    }
+
+    /// The last slice of a lane that starts before `at`, and the first one that starts there or later.
+    pub fn slices_around(
+        &self,
+        lane: &Lane,
+        at: Timestamp,
+    ) -> (Option<SliceRef<'_>>, Option<SliceRef<'_>>) {
+        let begun = self
+            .starts_in(lane)
+            .partition_point(|&start| start < at.ps()) as u32;
+        let row = |row: u32| self.slice(SliceId(lane.rows.start + row));
+        let later = (begun < lane.rows.len() as u32).then(|| row(begun));
+        (begun.checked_sub(1).map(row), later)
     }
 
     /// The deepest slice of a track at a time.

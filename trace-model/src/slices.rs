@@ -70,12 +70,14 @@ pub(crate) struct DeviceClockColumns {
 
 impl DeviceClockColumns {
     /// Place of a slice in the columns.
+    #[inline]
     pub fn place(&self, slice: SliceId) -> usize {
         (slice.0 - self.rows.start) as usize
     }
 }
 
 impl SliceTable {
+    #[inline]
     pub fn device_clock(&self, row: u32) -> Option<&DeviceClockColumns> {
         let first = *self.first_clocks.get(row as usize / CLOCK_BLOCK)? as usize;
         let next = self

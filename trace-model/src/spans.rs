@@ -21,6 +21,8 @@ pub struct SliceSpans<'a> {
     pub shown: TimeRange,
     /// [`SliceRef::measured_range`].
     pub measured: TimeRange,
+    /// [`SliceRef::children_dur`].
+    pub children: Picos,
 }
 
 /// Rows that are unpacked at once.
@@ -36,6 +38,7 @@ pub struct SpansInOrder<'a> {
     /// Spans of the current block, of which the first `at` were returned.
     shown: [TimeRange; BLOCK],
     measured: [TimeRange; BLOCK],
+    children: [i64; BLOCK],
     at: usize,
     len: usize,
 }
@@ -55,6 +58,7 @@ impl<'a> SpansInOrder<'a> {
             rows,
             shown: empty,
             measured: empty,
+            children: [0; BLOCK],
             at: 0,
             len: 0,
         }
@@ -72,6 +76,7 @@ impl<'a> SpansInOrder<'a> {
         let slices = &self.model.slices;
         let mut durs = [0; BLOCK];
         slices.durs.read(from, &mut durs[..len]);
+        slices.child_durs.read(from, &mut self.children[..len]);
         let starts = &slices.starts[from..from + len];
         for ((shown, &start), &dur) in self.shown.iter_mut().zip(starts).zip(&durs) {
             *shown = TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur));
@@ -113,6 +118,7 @@ impl<'a> Iterator for SpansInOrder<'a> {
             slice,
             shown: self.shown[self.at],
             measured: self.measured[self.at],
+            children: Picos::from_ps(self.children[self.at]),
         };
         self.rows.start += 1;
         self.at += 1;

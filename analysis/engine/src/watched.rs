@@ -1,5 +1,7 @@
 //! Loops that end when nobody wants their result any more.
 
+use std::ops::ControlFlow;
+
 use super::cache::ReportCache;
 use super::{Context, Scope};
 
@@ -37,22 +39,54 @@ impl<'a> Context<'a> {
     }
 }
 
+impl<I> Watched<'_, I> {
+    /// Looks whether the result is still wanted, and how many items there are until the next look.
+    #[cold]
+    fn is_wanted(&mut self) -> bool {
+        if self.reports.check(self.scope).is_err() {
+            return false;
+        }
+        self.left = self
+            .reports
+            .checks()
+            .map_or(ITEMS_PER_CHECK, |_| ITEMS_PER_COUNTED_CHECK);
+        true
+    }
+}
+
 impl<I: Iterator> Iterator for Watched<'_, I> {
     type Item = I::Item;
 
     #[inline]
     fn next(&mut self) -> Option<I::Item> {
-        if self.left == 0 {
-            if self.reports.check(self.scope).is_err() {
-                return None;
-            }
-            self.left = self
-                .reports
-                .checks()
-                .map_or(ITEMS_PER_CHECK, |_| ITEMS_PER_COUNTED_CHECK);
+        if self.left == 0 && !self.is_wanted() {
+            return None;
         }
         self.left -= 1;
         self.items.next()
+    }
+
+    /// Items between two looks are handed on by the iterator itself: chains of iterators are then loops in each other.
+    #[inline]
+    fn fold<B, F: FnMut(B, I::Item) -> B>(mut self, init: B, mut f: F) -> B {
+        let mut sum = init;
+        while self.left > 0 || self.is_wanted() {
+            let mut left = self.left;
+            let some = self.items.try_fold(sum, |sum, item| {
+                let sum = f(sum, item);
+                left -= 1;
+                if left == 0 {
+                    ControlFlow::Break(sum)
+                } else {
+                    ControlFlow::Continue(sum)
+                }
+            });
+            match some {
+                ControlFlow::Continue(all) => return all,
+                ControlFlow::Break(so_far) => (sum, self.left) = (so_far, 0),
+            }
+        }
+        sum
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,6 +1,6 @@
 //! Converts spans of the timeline to the clock of a device.
 
-use trace_model::{GroupId, Picos, TimeRange, Timestamp, TraceModel, TrackId, TrackKind};
+use trace_model::{GroupId, Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind};
 
 /// `range` by the clock of the ops: from the first to the last op by their own clock, plus the time that the timeline
 /// shows before the first and after the last of them.
@@ -20,17 +20,19 @@ pub fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange
     let Some(ops) = timed_ops(model, core) else {
         return range;
     };
+    let (mut first, mut last) = (OpBorders::default(), OpBorders::default());
     let mut members: Option<(TimeRange, TimeRange)> = None;
     for lane in model.lanes(ops) {
-        // The ops of a lane follow each other: the outermost ones of a range suffice, and a range costs one search,
+        // The ops of a lane follow each other: the outermost ones of a range suffice, and a range costs two searches,
         // however many ops it contains.
-        let overlapping = model.slices_in(lane, range);
-        let inside = || overlapping.clone().filter(|op| range.contains(op.start()));
-        for op in [inside().next(), inside().next_back()]
-            .into_iter()
-            .flatten()
-        {
-            let Some(timed) = op.device_range() else {
+        let (at_start, at_end) = (
+            model.slices_around(lane, range.start),
+            model.slices_around(lane, range.end),
+        );
+        first.add(at_start, range.start);
+        last.add(at_end, range.end);
+        for op in [at_start.1, at_end.0].into_iter().flatten() {
+            let Some(timed) = op.device_range().filter(|_| range.contains(op.start())) else {
                 continue;
             };
             members = Some(members.map_or((op.range(), timed), |(a, b)| {
@@ -46,12 +48,10 @@ pub fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange
         timed.start - (shown.start - range.start),
         timed.end + (range.end - shown.end),
     );
-    let before = neighbours(model, ops, range.start)
-        .0
+    let before = first
+        .before
         .map_or(start, |(_, before)| before.min(timed.start));
-    let after = neighbours(model, ops, range.end)
-        .1
-        .map_or(end, |(_, after)| after.max(timed.end));
+    let after = last.after.map_or(end, |(_, after)| after.max(timed.end));
     TimeRange::new(start.max(before), end.min(after))
 }
 
@@ -61,16 +61,29 @@ pub(crate) fn cut(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRa
     let Some(ops) = timed_ops(model, core) else {
         return range;
     };
-    let place = |at: Timestamp| match neighbours(model, ops, at) {
-        (Some((from, timed_from)), Some((to, timed_to))) if from < to => {
+    let place = |at: Timestamp| match OpBorders::at(model, ops, at) {
+        OpBorders {
+            before: Some((from, timed_from)),
+            after: Some((to, timed_to)),
+        } if from < to => {
             let (passed, whole) = (i128::from((at - from).ps()), i128::from((to - from).ps()));
             let passed = i128::from((timed_to - timed_from).ps()) * passed / whole;
             timed_from + Picos::from_ps(i64::try_from(passed).unwrap_or(i64::MAX))
         }
         // Of several at this instant the earliest: all that begins here belongs to what follows, also if it has no length
         // on the timeline.
-        (_, Some((shown, timed))) | (Some((shown, timed)), None) => timed + (at - shown),
-        (None, None) => at,
+        OpBorders {
+            after: Some((shown, timed)),
+            ..
+        }
+        | OpBorders {
+            before: Some((shown, timed)),
+            after: None,
+        } => timed + (at - shown),
+        OpBorders {
+            before: None,
+            after: None,
+        } => at,
     };
     TimeRange::new(place(range.start), place(range.end))
 }
@@ -84,33 +97,39 @@ fn timed_ops(model: &TraceModel, core: GroupId) -> Option<TrackId> {
 /// A start or end of an op, on the timeline and by the clock of the ops.
 type OpBorder = (Timestamp, Timestamp);
 
-/// The last start or end of an op at or before an instant of the timeline, and the first one at or after it.
-fn neighbours(
-    model: &TraceModel,
-    ops: TrackId,
-    at: Timestamp,
-) -> (Option<OpBorder>, Option<OpBorder>) {
-    let (mut before, mut after) = (None::<OpBorder>, None::<OpBorder>);
-    for lane in model.lanes(ops) {
-        let last = model
-            .slices_in(lane, TimeRange::new(Timestamp::MIN, at))
-            .next_back();
-        let next = model
-            .slices_in(lane, TimeRange::new(at, Timestamp::MAX))
-            .next();
+/// The borders of ops next to an instant of the timeline.
+#[derive(Default)]
+struct OpBorders {
+    /// The last one at or before it.
+    before: Option<OpBorder>,
+    /// The first one at or after it.
+    after: Option<OpBorder>,
+}
+
+impl OpBorders {
+    fn at(model: &TraceModel, ops: TrackId, at: Timestamp) -> Self {
+        let mut out = Self::default();
+        for lane in model.lanes(ops) {
+            out.add(model.slices_around(lane, at), at);
+        }
+        out
+    }
+
+    /// Adds the ops of a lane around the instant `at`, as [`trace_model::Columns::slices_around`] finds them.
+    fn add(&mut self, (last, later): (Option<SliceRef<'_>>, Option<SliceRef<'_>>), at: Timestamp) {
+        let next = later.filter(|_| last.is_none_or(|last| last.range().end <= at));
         for op in last.into_iter().chain(next) {
             let (shown, Some(timed)) = (op.range(), op.device_range()) else {
                 continue;
             };
             for border in [(shown.start, timed.start), (shown.end, timed.end)] {
                 if border.0 <= at {
-                    before = before.max(Some(border));
+                    self.before = self.before.max(Some(border));
                 }
                 if border.0 >= at {
-                    after = Some(after.map_or(border, |after| after.min(border)));
+                    self.after = Some(self.after.map_or(border, |after| after.min(border)));
                 }
             }
         }
     }
-    (before, after)
 }

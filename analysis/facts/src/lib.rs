@@ -10,8 +10,10 @@ pub mod core_time;
 pub mod device_shift;
 pub mod framework;
 pub mod host_class;
+pub mod op_scan;
 mod programs;
 pub mod python_frame;
+mod segments;
 mod spans;
 pub mod steps;
 pub mod sum_over;
@@ -94,7 +96,7 @@ pub trait TraceFacts<'a> {
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError>;
+    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>, AnalysisError>;
 
     /// The clock of `core` against its host's; no correction if none is known.
     fn device_clock(&self, core: GroupId) -> DeviceToHostClock;
@@ -149,7 +151,7 @@ impl<'a> TraceFacts<'a> for Context<'a> {
         window::window_on_host(self, core)
     }
 
-    fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
+    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>, AnalysisError> {
         core_time::core_time(self, core)
     }
 

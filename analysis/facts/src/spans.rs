@@ -2,18 +2,9 @@
 
 use engine::Context;
 use engine::{Fact, OnceMap, Scope};
-use trace_model::{SliceSpans, TimeRange, TrackId};
+use trace_model::{TrackId, TrackKind};
 
-/// From the first slice of a track to the end of the last.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TrackExtent {
-    /// On the timeline.
-    pub range: Option<TimeRange>,
-    /// The slices with a span on the device clock, on that clock.
-    pub timed: Option<TimeRange>,
-    /// The other slices, on the timeline.
-    pub untimed: Option<TimeRange>,
-}
+use crate::op_scan::{ExtentSum, TrackExtent, op_scan};
 
 /// The [`TrackExtent`] of tracks.
 struct TrackSpans(OnceMap<TrackId, TrackExtent>);
@@ -25,45 +16,18 @@ impl Fact for TrackSpans {
 }
 
 pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
+    let described = cx.model.track(track);
+    if described.kind == TrackKind::Ops {
+        let scan = op_scan(cx, described.group);
+        let own = scan.extents.iter().find(|(of, _)| *of == track);
+        return own.map(|&(_, extent)| extent).unwrap_or_default();
+    }
     let whole = cx.scoped(Scope::WholeTrace);
     cx.fact::<TrackSpans>().0.get(track, || {
-        let mut spans = TrackExtent::default();
-        // A track has a device clock for all of its slices or for none.
-        let is_timed = cx
-            .model
-            .slices_on(track)
-            .next()
-            .is_some_and(|slice| slice.device_range().is_some());
-        for SliceSpans {
-            shown, measured, ..
-        } in whole.watched(cx.model.spans_on(track))
-        {
-            spans.range = hull(spans.range, Some(shown));
-            let by_clock = if is_timed {
-                &mut spans.timed
-            } else {
-                &mut spans.untimed
-            };
-            *by_clock = hull(*by_clock, Some(measured));
-        }
-        spans
+        let mut extent = ExtentSum::default();
+        whole
+            .watched(cx.model.spans_on(track))
+            .for_each(|spans| extent.add(&spans));
+        extent.finish(cx, track)
     })
-}
-
-impl TrackExtent {
-    /// The smallest span that contains both.
-    pub fn hull(self, other: Self) -> Self {
-        Self {
-            range: hull(self.range, other.range),
-            timed: hull(self.timed, other.timed),
-            untimed: hull(self.untimed, other.untimed),
-        }
-    }
-}
-
-fn hull(a: Option<TimeRange>, b: Option<TimeRange>) -> Option<TimeRange> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.hull(b)),
-        (a, b) => a.or(b),
-    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use analysis::compare::Comparison;
 use analysis::engine::json_text::{JsonText, TruncatedList};
 use analysis::gates::GatesReport;
+use analysis::math::parallel;
 use analysis::{ANALYSES, Options, Scope};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, json_schema};
@@ -12,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use trace_model::{ImportLog, MemoryUse};
 
-use crate::{Document, InputFile};
+use crate::{Document, InputFile, ReportSection};
 
 /// Fields may be added to this version, but never changed or removed.
 pub const SCHEMA: &str = "systole.report/2";
@@ -138,9 +139,8 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     let (text, mut cuts) = out.finish();
     // In the order in which reports are shown, the comparison last.
     let place = |cut: &TruncatedList| {
-        let is_of = |section: &super::ReportSection| {
-            cut.path.starts_with(&format!("/reports/{}/", section.id))
-        };
+        let is_of =
+            |section: &ReportSection| cut.path.starts_with(&format!("/reports/{}/", section.id));
         document
             .sections()
             .iter()
@@ -202,24 +202,40 @@ fn sections(document: &Document, out: &mut JsonText) -> serde_json::Result<()> {
         .map(|section| (section.id, section))
         .collect();
     out.raw("{");
-    for (index, (id, section)) in sections.iter().enumerate() {
+    // Long reports take long to write, so they are written side by side.
+    let written = parallel::map(
+        &sections.into_values().collect::<Vec<_>>(),
+        document.session.model().slice_count(),
+        |section| written(section, out.top()),
+    );
+    let is_empty = written.is_empty();
+    for (index, section) in written.into_iter().enumerate() {
         out.raw(if index > 0 { ",\n    " } else { "\n    " });
-        out.raw(&format!(
-            "{}: {{\n      \"title\": {},\n      ",
-            json!(id),
-            json!(section.title)
-        ));
-        match &section.result {
-            Ok(report) => {
-                out.raw("\"report\": ");
-                report.write_json(out, &["reports", id, "report"])?;
-            }
-            Err(why) => out.raw(&format!("\"not_applicable\": {}", json!(why.to_string()))),
-        }
-        out.raw("\n    }");
+        out.append(section?);
     }
-    out.raw(if sections.is_empty() { "}" } else { "\n  }" });
+    out.raw(if is_empty { "}" } else { "\n  }" });
     Ok(())
+}
+
+/// A report with its key; lists have at most `top` entries.
+fn written(section: &ReportSection, top: usize) -> serde_json::Result<JsonText> {
+    let mut out = JsonText::after(
+        format!(
+            "{}: {{\n      \"title\": {},\n      ",
+            json!(section.id),
+            json!(section.title)
+        ),
+        top,
+    );
+    match &section.result {
+        Ok(report) => {
+            out.raw("\"report\": ");
+            report.write_json(&mut out, &["reports", section.id, "report"])?;
+        }
+        Err(why) => out.raw(&format!("\"not_applicable\": {}", json!(why.to_string()))),
+    }
+    out.raw("\n    }");
+    Ok(out)
 }
 
 /// The JSON Schema of [`document`], generated from the types.

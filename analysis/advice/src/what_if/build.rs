@@ -1,12 +1,11 @@
 //! Builds a schedule from a trace.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use device_reports::communication::overlap::skew::{self, CollectiveExecution};
 use engine::{AnalysisError, Context, Scope};
 use facts::TraceFacts as _;
-use facts::clock_alignment::on_shared_clock;
+use facts::clock_alignment::SharedClock;
 use facts::collective_traffic::CollectiveTraffic;
 use facts::core_time::{CoreTime, SelfTimeSegment};
 use facts::window::own_extent;
@@ -57,7 +56,7 @@ pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
 }
 
 /// One core, without the transfers between cores.
-fn core_schedule(cx: &Context<'_>, time: &Arc<CoreTime>) -> CoreSchedule {
+fn core_schedule(cx: &Context<'_>, time: &CoreTime) -> CoreSchedule {
     let mut groups = TimeByGroup::default();
     for piece in cx.watched(&time.segments) {
         groups[piece.class.group.index()] += piece.range.dur();
@@ -69,12 +68,13 @@ fn core_schedule(cx: &Context<'_>, time: &Arc<CoreTime>) -> CoreSchedule {
     CoreSchedule {
         group: time.core,
         window: own.unwrap_or(time.window.measured),
-        time: Arc::clone(time),
+        time: time.clone(),
         flights: flights_of(cx, time),
         members: Vec::new(),
         alone: Vec::new(),
         ops: Vec::new(),
         groups,
+        shared_clock: SharedClock::of(cx, time.core),
     }
 }
 
@@ -336,15 +336,13 @@ fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFligh
 fn shown(cx: &Context<'_>, core: &CoreSchedule, flight: Flight) -> TimeRange {
     let range = |row: u32| cx.model.slice(core.piece(row).slice).range();
     let issues = range(flight.issues);
-    on_shared_clock(
-        cx,
-        core.group,
-        if flight.is_sync() {
-            issues
-        } else {
-            issues.hull(range(flight.awaits))
-        },
-    )
+    let shown = if flight.is_sync() {
+        issues
+    } else {
+        issues.hull(range(flight.awaits))
+    };
+    core.shared_clock
+        .map_or(shown, |clock| clock.convert(cx, shown))
 }
 
 /// Their keys are rows of `same`.

@@ -4,9 +4,8 @@
 //! There can be a transfer for every other op, so a transfer stores only the rows of its pieces: begin, end, kind and
 //! label are looked up there.
 
-use std::sync::Arc;
-
 use facts::category::OpGroup;
+use facts::clock_alignment::SharedClock;
 use facts::core_time::{CoreTime, SelfTimeSegment};
 use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
@@ -42,7 +41,7 @@ impl Flight {
 pub(super) struct CoreSchedule {
     pub group: GroupId,
     pub window: TimeRange,
-    pub time: Arc<CoreTime>,
+    pub time: CoreTime,
     /// Flights by the piece that issues them; pieces without a transfer only take their time.
     pub flights: Vec<Flight>,
     /// Flights that are part of a transfer between cores, in the same order.
@@ -53,6 +52,8 @@ pub(super) struct CoreSchedule {
     pub ops: Vec<u32>,
     /// Recorded time of its pieces.
     pub groups: TimeByGroup,
+    /// Its clock beside that of other hosts.
+    pub shared_clock: Option<SharedClock>,
 }
 
 /// Time of each group of ops.

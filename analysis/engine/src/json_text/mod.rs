@@ -60,6 +60,17 @@ impl JsonText {
         self.text.extend_from_slice(text.as_bytes());
     }
 
+    /// Most entries of a list; 0 is all.
+    pub fn top(&self) -> usize {
+        self.top
+    }
+
+    /// Appends text that was written apart.
+    pub fn append(&mut self, other: Self) {
+        self.text.extend_from_slice(&other.text);
+        self.cuts.extend(other.cuts);
+    }
+
     /// Writes a value that lies at `path`, indented by its depth.
     ///
     /// # Errors
@@ -174,11 +185,9 @@ impl JsonText {
         let Some(first) = fields.first().map(|field| field.1) else {
             return;
         };
-        let others: Vec<u8> = [first..largest.start, largest.end..end]
-            .into_iter()
-            .flat_map(|range| self.text.get(range).unwrap_or_default())
-            .copied()
-            .collect();
+        let others = [first..largest.start, largest.end..end]
+            .map(|range| self.text.get(range).unwrap_or_default())
+            .concat();
         let before: usize = pieces
             .iter()
             .take_while(|piece| piece.1 != largest)

@@ -188,20 +188,33 @@ fn with_clock(
     TimeRange::new(clock.to_host(range.start), clock.to_host(range.end))
 }
 
-/// A span of a core by the clock of the first host, to find what belongs together on several; as it was recorded if there
-/// is only one, or nothing tells how their clocks differ.
-pub fn on_shared_clock(cx: &Context<'_>, core: GroupId, range: TimeRange) -> TimeRange {
-    let hosts = &cx.fact::<ClocksReport>().hosts;
-    if hosts.is_empty() {
-        return range;
+/// Converts spans of a core to the clock of the first host, to find what belongs together on several.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedClock {
+    core: GroupId,
+    clock: DeviceToHostClock,
+    /// How much later the clock of its host is.
+    offset: Picos,
+}
+
+impl SharedClock {
+    /// `None` if there is only one host, or nothing tells how their clocks differ: spans stay as they were recorded.
+    pub fn of(cx: &Context<'_>, core: GroupId) -> Option<Self> {
+        let hosts = &cx.fact::<ClocksReport>().hosts;
+        let source = cx.model.group(core).source;
+        let own = hosts.iter().find(|host| host.source == source);
+        (!hosts.is_empty()).then(|| Self {
+            core,
+            clock: device_clock(cx, core),
+            offset: own.map_or(Picos::ZERO, |host| host.offset_ps),
+        })
     }
-    let source = cx.model.group(core).source;
-    let offset = hosts
-        .iter()
-        .find(|host| host.source == source)
-        .map_or(Picos::ZERO, |host| host.offset_ps);
-    let range = to_host(cx, core, range);
-    TimeRange::new(range.start - offset, range.end - offset)
+
+    /// A span by the shared clock.
+    pub fn convert(&self, cx: &Context<'_>, range: TimeRange) -> TimeRange {
+        let range = with_clock(cx.model, self.clock, self.core, range);
+        TimeRange::new(range.start - self.offset, range.end - self.offset)
+    }
 }
 
 pub(super) fn programs_on_host<'a>(

@@ -17,7 +17,8 @@ use trace_model::{
 use super::device_shift::{cut, shifted};
 use super::steps::on_host;
 use crate::clock_alignment::{programs_on_host, to_host};
-use crate::spans::{TrackExtent, spans};
+use crate::op_scan::TrackExtent;
+use crate::spans::spans;
 use crate::steps::StepsReport;
 
 /// A span of one core, or of everything.
@@ -289,23 +290,37 @@ pub fn slices_of_window<'a>(
         .flat_map(move |lane| model.spans_in(lane, range));
     lanes.filter_map(move |spans| {
         if is_whole {
-            return Some(spans);
+            Some(spans)
+        } else {
+            part_of(spans, window.range, measured_window)
         }
-        // Markers take no time: they belong to the window that they start in.
-        let part = |span: TimeRange, of: TimeRange| {
-            let nothing = || {
-                window
-                    .contains(spans.slice)
-                    .then(|| TimeRange::at(span.start, Picos::ZERO))
-            };
-            span.intersect(of).or_else(nothing)
+    })
+}
+
+/// The part of a slice of the ops of a core that lies in a part of the trace; `None` if it lies outside.
+pub fn part_of_op(spans: SliceSpans<'_>, window: TimeWindow) -> Option<SliceSpans<'_>> {
+    part_of(spans, window.range, window.measured)
+}
+
+#[inline]
+fn part_of(
+    spans: SliceSpans<'_>,
+    shown_window: TimeRange,
+    measured_window: TimeRange,
+) -> Option<SliceSpans<'_>> {
+    // Markers take no time: they belong to the window that they start in.
+    let part = |span: TimeRange, of: TimeRange| {
+        let nothing = || {
+            shown_window
+                .contains(spans.shown.start)
+                .then(|| TimeRange::at(span.start, Picos::ZERO))
         };
-        let measured = part(spans.measured, measured_window)?;
-        Some(SliceSpans {
-            shown: part(spans.shown, window.range)?,
-            measured,
-            ..spans
-        })
+        span.intersect(of).or_else(nothing)
+    };
+    Some(SliceSpans {
+        shown: part(spans.shown, shown_window)?,
+        measured: part(spans.measured, measured_window)?,
+        ..spans
     })
 }
 

@@ -1,7 +1,5 @@
 //! The sets `C`, `S`, `F`, `D` of one core, and the results derived from them.
 
-use std::sync::Arc;
-
 use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::{OpClass, OpClasses, classify_texts};
@@ -35,7 +33,7 @@ pub struct InFlightSpan {
 /// The activity of one core and its transfers in flight.
 pub struct CoreTraffic {
     /// What the core did when.
-    pub time: Arc<CoreTime>,
+    pub time: CoreTime,
     /// Transfers from start to done.
     pub in_flight: Vec<InFlightSpan>,
     /// Whether asynchronous collectives ran whose time in flight is unknown.
@@ -68,7 +66,7 @@ impl CoreActivity {
             UnionBuilder::default(),
         );
         let is_any_in_flight = !core.in_flight.is_empty();
-        for segment in cx.watched(&core.time.segments) {
+        cx.watched(&core.time.segments).for_each(|segment| {
             let (class, time) = (segment.class, segment.range.dur());
             if class.is_fused_collective() && !class.is_async() {
                 out.fused_time += time;
@@ -88,7 +86,7 @@ impl CoreActivity {
             } else if class.is_done() {
                 out.copy_wait += time;
             }
-        }
+        });
         (out.synchronous, out.waiting) = (synchronous.finish(), waiting.finish());
         if is_any_in_flight {
             out.compute = MeasureIndex::new(compute.finish());
@@ -152,8 +150,8 @@ impl CoreTraffic {
     }
 
     /// Whether an execution begins inside the window.
-    pub(super) fn begins_inside(&self, execution: SliceRef<'_>) -> bool {
-        execution.measured_range().start >= self.time.window.measured.start
+    pub(super) fn begins_inside(&self, execution: TimeRange) -> bool {
+        execution.start >= self.time.window.measured.start
     }
 
     /// Spans in flight of collectives, or of everything else.
@@ -223,9 +221,13 @@ impl CoreTraffic {
             })
             .map(|segment| segment.slice)
             .collect();
-        slices.sort_unstable();
+        // Segments are in order of time: an op with others inside has several, and most have one.
         slices.dedup();
-        slices.retain(|&slice| self.begins_inside(model.slice(slice)));
+        if !slices.is_sorted() {
+            slices.sort_unstable();
+            slices.dedup();
+        }
+        slices.retain(|&slice| self.begins_inside(model.slice(slice).measured_range()));
         let spans = self
             .in_flight
             .iter()

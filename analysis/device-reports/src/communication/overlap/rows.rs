@@ -183,7 +183,7 @@ fn add_ops(
             .unwrap_or(1.0)
             .min(1.0);
         if is_one_piece || seen.insert(segment.slice) {
-            row.occurrences += u64::from(core.begins_inside(slice));
+            row.occurrences += u64::from(core.begins_inside(range));
             let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) else {
                 continue;
             };

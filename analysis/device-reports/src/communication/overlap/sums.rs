@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::Context;
 use facts::category::OpClass;
-use facts::clock_alignment::on_shared_clock;
+use facts::clock_alignment::SharedClock;
 use trace_model::{
     GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SliceRef, StringId, TimeRange, TraceModel,
     TrackKind,
@@ -151,7 +151,8 @@ impl MultiCoreTransfers {
         for (core, slices) in std::mem::take(&mut self.synchronous) {
             let slices = slices.into_iter().map(|slice| model.slice(slice));
             let executions = slices.map(|slice| {
-                CollectiveExecution::of(slice, slice.measured_dur(), slice.measured_dur())
+                let dur = slice.measured_dur();
+                CollectiveExecution::of(slice, dur, dur)
             });
             all.entry(core).or_default().extend(executions);
         }
@@ -164,8 +165,10 @@ impl MultiCoreTransfers {
             let Some(&group) = cores.get(core) else {
                 continue;
             };
-            for execution in executions {
-                execution.range = on_shared_clock(cx, group, execution.range);
+            if let Some(clock) = SharedClock::of(cx, group) {
+                for execution in executions {
+                    execution.range = clock.convert(cx, execution.range);
+                }
             }
         }
         all

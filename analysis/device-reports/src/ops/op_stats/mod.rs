@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use engine::{Analysis, AnalysisError, Context, Percent, counted};
 use facts::TraceFacts as _;
-use facts::category::OpGroup;
+use facts::category::{OpClasses, OpGroup};
 use facts::sum_over::SumOver;
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::DIFFERENT_PEAKS;
@@ -64,11 +64,21 @@ impl Analysis for Ops {
     fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
         let basis: &Arc<OpCostModel> = cx.fact();
         let (mut cores, mut merged) = (Vec::new(), MergedRows::new(cx.model));
-        for_each_core(cx, true, |sums| {
+        let mut steady = SteadyOps::wanted(cx);
+        let scope = steady.as_ref().map(|steady| cx.scoped(steady.scope()));
+        let mut ran = false;
+        for_each_core(cx, Some(cx.classes()), scope, |sums, in_steps| {
+            if let (Some(steady), Some(scope), Some(sums)) = (&mut steady, &scope, in_steps) {
+                ran |= sums.subjects().next().is_some();
+                steady.cores.push(core_report(scope, basis, &sums));
+            }
             cores.push(core_report(cx, basis, &sums));
             merged.add(sums);
         })?;
-        Ok(report(cx, cores, merged))
+        Ok(OpsReport {
+            steady: steady.filter(|_| ran).map(Arc::new),
+            ..report(cx, cores, merged)
+        })
     }
 }
 
@@ -76,23 +86,25 @@ impl Analysis for Ops {
 /// different ops, and other reports use the other threads.
 const WORTH_THE_MEMORY: usize = 1_000_000;
 
-/// Passes the sums of each core in the scope of `cx` to `take`; those of a few cores at a time, because they take as
-/// much memory as the rest of a report.
+/// Passes the sums of each core in the scope of `cx` to `take`, with those in the scope `part` of it; those of a few cores
+/// at a time, because they take as much memory as the rest of a report. With `classes`, the former have the duty.
 fn for_each_core(
     cx: &Context<'_>,
-    with_duty: bool,
-    mut take: impl FnMut(CoreSums),
+    classes: Option<&Arc<OpClasses>>,
+    part: Option<Context<'_>>,
+    mut take: impl FnMut(CoreSums, Option<CoreSums>),
 ) -> Result<(), AnalysisError> {
     let mut cores = Vec::new();
     for core in cx.tensor_cores() {
-        cores.extend(cx.window(core)?.map(|window| (core, window)));
+        let part = part.and_then(|part| Some((part, part.window(core).ok()??)));
+        cores.extend(cx.window(core)?.map(|window| (core, window, part)));
     }
-    let classes = with_duty.then(|| cx.classes().as_ref());
-    let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
+    let classes = classes.map(Arc::as_ref);
+    let collect = |&(core, window, part): &_| CoreSums::collect(cx, core, window, classes, part);
     let mut is_empty = true;
     let work = cores
         .iter()
-        .map(|&(core, window)| sums::count(cx, core, window))
+        .map(|&(core, window, _)| sums::count(cx, core, window))
         .sum();
     let at_once = if work < WORTH_THE_MEMORY {
         1
@@ -101,9 +113,9 @@ fn for_each_core(
     };
     for some in cores.chunks(at_once) {
         for sums in parallel::map(some, work, collect) {
-            let Some(sums) = sums? else { continue };
+            let Some((sums, part)) = sums? else { continue };
             is_empty &= sums.subjects().next().is_none();
-            take(sums);
+            take(sums, part);
         }
     }
     // Of a cancelled scope, the sums are those of a part: other scopes may ask for them, too.
@@ -119,7 +131,9 @@ fn for_each_core(
 /// `on_duty_ps`).
 pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
     let (basis, mut cores) = (cx.fact::<Arc<OpCostModel>>(), Vec::new());
-    for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums)))?;
+    for_each_core(cx, None, None, |sums, _| {
+        cores.push(core_report(cx, basis, &sums));
+    })?;
     Ok(cores)
 }
 
@@ -176,6 +190,7 @@ fn report(cx: &Context<'_>, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsR
         hbm_is_estimated,
         sums_over,
         notes,
+        steady: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows of the report on ops, apart from [`OpRow`](super::OpRow).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use engine::Percent;
 use facts::category::OpGroup;
@@ -10,6 +11,7 @@ use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
 use trace_model::{GroupId, Picos};
 
 use super::row::OpRow;
+use super::steady::SteadyOps;
 
 /// Every op, and the sums.
 #[engine::reported]
@@ -35,6 +37,9 @@ pub struct OpsReport {
     pub sums_over: SumOver,
     /// Notes for the reader.
     pub notes: Vec<String>,
+    /// Totals over the steady steps; of the whole trace only, and if any device recorded ops in them.
+    #[serde(skip)]
+    pub steady: Option<Arc<SteadyOps>>,
 }
 
 /// One group of ops.

@@ -1,11 +1,14 @@
 //! Totals over the steady steps, which several reports show.
 
-use engine::{Context, Fact, Scope};
+use engine::{Context, Scope};
+use facts::TraceFacts as _;
 use facts::steps::{Step, StepsReport};
+use trace_model::GroupId;
 
-use super::{CoreOps, cores_without_duty};
+use super::report::CoreOps;
 
 /// The longest run of steady steps ([`StepsReport::steady`]).
+#[derive(Clone, Debug, PartialEq)]
 pub struct SteadyOps {
     /// Number of its first step.
     pub first: u32,
@@ -18,29 +21,26 @@ pub struct SteadyOps {
 }
 
 impl SteadyOps {
-    /// `None` without steps, or if no device recorded ops in them: steps of the host may be at times when no device runs.
-    pub fn of<'a>(cx: &Context<'a>) -> Option<&'a Self> {
-        cx.fact::<SteadyOpsFact>().0.as_ref()
+    /// The steady steps, still without the totals of cores; `None` without any, or if the scope is not the whole trace.
+    pub(super) fn wanted(cx: &Context<'_>) -> Option<Self> {
+        let whole = (cx.scope == Scope::WholeTrace).then(|| cx.fact::<StepsReport>());
+        let steady = whole?.steady()?;
+        let [first, last] = [steady.first()?, steady.last()?].map(|step: &Step| step.number);
+        let found = Self {
+            first,
+            last,
+            steps: steady.len() as u32,
+            cores: Vec::new(),
+        };
+        // Steps of the host may be at times when no device runs.
+        let scoped = cx.scoped(found.scope());
+        let is_known = |&core: &GroupId| scoped.window(core).is_ok();
+        cx.tensor_cores().iter().all(is_known).then_some(found)
     }
-}
 
-/// The steady steps, if the trace has any.
-struct SteadyOpsFact(Option<SteadyOps>);
-
-impl Fact for SteadyOpsFact {
-    fn find(cx: &Context<'_>) -> Self {
-        Self(found(cx))
+    /// Its steps.
+    pub(super) fn scope(&self) -> Scope {
+        let Self { first, last, .. } = *self;
+        Scope::Steps { first, last }
     }
-}
-
-fn found(cx: &Context<'_>) -> Option<SteadyOps> {
-    let steady = cx.fact::<StepsReport>().steady()?;
-    let [first, last] = [steady.first()?, steady.last()?].map(|step: &Step| step.number);
-    let cores = cores_without_duty(&cx.scoped(Scope::Steps { first, last })).ok()?;
-    Some(SteadyOps {
-        first,
-        last,
-        steps: steady.len() as u32,
-        cores,
-    })
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use engine::{AnalysisError, Context, Scope};
 use facts::category::{OpClass, OpClasses};
-use facts::window::{TimeWindow, counts, part_in, slices_of_window};
+use facts::window::{TimeWindow, counts, part_in, part_of_op, slices_of_window};
 use facts::{TraceFacts as _, window};
 use math::intervals::UnionBuilder;
 use trace_model::{
@@ -91,69 +91,48 @@ pub(super) struct DutyTime {
 
 impl CoreSums {
     /// Adds up one core over its window, with its duty where `classes` are given; `None` if it recorded programs and no
-    /// ops.
+    /// ops. The sums of a part of that window are made in the same pass.
     pub fn collect(
         cx: &Context<'_>,
         core: GroupId,
         window: TimeWindow,
         classes: Option<&OpClasses>,
-    ) -> Result<Option<Self>, AnalysisError> {
+        part: Option<(Context<'_>, TimeWindow)>,
+    ) -> Result<Option<(Self, Option<Self>)>, AnalysisError> {
         let Some(track) = cx
             .model
             .track_of_kind(core, TrackKind::Ops)
             .filter(|_| window::has_ops(cx.model, core))
         else {
-            let idle = || Self {
+            let idle = |window| Self {
                 core,
                 window,
                 sums: Vec::new(),
                 duty: Some(DutyTime::default()),
             };
-            return Ok(window::ran_nothing(cx.model, core).then(idle));
+            return Ok(window::ran_nothing(cx.model, core)
+                .then(|| (idle(window), part.map(|(_, window)| idle(window)))));
         };
-        let mut sums = SumsByOp::new(cx.model);
+        let mut sums = WindowSums::new(*cx, window);
+        let mut part = part.map(|(cx, window)| WindowSums::new(cx, window));
         let mut duty = classes.map(DutyUnions::new);
-        let (mut around, mut cut) = (None, Vec::new());
-        for spans in cx.watched(slices_of_window(cx, track, window)) {
-            let SliceSpans {
-                slice, measured, ..
-            } = spans;
-            let sum = sums.at(OpKey::of(slice)).1;
-            sum.occurrences += u64::from(counts(cx, window, slice));
-            if sum.add(slice, measured.dur()) {
-                cut.push(slice);
-            }
-            // Most children of an op follow each other.
-            if let Some(parent) = slice.parent().filter(|parent| around != Some(parent.id())) {
-                around = Some(parent.id());
-                sums.at(OpKey::of(parent)).1.has_children = true;
-            }
-            if let Some(duty) = &mut duty {
-                duty.add(&spans);
-            }
-        }
-        add_self_time_of_cut(cx, core, &cut, &mut sums)?;
-        let duty = duty.map(|duty| duty.finish(cx, track, window, &mut sums));
-        for attr in EVENT_FACTS {
-            for (slice, value) in facts_in(cx, track, attr, window) {
-                let part = part_in(cx, window, slice);
-                sums.at(OpKey::of(slice))
-                    .1
-                    .add_fact(slice, attr, value, part);
-            }
-        }
-        if cx.scope == Scope::WholeTrace {
-            add_aggregates(cx.model, core, &mut sums);
-        }
-        let mut sums = sums.into_found();
-        sums.retain(|(_, sums)| sums.occurrences > 0 || sums.total > Picos::ZERO);
-        sums.sort_unstable_by_key(|&(subject, _)| subject);
-        Ok(Some(Self {
-            core,
-            window,
-            sums,
-            duty,
-        }))
+        cx.watched(slices_of_window(cx, track, window))
+            .for_each(|spans| {
+                sums.add(&spans);
+                if let Some(duty) = &mut duty {
+                    duty.add(&spans);
+                }
+                if let Some(part) = &mut part
+                    && let Some(spans) = part_of_op(spans, part.window)
+                {
+                    part.add(&spans);
+                }
+            });
+        let duty = duty.map(|duty| duty.finish(cx, track, window, &mut sums.sums));
+        let part = part
+            .map(|part| part.finish(core, track, None))
+            .transpose()?;
+        Ok(Some((sums.finish(core, track, duty)?, part)))
     }
 
     /// Everything that ran, with its sums; ops first, then labels.
@@ -164,6 +143,81 @@ impl CoreSums {
     /// All ops with their sums, which are consumed.
     pub fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
         self.sums.into_iter()
+    }
+}
+
+/// The sums of one window of a core while they are collected.
+struct WindowSums<'a> {
+    cx: Context<'a>,
+    window: TimeWindow,
+    sums: SumsByOp,
+    /// The op around the last one that has one: most children of an op follow each other.
+    around: Option<SliceId>,
+    /// Executions with others inside that a border cuts.
+    cut: Vec<SliceRef<'a>>,
+}
+
+impl<'a> WindowSums<'a> {
+    fn new(cx: Context<'a>, window: TimeWindow) -> Self {
+        Self {
+            cx,
+            window,
+            sums: SumsByOp::new(cx.model),
+            around: None,
+            cut: Vec::new(),
+        }
+    }
+
+    /// Adds the part of an execution that lies in the window.
+    #[inline]
+    fn add(&mut self, spans: &SliceSpans<'a>) {
+        let (slice, measured) = (spans.slice, self.window.measured);
+        // What touches no border of the window is whole.
+        let may_be_cut = self.cx.scope != Scope::WholeTrace
+            && (spans.measured.start <= measured.start || spans.measured.end >= measured.end);
+        let sum = self.sums.at(OpKey::of(slice)).1;
+        sum.occurrences += u64::from(counts(&self.cx, self.window, slice));
+        if sum.add(spans, may_be_cut) {
+            self.cut.push(slice);
+        }
+        if let Some(parent) = slice
+            .parent()
+            .filter(|parent| self.around != Some(parent.id()))
+        {
+            self.around = Some(parent.id());
+            self.sums.at(OpKey::of(parent)).1.has_children = true;
+        }
+    }
+
+    fn finish(
+        mut self,
+        core: GroupId,
+        track: TrackId,
+        duty: Option<DutyTime>,
+    ) -> Result<CoreSums, AnalysisError> {
+        let (cx, window) = (&self.cx, self.window);
+        add_self_time_of_cut(cx, core, &self.cut, &mut self.sums)?;
+        for attr in EVENT_FACTS {
+            for (slice, value) in facts_in(cx, track, attr, window) {
+                let part = part_in(cx, window, slice);
+                self.sums
+                    .at(OpKey::of(slice))
+                    .1
+                    .add_fact(slice, attr, value, part);
+            }
+        }
+        if cx.scope == Scope::WholeTrace {
+            add_aggregates(cx.model, core, &mut self.sums);
+        }
+        let mut sums = self.sums.into_found();
+        sums.retain(|(_, sums)| sums.occurrences > 0 || sums.total > Picos::ZERO);
+        sums.sort_unstable_by_key(|&(subject, _)| subject);
+        Ok(CoreSums {
+            core,
+            window,
+            sums,
+            duty,
+        })
     }
 }
 
@@ -335,15 +389,17 @@ impl<'a> DutyUnions<'a> {
         } = self;
         if is_undecided {
             busy = UnionBuilder::default();
-            for SliceSpans {
-                slice, measured, ..
-            } in cx.watched(slices_of_window(cx, track, window))
-            {
-                let class = classes.class_of(slice.op());
-                if !class.is_off_duty() && is_leaf(class, sums.at(OpKey::of(slice)).1) {
-                    busy.add(measured);
-                }
-            }
+            let spans = cx.watched(slices_of_window(cx, track, window));
+            spans.for_each(
+                |SliceSpans {
+                     slice, measured, ..
+                 }| {
+                    let class = classes.class_of(slice.op());
+                    if !class.is_off_duty() && is_leaf(class, sums.at(OpKey::of(slice)).1) {
+                        busy.add(measured);
+                    }
+                },
+            );
         }
         DutyTime {
             busy: busy.finish().measure(),
@@ -386,20 +442,26 @@ pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
 }
 
 impl OpSums {
-    /// Adds the part of an execution that lies in the scope; returns whether its self time is not known from this.
-    fn add(&mut self, slice: SliceRef<'_>, part: Picos) -> bool {
-        let whole = slice.measured_dur();
+    /// Adds the part of an execution that lies in the scope, which may be cut; returns whether its self time is not known
+    /// from this.
+    fn add(&mut self, spans: &SliceSpans<'_>, may_be_cut: bool) -> bool {
+        let part = spans.measured.dur();
+        let whole = if may_be_cut {
+            spans.slice.measured_dur()
+        } else {
+            part
+        };
         self.total += part;
         if part < whole {
             self.executions += part.fraction_of(whole).unwrap_or_default();
-            let has_others_inside = slice.children_dur() > Picos::ZERO;
+            let has_others_inside = spans.children > Picos::ZERO;
             if !has_others_inside {
                 self.self_time += part;
             }
             return has_others_inside;
         }
         self.executions += 1.0;
-        self.self_time += slice.self_dur();
+        self.self_time += (whole - spans.children).clamped();
         self.min = Some(self.min.map_or(whole, |min| min.min(whole)));
         false
     }

@@ -137,7 +137,7 @@ impl Analysis for Roofline {
         if let Some(why) = ops.why_no_peaks() {
             return Err(why.into());
         }
-        let (average_step, steps) = steps(cx)?;
+        let (average_step, steps) = steps(cx, &ops)?;
         let mut report = RooflineReport {
             average_step,
             steps,
@@ -169,7 +169,10 @@ const MAX_STEP_ROWS: usize = 200_000;
 
 /// The average step and each step; none if the scope is not the whole trace or the steps do not come from the
 /// devices.
-fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>), AnalysisError> {
+fn steps(
+    cx: &Context<'_>,
+    ops: &OpsReport,
+) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>), AnalysisError> {
     let none = Ok((None, Vec::new()));
     if cx.scope != Scope::WholeTrace {
         return none;
@@ -182,7 +185,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>)
         last,
         steps,
         cores,
-    }) = SteadyOps::of(cx)
+    }) = ops.steady.as_deref()
     else {
         return none;
     };

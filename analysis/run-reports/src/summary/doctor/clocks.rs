@@ -2,7 +2,8 @@
 
 use engine::{Context, counted};
 use facts::clock_alignment::{ClockShift, ClockSync, ClocksReport};
-use trace_model::{IssueKind, Picos, Severity, SliceSpans, TrackKind};
+use facts::op_scan::op_scan;
+use trace_model::{IssueKind, Picos, Severity};
 
 use super::finding::CaptureFinding;
 use crate::host::clocks::Clocks;
@@ -89,23 +90,14 @@ pub(super) fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// Ops whose span on the timeline is off by more than this are misplaced.
-const MISPLACED: Picos = Picos::from_ps(1_000_000);
-
 /// The profiler's conversion to host time is wrong for single ops in real captures.
 pub(super) fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
-    let model = cx.model;
-    let cores = cx.tensor_cores().into_iter();
-    let ops = cores.flat_map(|core| model.tracks_of_kind(core, TrackKind::Ops));
-    let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, Picos::ZERO);
-    for SliceSpans {
-        shown, measured, ..
-    } in cx.watched(ops.flat_map(|track| model.spans_on(track)))
-    {
-        all += 1;
-        let off = (measured.dur() - shown.dur()).abs();
-        misplaced += usize::from(off > MISPLACED);
-        worst = worst.max(off);
+    let (mut misplaced, mut all, mut worst) = (0, 0, Picos::ZERO);
+    for core in cx.tensor_cores() {
+        let lengths = op_scan(cx, core).lengths;
+        misplaced += lengths.misplaced;
+        all += lengths.ops;
+        worst = worst.max(lengths.worst);
     }
     (misplaced > 0).then(|| CaptureFinding {
         id: "Q11",

@@ -1,21 +1,18 @@
 //! Utilization over the steady steps: the behaviour of the warm program, without compiling, partial steps, and other
 //! parts of the capture.
 
-use device_reports::ops::op_stats::{CoreOps, SteadyOps};
-use engine::{Context, Metric, Scope};
+use device_reports::ops::op_stats::{CoreOps, OpsReport, SteadyOps};
+use engine::Metric;
 use hardware::limits::BoundBy;
 
 use super::sums::{UtilizationShare, WorkSums, utilization, window};
 
 /// Only for the whole trace, because the user selects any other scope. No metrics if no steps were found, or if the
 /// devices recorded no ops in them.
-pub(super) fn metrics(cx: &Context<'_>, hbm_is_estimated: bool) -> Vec<Metric> {
-    if cx.scope != Scope::WholeTrace {
-        return Vec::new();
-    }
+pub(super) fn metrics(ops: &OpsReport) -> Vec<Metric> {
     let Some(SteadyOps {
         first, last, cores, ..
-    }) = SteadyOps::of(cx)
+    }) = ops.steady.as_deref()
     else {
         return Vec::new();
     };
@@ -26,7 +23,7 @@ pub(super) fn metrics(cx: &Context<'_>, hbm_is_estimated: bool) -> Vec<Metric> {
         format!("steps {first}–{last}")
     };
     let sums = WorkSums {
-        hbm_is_estimated,
+        hbm_is_estimated: ops.hbm_is_estimated,
         cores: &cores,
         window: over,
         is_whole: false,

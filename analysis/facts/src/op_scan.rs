@@ -1,0 +1,139 @@
+//! One pass over the ops of a core in the whole trace, for all that needs each of them.
+
+use std::sync::Arc;
+
+use engine::{Context, Fact, OnceMap, Scope};
+use trace_model::{GroupId, Picos, SliceSpans, TimeRange, TrackId, TrackKind};
+
+use crate::category::OpClasses;
+use crate::segments::{Segments, SelfTimeSegment, self_time_segments};
+
+/// What one pass over the ops of a core finds.
+#[derive(Clone, Debug, Default)]
+pub struct OpScan {
+    /// From the first to the last op of each track.
+    pub(crate) extents: Vec<(TrackId, TrackExtent)>,
+    /// How the two clocks agree on the lengths of ops.
+    pub lengths: LengthsByClock,
+    /// The self time of all ops.
+    pub(crate) segments: Segments,
+}
+
+/// The lengths of ops on the timeline beside those by the clock of the device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LengthsByClock {
+    /// Ops.
+    pub ops: usize,
+    /// Those whose lengths differ by more than [`MISPLACED`].
+    pub misplaced: usize,
+    /// The largest difference.
+    pub worst: Picos,
+}
+
+/// Ops whose lengths by the two clocks differ by more than this are misplaced on the timeline.
+pub const MISPLACED: Picos = Picos::from_ps(1_000_000);
+
+/// From the first slice of a track to the end of the last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TrackExtent {
+    /// On the timeline.
+    pub range: Option<TimeRange>,
+    /// The slices with a span on the device clock, on that clock.
+    pub timed: Option<TimeRange>,
+    /// The other slices, on the timeline.
+    pub untimed: Option<TimeRange>,
+}
+
+/// The scans of the cores.
+#[derive(Default)]
+struct OpScans(OnceMap<GroupId, Arc<OpScan>>);
+
+impl Fact for OpScans {
+    fn find(_cx: &Context<'_>) -> Self {
+        Self::default()
+    }
+}
+
+/// The scan of a core, made on first use.
+pub fn op_scan(cx: &Context<'_>, core: GroupId) -> Arc<OpScan> {
+    let scans = cx.fact::<OpScans>();
+    scans
+        .0
+        .get(core, || Arc::new(scan(&cx.scoped(Scope::WholeTrace), core)))
+}
+
+fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {
+    let classes = cx.fact::<Arc<OpClasses>>();
+    let (mut out, mut spans) = (OpScan::default(), Vec::<SelfTimeSegment>::new());
+    for track in cx.model.tracks_of_kind(core, TrackKind::Ops) {
+        let lengths = &mut out.lengths;
+        let mut extent = ExtentSum::default();
+        let ops = cx.model.spans_on(track);
+        spans.reserve_exact(ops.len());
+        cx.watched(ops).for_each(|op| {
+            extent.add(&op);
+            lengths.ops += 1;
+            let off = (op.measured.dur() - op.shown.dur()).abs();
+            lengths.misplaced += usize::from(off > MISPLACED);
+            lengths.worst = lengths.worst.max(off);
+            spans.push(SelfTimeSegment {
+                range: op.measured,
+                slice: op.slice.id(),
+                class: classes.class_of(op.slice.op()),
+            });
+        });
+        out.extents.push((track, extent.finish(cx, track)));
+    }
+    let mut segments = self_time_segments(spans);
+    segments.shrink_to_fit();
+    out.segments = segments.into();
+    out
+}
+
+/// A [`TrackExtent`] while it is collected.
+#[derive(Default)]
+pub(crate) struct ExtentSum {
+    shown: Option<TimeRange>,
+    measured: Option<TimeRange>,
+}
+
+impl ExtentSum {
+    #[inline]
+    pub fn add(&mut self, spans: &SliceSpans<'_>) {
+        self.shown = hull(self.shown, Some(spans.shown));
+        self.measured = hull(self.measured, Some(spans.measured));
+    }
+
+    /// The extent of `track`, of which all slices were added.
+    pub fn finish(self, cx: &Context<'_>, track: TrackId) -> TrackExtent {
+        // A track has a device clock for all of its slices or for none.
+        let is_timed = cx
+            .model
+            .slices_on(track)
+            .next()
+            .is_some_and(|slice| slice.device_range().is_some());
+        TrackExtent {
+            range: self.shown,
+            timed: self.measured.filter(|_| is_timed),
+            untimed: self.measured.filter(|_| !is_timed),
+        }
+    }
+}
+
+impl TrackExtent {
+    /// The smallest span that contains both.
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            range: hull(self.range, other.range),
+            timed: hull(self.timed, other.timed),
+            untimed: hull(self.untimed, other.untimed),
+        }
+    }
+}
+
+fn hull(a: Option<TimeRange>, b: Option<TimeRange>) -> Option<TimeRange> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.hull(b)),
+        (a, b) => a.or(b),
+    }
+}
