@@ -32,8 +32,8 @@ pub use import::{
 pub use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 pub use input::{
-    FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent,
-    is_remote, may_ask, shown_path,
+    FeedResult, FingerprintHash, ImportError, InputSource, Progress, ProgressStage, SharedBytes,
+    SourceContent, is_remote, may_ask, shown_path,
 };
 pub use profiler_formats::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
 pub use registry::IMPORTERS;

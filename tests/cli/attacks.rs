@@ -93,7 +93,7 @@ fn slow_bodies_keep_nobody_out() {
         let started = Instant::now();
         assert_eq!(
             server.json(&format!("/api/v1/runs/{id}/reports/steps"))["schema"],
-            "systole.report/2"
+            "systole.report/3"
         );
         assert!(
             started.elapsed() < Duration::from_secs(10),

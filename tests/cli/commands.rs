@@ -103,11 +103,15 @@ fn analyzes_a_trace_of_every_format() {
     }
     let json: Value =
         serde_json::from_slice(&run(&["analyze", &path, "--format", "json"]).stdout).unwrap();
-    assert_eq!(json["schema"], "systole.report/2");
+    assert_eq!(json["schema"], "systole.report/3");
     assert_eq!(json["tool"]["name"], "systole");
     assert_eq!(json["input"][0]["name"], "small.json");
     assert_eq!(json["input"][0]["bytes"], CHROME_TRACE.len());
-    assert_eq!(json["input"][0]["sha256"].as_str().map(str::len), Some(64));
+    assert!(
+        json["input"][0]["fingerprint"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("xxh3-128:"))
+    );
     assert_eq!(json["trace"]["slices"], 2);
     assert_eq!(json["import"]["lost"], 0);
 }
@@ -134,7 +138,7 @@ fn output_files_are_written_alongside_stdout() {
     ]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let report: Value = serde_json::from_slice(&fs::read(out("report.json")).unwrap()).unwrap();
-    assert_eq!(report["schema"], "systole.report/2");
+    assert_eq!(report["schema"], "systole.report/3");
     assert!(
         fs::read_to_string(out("report.md"))
             .unwrap()

@@ -154,6 +154,40 @@ fn slower_run_is_found_with_its_op() {
     );
 }
 
+/// Baselines that earlier versions saved name files by their SHA-256 only.
+#[test]
+fn saved_baselines_are_compared_whatever_identifies_their_files() {
+    let place = place_with_runs();
+    assert_eq!(
+        place.code(&["summarize", "base.xplane.pb", "-o", "new.json"]),
+        0
+    );
+    let mut saved = json(&place.read("new.json"));
+    let input = saved["inputs"][0].as_object_mut().unwrap();
+    assert_eq!(input["sha256"].as_str().map(str::len), Some(64));
+    assert!(
+        input
+            .remove("fingerprint")
+            .is_some_and(|text| text.as_str().unwrap().starts_with("xxh3-128:"))
+    );
+    place.write("old.json", saved.to_string().as_bytes());
+    let compared = |base: &str| {
+        let args = ["compare", base, "slow.xplane.pb", "--format", "json"];
+        json(&stdout(&place.run(&args)).replace(base, "saved"))
+    };
+    assert_eq!(compared("old.json"), compared("new.json"));
+    for base in ["old.json", "new.json"] {
+        assert_eq!(
+            place.code(&["compare", base, "base.xplane.pb"]),
+            0,
+            "{base}"
+        );
+        // What a file is identified by stays with it.
+        let again = json(stdout(&place.run(&["summarize", base])));
+        assert_eq!(again["inputs"], json(&place.read(base))["inputs"]);
+    }
+}
+
 #[test]
 fn incomparable_runs_say_why() {
     let place = place_with_runs();

@@ -105,11 +105,11 @@ fn standard_input_is_read_like_a_file() {
             (&"standard input".into(), &Value::Null)
         );
         assert_eq!(
-            input["sha256"] == file["sha256"],
+            input["fingerprint"] == file["fingerprint"],
             input["bytes"] == file["bytes"],
             "{input}"
         );
-        assert!(input["sha256"].is_string());
+        assert!(input["fingerprint"].is_string());
     }
     assert_eq!(piped(&["analyze", "-"], b"").status.code(), Some(4));
     let twice = piped(&["compare", "-", "-"], &bytes);
@@ -153,7 +153,7 @@ fn standard_input_leaves_no_files() {
 fn a_dash_as_output_is_standard_output() {
     let printed = printed(&["analyze", &recompile(), "-o", "json=-"]);
     let json: Value = serde_json::from_str(&printed).unwrap();
-    assert_eq!(json["schema"], "systole.report/2");
+    assert_eq!(json["schema"], "systole.report/3");
     assert!(
         refused(&["analyze", &recompile(), "-o", "json=-", "-o", "md=-"])
             .contains("only one format")
@@ -368,13 +368,33 @@ fn missing_files_of_options_are_named_with_a_cure() {
 }
 
 #[test]
-fn json_has_the_digest_of_the_file() {
+fn json_identifies_the_file_and_has_its_sha256_on_request() {
     let path = sample("jax_cpu_small.xplane.pb");
-    let report: Value =
-        serde_json::from_str(&printed(&["analyze", &path, "--format", "json"])).unwrap();
-    let bytes = Sha256::digest(fs::read(&path).unwrap());
-    let digest = bytes.iter().fold(String::new(), |digits, byte| {
-        digits + &format!("{byte:02x}")
-    });
-    assert_eq!(report["input"][0]["sha256"], digest);
+    let bytes = fs::read(&path).unwrap();
+    let digest = Sha256::digest(&bytes)
+        .iter()
+        .fold(String::new(), |digits, byte| {
+            digits + &format!("{byte:02x}")
+        });
+    let input = |output: &Output| -> Value {
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["input"][0].clone()
+    };
+    for words in [&["--format", "json"][..], &["-o", "json=-"]] {
+        for is_asked in [false, true] {
+            let digest = digest.as_str();
+            let more = if is_asked { &["--digest"][..] } else { &[] };
+            let args = |path| [&["analyze", path], words, more].concat();
+            for input in [
+                input(&run(&args(path.as_str()))),
+                input(&piped(&args("-"), &bytes)),
+            ] {
+                // By `xxh128sum`.
+                let expected = "xxh3-128:c5aa4805fa0e43f9b72492a416c890e1";
+                assert_eq!(input["fingerprint"], expected, "{words:?}");
+                let sha256 = input.get("sha256").and_then(Value::as_str);
+                assert_eq!(sha256, is_asked.then_some(digest), "{words:?}");
+            }
+        }
+    }
 }

@@ -76,6 +76,11 @@ fn packed_run_has_the_same_reports() {
     let facts: Value = serde_json::from_str(&facts).unwrap();
     assert_eq!(facts["profiles"][0]["file"], "profile/worker0.xplane.pb");
     assert_eq!(facts["profiles"][0]["sha256"].as_str().unwrap().len(), 64);
+    let runs: Value = serde_json::from_str(&summary).unwrap();
+    for name in ["fingerprint", "sha256"] {
+        assert_eq!(runs["inputs"][0][name], facts["profiles"][0][name]);
+        assert!(runs["inputs"][0][name].is_string());
+    }
     // The summary is one to compare with.
     place.write("summary.json", summary.as_bytes());
     assert_eq!(

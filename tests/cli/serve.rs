@@ -77,6 +77,12 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
         report,
         serde_json::from_str::<Value>(&printed_report).unwrap()
     );
+    let identified = server.json(&format!("/api/v1/runs/{one}/reports/steps?digest=true"));
+    assert_eq!(
+        identified["input"][0]["fingerprint"],
+        report["input"][0]["fingerprint"]
+    );
+    assert!(identified["input"][0]["sha256"].is_string());
     let all = server.json(&format!("/api/v1/runs/{one}/reports"));
     assert_eq!(all["reports"]["steps"], report["reports"]["steps"]);
     assert!(all["reports"].as_object().unwrap().len() > 10);

@@ -62,6 +62,9 @@ pub struct Source {
     pub copy: Option<PathBuf>,
     /// Size on disk in bytes, compressed.
     pub packed_bytes: u64,
+    /// XXH3 of the bytes on disk, 128 bits, if it was asked for. A snapshot leaves it out.
+    #[serde(skip)]
+    pub fingerprint: Option<u128>,
     /// Id of the format.
     #[serde(deserialize_with = "constant")]
     pub format: ConstantText,

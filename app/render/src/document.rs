@@ -69,7 +69,10 @@ pub struct InputFile {
     pub host: Option<String>,
     /// Size on disk.
     pub bytes: u64,
-    /// Hash of the file; `None` if it cannot be read any more.
+    /// What identifies its bytes: the algorithm, and the hash in hexadecimal digits. `None` if it cannot be read any more.
+    pub fingerprint: Option<String>,
+    /// SHA-256 of the file, if it was asked for and can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Facts that this format does not record.
     pub cannot_know: Vec<&'static str>,
@@ -166,6 +169,7 @@ impl InputFile {
                 format: source.format,
                 host: source.host.clone(),
                 bytes: source.packed_bytes,
+                fingerprint: session.fingerprint_of(source),
                 sha256: session.sha256_of(source),
                 cannot_know: source.cannot_know.clone(),
             })

@@ -16,7 +16,7 @@ use trace_model::{ImportLog, MemoryUse};
 use crate::{Document, InputFile, ReportSection};
 
 /// Fields may be added to this version, but never changed or removed.
-pub const SCHEMA: &str = "systole.report/2";
+pub const SCHEMA: &str = "systole.report/3";
 
 /// The result of `systole analyze`. The name of a number ends with its unit (`_ps`, `_bytes`, `_percent`, `_per_second`
 /// …), or a field `unit` stands beside it; numbers without a unit are counts, ordinals and ratios. null means "not
@@ -101,7 +101,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     let written = WrittenReport {
         schema: SCHEMA,
         tool: ToolVersion::THIS,
-        input: inputs(document),
+        input: document.inputs(),
         scope: document.scope,
         options: document.session.options(),
         trace: TraceSize {
@@ -149,21 +149,6 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     };
     cuts.sort_by_key(place);
     end(text, &cuts, after)
-}
-
-/// The files of a document. Their fingerprints are computed beside its reports, which are needed next.
-fn inputs(document: &Document) -> Vec<InputFile> {
-    std::thread::scope(|scope| {
-        let name = "fingerprints".to_owned();
-        let inputs = std::thread::Builder::new()
-            .name(name)
-            .spawn_scoped(scope, || document.inputs());
-        document.sections();
-        inputs
-            .ok()
-            .and_then(|inputs| inputs.join().ok())
-            .unwrap_or_else(|| document.inputs())
-    })
 }
 
 /// The placeholder after the name of the field `truncated`, written before it is known whether lists were truncated.
@@ -268,7 +253,7 @@ pub fn schema() -> serde_json::Result<String> {
     let mut whole = generator
         .into_root_schema_for::<WrittenReport<'_>>()
         .to_value();
-    whole["$id"] = "urn:systole:report/2".into();
+    whole["$id"] = "urn:systole:report/3".into();
     whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     // `whatif` writes the same document with a report of its own.
     whole["properties"]["reports"] = serde_json::json!({

@@ -45,6 +45,7 @@ pub fn open(
         .options(&SettingsFile::of(trace.assume.reading.config.as_deref())?)?;
     let import = ImportOptions {
         roots: roots.to_vec(),
+        fingerprints: true,
         ..trace.assume.import(trace.run.clone())?
     };
     let opened = Session::open(&trace.path, &import, options, progress);
@@ -204,7 +205,8 @@ fn comparison_of(
 pub fn summary(session: &Session, scope: Scope) -> Result<String, RequestError> {
     const OPS: usize = 200;
     const STEPS_OF_OPS: usize = 40;
-    let summary = summaries::summary_of(session, scope)?.shortened(OPS, STEPS_OF_OPS);
+    let session = session.clone().with_sha256(true);
+    let summary = summaries::summary_of(&session, scope)?.shortened(OPS, STEPS_OF_OPS);
     Ok(to_json(&[summary])?)
 }
 

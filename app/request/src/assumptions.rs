@@ -153,6 +153,17 @@ pub struct PartRequest {
     pub range: Option<Text<RangeArg>>,
 }
 
+/// By what the files of an answer are identified.
+#[derive(Clone, Copy, Debug, Default, Args, Deserialize, JsonSchema)]
+#[command(next_help_heading = "Output")]
+pub struct DigestRequest {
+    /// Write the SHA-256 of each file that was read to JSON, beside its fingerprint
+    #[arg(long, hide_short_help = true)]
+    #[serde(default)]
+    #[schemars(description = "Add the SHA-256 of each file that was read.")]
+    pub digest: bool,
+}
+
 impl TraceRequest {
     /// A trace with nothing else said of it.
     pub fn of(path: PathBuf) -> Self {
@@ -226,6 +237,7 @@ impl Assumptions {
             short_lived: false,
             no_cache: self.reading.no_cache,
             roots: Vec::new(),
+            fingerprints: false,
         })
     }
 

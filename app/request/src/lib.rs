@@ -27,7 +27,8 @@ mod values;
 mod what_if;
 
 pub use assumptions::{
-    AssumedFiles, AssumedValues, Assumptions, PartRequest, ReadingOptions, TraceRequest,
+    AssumedFiles, AssumedValues, Assumptions, DigestRequest, PartRequest, ReadingOptions,
+    TraceRequest,
 };
 pub use chip_arg::ChipArg;
 pub use compare::CompareRequest;

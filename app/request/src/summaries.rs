@@ -97,13 +97,14 @@ pub fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, Request
     Summary::of(&session.context(scope)).map_err(|error| RequestError::Internal(error.to_string()))
 }
 
-/// The same with fingerprints of the input files, which requires reading them again.
+/// The same with fingerprints of the input files.
 pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, RequestError> {
     let mut summary = plain_summary(session, scope)?;
     let input = |file: InputFile| SummaryInput {
         name: file.name,
         path: file.path,
         format: file.format.to_owned(),
+        fingerprint: file.fingerprint,
         sha256: file.sha256,
     };
     summary.inputs = InputFile::all(session).into_iter().map(input).collect();

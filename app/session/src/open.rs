@@ -9,7 +9,8 @@ use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, Report, Repo
 use importers::{ImportError, ImportOptions, Progress};
 use trace_model::{Severity, Source, TraceModel};
 
-use crate::fingerprint::{BackgroundHash, sha256_of};
+use crate::files::open_regular;
+use crate::fingerprint::{fingerprint_of, fingerprint_text, sha256_of};
 use crate::stdin;
 use trace_model::locked;
 
@@ -20,10 +21,10 @@ pub struct Session {
     model: TraceModel,
     options: Arc<Options>,
     reports: Arc<ReportCache>,
-    /// SHA-256 of an input that cannot be read again.
-    sha256: Option<String>,
-    /// The hash of an input that is computed meanwhile.
-    hash: Option<Arc<BackgroundHash>>,
+    /// Standard input, if that was read.
+    stdin: Option<Arc<stdin::Spooled>>,
+    /// Whether the SHA-256 of the files is wanted.
+    has_sha256: bool,
     /// Number of [`RequestSession`]s.
     requests: Arc<Mutex<usize>>,
 }
@@ -37,10 +38,10 @@ impl Session {
         progress: &Progress,
     ) -> Result<Self, ImportError> {
         if path.as_os_str() == stdin::STANDARD {
-            let stdin::Spooled { source, sha256 } = stdin::Spooled::read()?;
-            let model = importers::import_source(&source, import, progress)?;
+            let stdin = stdin::Spooled::read()?;
+            let model = importers::import_source(&stdin.source()?, import, progress)?;
             return Ok(Self {
-                sha256: Some(sha256),
+                stdin: Some(Arc::new(stdin)),
                 ..Self::from_model(model, options)
             });
         }
@@ -58,8 +59,8 @@ impl Session {
             model,
             options: Arc::new(options),
             reports: Arc::default(),
-            sha256: None,
-            hash: None,
+            stdin: None,
+            has_sha256: false,
             requests: Arc::default(),
         }
     }
@@ -78,24 +79,37 @@ impl Session {
         }
     }
 
-    /// Has [`Self::sha256_of`] take this hash for the file.
+    /// The same trace; its files have a SHA-256, too, if it is `wanted`.
     #[must_use]
-    pub fn with_hash(self, hash: Option<BackgroundHash>) -> Self {
+    pub fn with_sha256(self, wanted: bool) -> Self {
         Self {
-            hash: hash.map(Arc::new),
+            has_sha256: wanted,
             ..self
         }
     }
 
-    /// SHA-256 of a file of this trace, in hexadecimal digits; `None` if it cannot be read any more.
-    pub fn sha256_of(&self, source: &Source) -> Option<String> {
-        let Some(path) = source.copy.as_ref().or(source.path.as_ref()) else {
-            return self.sha256.clone();
+    /// The fingerprint of a file of this trace, as it is written; `None` if it is not known and the file cannot be read
+    /// any more.
+    pub fn fingerprint_of(&self, source: &Source) -> Option<String> {
+        let found = match (source.fingerprint, file_of(source)) {
+            (Some(known), _) => Some(known),
+            (None, Some(path)) => open_regular(path).and_then(fingerprint_of).ok(),
+            (None, None) => self.stdin.as_ref().map(|stdin| stdin.fingerprint),
         };
-        match &self.hash {
-            Some(hash) if hash.is_of(path) => hash.sha256(),
-            _ => sha256_of(path).ok(),
+        found.map(fingerprint_text)
+    }
+
+    /// The SHA-256 of a file of this trace, in hexadecimal digits; `None` if it is not wanted, or if the file cannot be
+    /// read any more.
+    pub fn sha256_of(&self, source: &Source) -> Option<String> {
+        if !self.has_sha256 {
+            return None;
         }
+        let found = match file_of(source) {
+            Some(path) => sha256_of(open_regular(path).ok()?, source.fingerprint),
+            None => self.stdin.as_ref()?.sha256(),
+        };
+        found.ok().flatten()
     }
 
     /// The path that the user opened.
@@ -196,6 +210,11 @@ impl Drop for RequestSession {
     }
 }
 
+/// Where the bytes of a file of a trace are on this machine.
+fn file_of(source: &Source) -> Option<&Path> {
+    source.copy.as_deref().or(source.path.as_deref())
+}
+
 /// Devices of a model by their type as recorded: `4 × TPU v6 Lite`, else by the chip that the user names. Devices
 /// without either are described by their names: only those named TPU count as TPUs.
 pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String> {
@@ -249,6 +268,26 @@ mod tests {
             &raw const **session.model(),
             &raw const **other.model()
         ));
+    }
+
+    /// A pipe keeps waiting whoever opens it.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_any_more_is_not_identified() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
+        let session = session.with_sha256(true);
+        for path in [pipe, dir.path().to_owned(), dir.path().join("missing")] {
+            let source = Source {
+                path: Some(path),
+                ..Source::default()
+            };
+            assert_eq!(session.fingerprint_of(&source), None);
+            assert_eq!(session.sha256_of(&source), None);
+        }
     }
 
     /// Runs until nobody waits for it any more.

@@ -2,14 +2,14 @@
 //! no more memory than a file, and nothing remains when the program ends.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
-use std::sync::OnceLock;
+use std::io::{self, IsTerminal as _, Read as _, Seek as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
-use importers::{ImportError, InputSource};
-use sha2::{Digest as _, Sha256};
+use importers::{FingerprintHash, ImportError, InputSource};
+use trace_model::locked;
 
-use crate::fingerprint::hex;
+use crate::fingerprint::{read_pieces, sha256_of};
 
 /// The path that means standard input or output.
 pub const STANDARD: &str = "-";
@@ -20,9 +20,9 @@ pub const NAME: &str = "standard input";
 /// The content of standard input.
 #[derive(Debug)]
 pub struct Spooled {
-    pub source: InputSource,
-    /// Its SHA-256, in hexadecimal digits.
-    pub sha256: String,
+    file: Mutex<File>,
+    /// Its fingerprint.
+    pub fingerprint: u128,
 }
 
 impl Spooled {
@@ -32,11 +32,23 @@ impl Spooled {
             return Err(io::Error::other(why).into());
         }
         IS_READ.store(true, Ordering::Relaxed);
-        let (file, sha256) = copied()?;
+        let (file, fingerprint) = copied()?;
         Ok(Self {
-            source: InputSource::from_file(NAME, &file)?,
-            sha256,
+            file: Mutex::new(file),
+            fingerprint,
         })
+    }
+
+    /// What is imported.
+    pub fn source(&self) -> Result<InputSource, ImportError> {
+        InputSource::from_file(NAME, &locked(&self.file))
+    }
+
+    /// Its SHA-256, in hexadecimal digits.
+    pub fn sha256(&self) -> io::Result<Option<String>> {
+        let mut file = locked(&self.file);
+        file.rewind()?;
+        sha256_of(&mut *file, Some(self.fingerprint))
     }
 }
 
@@ -70,22 +82,12 @@ pub fn text(most: u64) -> io::Result<&'static str> {
     Ok(TEXT.get_or_init(|| text))
 }
 
-fn copied() -> io::Result<(File, String)> {
+fn copied() -> io::Result<(File, u128)> {
     // The file is unlinked before anything is written to it.
-    let mut file = tempfile::tempfile()?;
-    let (mut hash, mut stdin) = (Sha256::new(), io::stdin().lock());
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match stdin.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => {
-                let read = buffer.get(..n).unwrap_or_default();
-                hash.update(read);
-                file.write_all(read)?;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((file, hex(&hash.finalize())))
+    let (mut file, mut hash) = (tempfile::tempfile()?, FingerprintHash::default());
+    read_pieces(io::stdin().lock(), |bytes| {
+        hash.update(bytes);
+        file.write_all(bytes)
+    })?;
+    Ok((file, hash.finish()))
 }

@@ -104,6 +104,7 @@ pub trait Importer: Sync {
 
 /// What to import from a path, and facts that its files do not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "flags")]
 pub struct ImportOptions {
     /// The run of a log directory; the newest if `None`.
     pub run: Option<String>,
@@ -127,4 +128,6 @@ pub struct ImportOptions {
     pub roots: Vec<PathBuf>,
     /// Whether files of buckets are read without keeping a copy for the next time.
     pub no_cache: bool,
+    /// Whether the fingerprints of files are wanted ([`trace_model::Source::fingerprint`]).
+    pub fingerprints: bool,
 }

@@ -2,6 +2,7 @@
 
 pub mod archive;
 mod error;
+mod fingerprint;
 pub mod glob;
 pub mod lines;
 mod memory;
@@ -12,6 +13,7 @@ pub mod source;
 pub mod storage;
 
 pub use error::ImportError;
+pub use fingerprint::FingerprintHash;
 pub use memory::prepare_heap;
 pub use network::may_ask;
 pub use progress::{Progress, ProgressStage};

@@ -426,12 +426,18 @@ fn import_into(
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<(), ImportError> {
+    // What is in an archive or comes from a pipe is no file.
+    let fingerprint = match source.path() {
+        Some(_) if options.fingerprints => source.fingerprint(progress)?,
+        _ => None,
+    };
     progress.check()?;
     builder.begin_source(trace_model::Source {
         name: source.name().to_owned(),
         path: source.path().map(Path::to_owned),
         copy: source.copy().map(Path::to_owned),
         packed_bytes: source.disk_len(),
+        fingerprint,
         format: importer.format().id,
         host: host.map(str::to_owned),
         ..trace_model::Source::default()

@@ -2,6 +2,7 @@ use std::fs;
 use std::io::Cursor;
 
 use importer_common::TraceFormat;
+use input::FingerprintHash;
 use input::archive::ArchiveWriter;
 use tempfile::TempDir;
 use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TrackKind};
@@ -87,13 +88,12 @@ static SECOND: Toy = Toy {
 };
 
 fn import_dir(dir: &TempDir) -> Result<TraceModel, ImportError> {
-    let located = locate(dir.path(), &ImportOptions::default(), &Progress::new())?;
-    import_located(
-        &located,
-        &[&OTHER, &TOY],
-        &ImportOptions::default(),
-        &Progress::new(),
-    )
+    import_dir_with(dir, &ImportOptions::default())
+}
+
+fn import_dir_with(dir: &TempDir, options: &ImportOptions) -> Result<TraceModel, ImportError> {
+    let located = locate(dir.path(), options, &Progress::new())?;
+    import_located(&located, &[&OTHER, &TOY], options, &Progress::new())
 }
 
 fn dir(files: &[(&str, &str)]) -> TempDir {
@@ -173,6 +173,29 @@ fn every_host_becomes_a_source_of_one_model() {
         model.sources()[0].path,
         Some(dir.path().join("a.xplane.pb"))
     );
+}
+
+#[test]
+fn each_file_has_the_fingerprint_of_its_bytes_on_disk_if_that_is_asked_for() {
+    let dir = dir(&[("b.xplane.pb", "toy5"), ("a.xplane.pb", "toy7")]);
+    let packed = sample_traces::write::gzip(b"toy6");
+    fs::write(dir.path().join("c.xplane.pb.gz"), &packed).unwrap();
+    let of = |bytes: &[u8]| {
+        let mut hash = FingerprintHash::default();
+        hash.update(bytes);
+        Some(hash.finish())
+    };
+    let found = |fingerprints: bool| -> Vec<_> {
+        let options = ImportOptions {
+            fingerprints,
+            ..ImportOptions::default()
+        };
+        let model = import_dir_with(&dir, &options).unwrap();
+        let sources = model.sources().iter();
+        sources.map(|source| source.fingerprint).collect()
+    };
+    assert_eq!(found(true), [of(b"toy7"), of(b"toy5"), of(&packed)]);
+    assert_eq!(found(false), [None; 3]);
 }
 
 #[test]

@@ -118,7 +118,9 @@ fn inputs(model: &TraceModel) -> Vec<SummaryInput> {
         name: source.name.clone(),
         path: source.path.as_ref().map(|path| path.display().to_string()),
         format: source.format.to_owned(),
-        sha256: None, // Set by the caller that opened the file.
+        // Set by the caller that opened the file.
+        fingerprint: None,
+        sha256: None,
     };
     model.sources().iter().map(input).collect()
 }

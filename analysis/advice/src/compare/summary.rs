@@ -97,7 +97,10 @@ pub struct SummaryInput {
     /// Format that it was read as.
     #[serde(default)]
     pub format: String,
-    /// Hash of the bytes on disk.
+    /// What identifies the bytes on disk: the algorithm, and the hash in hexadecimal digits. Older summaries have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// SHA-256 of the bytes on disk, if it was asked for.
     #[serde(default)]
     pub sha256: Option<String>,
 }

@@ -10,7 +10,9 @@ use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::{gating, output};
-use request::{PartRequest, RequestError, TraceRequest, answers, checks, history_file};
+use request::{
+    DigestRequest, PartRequest, RequestError, TraceRequest, answers, checks, history_file,
+};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -21,6 +23,8 @@ pub struct AnalyzeArgs {
     pub input: TraceRequest,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub digest: DigestRequest,
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
@@ -79,7 +83,14 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         .config
         .or_else(|| args.gates.judge.budget.clone());
     let loading = Loading::new(&assume, stderr)?;
-    let session = loading.open(&args.input.path, args.input.run.clone(), args.output.format)?;
+    let (path, run, format) = (&args.input.path, args.input.run.clone(), args.output.format);
+    let is_judged = args.gates.are_set() || args.gates.judge.history.is_some();
+    let session = if args.output.identifies_input() || is_judged {
+        loading.open_identified(path, run, format)?
+    } else {
+        loading.open(path, run, format)?
+    };
+    let session = session.with_sha256(args.digest.digest);
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     say_all_warmup(&session, stderr);
     let mut document = answers::document(&session, scope, &args.only)?;

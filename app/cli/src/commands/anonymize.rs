@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::common::args::ForceArgs;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
+use crate::common::values::OutputFormat;
 use crate::common::{loading, output};
 use request::{RequestError, TraceRequest};
 use session::Session;
@@ -61,7 +62,7 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
         let read = args.input.files().into_iter().chain([args.output.clone()]);
         output::check_file(list, &OutputGuard::new(read, args.force.force))?;
     }
-    let session = loading::open_without_digest(&args.input, stderr)?;
+    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     let mut names = Names::default();
     for word in args.replace.iter().filter(|word| !word.is_empty()) {
         names.learn(NameKind::Word, word.as_bytes());
@@ -225,7 +226,7 @@ fn check_figures(
         run: None,
         assume: args.input.assume.clone(),
     };
-    let after = loading::open_without_digest(&written, stderr)?;
+    let after = loading::open(&written, OutputFormat::Json, stderr)?;
     let differing: Vec<&str> = ANALYSES
         .iter()
         .map(|entry| entry.id)

@@ -28,7 +28,7 @@ pub struct DoctorArgs {
 pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
-    let session = loading::open(&args.input, args.output.format, stderr)?;
+    let session = loading::open_for(&args.output, &args.input, stderr)?;
     checks::check_devices(&session, &args.input.assume.values.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
     output::write(&document, &args.output, &guard, stderr)?;

@@ -12,6 +12,7 @@ use crate::common::args::{CsvArgs, ForceArgs};
 use crate::common::loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
+use crate::common::values::OutputFormat;
 use request::{PartRequest, RequestError, TraceRequest, checks};
 use session::Session;
 use session::export::{EXPORT_FORMATS, ExportContent, ExportFormat, table_format_names};
@@ -88,7 +89,7 @@ impl PartitionColumn {
 const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
-    let session = loading::open_without_digest(&args.input, stderr)?;
+    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     match args.to.content {

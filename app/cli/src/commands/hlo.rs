@@ -53,9 +53,10 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
     output::check(&args.output, &guard(args))?;
     let (input, format) = (&args.input, args.output.format);
     let loading = Loading::new(&input.assume, stderr)?;
-    let session = loading.open_programs(&input.path, input.run.clone(), format)?;
+    let is_identified = args.output.identifies_input();
+    let session = loading.open_programs(&input.path, input.run.clone(), is_identified)?;
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
-    let open = |path: &Path| loading.open_programs(path, None, format).map(Box::new);
+    let open = |path: &Path| loading.open_programs(path, None, false).map(Box::new);
     match (
         args.question
             .answer(&session.context(scope), open, stderr)?,

@@ -29,7 +29,7 @@ pub struct KernelsArgs {
 pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
-    let session = loading::open(&args.input, args.output.format, stderr)?;
+    let session = loading::open_for(&args.output, &args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let document = Document::new(&session, args.scope.scope(), &KERNELS, DocumentView::Tables);
     output::write(&document, &args.output, &guard, stderr)?;

@@ -53,7 +53,9 @@ pub fn run(
         &OutputGuard::new(args.input.files(), args.force.force),
     )?;
     let loading = Loading::new(&args.input.assume, stderr)?;
-    let session = loading.open(&args.input.path, args.input.run.clone(), OutputFormat::Json)?;
+    let session = loading
+        .open_identified(&args.input.path, args.input.run.clone(), OutputFormat::Json)?
+        .with_sha256(true);
     let files = profiles(&session)?;
     let (summary, page) = reports(args, &session, &loading, stderr)?;
     let view = view_of(args, &session, stderr)?;
@@ -194,6 +196,7 @@ fn facts(
             "format": file.format,
             "host": file.host,
             "bytes": file.bytes,
+            "fingerprint": file.fingerprint,
             "sha256": file.sha256,
         })
     };

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::common::args::ForceArgs;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
-use crate::common::values::STANDARD;
+use crate::common::values::{OutputFormat, STANDARD};
 use crate::common::{loading, output};
 use render::pictures::PictureFormat;
 use request::{PartRequest, PictureRequest, RequestError, TraceRequest, checks, drawn};
@@ -57,7 +57,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
         .map_err(RequestError::Usage)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     out.map_or(Ok(()), |path| output::check_file(path, &guard))?;
-    let session = loading::open_without_digest(&args.input, stderr)?;
+    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     let drawing = drawn(&session, &args.input.path, scope, &args.look)?;
     let file = drawing

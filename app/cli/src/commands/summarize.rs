@@ -57,7 +57,10 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
             runs.extend(saved);
             continue;
         }
-        let session = loading.open(path, args.run.clone(), OutputFormat::Json)?;
+        // Whoever gets the file may check it with any tool: it has the SHA-256, too.
+        let session = loading
+            .open_identified(path, args.run.clone(), OutputFormat::Json)?
+            .with_sha256(true);
         checks::check_devices(&session, &args.assume.values.device)?;
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }

@@ -240,7 +240,10 @@ impl Watch<'_> {
     /// file ends inside an event and may still be written.
     fn judge(&mut self, name: &str, waits: bool, stderr: &Stderr) -> Result<bool, RequestError> {
         let run = Some(name.to_owned());
-        let session = match self.loading.open(&self.args.path, run, OutputFormat::Text) {
+        let session = match self
+            .loading
+            .open_identified(&self.args.path, run, OutputFormat::Text)
+        {
             Ok(session)
                 if waits && session.model().import_log().count(IssueKind::TruncatedFile) > 0 =>
             {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::common::formats::OutputFile;
+use crate::common::formats::{OutputFile, ReportFormat, printed};
 use crate::common::outcome::CommandOutcome;
 use crate::common::values::OutputFormat;
 use render::CsvCells;
@@ -85,6 +85,14 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Whether what is written names the fingerprint of the input.
+    pub fn identifies_input(&self) -> bool {
+        let files = self.output.iter().map(|file| file.format);
+        files
+            .chain([printed(self.format)])
+            .any(ReportFormat::identifies_input)
+    }
+
     /// The outcome where a conclusion may be in doubt.
     pub fn outcome(&self, doubt: Option<String>) -> CommandOutcome {
         doubt

@@ -43,6 +43,11 @@ pub struct DocumentFormat {
 }
 
 impl ReportFormat {
+    /// Whether the fingerprint of the input is in it, or in the summary that is judged for it.
+    pub fn identifies_input(&self) -> bool {
+        self.judges || self.name == "json"
+    }
+
     /// Whether a file has one table.
     pub fn is_table(&self) -> bool {
         matches!(self.content, FormatContent::Table)

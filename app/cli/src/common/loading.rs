@@ -11,11 +11,11 @@ use analysis::Options;
 use importers::{ImportError, ImportOptions, ListedRun, Progress, ProgressStage};
 use trace_model::{IssueKind, Severity};
 
+use crate::common::args::OutputArgs;
 use crate::common::stderr::{Stderr, harmless};
 use crate::common::values::{OutputFormat, STANDARD};
 use request::{Assumptions, RequestError, SettingsFile, TraceRequest};
 use session::Session;
-use session::fingerprint::BackgroundHash;
 use session::stdin;
 
 /// Delay before the bar appears.
@@ -69,23 +69,21 @@ impl<'a> Loading<'a> {
         run: Option<String>,
         format: OutputFormat,
     ) -> Result<Session, RequestError> {
-        let session = self.read(path, &self.import(run), hashes(format))?;
-        // The text report names the files itself.
-        if format != OutputFormat::Text {
-            warn_of_losses(&session, self.stderr);
-        }
-        Ok(session)
+        self.opened(path, &self.import(run), format)
     }
 
-    /// The same for commands that print no digest of the input: it is not computed meanwhile.
-    pub fn open_without_digest(
+    /// The same for who writes what the input is identified by: that is found while its bytes are at hand.
+    pub fn open_identified(
         &self,
         path: &Path,
         run: Option<String>,
+        format: OutputFormat,
     ) -> Result<Session, RequestError> {
-        let session = self.read(path, &self.import(run), false)?;
-        warn_of_losses(&session, self.stderr);
-        Ok(session)
+        let import = ImportOptions {
+            fingerprints: true,
+            ..self.import(run)
+        };
+        self.opened(path, &import, format)
     }
 
     /// The same for questions about programs, which need no times. Answers do not name losses.
@@ -93,24 +91,31 @@ impl<'a> Loading<'a> {
         &self,
         path: &Path,
         run: Option<String>,
-        format: OutputFormat,
+        is_identified: bool,
     ) -> Result<Session, RequestError> {
         let import = ImportOptions {
             programs_only: true,
+            fingerprints: is_identified,
             ..self.import(run)
         };
-        let session = self.read(path, &import, hashes(format))?;
-        warn_of_losses(&session, self.stderr);
-        Ok(session)
+        self.opened(path, &import, OutputFormat::Json)
     }
 
-    /// Imports an input, and computes its digest meanwhile if it `hashes`.
-    fn read(
+    fn opened(
         &self,
         path: &Path,
         import: &ImportOptions,
-        hashes: bool,
+        format: OutputFormat,
     ) -> Result<Session, RequestError> {
+        let session = self.read(path, import)?;
+        // The text report names the files itself.
+        if format != OutputFormat::Text {
+            warn_of_losses(&session, self.stderr);
+        }
+        Ok(session)
+    }
+
+    fn read(&self, path: &Path, import: &ImportOptions) -> Result<Session, RequestError> {
         let (started, stderr) = (Instant::now(), self.stderr);
         let is_stdin = path.as_os_str() == STANDARD;
         if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
@@ -125,11 +130,6 @@ impl<'a> Loading<'a> {
         } else {
             None
         };
-        let hash = if hashes {
-            BackgroundHash::start(path)
-        } else {
-            None
-        };
         let opened = Session::open(path, import, self.options(), &progress);
         if let Some(notice) = notice {
             notice.stop();
@@ -137,9 +137,7 @@ impl<'a> Loading<'a> {
         if let Some(bar) = bar {
             bar.stop();
         }
-        let session = opened
-            .map_err(|error| RequestError::import(error, path))?
-            .with_hash(hash);
+        let session = opened.map_err(|error| RequestError::import(error, path))?;
         say_what_was_read(&session, stderr, started.elapsed());
         say_which_files(&session, stderr);
         Ok(session)
@@ -155,14 +153,19 @@ pub fn open(
     Loading::new(&input.assume, stderr)?.open(&input.path, input.run.clone(), format)
 }
 
-/// The same for commands that print no digest of the input.
-pub fn open_without_digest(input: &TraceRequest, stderr: &Stderr) -> Result<Session, RequestError> {
-    Loading::new(&input.assume, stderr)?.open_without_digest(&input.path, input.run.clone())
-}
-
-/// Of all formats, only JSON has the digest.
-fn hashes(format: OutputFormat) -> bool {
-    format == OutputFormat::Json
+/// The same for commands that write documents.
+pub fn open_for(
+    output: &OutputArgs,
+    input: &TraceRequest,
+    stderr: &Stderr,
+) -> Result<Session, RequestError> {
+    let loading = Loading::new(&input.assume, stderr)?;
+    let (path, run) = (&input.path, input.run.clone());
+    if output.identifies_input() {
+        loading.open_identified(path, run, output.format)
+    } else {
+        loading.open(path, run, output.format)
+    }
 }
 
 /// Lists the runs of a directory, and says so after a while.
@@ -359,44 +362,50 @@ mod tests {
 
     use super::*;
     use crate::common::args::MessageArgs;
-    use session::fingerprint::sha256_of;
 
     #[derive(Parser)]
     struct AnyCommand {
         #[command(flatten)]
         input: TraceRequest,
+        #[command(flatten)]
+        output: OutputArgs,
     }
 
-    /// The file is gone when the digest is asked for: only who computes it meanwhile still has its bytes.
+    /// There is another file when the fingerprint is asked for: only the import had the bytes.
     #[test]
-    fn the_digest_is_computed_meanwhile_for_those_who_print_it() {
+    fn the_import_finds_the_fingerprint_for_those_who_write_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("cpu.xplane.pb");
         let sample = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../assets/samples/jax_cpu_small.xplane.pb"
         );
-        let sha256 = sha256_of(Path::new(sample)).unwrap();
-        let input = AnyCommand::try_parse_from(["systole".as_ref(), path.as_os_str()])
-            .unwrap()
-            .input;
         let stderr = Stderr::new(&MessageArgs {
             quiet: true,
             verbose: false,
             no_color: true,
             jobs: None,
         });
-        let digest = |open: &dyn Fn() -> Result<Session, RequestError>| {
+        let found = |arguments: &[&str]| {
             std::fs::copy(sample, &path).unwrap();
-            let session = open().unwrap();
-            std::fs::remove_file(&path).unwrap();
-            session.sha256_of(&session.model().sources()[0])
+            let start = ["systole".as_ref(), path.as_os_str()];
+            let words = start.into_iter().chain(arguments.iter().map(AsRef::as_ref));
+            let AnyCommand { input, output } = AnyCommand::try_parse_from(words).unwrap();
+            let session = open_for(&output, &input, &stderr)
+                .unwrap()
+                .with_sha256(true);
+            let source = &session.model().sources()[0];
+            let there = session.fingerprint_of(source);
+            assert!(there.is_some(), "as long as the file is there");
+            let sha256 = session.sha256_of(source).unwrap();
+            assert_eq!(sha256.len(), 64, "{sha256}");
+            std::fs::write(&path, "another file").unwrap();
+            let after = session.fingerprint_of(source);
+            (after == there, session.sha256_of(source).is_some())
         };
-        assert_eq!(
-            digest(&|| open(&input, OutputFormat::Json, &stderr)),
-            Some(sha256)
-        );
-        assert_eq!(digest(&|| open(&input, OutputFormat::Text, &stderr)), None);
-        assert_eq!(digest(&|| open_without_digest(&input, &stderr)), None);
+        let [json, html] = [["--format", "json"], ["-o", "html=a.html"]].map(|words| found(&words));
+        assert_eq!(json, (true, false), "the other file has another SHA-256");
+        assert_eq!(html, (true, false));
+        assert_eq!(found(&["--format", "text"]), (false, true), "as it is now");
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::error::{ApiError, json};
 use crate::input::{InPath, Params};
 use crate::state::{AboutParams, Shared};
-use request::{RequestError, answers, whole};
+use request::{DigestRequest, RequestError, answers, whole};
 
 /// Entries of a list, as on the command line.
 const ENTRIES: u32 = 10_000;
@@ -23,6 +23,8 @@ const POLICY: &str =
 pub(super) struct ReportParams {
     #[serde(flatten)]
     about: AboutParams,
+    #[serde(flatten)]
+    digest: DigestRequest,
     /// Entries of each list; 0 for all.
     #[schemars(range(max = 4_294_967_295u32))]
     #[serde(default = "entries", deserialize_with = "whole")]
@@ -40,7 +42,8 @@ async fn written(
     params: ReportParams,
 ) -> Result<Response, ApiError> {
     let text = state.about(id, params.about, move |session, scope, _| {
-        let document = answers::document(session, scope, &ids)?;
+        let session = session.clone().with_sha256(params.digest.digest);
+        let document = answers::document(&session, scope, &ids)?;
         Ok(render::json::document(&document, params.top as usize).map_err(RequestError::from)?)
     });
     Ok(json(text.await?))

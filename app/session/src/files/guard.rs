@@ -268,7 +268,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (file, report) = (dir.path().join("host.pb"), dir.path().join("report.json"));
         fs::write(&file, "profile").unwrap();
-        fs::write(&report, "{\"schema\": \"systole.report/2\"}").unwrap();
+        fs::write(&report, "{\"schema\": \"systole.report/3\"}").unwrap();
         for input in [
             dir.path().to_owned(),
             dir.path().join("*/host.pb"),

@@ -25,7 +25,7 @@ use std::time::SystemTime;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::memory::MappedFile;
-use crate::{ImportError, Progress};
+use crate::{FingerprintHash, ImportError, Progress};
 use inflate::Inflater;
 use packed_bytes::PackedBytes;
 
@@ -48,6 +48,9 @@ const MAP_FROM: u64 = 8 << 20;
 
 /// A stream cannot be mapped and is read up to this size.
 const STREAM_LIMIT: u64 = 256 << 20;
+
+/// Bytes that are hashed before it is looked whether the import was cancelled: two milliseconds.
+const HASHED_AT_ONCE: usize = 16 << 20;
 
 /// One file to import. Gzip is unpacked transparently, independent of the file name.
 #[derive(Debug, Clone)]
@@ -362,6 +365,23 @@ impl InputSource {
             bytes: Arc::new(unpacked),
             damage,
         })
+    }
+
+    /// The fingerprint of the file; `None` if its bytes are not at hand, because they were unpacked.
+    ///
+    /// # Errors
+    ///
+    /// The import was cancelled.
+    pub fn fingerprint(&self, progress: &Progress) -> Result<Option<u128>, ImportError> {
+        if self.records_len.is_some() {
+            return Ok(None);
+        }
+        let mut hash = FingerprintHash::default();
+        for piece in self.packed().chunks(HASHED_AT_ONCE) {
+            progress.check()?;
+            hash.update(piece);
+        }
+        Ok(Some(hash.finish()))
     }
 
     /// Frees the memory of the bytes at `range` of an uncompressed file, because they are not needed soon.
