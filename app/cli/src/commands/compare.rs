@@ -88,8 +88,10 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let format = args.output.format;
-    let base = summaries::summaries(&base, &loading, args.steps, format, stderr)?;
-    let cand = summaries::summaries(&cand, &loading, args.steps, format, stderr)?;
+    let both = [&base[..], &cand].concat();
+    let mut runs = summaries::by_input(&both, &loading, args.steps, format, stderr)?;
+    let cand = runs.split_off(base.len()).concat();
+    let base = runs.concat();
     if let Some(config) = &config {
         config
             .check_names(&base, &cand)

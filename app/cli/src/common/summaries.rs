@@ -1,6 +1,7 @@
 //! Summaries of runs: read if saved, else computed from a trace.
 
 use std::path::Path;
+use std::thread::{self, ScopedJoinHandle};
 
 use analysis::Scope;
 use analysis::compare::Summary;
@@ -15,7 +16,7 @@ use request::{RequestError, StepsArg, checks};
 /// An input, and whether all runs of a log directory count.
 pub type RequestedInput<'a> = (&'a Path, bool);
 
-/// Every run of a side.
+/// Every run of all inputs.
 pub fn summaries(
     paths: &[RequestedInput<'_>],
     loading: &Loading<'_>,
@@ -23,35 +24,64 @@ pub fn summaries(
     format: OutputFormat,
     stderr: &Stderr,
 ) -> Result<Vec<Summary>, RequestError> {
-    let mut out = Vec::new();
-    for &(path, all_runs) in paths {
-        if let Some(saved) = saved(path, &loading.import(None), stderr)? {
-            if steps.is_some() {
-                let why = "needs the trace: a saved summary has only the steps it was made from";
-                return Err(RequestError::argument(
-                    "steps",
-                    format!("{why}: {}", path.display()),
-                ));
-            }
-            out.extend(saved);
-            continue;
-        }
-        for run in runs(path, all_runs, loading) {
-            let session = loading.open(path, run, format)?;
-            let scope = match steps {
-                Some(steps) => {
-                    checks::check_steps(&session, steps)?;
-                    Scope::Steps {
-                        first: steps.first,
-                        last: steps.last,
-                    }
+    Ok(by_input(paths, loading, steps, format, stderr)?.concat())
+}
+
+/// Every run of each input. A run is summarised while the next one is read: two traces at most are in memory at a time.
+pub fn by_input(
+    paths: &[RequestedInput<'_>],
+    loading: &Loading<'_>,
+    steps: Option<StepsArg>,
+    format: OutputFormat,
+    stderr: &Stderr,
+) -> Result<Vec<Vec<Summary>>, RequestError> {
+    thread::scope(|scope| {
+        let mut found: Vec<Vec<Summary>> = vec![Vec::new(); paths.len()];
+        let mut running: Option<(usize, ScopedJoinHandle<'_, _>)> = None;
+        for (place, &(path, all_runs)) in paths.iter().enumerate() {
+            if let Some(saved) = saved(path, &loading.import(None), stderr)? {
+                if steps.is_some() {
+                    let why =
+                        "needs the trace: a saved summary has only the steps it was made from";
+                    return Err(RequestError::argument(
+                        "steps",
+                        format!("{why}: {}", path.display()),
+                    ));
                 }
-                None => Scope::WholeTrace,
-            };
-            out.push(plain_summary(&session, scope)?);
+                found[place].extend(saved);
+                continue;
+            }
+            for run in runs(path, all_runs, loading) {
+                let session = loading.open(path, run, format)?;
+                let part = match steps {
+                    Some(steps) => {
+                        checks::check_steps(&session, steps)?;
+                        Scope::Steps {
+                            first: steps.first,
+                            last: steps.last,
+                        }
+                    }
+                    None => Scope::WholeTrace,
+                };
+                if let Some((before, summary)) = running.take() {
+                    found[before].push(joined(summary)?);
+                }
+                running = Some((place, scope.spawn(move || plain_summary(&session, part))));
+            }
         }
-    }
-    Ok(out)
+        if let Some((last, summary)) = running {
+            found[last].push(joined(summary)?);
+        }
+        Ok(found)
+    })
+}
+
+fn joined(
+    summary: ScopedJoinHandle<'_, Result<Summary, RequestError>>,
+) -> Result<Summary, RequestError> {
+    summary
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The runs of a log directory; otherwise just the path.
