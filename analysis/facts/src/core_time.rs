@@ -77,7 +77,7 @@ impl CoreTime {
 
 #[cfg(test)]
 mod tests {
-    use engine::{Options, ReportCache};
+    use engine::{Options, ReportCache, Scope};
     use sample_traces::text_trace;
 
     use super::*;
