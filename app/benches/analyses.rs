@@ -26,7 +26,7 @@ static GLOBAL: heap::Counting = heap::Counting;
 const RUNS: (usize, usize) = (3, 21);
 const LONG_ENOUGH: Duration = Duration::from_secs(1);
 /// Analyses listed with each file.
-const SLOWEST: usize = 40;
+const SLOWEST: usize = 6;
 
 /// One run on one file.
 struct Run {
