@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use analysis::Options;
 use importers::{ImportError, ImportOptions, Progress};
-use trace_model::TraceModel;
 
 use crate::jobs::CANCELLED;
 use crate::platform;

@@ -102,7 +102,7 @@ impl SortedList<'_> {
     fn add_to(self, from: usize, until: usize, out: &mut Vec<i64>) {
         match self {
             Self::Short(list) => {
-                out.extend(list[from..until].iter().map(|&number| i64::from(number)))
+                out.extend(list[from..until].iter().map(|&number| i64::from(number)));
             }
             Self::Long(list) => out.extend(&list[from..until]),
         }

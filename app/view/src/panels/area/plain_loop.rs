@@ -221,7 +221,7 @@ fn of_table(cells: &[Cell]) -> PlainRow {
         _ => None,
     };
     (
-        name.to_string(),
+        name.clone(),
         [int(2), int(3), int(4), int(5)],
         [float(7), float(8), float(9)],
     )

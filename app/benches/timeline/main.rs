@@ -12,28 +12,30 @@
 //! the clock on two cores. The sums of any marked range shall take at most 60 ms in 95 of 100 cases, once the blocks are
 //! known that are found while nobody marks anything.
 
+mod areas;
+mod start;
+mod traces;
+
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use analysis::reports::steps::step_times::Steps;
 use analysis::{ANALYSES, AnalysisEntry, Options, Scope};
 use cpu_time::ThreadTime;
 use egui::{Context, RawInput, Rect, pos2, vec2};
-use importers::{ImportOptions, Progress};
-use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
-use sample_traces::write::write_xspace;
+use importers::Progress;
 use session::Session;
-use trace_model::{
-    GroupKind, Op, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
-};
-use view::panels::area::{AreaGrouping, AreaSummaries, MarkedArea};
+use trace_model::{Picos, TimeRange};
 use view::search::{SearchFor, search};
 use view::state::{ViewCommand, ViewState};
 use view::timeline::trace::OpenTrace;
 use window::timeline::{Timeline, TimelineContext};
-use window::{TABS, file_loader, wanted_reports};
+use window::{TABS, wanted_reports};
+
+use areas::areas;
+use start::starts;
+use traces::{capture, import, model};
 
 const TRACKS: u32 = 200;
 const SLICES_PER_TRACK: u32 = 100_000;
@@ -50,60 +52,6 @@ const WARM_UP: u32 = 40;
 const SCREEN: f32 = 1_200.0;
 const HIGH: f32 = TRACKS as f32 * 28.0 + 90.0;
 const REPETITIONS: usize = 5;
-/// Marked ranges whose 95th percentile is shown.
-const RANGES: usize = 200;
-
-/// Tracks of short slices between long ones with gaps, each with its own rhythm.
-fn model(slices_per_track: u32) -> TraceModel {
-    let mut builder = TraceBuilder::new();
-    let categories = [
-        "convolution fusion",
-        "loop fusion",
-        "copy-done",
-        "all-reduce",
-        "data formatting",
-    ];
-    let labels: Vec<_> = (0..500)
-        .map(|i| {
-            let name = builder.intern(&format!("op.{i}"));
-            let category = builder.intern(categories[i % categories.len()]);
-            let op = builder.op(Op {
-                name,
-                category: Some(category),
-                ..Op::default()
-            });
-            builder.label(&format!("op.{i}"), Some(op))
-        })
-        .collect();
-    let host = builder.group(None, GroupKind::Host, "host");
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    for track in 0..TRACKS {
-        let track = builder.track(
-            host,
-            TrackKind::Ops,
-            i64::from(track),
-            &format!("track {track:03}"),
-        );
-        let mut at = 0;
-        for i in 0..slices_per_track {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let dur = if i % 50 == 0 {
-                20_000_000
-            } else {
-                (random % 2_000_000) as i64
-            };
-            let range = TimeRange::at(Timestamp::from_ps(at), Picos::from_ps(dur));
-            builder.add_slice(
-                track,
-                SliceSpec::new(range, labels[(random >> 32) as usize % labels.len()]),
-            );
-            at += dur + (random >> 20) as i64 % 500_000;
-        }
-    }
-    builder.finish()
-}
 
 /// A window without a window: what egui needs to run frames.
 struct Stage<'a> {
@@ -321,156 +269,6 @@ fn searches(trace: &OpenTrace) {
         let time = fastest(|| search(&trace.model, &trace.classes, &wanted, &Progress::new()));
         line(&format!("search for {text}: {found} slices"), time, 100.0);
     }
-}
-
-/// Sums of ranges of all tracks: at first, and when blocks are known.
-#[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
-fn areas(trace: &OpenTrace) {
-    let extent = trace.model.extent();
-    let new = || AreaSummaries::new(trace.model.clone(), Arc::clone(&trace.classes));
-    let area = |range| MarkedArea {
-        range,
-        tracks: Arc::default(),
-        pivot: AreaGrouping::Name,
-    };
-    let sum = |areas: &AreaSummaries, range| {
-        let sums = areas.of(&Arc::default(), &area(range), &Progress::new());
-        sums.map_or(0, |sums| sums.slices)
-    };
-    for (share, name) in [
-        (100, "a hundredth"),
-        (20, "a twentieth"),
-        (2, "half"),
-        (1, "all"),
-    ] {
-        let range = part_of(extent, share);
-        let slices = sum(&new(), range);
-        println!(
-            "{:<64} {:>8.2} ms",
-            format!("first sums of {name} of the trace: {slices} slices"),
-            ms(fastest(|| sum(&new(), range)))
-        );
-    }
-    let areas = new();
-    println!(
-        "{:<64} {:>8.2} ms",
-        format!("finding all blocks of {} slices", trace.model.slice_count()),
-        ms(fastest(|| new().prepare(&Progress::new())))
-    );
-    let _cancelled = areas.prepare(&Progress::new());
-    for (share, name) in [
-        (100, "a hundredth"),
-        (20, "a twentieth"),
-        (2, "half"),
-        (1, "all"),
-    ] {
-        let range = part_of(extent, share);
-        line(
-            &format!("sums of {name} of the trace"),
-            fastest(|| sum(&areas, range)),
-            60.0,
-        );
-    }
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut time = || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
-        extent.start + Picos::from_ps((extent.dur().as_ps_f64() * share) as i64)
-    };
-    let mut times: Vec<Duration> = (0..RANGES)
-        .map(|_| {
-            let [one, other] = [time(), time()];
-            let start = Instant::now();
-            std::hint::black_box(sum(&areas, TimeRange::new(one.min(other), one.max(other))));
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    let p95 = times.get(RANGES * 95 / 100).copied().unwrap_or_default();
-    line(
-        &format!("95 of 100 sums of {RANGES} random ranges"),
-        p95,
-        60.0,
-    );
-}
-
-/// A capture of a training run.
-fn capture(folder: &Path, ops: u64) -> io::Result<PathBuf> {
-    let path = folder.join("capture.xplane.pb");
-    let mut out = io::BufWriter::new(std::fs::File::create(&path)?);
-    let spec = TrainingSpec::of_device_events(ops);
-    write_xspace("synthetic", SyntheticRun::new(spec).planes(), &mut out)?;
-    io::Write::flush(&mut out)?;
-    Ok(path)
-}
-
-fn import(path: &Path) -> io::Result<Session> {
-    Session::open(
-        path,
-        &ImportOptions::default(),
-        Options::default(),
-        &Progress::default(),
-    )
-    .map_err(io::Error::other)
-}
-
-/// The way from a file to the first frame that shows its tracks, without the window itself, beside the import alone.
-#[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
-fn starts(path: &Path) -> io::Result<()> {
-    let loader = file_loader(
-        ImportOptions::default(),
-        Arc::new(|| Ok(Options::default())),
-    );
-    let load = || loader(path, &Progress::new()).map_err(io::Error::other);
-    let first_frame = || {
-        let trace = load()?;
-        let mut stage = Stage {
-            ctx: Context::default(),
-            trace: &trace,
-            frames: 0,
-            height: SCREEN,
-        };
-        window::theme::install(&stage.ctx);
-        let (mut timeline, mut state) = (Timeline::default(), ViewState::new(&trace.model));
-        io::Result::Ok(stage.frame(&mut timeline, &mut state, &ViewCommand::Pan(0.0)))
-    };
-    let (mut alone, mut opened, mut drawn) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..2 * REPETITIONS {
-        // In turns, because the machine changes.
-        for (times, is_ok) in [
-            (&mut alone, timed(|| import(path).is_ok())),
-            (&mut opened, timed(|| load().is_ok())),
-            (&mut drawn, timed(|| first_frame().is_ok())),
-        ] {
-            let (time, true) = is_ok else {
-                return Err(io::Error::other(format!("cannot open {}", path.display())));
-            };
-            times.push(time);
-        }
-    }
-    let [alone, opened, drawn] = [alone, opened, drawn].map(|mut times| {
-        times.sort_unstable();
-        ms(times.get(times.len() / 2).copied().unwrap_or_default())
-    });
-    for (what, time) in [
-        ("import", alone),
-        ("ready to be drawn", opened),
-        ("first frame", drawn),
-    ] {
-        println!(
-            "{what:<64} {time:>8.2} ms, {:.2} of the import",
-            time / alone
-        );
-    }
-    Ok(())
-}
-
-fn timed<T>(run: impl FnOnce() -> T) -> (Duration, T) {
-    let start = Instant::now();
-    let done = run();
-    (start.elapsed(), done)
 }
 
 /// What the overview needs for another scope, once it is there for the whole capture.
