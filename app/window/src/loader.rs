@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use analysis::Options;
 use importers::{ImportError, ImportOptions, Progress};
-use trace_model::TraceModel;
 
 use crate::jobs::CANCELLED;
 use crate::platform;
@@ -19,11 +18,8 @@ pub type StartOptions = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;
 pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader {
     Arc::new(
         move |path, progress| match session(path, &import, options()?, progress) {
-            Ok(session) => {
-                link_flows(session.model().clone());
-                // Signatures of addresses are neither shown nor remembered.
-                Ok(OpenTrace::new(importers::shown_path(path), session))
-            }
+            // Signatures of addresses are neither shown nor remembered.
+            Ok(session) => Ok(OpenTrace::new(importers::shown_path(path), session)),
             Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
             Err(error) => Err(format!(
                 "{error}: {}",
@@ -43,21 +39,4 @@ fn session(
         Some(model) => Ok(Session::from_model(model?, options)),
         None => Session::open(path, import, options, progress),
     }
-}
-
-/// Links the flows on a thread of its own: the first slice that is selected shows its arrows, and no frame waits for
-/// millions of them.
-fn link_flows(model: TraceModel) {
-    // In a browser it would delay frames before anybody asks for arrows.
-    if platform::IN_BROWSER {
-        return;
-    }
-    let link = move || {
-        let _linked = model
-            .flows()
-            .first()
-            .map(|flow| model.flows_to(flow.to).count());
-    };
-    // Without a thread they are linked when they are asked for.
-    let _ = platform::run("flows", link);
 }

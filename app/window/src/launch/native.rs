@@ -37,7 +37,7 @@ pub struct WindowOptions {
 /// Keeps freed memory for the next frame.
 ///
 /// The triangles of a frame take megabytes that glibc returns to the system when they are freed; getting them back page
-/// by page cost three quarters of a frame (measured by `benches/timeline.rs`). glibc raises its thresholds to the size
+/// by page cost three quarters of a frame (measured by `benches/timeline`). glibc raises its thresholds to the size
 /// of the largest mapped block that was freed, up to 32 MiB, so one such block is freed here. On other systems this
 /// does nothing.
 pub fn keep_freed_memory() {

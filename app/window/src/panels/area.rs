@@ -123,15 +123,15 @@ fn rows_ui(
         &summary.table,
         &mut choice.sorted,
         height,
-        RowReactions::clicks(&|row| row < summary.labels.len()),
-    ) && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
+        RowReactions::clicks(&|_| true),
+    ) && let Some(cells) = summary.table.rows.get(row)
     {
         let title = cells
             .first()
             .map(|cell| super::number::shown(cell, analysis::Unit::None))
             .unwrap_or_default();
         out.push(
-            ViewCommand::Highlight(Some(HighlightedLabels::new(title, labels.iter().copied())))
+            ViewCommand::Highlight(Some(HighlightedLabels::new(title, summary.labels_of(row))))
                 .into(),
         );
     }

@@ -11,7 +11,7 @@ use super::Workspace;
 use crate::panels::details;
 use crate::panels::tabs::{tab, wanted};
 use crate::platform;
-use view::panels::area::{self, AreaGrouping, MarkedArea};
+use view::panels::area::{AreaGrouping, MarkedArea};
 use view::panels::histogram;
 use view::search::{self, SearchFor};
 use view::state::{ColorBy, Panel, ReportScope, ViewCommand};
@@ -61,8 +61,14 @@ impl Workspace {
         }
     }
 
-    /// Starts the jobs that the state needs; jobs already started cost nothing.
+    /// Starts the jobs that the state needs; jobs already started cost nothing. None is started before the first frame is
+    /// drawn: they would take most of the CPU time that it needs.
     pub fn ask_jobs(&mut self) {
+        if !std::mem::replace(&mut self.is_drawn, true) {
+            (self.wake)();
+            return;
+        }
+        self.work_ahead();
         if self.state.shows(Panel::Reports) {
             let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
             for tab in tabs.into_iter().flatten().map(tab) {
@@ -108,15 +114,15 @@ impl Workspace {
                 tracks: Arc::clone(&self.state.mark_tracks),
                 pivot: self.choice.pivot,
             };
-            let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
             // Sums by step wait for the steps.
             let is_known = area.pivot != AreaGrouping::Step
                 || self.bands.is_some()
                 || self.reports.get::<Steps>().is_err();
             if is_known {
                 let steps = self.bands.clone().unwrap_or_default();
+                let areas = Arc::clone(&self.areas);
                 self.area.ask(area.clone(), move |progress| {
-                    area::summarise(&model, &classes, &steps, &area, progress)
+                    areas.of(&steps, &area, progress)
                 });
             }
         }
@@ -130,6 +136,26 @@ impl Workspace {
             }
         }
         self.ask_tabs();
+    }
+
+    /// Finds what folded groups show, the longest slice of each name, which the first click on a name needs, the arrows of
+    /// slices and what the sums of marked areas need.
+    fn work_ahead(&mut self) {
+        if self.ahead.key().is_some() {
+            return;
+        }
+        let (own, areas) = (self.trace.clone(), Arc::clone(&self.areas));
+        self.ahead.ask((), move |progress| {
+            own.tree.measure_load(&own.model);
+            own.find_longest();
+            // In a browser these would delay frames before anybody asks for them.
+            if platform::IN_BROWSER {
+                return Ok(());
+            }
+            let flow = own.model.flows().first();
+            let _linked = flow.map(|flow| own.model.flows_to(flow.to).count());
+            areas.prepare(progress)
+        });
     }
 
     /// Finds out which tabs have data, once the visible reports are ready.

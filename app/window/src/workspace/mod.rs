@@ -31,7 +31,7 @@ use crate::settings::{PanelPart, Settings};
 use crate::timeline::{OtherTrace, Timeline, TimelineContext};
 use crate::times;
 use view::palette::ColorKey;
-use view::panels::area::{AreaSummary, MarkedArea};
+use view::panels::area::{AreaSummaries, AreaSummary, MarkedArea};
 use view::panels::histogram::Histogram;
 use view::panels::op_facts::KnownReports;
 use view::search::{SearchFor, SearchResults};
@@ -68,10 +68,14 @@ pub struct Workspace {
     scoped: ReportJobs,
     args: Worker<SliceId, Vec<Arg>>,
     search: Worker<SearchFor, Arc<SearchResults>>,
+    areas: Arc<AreaSummaries>,
     area: Worker<MarkedArea, AreaSummary>,
     durations: Worker<LabelId, Histogram>,
-    /// Precomputes what folded groups show, and the longest slice of each name, which the first click on a name needs.
+    /// Finds what would delay a frame that needs it: see [`Self::ask_jobs`].
     ahead: Worker<(), ()>,
+    /// Whether a frame has been drawn, so that jobs cannot delay the first.
+    is_drawn: bool,
+    wake: WakeUi,
     choice: area_panel::AreaPanelState,
     memory: PanelState,
     palette: palette::PaletteInput,
@@ -86,20 +90,20 @@ impl Workspace {
     /// A new view of `trace`.
     pub fn new(trace: OpenTrace, wake: &WakeUi) -> Self {
         let state = ViewState::new(&trace.model).with_tabs(&TAB_IDS);
-        let (mut ahead, own) = (Worker::new("precomputation", wake), trace.clone());
-        ahead.ask((), move |_| {
-            own.tree.measure_load(&own.model);
-            own.find_longest();
-            Ok(())
-        });
         Self {
             state,
-            ahead,
+            ahead: Worker::new("precomputation", wake),
+            is_drawn: false,
+            wake: WakeUi::clone(wake),
             timeline: Timeline::default(),
             reports: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
             scoped: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
             args: Worker::new("arguments", wake),
             search: Worker::new("search", wake),
+            areas: Arc::new(AreaSummaries::new(
+                trace.model.clone(),
+                Arc::clone(&trace.classes),
+            )),
             area: Worker::new("area", wake),
             durations: Worker::new("durations", wake),
             choice: area_panel::AreaPanelState::default(),
@@ -161,7 +165,8 @@ impl Workspace {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.reports.is_settled()
+        self.is_drawn
+            && self.reports.is_settled()
             && self.scoped.is_settled()
             && self.with_data.is_settled()
             && self.memory.is_settled()

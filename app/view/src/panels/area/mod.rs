@@ -6,21 +6,24 @@
 //! its ops run, and asynchronous ops are in flight at the same time. Rows therefore never mix kinds of tracks, and a
 //! share is of the self time on tracks of the row's kind.
 
+mod blocks;
+mod lengths;
 mod marked;
 mod rows;
-mod sums;
+mod span_sums;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use analysis::{OpClasses, Percent, Table, Unit};
 use importers::Progress;
-use trace_model::{LabelId, Picos, TraceModel};
+use trace_model::{LabelId, Picos, TraceModel, locked};
 
+use self::blocks::{AreaBlocks, AreaSums};
 pub use self::marked::{AreaGrouping, MarkedArea};
-use self::sums::{AreaSums, collect};
 use crate::timeline::bands::StepBand;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct AreaSummary {
     pub area: MarkedArea,
     /// Slices that overlap the area.
@@ -31,31 +34,107 @@ pub struct AreaSummary {
     pub union_ps: Picos,
     /// One row per name, category or program, by self time.
     pub table: Table,
-    /// Labels of each row.
-    pub labels: Vec<BTreeSet<LabelId>>,
+    blocks: Arc<AreaBlocks>,
+    /// The row of the blocks that each row of the table is.
+    rows: Vec<usize>,
 }
 
-/// Computes the sums; a slice belongs to the step of `steps` in which it begins. The error is a sentence.
-pub fn summarise(
-    model: &TraceModel,
-    classes: &OpClasses,
-    steps: &[StepBand],
-    area: &MarkedArea,
-    progress: &Progress,
-) -> Result<AreaSummary, String> {
-    let AreaSums {
-        mut rows,
-        slices,
-        tracks,
-        union_ps,
-    } = collect(model, classes, steps, area, progress)?;
-    let mut of_kinds: BTreeMap<&'static str, Picos> = BTreeMap::new();
-    for ((_, kind), row) in &rows {
-        *of_kinds.entry(*kind).or_default() += row.self_ps;
+/// Sums over the areas of a trace; what was found for one serves others.
+pub struct AreaSummaries {
+    model: TraceModel,
+    classes: Arc<OpClasses>,
+    /// Of all tracks by name, as areas are grouped at first.
+    by_name: OnceLock<Arc<AreaBlocks>>,
+    /// For other tracks or another grouping, as of the last such area.
+    latest: Mutex<Option<Arc<AreaBlocks>>>,
+}
+
+impl AreaSummaries {
+    pub fn new(model: TraceModel, classes: Arc<OpClasses>) -> Self {
+        Self {
+            model,
+            classes,
+            by_name: OnceLock::new(),
+            latest: Mutex::default(),
+        }
     }
-    rows.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
-    let share = |kind, time: Picos| Percent::of(time, *of_kinds.get(kind)?);
-    let table = Table::of("area", "Marked area", rows.iter().map(|((name, kind), row)| (name, *kind, row)))
+
+    /// Finds what areas of all tracks need, ahead of the first.
+    pub fn prepare(&self, progress: &Progress) -> Result<(), String> {
+        self.blocks_by_name().fill_all(progress)
+    }
+
+    /// The sums of an area; a slice belongs to the step of `steps` in which it begins. The error is a sentence.
+    pub fn of(
+        &self,
+        steps: &Arc<[StepBand]>,
+        area: &MarkedArea,
+        progress: &Progress,
+    ) -> Result<AreaSummary, String> {
+        let blocks = self.blocks_of(steps, area);
+        let sums = blocks.sums(area.range, progress)?;
+        Ok(AreaSummary::new(&self.classes, area, blocks, sums))
+    }
+
+    fn blocks_of(&self, steps: &Arc<[StepBand]>, area: &MarkedArea) -> Arc<AreaBlocks> {
+        if area.pivot == AreaGrouping::Name && area.tracks.is_empty() {
+            return self.blocks_by_name();
+        }
+        let latest = locked(&self.latest).clone();
+        if let Some(latest) = latest.filter(|latest| latest.are_of(area, steps)) {
+            return latest;
+        }
+        let blocks = AreaBlocks::new(&self.model, &self.classes, steps, area.pivot, &area.tracks);
+        let blocks = Arc::new(blocks);
+        *locked(&self.latest) = Some(Arc::clone(&blocks));
+        blocks
+    }
+
+    fn blocks_by_name(&self) -> Arc<AreaBlocks> {
+        let new = || {
+            let (steps, tracks) = (Arc::default(), Arc::default());
+            AreaBlocks::new(
+                &self.model,
+                &self.classes,
+                &steps,
+                AreaGrouping::Name,
+                &tracks,
+            )
+        };
+        Arc::clone(self.by_name.get_or_init(|| Arc::new(new())))
+    }
+}
+
+impl AreaSummary {
+    /// Labels of the slices of a row.
+    pub fn labels_of(&self, row: usize) -> BTreeSet<LabelId> {
+        let row = self.rows.get(row);
+        row.map_or_else(BTreeSet::new, |&row| {
+            self.blocks.labels_of(row, self.area.range)
+        })
+    }
+
+    fn new(
+        classes: &OpClasses,
+        area: &MarkedArea,
+        blocks: Arc<AreaBlocks>,
+        sums: AreaSums,
+    ) -> Self {
+        let AreaSums {
+            rows,
+            slices,
+            tracks,
+            union_ps,
+        } = sums;
+        let titled = |(row, sums)| (blocks.title(classes, row), sums, row);
+        let mut rows: Vec<_> = rows.into_iter().map(titled).collect();
+        let mut of_kinds: BTreeMap<&'static str, Picos> = BTreeMap::new();
+        for ((_, kind), row, _) in &rows {
+            *of_kinds.entry(*kind).or_default() += row.self_ps;
+        }
+        rows.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
+        let share = |kind, time: Picos| Percent::of(time, *of_kinds.get(kind)?);
+        let table = Table::of("area", "Marked area", rows.iter().map(|((name, kind), row, _)| (name, *kind, row)))
         .recorded("name", area.pivot.title(), Unit::None, |(name, ..)| name)
         .recorded("tracks", "On tracks of", Unit::None, |(_, kind, _)| kind)
         .measured("count", "Slices", Unit::Count, |(.., row)| row.slices)
@@ -72,16 +151,20 @@ pub fn summarise(
             "Total, busy and self time: the parts of slices inside the area. Mean, median and p95: slices entirely inside it. Share: of the self time on tracks of the same kind, because tracks of programs, ops and asynchronous ops cover the same time.",
         )
         .build();
-    let labels = rows.into_iter().map(|(_, row)| row.labels).collect();
-    Ok(AreaSummary {
-        area: area.clone(),
-        slices,
-        tracks,
-        union_ps,
-        table,
-        labels,
-    })
+        let rows = rows.into_iter().map(|(.., row)| row).collect();
+        Self {
+            area: area.clone(),
+            slices,
+            tracks,
+            union_ps,
+            table,
+            blocks,
+            rows,
+        }
+    }
 }
 
+#[cfg(test)]
+mod plain_loop;
 #[cfg(test)]
 mod tests;

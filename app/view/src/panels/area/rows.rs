@@ -1,188 +1,238 @@
-//! Which rows the slices of an area belong to.
+//! Which rows the slices of some tracks belong to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::sync::Arc;
 
 use analysis::OpClasses;
-use importers::Progress;
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
-use trace_model::{LabelId, SliceRef, Timestamp, TraceModel, TrackId, TrackKind};
+use trace_model::{LabelId, Timestamp, TraceModel, TrackId, TrackKind};
 
-use super::marked::{AreaGrouping, MarkedArea};
+use super::marked::AreaGrouping;
 use crate::timeline::bands::{StepBand, step_at};
 
-/// Slices between two checks for cancellation.
-const CHECK_EVERY: usize = 1 << 14;
-
-/// What decides with the kind of its track which row a slice belongs to.
-#[derive(Clone, Copy)]
-pub(super) struct RowKeys<'a> {
-    pub(super) pivot: AreaGrouping,
-    pub(super) steps: &'a [StepBand],
-}
-
-impl RowKeys<'_> {
-    /// The number of the label, step or track. Slices in no step come after all steps.
-    #[inline]
-    pub(super) fn of(self, track: TrackId, label: LabelId, start: Timestamp) -> usize {
-        match self.pivot {
-            AreaGrouping::Name | AreaGrouping::Category | AreaGrouping::Module => label.index(),
-            AreaGrouping::Step => step_at(self.steps, start).unwrap_or(self.steps.len()),
-            AreaGrouping::Track => track.index(),
-        }
-    }
-}
-
-#[derive(Default)]
-pub(super) struct AreaRows {
-    /// Name, kind of the tracks and labels of each row.
-    pub(super) rows: Vec<(String, &'static str, BTreeSet<LabelId>)>,
-    /// The row of each key on tracks of a kind; [`NOWHERE`] without one.
-    pub(super) of_keys: BTreeMap<TrackKind, Vec<u32>>,
-    /// Tracks with slices.
-    pub(super) tracks: usize,
-}
-
+/// Name of the row of slices without an op, or of ops without a program.
+const NONE: &str = "(no op)";
 /// No row.
 const NOWHERE: u32 = u32::MAX;
 
+/// The rows: one for each name and kind of tracks. A key is the number of a label, step or track.
+pub(super) struct AreaRows {
+    pub(super) pivot: AreaGrouping,
+    steps: Arc<[StepBand]>,
+    /// By key: which of the names it has.
+    names: Vec<u32>,
+    /// By kind of tracks and name: the row; [`NOWHERE`] if no slice can belong to it.
+    of_kinds: BTreeMap<TrackKind, Vec<u32>>,
+    /// Of each row: kind of tracks, and the first key with its name.
+    rows: Vec<(TrackKind, u32)>,
+}
+
+/// The rows of slices on one track.
+#[derive(Clone, Copy)]
+pub(super) struct TrackRows<'a> {
+    rows: &'a AreaRows,
+    track: TrackId,
+    of_names: &'a [u32],
+}
+
 impl AreaRows {
-    /// Looks which labels occur. `tracks` are those of the area, by kind.
+    /// The rows of slices on `tracks`.
     pub(super) fn new(
         model: &TraceModel,
         classes: &OpClasses,
-        area: &MarkedArea,
-        keys: RowKeys<'_>,
+        steps: &Arc<[StepBand]>,
+        pivot: AreaGrouping,
         tracks: &[TrackId],
-        progress: &Progress,
-    ) -> Result<Self, String> {
-        let found: Vec<FoundKeys<'_>> = tracks
-            .par_iter()
-            .try_fold(
-                || FoundKeys::new(model, keys),
-                |mut found, &track| {
-                    found.add(track, area, progress)?;
-                    Ok(found)
-                },
-            )
-            .collect::<Result<_, String>>()?;
-        let mut out = Self {
-            tracks: found.iter().map(|found| found.tracks).sum(),
-            ..Self::default()
+    ) -> Self {
+        let mut rows = Self {
+            pivot,
+            steps: Arc::clone(steps),
+            names: Vec::new(),
+            of_kinds: BTreeMap::new(),
+            rows: Vec::new(),
         };
-        let mut numbers: BTreeMap<(String, &'static str), u32> = BTreeMap::new();
-        for (kind, key, label) in found
-            .into_iter()
-            .flat_map(|found| found.keys)
-            .collect::<BTreeSet<_>>()
-        {
-            let of_kind = out.of_keys.entry(kind).or_default();
-            if key >= of_kind.len() {
-                of_kind.resize(key + 1, NOWHERE);
+        let labels = model.labels().iter();
+        let firsts = match pivot {
+            AreaGrouping::Name => rows.number(labels.map(|label| label.name)),
+            AreaGrouping::Category => {
+                rows.number(labels.map(|label| label.op.map_or(NONE, |op| classes.category(op))))
             }
-            if of_kind[key] == NOWHERE {
-                let name = (name_of(model, classes, keys, key, label), kind_title(kind));
-                of_kind[key] = *numbers.entry(name.clone()).or_insert(out.rows.len() as u32);
-                if of_kind[key] as usize == out.rows.len() {
-                    out.rows.push((name.0, name.1, BTreeSet::new()));
+            AreaGrouping::Module => rows.number(labels.map(|label| program_of(model, label.op))),
+            AreaGrouping::Step => {
+                let names: Vec<_> = (0..=steps.len()).map(|key| step_name(steps, key)).collect();
+                rows.number(names.into_iter())
+            }
+            AreaGrouping::Track => {
+                rows.number(model.track_ids().map(|track| track_name(model, track)))
+            }
+        };
+        for (kind, occurs) in rows.occurring(model, tracks, firsts.len()) {
+            let of_kind = occurs.into_iter().zip(&firsts).map(|(occurs, &first)| {
+                if !occurs {
+                    return NOWHERE;
                 }
-            }
-            out.rows[of_kind[key] as usize].2.insert(label);
+                rows.rows.push((kind, first));
+                rows.rows.len() as u32 - 1
+            });
+            let of_kind = of_kind.collect();
+            rows.of_kinds.insert(kind, of_kind);
         }
-        Ok(out)
-    }
-}
-
-/// The keys of slices on some tracks.
-struct FoundKeys<'a> {
-    model: &'a TraceModel,
-    keys_of: RowKeys<'a>,
-    kind: Option<TrackKind>,
-    /// The last key that was found with each label on tracks of this kind.
-    last: Vec<Option<u32>>,
-    keys: Vec<(TrackKind, usize, LabelId)>,
-    tracks: usize,
-}
-
-impl<'a> FoundKeys<'a> {
-    fn new(model: &'a TraceModel, keys_of: RowKeys<'a>) -> Self {
-        Self {
-            model,
-            keys_of,
-            kind: None,
-            last: vec![None; model.labels().len()],
-            keys: Vec::new(),
-            tracks: 0,
-        }
+        rows
     }
 
-    fn add(
-        &mut self,
-        track: TrackId,
-        area: &MarkedArea,
-        progress: &Progress,
-    ) -> Result<(), String> {
-        let (model, kind) = (self.model, self.model.track(track).kind);
-        if self.kind.replace(kind) != Some(kind) {
-            self.last.fill(None);
-        }
-        let mut has_slices = false;
-        for lane in model.lanes(track) {
-            // Only the first ones may have no length, at the very start.
-            let outside = |slice: &SliceRef<'_>| slice.range().intersect(area.range).is_none();
-            for (i, slice) in model
-                .slices_in(lane, area.range)
-                .skip_while(outside)
-                .enumerate()
-            {
-                if i % CHECK_EVERY == 0 {
-                    progress.check().map_err(|error| error.to_string())?;
-                }
-                has_slices = true;
-                let label = slice.label_id();
-                let key = self.keys_of.of(track, label, slice.start());
-                let last = &mut self.last[label.index()];
-                if *last != Some(key as u32) {
-                    *last = Some(key as u32);
-                    self.keys.push((kind, key, label));
-                }
+    /// Numbers the names of all keys; returns the first key with each.
+    fn number<N: Hash + Eq>(&mut self, names: impl Iterator<Item = N>) -> Vec<u32> {
+        let mut numbers: HashMap<N, u32> = HashMap::new();
+        let mut firsts = Vec::new();
+        for (key, name) in (0..).zip(names) {
+            let number = *numbers.entry(name).or_insert(firsts.len() as u32);
+            if number as usize == firsts.len() {
+                firsts.push(key);
             }
+            self.names.push(number);
         }
-        self.tracks += usize::from(has_slices);
-        Ok(())
+        firsts
     }
-}
 
-fn name_of(
-    model: &TraceModel,
-    classes: &OpClasses,
-    keys: RowKeys<'_>,
-    key: usize,
-    label: LabelId,
-) -> String {
-    const NONE: &str = "(no op)";
-    let op = model.label(label).op;
-    match keys.pivot {
-        AreaGrouping::Name => model.str(model.label(label).name).to_owned(),
-        AreaGrouping::Category => op.map_or(NONE, |op| classes.category(op)).to_owned(),
-        AreaGrouping::Module => {
-            let program = op.and_then(|op| model.op(op).program);
-            program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
-        }
-        AreaGrouping::Step => keys
-            .steps
-            .get(key)
-            .map_or_else(|| "(no step)".to_owned(), StepBand::name),
-        AreaGrouping::Track => {
-            let Some(track) = model.tracks().get(key) else {
-                return String::new();
+    /// By kind of tracks: which of the names can occur.
+    fn occurring(
+        &self,
+        model: &TraceModel,
+        tracks: &[TrackId],
+        names: usize,
+    ) -> BTreeMap<TrackKind, Vec<bool>> {
+        let of_label = |occurs: &mut Vec<bool>, label: LabelId| {
+            occurs[self.names[label.index()] as usize] = true;
+        };
+        let mut all: BTreeMap<TrackKind, Vec<bool>> = BTreeMap::new();
+        for of_kind in tracks.chunk_by(|&a, &b| model.track(a).kind == model.track(b).kind) {
+            let none = || vec![false; names];
+            let add = |mut occurs: Vec<bool>, &track: &TrackId| {
+                let rows = |lane| {
+                    let mut slices = model.slices_of(lane);
+                    let count = slices.len();
+                    slices
+                        .next()
+                        .map_or(0..0, |first| first.id().index()..first.id().index() + count)
+                };
+                match self.pivot {
+                    AreaGrouping::Step => occurs.fill(true),
+                    AreaGrouping::Track => occurs[self.names[track.index()] as usize] = true,
+                    _ => model
+                        .lanes(track)
+                        .iter()
+                        .flat_map(|lane| model.labels_of(rows(lane)))
+                        .for_each(|label| of_label(&mut occurs, label)),
+                }
+                occurs
             };
-            format!(
-                "{} · {}",
-                model.str(model.group(track.group).name),
-                model.str(track.name)
-            )
+            let both = |mut one: Vec<bool>, other: Vec<bool>| {
+                one.iter_mut().zip(other).for_each(|(a, b)| *a |= b);
+                one
+            };
+            if let Some(&first) = of_kind.first() {
+                let occurs = of_kind.par_iter().fold(none, add).reduce(none, both);
+                all.insert(model.track(first).kind, occurs);
+            }
+        }
+        all
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The rows of slices on a track, which is one of those that the rows were made for.
+    pub(super) fn of_track(&self, model: &TraceModel, track: TrackId) -> TrackRows<'_> {
+        let of_names = self.of_kinds.get(&model.track(track).kind);
+        TrackRows {
+            rows: self,
+            track,
+            of_names: of_names.map_or(&[], Vec::as_slice),
         }
     }
+
+    /// Kind of the tracks of a row.
+    pub(super) fn kind(&self, row: usize) -> TrackKind {
+        self.rows[row].0
+    }
+
+    /// Whether slices with this label can belong to a row.
+    pub(super) fn may_have(&self, row: usize, label: LabelId) -> bool {
+        match self.pivot {
+            AreaGrouping::Name | AreaGrouping::Category | AreaGrouping::Module => {
+                self.names[label.index()] == self.names[self.rows[row].1 as usize]
+            }
+            AreaGrouping::Step | AreaGrouping::Track => true,
+        }
+    }
+
+    /// Name of a row, and what its tracks contain.
+    pub(super) fn title(
+        &self,
+        model: &TraceModel,
+        classes: &OpClasses,
+        row: usize,
+    ) -> (String, &'static str) {
+        let (kind, key) = self.rows[row];
+        let key = key as usize;
+        let op = || model.labels().get(key).and_then(|label| label.op);
+        let name = match self.pivot {
+            AreaGrouping::Name => {
+                let name = model.labels().get(key).map(|label| model.str(label.name));
+                name.unwrap_or_default().to_owned()
+            }
+            AreaGrouping::Category => op().map_or(NONE, |op| classes.category(op)).to_owned(),
+            AreaGrouping::Module => program_of(model, op()),
+            AreaGrouping::Step => step_name(&self.steps, key),
+            AreaGrouping::Track => {
+                let track = model.track_ids().nth(key);
+                track.map_or_else(String::new, |track| track_name(model, track))
+            }
+        };
+        (name, kind_title(kind))
+    }
+}
+
+impl TrackRows<'_> {
+    /// The row of a slice on the track.
+    #[inline]
+    pub(super) fn of(self, label: LabelId, start: Timestamp) -> u32 {
+        let AreaRows {
+            pivot,
+            steps,
+            names,
+            ..
+        } = self.rows;
+        let key = match pivot {
+            AreaGrouping::Name | AreaGrouping::Category | AreaGrouping::Module => label.index(),
+            // Slices in no step come after all steps.
+            AreaGrouping::Step => step_at(steps, start).unwrap_or(steps.len()),
+            AreaGrouping::Track => self.track.index(),
+        };
+        self.of_names[names[key] as usize]
+    }
+}
+
+fn program_of(model: &TraceModel, op: Option<trace_model::OpId>) -> String {
+    let program = op.and_then(|op| model.op(op).program);
+    program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
+}
+
+fn step_name(steps: &[StepBand], key: usize) -> String {
+    steps
+        .get(key)
+        .map_or_else(|| "(no step)".to_owned(), StepBand::name)
+}
+
+fn track_name(model: &TraceModel, track: TrackId) -> String {
+    let track = model.track(track);
+    format!(
+        "{} · {}",
+        model.str(model.group(track.group).name),
+        model.str(track.name)
+    )
 }
 
 /// What the tracks of a kind contain, for areas with several kinds.

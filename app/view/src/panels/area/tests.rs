@@ -7,6 +7,16 @@ use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilde
 
 use super::*;
 
+fn summarise(
+    model: &TraceModel,
+    classes: &OpClasses,
+    steps: &[StepBand],
+    area: &MarkedArea,
+    progress: &Progress,
+) -> Result<AreaSummary, String> {
+    AreaSummaries::new(model.clone(), Arc::new(classes.clone())).of(&steps.into(), area, progress)
+}
+
 fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
 }
@@ -353,73 +363,4 @@ fn means_use_only_slices_wholly_in_the_area() {
             [&Cell::text("outer"), &Cell::Missing]
         ]
     );
-}
-
-/// Enough slices that time is cut into spans; some reach over several of them.
-#[test]
-fn sums_of_spans_equal_those_of_single_slices() {
-    let mut builder = TraceBuilder::new();
-    let host = builder.group(None, GroupKind::Host, "host");
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    for id in 0..3 {
-        let track = builder.track(host, TrackKind::Ops, id, "track");
-        let mut at = 0;
-        for _ in 0..2_000 {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let long = if random.is_multiple_of(100) {
-                20_000
-            } else {
-                40
-            };
-            let dur = (random >> 8) as i64 % long;
-            let label = builder.label(["a", "b", "c", "d"][(random >> 40) as usize % 4], None);
-            builder.add_slice(track, SliceSpec::new(range(at, at + dur), label));
-            at += dur + (random >> 20) as i64 % 30;
-        }
-    }
-    let model = builder.finish();
-    let area = MarkedArea {
-        range: range(1_500, 200_000),
-        tracks: Arc::default(),
-        pivot: AreaGrouping::Name,
-    };
-    let union = |ranges: &[TimeRange]| {
-        let mut ranges = ranges.to_vec();
-        ranges.sort_by_key(|range| range.start);
-        let (mut sum, mut until) = (0, Timestamp::MIN);
-        for range in ranges {
-            sum += (range.end - until.max(range.start)).clamped().ps();
-            until = until.max(range.end);
-        }
-        sum
-    };
-    let inside = |name: &str| -> Vec<TimeRange> {
-        let own = model
-            .all_slices()
-            .filter(|slice| name.is_empty() || slice.name() == name);
-        own.filter_map(|slice| slice.range().intersect(area.range))
-            .collect()
-    };
-    let found = summarise(
-        &model,
-        &OpClasses::new(&model),
-        &[],
-        &area,
-        &Progress::new(),
-    )
-    .unwrap();
-    assert_eq!(
-        (found.slices, found.union_ps.ps()),
-        (inside("").len(), union(&inside("")))
-    );
-    let mut rows = rows(&found);
-    rows.sort();
-    let expected = ["a", "b", "c", "d"].map(|name| {
-        let own = inside(name);
-        let total: i64 = own.iter().map(|range| range.dur().ps()).sum();
-        (name.to_owned(), own.len() as i64, total, union(&own), total)
-    });
-    assert_eq!(rows, expected);
 }
