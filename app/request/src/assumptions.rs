@@ -226,6 +226,7 @@ impl Assumptions {
             short_lived: false,
             no_cache: self.reading.no_cache,
             roots: Vec::new(),
+            for_reports: None,
         })
     }
 

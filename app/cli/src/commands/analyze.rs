@@ -79,7 +79,8 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         .config
         .or_else(|| args.gates.judge.budget.clone());
     let loading = Loading::new(&assume, stderr)?;
-    let session = loading.open(&args.input.path, args.input.run.clone(), args.output.format)?;
+    let run = args.input.run.clone();
+    let session = loading.open_for_reports(&args.input.path, run, args.output.format)?;
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     say_all_warmup(&session, stderr);
     let mut document = answers::document(&session, scope, &args.only)?;

@@ -57,7 +57,8 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
             runs.extend(saved);
             continue;
         }
-        let session = loading.open(path, args.run.clone(), OutputFormat::Json)?;
+        let run = args.run.clone();
+        let session = loading.open_for_reports(path, run, OutputFormat::Json)?;
         checks::check_devices(&session, &args.assume.values.device)?;
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }

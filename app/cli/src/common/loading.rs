@@ -69,12 +69,29 @@ impl<'a> Loading<'a> {
         run: Option<String>,
         format: OutputFormat,
     ) -> Result<Session, RequestError> {
-        let session = self.read(path, &self.import(run), hashes(format))?;
-        // The text report names the files itself.
-        if format != OutputFormat::Text {
-            warn_of_losses(&session, self.stderr);
-        }
+        let session = self.read(path, &self.import(run), Session::open, hashes(format))?;
+        self.say_losses(&session, format);
         Ok(session)
+    }
+
+    /// The same for commands that ask for nothing but reports.
+    pub fn open_for_reports(
+        &self,
+        path: &Path,
+        run: Option<String>,
+        format: OutputFormat,
+    ) -> Result<Session, RequestError> {
+        let import = self.import(run);
+        let session = self.read(path, &import, Session::open_for_reports, hashes(format))?;
+        self.say_losses(&session, format);
+        Ok(session)
+    }
+
+    /// The text report names the files itself.
+    fn say_losses(&self, session: &Session, format: OutputFormat) {
+        if format != OutputFormat::Text {
+            warn_of_losses(session, self.stderr);
+        }
     }
 
     /// The same for commands that print no digest of the input: it is not computed meanwhile.
@@ -83,7 +100,7 @@ impl<'a> Loading<'a> {
         path: &Path,
         run: Option<String>,
     ) -> Result<Session, RequestError> {
-        let session = self.read(path, &self.import(run), false)?;
+        let session = self.read(path, &self.import(run), Session::open, false)?;
         warn_of_losses(&session, self.stderr);
         Ok(session)
     }
@@ -99,7 +116,7 @@ impl<'a> Loading<'a> {
             programs_only: true,
             ..self.import(run)
         };
-        let session = self.read(path, &import, hashes(format))?;
+        let session = self.read(path, &import, Session::open, hashes(format))?;
         warn_of_losses(&session, self.stderr);
         Ok(session)
     }
@@ -109,6 +126,7 @@ impl<'a> Loading<'a> {
         &self,
         path: &Path,
         import: &ImportOptions,
+        open: OpenSession,
         hashes: bool,
     ) -> Result<Session, RequestError> {
         let (started, stderr) = (Instant::now(), self.stderr);
@@ -130,7 +148,7 @@ impl<'a> Loading<'a> {
         } else {
             None
         };
-        let opened = Session::open(path, import, self.options(), &progress);
+        let opened = open(path, import, self.options(), &progress);
         if let Some(notice) = notice {
             notice.stop();
         }
@@ -145,6 +163,9 @@ impl<'a> Loading<'a> {
         Ok(session)
     }
 }
+
+/// How a session is opened.
+type OpenSession = fn(&Path, &ImportOptions, Options, &Progress) -> Result<Session, ImportError>;
 
 /// Opens the input of a command that has one.
 pub fn open(
@@ -188,7 +209,7 @@ fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
             source.name, source.format, source.packed_bytes
         ));
     }
-    let count = model.slice_count();
+    let count = model.recorded_slices();
     stderr.detail(&format!(
         "{count} slices on {} tracks in {:.3} s",
         model.tracks().len(),

@@ -37,7 +37,7 @@ pub fn summaries(
             continue;
         }
         for run in runs(path, all_runs, loading) {
-            let session = loading.open(path, run, format)?;
+            let session = loading.open_for_reports(path, run, format)?;
             let scope = match steps {
                 Some(steps) => {
                     checks::check_steps(&session, steps)?;
