@@ -34,4 +34,4 @@ pub use facts::TraceFacts;
 pub use facts::category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
 pub use facts::window::{TimeWindow, measured_range};
 pub use math::unit::Unit;
-pub use registry::ANALYSES;
+pub use registry::{ANALYSES, host_event_use};

@@ -7,9 +7,10 @@ use device_reports::ops::{
     bundles, expected, hardware_counters, kernels, loops, matmuls, op_stats, roofline,
 };
 use device_reports::steps::{balance, devices, step_parts, step_times};
-use engine::{AnalysisEntry, entry};
+use engine::{AnalysisEntry, Options, entry};
 use run_reports::host::{clocks, compile, dispatch, gaps, input, serving};
 use run_reports::summary::{doctor, targets, utilization, verdict};
+use trace_model::HostEventUse;
 
 /// Every analysis, in the order of a report.
 #[rustfmt::skip]
@@ -44,6 +45,14 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<clocks::Clocks>(),
     entry::<doctor::Doctor>(),
 ];
+
+/// What all analyses read of events on host threads with this name, in captures without devices: an import for reports
+/// may leave the others out.
+pub fn host_event_use(name: &str, options: &Options) -> HostEventUse {
+    facts::host_event_use(name)
+        .max(dcn::host_event_use(name))
+        .max(run_reports::host::host_event_use(name, options))
+}
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,9 @@ pub use import::{
     HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path,
     import_source, import_sources, list_files, list_runs, locate, open_file,
 };
-pub use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
+pub use importer_common::{
+    DetectionConfidence, HostEvents, ImportOptions, Importer, TraceFormat, TrackRoles,
+};
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 pub use input::{
     FeedResult, FingerprintHash, ImportError, InputSource, Progress, ProgressStage, SharedBytes,

@@ -62,6 +62,7 @@ mod spans;
 mod strings;
 pub mod time;
 mod track;
+mod unread;
 pub mod wire;
 
 pub use args::{Arg, ArgRows, ArgSource, ArgSourceId, ArgValue, SavedArgs};
@@ -88,3 +89,4 @@ pub use spans::{SliceSpans, SpansInOrder};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};
 pub use track::{Group, GroupId, GroupKind, Lane, SourceId, Track, TrackId, TrackKind};
+pub use unread::{HostEventUse, UnreadSlices};

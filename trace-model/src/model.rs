@@ -16,6 +16,7 @@ use crate::source::{Caveat, Source, badge};
 use crate::strings::{StringId, StringTable};
 use crate::time::{Picos, TimeRange};
 use crate::track::{Group, GroupId, GroupKind, Lane, SourceId, Track, TrackId, TrackKind};
+use crate::unread::UnreadSlices;
 
 /// Totals of the executions of an op, from profiles that were aggregated before export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +93,8 @@ pub struct Columns {
     /// Argument source of track `i`.
     pub(crate) track_args: Vec<Option<u16>>,
     pub(crate) log: ImportLog,
+    pub(crate) unread: Vec<UnreadSlices>,
+    pub(crate) is_partial: bool,
     pub(crate) extent: TimeRange,
     #[serde(skip)]
     pub(crate) index: ModelIndex,
@@ -142,7 +145,23 @@ impl Columns {
     pub fn import_log(&self) -> &ImportLog {
         &self.log
     }
-    /// From the first slice to the end of the last; empty without slices.
+    /// Whether slices or flows of the files are missing because the import was asked for reports only. Reports are
+    /// those of the whole files; nothing else may read a partial model: lists, tables, exports and pictures would show
+    /// less than was recorded.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+    /// Slices that were counted but are not in the model, by track.
+    pub fn unread(&self) -> &[UnreadSlices] {
+        &self.unread
+    }
+    /// Number of slices in the files, whether they are in the model or were only counted.
+    pub fn recorded_slices(&self) -> u64 {
+        let kept = self.slice_count() as u64;
+        let counted = self.unread.iter().map(UnreadSlices::count);
+        counted.fold(kept, u64::saturating_add)
+    }
+    /// From the first recorded slice to the end of the last; empty without slices.
     pub fn extent(&self) -> TimeRange {
         self.extent
     }

@@ -10,6 +10,7 @@ pub mod core_time;
 pub mod device_shift;
 pub mod framework;
 pub mod host_class;
+mod host_events;
 pub mod op_scan;
 mod programs;
 pub mod python_frame;
@@ -33,6 +34,7 @@ use self::host_class::HostClasses;
 use self::steps::StepsReport;
 use self::window::TimeWindow;
 
+pub use host_events::host_event_use;
 pub use programs::hlo_for_now;
 
 /// The facts of the trace of a [`Context`].

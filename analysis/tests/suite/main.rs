@@ -15,6 +15,7 @@ mod gaps_corpus;
 mod hlo;
 mod hlo_corpus;
 mod host_corpus;
+mod host_part;
 mod ici;
 mod matmul_sizes;
 mod megascale_cases;

@@ -353,7 +353,7 @@ fn connect(
     connection.execute_batch(&format!(
         "PRAGMA temp_store = MEMORY; PRAGMA hard_heap_limit = {MOST_OF_HEAP}"
     ))?;
-    functions::register(&connection, session.model(), held)?;
+    functions::register(&connection, session.whole_model(), held)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MOST_OF_PATTERN)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_OF_VALUE)?;
     for table in tables {

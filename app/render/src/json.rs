@@ -106,7 +106,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
         options: document.session.options(),
         trace: TraceSize {
             badge: model.badge(),
-            slices: model.slice_count() as u64,
+            slices: model.recorded_slices(),
             tracks: model.tracks().len(),
             duration_ps: model.extent().dur().ps(),
             memory: model.memory_use(),

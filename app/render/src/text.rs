@@ -68,7 +68,7 @@ fn header(document: &Document, layout: &TextLayout) -> String {
             }),
         );
     }
-    let slices = number::counted(model.slice_count() as u64, "slice");
+    let slices = number::counted(model.recorded_slices(), "slice");
     let mut facts = vec![format!("{} captured", model.extent().dur()), slices];
     facts.extend(devices_in_words(model, document.session.options()));
     facts.push(scope_in_words(document.scope));

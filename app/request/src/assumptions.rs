@@ -238,6 +238,7 @@ impl Assumptions {
             no_cache: self.reading.no_cache,
             roots: Vec::new(),
             fingerprints: false,
+            for_reports: None,
         })
     }
 

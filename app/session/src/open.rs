@@ -5,8 +5,10 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope};
-use importers::{ImportError, ImportOptions, Progress};
+use analysis::{
+    ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope, host_event_use,
+};
+use importers::{HostEvents, ImportError, ImportOptions, Progress};
 use trace_model::{Severity, Source, TraceModel};
 
 use crate::files::open_regular;
@@ -32,6 +34,35 @@ pub struct Session {
 impl Session {
     /// Imports what `path` names (see [`importers::locate`]), or standard input if it is `-`.
     pub fn open(
+        path: &Path,
+        import: &ImportOptions,
+        options: Options,
+        progress: &Progress,
+    ) -> Result<Self, ImportError> {
+        let import = ImportOptions {
+            for_reports: None,
+            ..import.clone()
+        };
+        Self::import(path, &import, options, progress)
+    }
+
+    /// The same if nothing but reports will be asked for: events of hosts that no report reads are only counted.
+    pub fn open_for_reports(
+        path: &Path,
+        import: &ImportOptions,
+        options: Options,
+        progress: &Progress,
+    ) -> Result<Self, ImportError> {
+        let asked = options.clone();
+        let wanted = HostEvents::new(move |name| host_event_use(name, &asked));
+        let import = ImportOptions {
+            for_reports: Some(wanted),
+            ..import.clone()
+        };
+        Self::import(path, &import, options, progress)
+    }
+
+    fn import(
         path: &Path,
         import: &ImportOptions,
         options: Options,
@@ -118,6 +149,19 @@ impl Session {
     }
 
     pub fn model(&self) -> &TraceModel {
+        &self.model
+    }
+
+    /// The model, for what shows slices or flows themselves: lists, tables, exports.
+    ///
+    /// # Panics
+    ///
+    /// The session was opened for reports, and the model lacks what no report reads.
+    pub fn whole_model(&self) -> &TraceModel {
+        assert!(
+            !self.model.is_partial(),
+            "a session that was opened for reports was asked for its slices"
+        );
         &self.model
     }
 
@@ -339,6 +383,40 @@ mod tests {
             !session.reports.is_stopped(),
             "nothing was running: complete reports stay"
         );
+    }
+
+    type OpenSession =
+        fn(&Path, &ImportOptions, Options, &Progress) -> Result<Session, ImportError>;
+
+    /// A sample; the import is asked for everything or for reports.
+    fn opened(open: OpenSession, import: &ImportOptions) -> Session {
+        const SAMPLE: &str = "../../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+        open(&path, import, Options::default(), &Progress::new()).unwrap()
+    }
+
+    #[test]
+    fn session_is_whole_unless_it_is_for_reports() {
+        let whole = opened(Session::open, &ImportOptions::default());
+        let asked = ImportOptions {
+            for_reports: Some(HostEvents::new(|_| trace_model::HostEventUse::Count)),
+            ..ImportOptions::default()
+        };
+        for session in [&whole, &opened(Session::open, &asked)] {
+            assert!(!session.whole_model().is_partial());
+        }
+        let part = opened(Session::open_for_reports, &ImportOptions::default());
+        assert!(part.model().is_partial());
+        assert_eq!(
+            part.model().recorded_slices(),
+            whole.model().recorded_slices()
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "asked for its slices")]
+    fn session_for_reports_does_not_show_slices() {
+        opened(Session::open_for_reports, &ImportOptions::default()).whole_model();
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use input::{ImportError, InputSource, Progress, SharedBytes};
-use trace_model::{ArgSource, TraceBuilder};
+use trace_model::{ArgSource, HostEventUse, TraceBuilder};
 
 use super::roles::TrackRoles;
 
@@ -102,6 +102,34 @@ pub trait Importer: Sync {
     }
 }
 
+/// Says what is read of each event on a host thread, by its name.
+#[derive(Clone)]
+pub struct HostEvents(Arc<dyn Fn(&str) -> HostEventUse + Send + Sync>);
+
+impl HostEvents {
+    /// By a function of the name.
+    pub fn new(of_name: impl Fn(&str) -> HostEventUse + Send + Sync + 'static) -> Self {
+        Self(Arc::new(of_name))
+    }
+
+    /// What is read of the events of this name.
+    pub fn of_name(&self, name: &str) -> HostEventUse {
+        (self.0)(name)
+    }
+}
+
+impl std::fmt::Debug for HostEvents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HostEvents")
+    }
+}
+
+impl PartialEq for HostEvents {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// What to import from a path, and facts that its files do not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "flags")]
@@ -126,6 +154,10 @@ pub struct ImportOptions {
     /// Directories, as absolute paths without links, outside of which nothing is read beside the files that are named;
     /// anywhere if empty.
     pub roots: Vec<PathBuf>,
+    /// For an import that only reports need: what they read of events on host threads. Of executions of ops they read no
+    /// arguments but of those with facts of their own. An importer may read more than is asked for; if it reads less
+    /// than the file holds, the model is [partial](trace_model::Columns::is_partial). `None` reads everything.
+    pub for_reports: Option<HostEvents>,
     /// Whether files of buckets are read without keeping a copy for the next time.
     pub no_cache: bool,
     /// Whether the fingerprints of files are wanted ([`trace_model::Source::fingerprint`]).

@@ -10,5 +10,5 @@ pub mod roles;
 pub mod simulated;
 pub mod waits;
 
-pub use importer::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+pub use importer::{DetectionConfidence, HostEvents, ImportOptions, Importer, TraceFormat};
 pub use roles::TrackRoles;

@@ -22,6 +22,7 @@ use crate::source::Source;
 use crate::strings::{StringId, StringTable};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};
+use crate::unread::UnreadSlices;
 
 /// A slice that a builder holds; valid only in that builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,6 +119,10 @@ pub struct TraceBuilder {
     pub(crate) flows: PendingFlows,
     pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
     pub(crate) log: ImportLog,
+    /// Slices that were only counted.
+    pub(crate) unread: Vec<UnreadSlices>,
+    /// Whether something was left out because nobody asked for it.
+    pub(crate) is_partial: bool,
     /// Tracks of each group, in the order in which they were added.
     tracks_in: Vec<Vec<TrackId>>,
     /// The first track of ops of each group.
@@ -432,6 +437,17 @@ impl TraceBuilder {
     /// Adds the ends of flows of one file, by track, in the order of the file.
     pub fn add_flow_points(&mut self, points: Vec<(TrackId, Vec<FlowPoint>)>) {
         self.flows.points.push(points);
+    }
+
+    /// Says that slices or flows are left out because nobody asked for them: see [`Columns::is_partial`](crate::Columns).
+    pub fn set_partial(&mut self) {
+        self.is_partial = true;
+    }
+
+    /// Counts slices without adding them.
+    pub fn add_unread(&mut self, slices: UnreadSlices) {
+        self.is_partial = true;
+        self.unread.push(slices);
     }
 
     /// Counts an issue; `example` is called only while examples are kept.

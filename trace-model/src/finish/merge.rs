@@ -145,7 +145,8 @@ impl MergedTracks {
         });
     }
 
-    pub fn extent(&self) -> TimeRange {
+    /// From the first slice to the end of the last, those in `unread` included.
+    pub fn extent(&self, unread: impl Iterator<Item = TimeRange>) -> TimeRange {
         let ends = self
             .lanes
             .iter()
@@ -158,6 +159,8 @@ impl MergedTracks {
                 );
                 TimeRange::new(start, end)
             });
-        ends.reduce(TimeRange::hull).unwrap_or_default()
+        ends.chain(unread)
+            .reduce(TimeRange::hull)
+            .unwrap_or_default()
     }
 }

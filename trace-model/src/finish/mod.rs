@@ -23,6 +23,7 @@ use crate::model::{Columns, TraceModel};
 use crate::source::Source;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
+use crate::unread::UnreadSlices;
 
 use merge::MergedTracks;
 use track::{FinishedTrack, Stop, TrackJob, finish_track};
@@ -48,7 +49,17 @@ impl TraceBuilder {
         let shifts = align_sources(&mut self.sources, &mut self.log);
         let plausible = plausible::by_source(&self);
         let merged = finish_tracks(&mut self, &shifts, &plausible, stop);
-        let extent = merged.extent();
+        let sources = self.unread.iter().map(|unread| {
+            let group = self.tracks[unread.track.index()].group;
+            self.groups[group.index()].source.index()
+        });
+        let sources: Vec<usize> = sources.collect();
+        let unread: Vec<UnreadSlices> = std::mem::take(&mut self.unread)
+            .into_iter()
+            .zip(sources)
+            .map(|(unread, source)| unread.shifted(shifts[source]))
+            .collect();
+        let extent = merged.extent(unread.iter().map(|unread| unread.range));
         let counters: Vec<CounterSeries> = std::mem::take(&mut self.counters)
             .into_iter()
             .map(|counter| {
@@ -91,6 +102,8 @@ impl TraceBuilder {
             arg_sources: self.arg_sources,
             track_args,
             log: self.log,
+            unread,
+            is_partial: self.is_partial,
             extent,
             index,
             by_parent: OnceLock::new(),

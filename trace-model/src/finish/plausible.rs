@@ -20,6 +20,13 @@ const LONGEST: Picos = Picos::from_ps(7 * 24 * 3600 * PS_PER_S);
 /// Number of start times sampled for the median: enough for a reliable value at little cost.
 const SAMPLED: usize = 4096;
 
+impl TraceBuilder {
+    /// Whether no time is implausible if all times of a file are within this range.
+    pub fn is_plausible(range: TimeRange) -> bool {
+        range.dur() <= LONGEST
+    }
+}
+
 /// Plausible times of the slices of each source, before sources are shifted.
 pub(super) fn by_source(builder: &TraceBuilder) -> Vec<TimeRange> {
     let tracks = || builder.track_builders.iter().zip(&builder.tracks);

@@ -36,6 +36,11 @@ pub(super) fn check(columns: &Columns, arg_sources: usize) -> Verdict {
             "samples without times",
         )?;
     }
+    let of_labels = |unread: &crate::UnreadSlices| {
+        let mut labels = unread.counts.iter().map(|(label, _)| label.index());
+        unread.track.index() < tracks && labels.all(|label| label < columns.labels.len())
+    };
+    ensure(columns.unread.iter().all(of_labels), "slices of no track")?;
     let of_model = |op: &crate::AggregatedOp| {
         op.track.index() < tracks && op.label.index() < columns.labels.len()
     };

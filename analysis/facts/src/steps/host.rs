@@ -9,7 +9,7 @@ use super::marks::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
 
 /// `train`, `test 7`, `TraceContext`, `StepMarker`, `ProfilerStep#7` (of PyTorch): names that mark steps if no
 /// attribute does.
-fn is_step_name(name: &str) -> bool {
+pub(crate) fn is_step_name(name: &str) -> bool {
     matches!(
         annotation_of(name),
         "train" | "test" | "TraceContext" | "StepMarker" | "ProfilerStep"

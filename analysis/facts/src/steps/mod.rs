@@ -30,6 +30,7 @@ use marks::RawStep;
 
 pub use detection::StepSource;
 pub use host::has_annotations;
+pub(crate) use host::is_step_name;
 pub use programs::function_of;
 pub use step::{Step, StepClass, StepSpan, on_host};
 

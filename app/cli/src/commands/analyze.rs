@@ -85,12 +85,10 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let loading = Loading::new(&assume, stderr)?;
     let (path, run, format) = (&args.input.path, args.input.run.clone(), args.output.format);
     let is_judged = args.gates.are_set() || args.gates.judge.history.is_some();
-    let session = if args.output.identifies_input() || is_judged {
-        loading.open_identified(path, run, format)?
-    } else {
-        loading.open(path, run, format)?
-    };
-    let session = session.with_sha256(args.digest.digest);
+    let is_identified = args.output.identifies_input() || is_judged;
+    let session = loading
+        .open_for_reports(path, run, format, is_identified)?
+        .with_sha256(args.digest.digest);
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     say_all_warmup(&session, stderr);
     let mut document = answers::document(&session, scope, &args.only)?;

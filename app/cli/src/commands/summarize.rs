@@ -59,7 +59,7 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
         }
         // Whoever gets the file may check it with any tool: it has the SHA-256, too.
         let session = loading
-            .open_identified(path, args.run.clone(), OutputFormat::Json)?
+            .open_for_reports(path, args.run.clone(), OutputFormat::Json, true)?
             .with_sha256(true);
         checks::check_devices(&session, &args.assume.values.device)?;
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);

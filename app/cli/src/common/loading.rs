@@ -69,7 +69,7 @@ impl<'a> Loading<'a> {
         run: Option<String>,
         format: OutputFormat,
     ) -> Result<Session, RequestError> {
-        self.opened(path, &self.import(run), format)
+        self.opened(path, &self.import(run), Session::open, format)
     }
 
     /// The same for who writes what the input is identified by: that is found while its bytes are at hand.
@@ -83,7 +83,22 @@ impl<'a> Loading<'a> {
             fingerprints: true,
             ..self.import(run)
         };
-        self.opened(path, &import, format)
+        self.opened(path, &import, Session::open, format)
+    }
+
+    /// The same for commands that ask for nothing but reports.
+    pub fn open_for_reports(
+        &self,
+        path: &Path,
+        run: Option<String>,
+        format: OutputFormat,
+        is_identified: bool,
+    ) -> Result<Session, RequestError> {
+        let import = ImportOptions {
+            fingerprints: is_identified,
+            ..self.import(run)
+        };
+        self.opened(path, &import, Session::open_for_reports, format)
     }
 
     /// The same for questions about programs, which need no times. Answers do not name losses.
@@ -98,16 +113,17 @@ impl<'a> Loading<'a> {
             fingerprints: is_identified,
             ..self.import(run)
         };
-        self.opened(path, &import, OutputFormat::Json)
+        self.opened(path, &import, Session::open, OutputFormat::Json)
     }
 
     fn opened(
         &self,
         path: &Path,
         import: &ImportOptions,
+        open: OpenSession,
         format: OutputFormat,
     ) -> Result<Session, RequestError> {
-        let session = self.read(path, import)?;
+        let session = self.read(path, import, open)?;
         // The text report names the files itself.
         if format != OutputFormat::Text {
             warn_of_losses(&session, self.stderr);
@@ -115,7 +131,12 @@ impl<'a> Loading<'a> {
         Ok(session)
     }
 
-    fn read(&self, path: &Path, import: &ImportOptions) -> Result<Session, RequestError> {
+    fn read(
+        &self,
+        path: &Path,
+        import: &ImportOptions,
+        open: OpenSession,
+    ) -> Result<Session, RequestError> {
         let (started, stderr) = (Instant::now(), self.stderr);
         let is_stdin = path.as_os_str() == STANDARD;
         if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
@@ -130,7 +151,7 @@ impl<'a> Loading<'a> {
         } else {
             None
         };
-        let opened = Session::open(path, import, self.options(), &progress);
+        let opened = open(path, import, self.options(), &progress);
         if let Some(notice) = notice {
             notice.stop();
         }
@@ -143,6 +164,9 @@ impl<'a> Loading<'a> {
         Ok(session)
     }
 }
+
+/// How a session is opened.
+type OpenSession = fn(&Path, &ImportOptions, Options, &Progress) -> Result<Session, ImportError>;
 
 /// Opens the input of a command that has one.
 pub fn open(
@@ -191,7 +215,7 @@ fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
             source.name, source.format, source.packed_bytes
         ));
     }
-    let count = model.slice_count();
+    let count = model.recorded_slices();
     stderr.detail(&format!(
         "{count} slices on {} tracks in {:.3} s",
         model.tracks().len(),

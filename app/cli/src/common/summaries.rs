@@ -52,7 +52,7 @@ pub fn by_input(
                 continue;
             }
             for run in runs(path, all_runs, loading) {
-                let session = loading.open(path, run, format)?;
+                let session = loading.open_for_reports(path, run, format, false)?;
                 let part = match steps {
                     Some(steps) => {
                         checks::check_steps(&session, steps)?;

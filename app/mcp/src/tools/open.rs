@@ -38,7 +38,7 @@ impl McpTool for Open {
             .unwrap_or_else(|| "no TPU devices".to_owned());
         let statement = format!(
             "{devices}, {} on {}, {} captured, {}, {} lost on import",
-            counted(model.slice_count() as u64, "slice"),
+            counted(model.recorded_slices(), "slice"),
             counted(model.tracks().len() as u64, "track"),
             model.extent().dur(),
             counted(steps as u64, "step"),

@@ -45,7 +45,7 @@ struct Event<'a> {
 ///
 /// `out` fails.
 pub fn write(session: &Session, with_args: bool, out: &mut impl Write) -> io::Result<()> {
-    let model = session.model();
+    let model = session.whole_model();
     let mut events = Events {
         out,
         shift: shift_ps(model),

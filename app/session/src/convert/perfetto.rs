@@ -28,7 +28,7 @@ const STEPS: u64 = 1 << 50;
 ///
 /// `out` fails.
 pub fn write(session: &Session, out: &mut impl Write) -> io::Result<()> {
-    let model = session.model();
+    let model = session.whole_model();
     let mut trace = Packets {
         out,
         shift: shift_ps(model),

@@ -216,7 +216,7 @@ impl EventTables {
             .iter()
             .filter_map(|(column, patterns)| WantedTexts::new(&self.tracks, column, patterns))
             .collect();
-        let model = self.session.model();
+        let model = self.session.whole_model();
         let of_device =
             |track: TrackId| filter.device.is_empty() || is_on_device(model, track, &filter.device);
         let is_wanted = |(row, track): (usize, TrackId)| {

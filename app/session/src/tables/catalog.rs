@@ -34,7 +34,10 @@ impl Catalog {
         scope: Scope,
         part: impl FnOnce(&Session, Scope, Arc<DataTable>) -> Arc<DataTable>,
     ) -> Self {
-        let (model, names) = (session.model(), Arc::new(TrackNames::new(session.model())));
+        let (model, names) = (
+            session.whole_model(),
+            Arc::new(TrackNames::new(session.whole_model())),
+        );
         let timeline = vec![
             part(session, scope, Arc::new(slices::table(session, &names))),
             Arc::new(tracks::table(&names)),
@@ -118,5 +121,14 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "asked for its slices")]
+    fn what_was_imported_for_reports_has_no_tables_of_slices() {
+        let mut builder = trace_model::TraceBuilder::new();
+        builder.set_partial();
+        let session = Session::from_model(builder.finish(), analysis::Options::default());
+        let _ = Catalog::whole(&session);
     }
 }

@@ -103,7 +103,7 @@ impl RunRow<'_> {
                 move |_| started,
             )
             .measured("slices", "Number of slices", Unit::Count, |_| {
-                model.slice_count() as u64
+                model.recorded_slices()
             })
             .measured(
                 "lost_events",

@@ -220,7 +220,7 @@ pub fn arguments(slice: SliceRef<'_>) -> Option<String> {
 
 impl SliceRows {
     fn new(session: &Session, tracks: &Arc<TrackNames>) -> Self {
-        let model = session.model();
+        let model = session.whole_model();
         let context = session.context(Scope::WholeTrace);
         let mut names = ChoicesBuilder::default();
         let name_of = model

@@ -146,7 +146,7 @@ impl PlaneArgs {
     pub fn reopen(source: &InputSource, bytes: &FileBytes, state: &[u8]) -> Option<Self> {
         let saved: Vec<(usize, MetadataEntries)> = postcard::from_bytes(state).ok()?;
         let file = Arc::new(DeferredBytes::new(source, bytes));
-        let index = |(start, entries)| (start, Arc::new(MetadataIndex::new(entries, Vec::new())));
+        let index = |(start, entries)| (start, Arc::new(MetadataIndex::new(entries)));
         Some(Self {
             indexes: saved.into_iter().map(index).collect(),
             file,

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use importer_common::HostEvents;
 use importer_common::async_spans;
 use importer_common::names::{self, PlaneKind};
 use importer_common::op_track::track_of_line;
@@ -16,18 +17,20 @@ use trace_model::{
 
 use super::args::{DeferredBytes, PlaneArgs};
 use super::counters::OpEnds;
-use super::decode::{DecodedJob, LineJob, decode_lines};
+use super::decode::{DecodedJob, LineJob, PlanesContext, decode_lines};
+use super::host_part::host_part;
 use super::lines::{EPOCH_LIKE_NS, LineOutline};
 use super::ops::ProgramNames;
 use super::space::{RawPlane, RawSpace};
 use super::tables::{FileBytes, MetadataIndex, PlaneMetadata};
 use super::{counters, facts, ops, programs};
 
-/// Adds everything in `space` to `out`.
+/// Adds everything in `space` to `out`, of events on host threads what is `wanted`.
 pub(super) fn convert(
     bytes: &FileBytes,
     space: &RawSpace,
     source: &InputSource,
+    wanted: Option<&HostEvents>,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
@@ -76,7 +79,22 @@ pub(super) fn convert(
     }
     progress.check()?;
 
-    decode_lines(&planes, &labels, jobs, epoch_ns, source, progress, out)?;
+    let part = host_part(&planes, &labels, &jobs, wanted, out);
+    let bare_ops = if wanted.is_some() {
+        bare_ops(&planes, &labels, out)
+    } else {
+        Vec::new()
+    };
+    let context = PlanesContext {
+        planes: &planes,
+        labels: &labels,
+        unknown: out.label("(unknown event)", None),
+        epoch_ns,
+        bare_ops: &bare_ops,
+        source,
+        progress,
+    };
+    decode_lines(&context, jobs, part.as_ref(), out)?;
     // Planes of one name share their ops.
     let mut ends: HashMap<GroupId, OpEnds> = HashMap::new();
     for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
@@ -97,6 +115,26 @@ pub(super) fn convert(
     }
     async_spans::complete(out);
     Ok(())
+}
+
+/// Which rows of the event metadata of each core are ops. Reports read no arguments of their executions, except of those
+/// with facts of their own.
+fn bare_ops(
+    planes: &[DecodedJob<'_>],
+    labels: &[Vec<LabelId>],
+    out: &mut TraceBuilder,
+) -> Vec<Vec<bool>> {
+    let of_plane = |(plane, labels): (&DecodedJob<'_>, &Vec<LabelId>)| {
+        let labels = labels.iter().filter(|_| plane.kind.is_core());
+        labels
+            .map(|&label| out.label_ref(label).op.is_some())
+            .collect()
+    };
+    let ops: Vec<Vec<bool>> = planes.iter().zip(labels).map(of_plane).collect();
+    if ops.iter().flatten().any(|&is_op| is_op) {
+        out.set_partial();
+    }
+    ops
 }
 
 /// Reads the metadata tables and line outlines of a plane.

@@ -8,6 +8,7 @@ use rayon::prelude::{
 };
 use trace_model::{AggregatedOp, IssueKind, LabelId, SliceBatch, TraceBuilder, TrackId, TrackKind};
 
+use super::counted::{self, HostPart};
 use super::flows::{self, XFlow};
 use super::lines::{self, DecodedLine, LineContext, LineOutline, PIECE};
 use super::memory::MemoryCurves;
@@ -32,8 +33,9 @@ pub(super) struct LineJob {
 }
 
 impl LineJob {
-    /// Splits the work into jobs of at most [`PIECE`] events: long lines are split, short parts share a job.
-    fn split(self) -> Vec<Self> {
+    /// Splits the work into jobs of at most [`PIECE`] events: long lines are split, short parts share a job. If events
+    /// `are_counted`, the line stays whole: whether they nest shows only there.
+    fn split(self, are_counted: bool) -> Vec<Self> {
         let Self {
             plane,
             track,
@@ -41,7 +43,7 @@ impl LineJob {
             parts,
         } = self;
         // Pairs of asynchronous events can only be found in whole lines.
-        if kind == TrackKind::AsyncOps {
+        if kind == TrackKind::AsyncOps || are_counted {
             return vec![Self {
                 plane,
                 track,
@@ -79,43 +81,104 @@ impl DecodedJob<'_> {
     pub fn is_counters(&self, line: &LineOutline) -> bool {
         self.track_kind(line) == TrackKind::Counter
     }
+
+    pub fn has_counters(&self) -> bool {
+        let mut lines = self.lines.iter().flatten();
+        lines.any(|line| line.events > 0 && self.is_counters(line))
+    }
 }
 
-/// Decodes lines on all threads and adds them in file order.
+/// The planes of a file, and what their lines have in common.
+#[derive(Clone, Copy)]
+pub(super) struct PlanesContext<'a> {
+    pub planes: &'a [DecodedJob<'a>],
+    /// Labels of each plane.
+    pub labels: &'a [Vec<LabelId>],
+    /// Label of events whose metadata is missing.
+    pub unknown: LabelId,
+    pub epoch_ns: i64,
+    /// Ops whose slices need no arguments, by plane and row of its event metadata; empty if all slices need them.
+    pub bare_ops: &'a [Vec<bool>],
+    pub source: &'a InputSource,
+    pub progress: &'a Progress,
+}
+
+type DecodedLines = Vec<(LineJob, DecodedLine)>;
+
+impl PlanesContext<'_> {
+    /// Decodes lines on all threads, in file order.
+    fn decoded(
+        self,
+        jobs: Vec<LineJob>,
+        part: Option<&HostPart>,
+    ) -> Result<DecodedLines, ImportError> {
+        let split = |job: LineJob| job.split(part.is_some());
+        let jobs: Vec<LineJob> = jobs.into_iter().flat_map(split).collect();
+        jobs.into_par_iter()
+            .with_max_len(1)
+            .filter_map(|job| {
+                let tables = &self.planes.get(job.plane)?.tables;
+                let stats = part.and_then(|part| part.stats.get(job.plane));
+                let context = LineContext {
+                    tables,
+                    stats: stats.unwrap_or(tables.stats()),
+                    bare_ops: self.bare_ops.get(job.plane).map_or(&[], Vec::as_slice),
+                    labels: self.labels.get(job.plane)?,
+                    unknown: self.unknown,
+                    epoch_ns: self.epoch_ns,
+                    kind: job.kind,
+                    counted: part
+                        .and_then(|part| part.counted.get(job.plane))
+                        .map(Vec::as_slice),
+                    progress: self.progress,
+                };
+                let decoded = lines::decode(&context, &job.parts);
+                // Slices take about as much memory as the bytes of their events. Of these bytes only few are read
+                // again: some texts, and arguments on demand.
+                for part in &job.parts {
+                    self.source.release_pages(part.range.clone());
+                }
+                Some(decoded.map(|decoded| (job, decoded)))
+            })
+            .collect()
+    }
+
+    /// The same; if `part` of the events turns out not to be enough, all of them.
+    fn decoded_as_wanted(
+        self,
+        jobs: Vec<LineJob>,
+        part: Option<&HostPart>,
+        out: &mut TraceBuilder,
+    ) -> Result<DecodedLines, ImportError> {
+        if part.is_none() {
+            return self.decoded(jobs, None);
+        }
+        let decoded = self.decoded(jobs, part)?;
+        let counted = || decoded.iter().filter_map(|(_, line)| line.counted.as_ref());
+        if !counted::are_plausible(counted()) {
+            let jobs = decoded.into_iter().map(|(job, _)| job).collect();
+            return self.decoded(jobs, None);
+        }
+        out.set_partial();
+        for (job, line) in &decoded {
+            let labels = self.labels.get(job.plane).map_or(&[][..], Vec::as_slice);
+            let counted = line.counted.as_ref();
+            if let Some(unread) = counted.and_then(|line| line.on_track(job.track, labels)) {
+                out.add_unread(unread);
+            }
+        }
+        Ok(decoded)
+    }
+}
+
+/// Decodes lines on all threads and adds them in file order; only a `part` of their events if it is given.
 pub(super) fn decode_lines(
-    planes: &[DecodedJob<'_>],
-    labels: &[Vec<LabelId>],
+    context: &PlanesContext<'_>,
     jobs: Vec<LineJob>,
-    epoch_ns: i64,
-    source: &InputSource,
-    progress: &Progress,
+    part: Option<&HostPart>,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
-    let unknown = out.label("(unknown event)", None);
-    let jobs: Vec<LineJob> = jobs.into_iter().flat_map(LineJob::split).collect();
-    let decoded: Vec<(LineJob, DecodedLine)> = jobs
-        .into_par_iter()
-        .with_max_len(1)
-        .filter_map(|job| {
-            let tables = &planes.get(job.plane)?.tables;
-            let labels = labels.get(job.plane)?;
-            let context = LineContext {
-                tables,
-                labels,
-                unknown,
-                epoch_ns,
-                kind: job.kind,
-                progress,
-            };
-            let decoded = lines::decode(&context, &job.parts);
-            // Slices take about as much memory as the bytes of their events. Of these bytes only few are read again:
-            // some texts, and arguments on demand.
-            for part in &job.parts {
-                source.release_pages(part.range.clone());
-            }
-            Some(decoded.map(|decoded| (job, decoded)))
-        })
-        .collect::<Result<_, _>>()?;
+    let decoded = context.decoded_as_wanted(jobs, part, out)?;
     let (mut points, mut curves) = (Vec::new(), MemoryCurves::default());
     let mut to_come: HashMap<TrackId, usize> = HashMap::new();
     for (job, decoded) in &decoded {
@@ -134,7 +197,8 @@ pub(super) fn decode_lines(
             });
         }
         for (attr, index, text) in &decoded.texts {
-            let text = planes
+            let text = context
+                .planes
                 .get(job.plane)
                 .and_then(|plane| plane.tables.text(text));
             if let Some(text) = text.map(|text| out.intern(&text)) {

@@ -9,7 +9,7 @@ use trace_model::wire::{BrokenMessage, WireCursor, tag};
 use trace_model::{SliceAttr, TrackKind};
 
 use super::known::{EventNumber, Known};
-use super::tables::{PlaneMetadata, StatValue, stat};
+use super::tables::{KnownStats, PlaneMetadata, StatValue, stat};
 
 /// An event. One instance is reused for all events of a line.
 #[derive(Default)]
@@ -27,11 +27,12 @@ pub(super) struct XPlaneEvent {
 }
 
 impl XPlaneEvent {
-    /// Reads the event at `range` of the file, which belongs to a line of this kind.
+    /// Reads the event at `range` of the file, which belongs to a line of this kind, with those of its stats that are
+    /// among `stats`.
     #[inline]
     pub fn read(
         &mut self,
-        tables: &PlaneMetadata,
+        (tables, stats): (&PlaneMetadata, &KnownStats),
         kind: TrackKind,
         file: &[u8],
         range: Range<usize>,
@@ -52,7 +53,10 @@ impl XPlaneEvent {
         self.dur_ps = cursor.number(DURATION).unwrap_or_default() as i64;
         loop {
             while let Some((id, tag, number)) = cursor.pair(STATS) {
-                self.set_number(tables, kind, id, tag, number);
+                match tables.known_of(stats, id) {
+                    Known::Other => {}
+                    known => self.set_number(tables, kind, known, tag, number.get()),
+                }
             }
             let at = cursor.position();
             let Some(tag) = cursor.tag()? else {
@@ -61,7 +65,7 @@ impl XPlaneEvent {
             match tag {
                 STATS => {
                     let (id, value) = stat(file, cursor.length_delimited()?)?;
-                    self.set_stat(tables, kind, tables.known(id), value);
+                    self.set_stat(tables, kind, tables.known_of(stats, id), value);
                 }
                 METADATA => self.metadata = cursor.varint()?,
                 // An event has one of the two; as protobuf has it, the last in the file counts.
@@ -76,19 +80,18 @@ impl XPlaneEvent {
         }
     }
 
-    /// Sets what the stat `id` says, whose value is the `number` of the field with this `tag`.
+    /// Sets what a known stat says, whose value is the `number` of the field with this `tag`.
     #[inline]
     fn set_number(
         &mut self,
         tables: &PlaneMetadata,
         kind: TrackKind,
-        id: u64,
+        known: Known,
         tag: u64,
         number: u64,
     ) {
-        match tables.known(id) {
+        match known {
             Known::Number(place) if StatValue::is_integer(tag) => self.set(place, number as i64),
-            Known::Other => {}
             known => self.set_stat(tables, kind, known, StatValue::of_number(tag, number)),
         }
     }

@@ -15,10 +15,11 @@ use trace_model::{
     TimeRange, Timestamp, TrackKind,
 };
 
+use super::counted::{CountedEvents, CountedLine};
 use super::event::XPlaneEvent;
 use super::flows::{XFlow, context_point};
 use super::known::{EventNumber, Known};
-use super::tables::{PlaneMetadata, StatValue};
+use super::tables::{KnownStats, PlaneMetadata, StatValue};
 
 /// Line timestamps above this are nanoseconds of the Unix epoch (otherwise the session would be three years long) and
 /// are shifted towards zero.
@@ -159,6 +160,12 @@ pub(super) struct LineContext<'a> {
     pub unknown: LabelId,
     pub epoch_ns: i64,
     pub kind: TrackKind,
+    /// The stats that are read.
+    pub stats: &'a KnownStats,
+    /// For each row of the event metadata, whether it is an op whose slices need no arguments; empty if all do.
+    pub bare_ops: &'a [bool],
+    /// For each row of the event metadata, whether its events are only counted; `None` if all are decoded.
+    pub counted: Option<&'a [bool]>,
     pub progress: &'a Progress,
 }
 
@@ -183,17 +190,40 @@ pub(super) struct DecodedLine {
     pub texts: Vec<(SliceAttr, u32, StatValue)>,
     /// Slices that record memory use.
     pub memory: Vec<u32>,
+    /// Events that were only counted.
+    pub counted: Option<CountedLine>,
     pub log: ImportLog,
 }
 
-/// Decodes all parts of one line.
+/// Decodes all parts of one line, without the events that are only counted if that makes no difference.
 pub(super) fn decode(
     context: &LineContext<'_>,
     parts: &[LineOutline],
 ) -> Result<DecodedLine, ImportError> {
+    if let Some(is_counted) = context.counted {
+        let mut counted = CountedEvents::new(is_counted);
+        let decoded = decode_events(context, parts, Some(&mut counted))?;
+        if let Some(counted) = counted.finish() {
+            return Ok(DecodedLine {
+                counted: Some(counted),
+                ..decoded
+            });
+        }
+    }
+    decode_events(context, parts, None)
+}
+
+fn decode_events(
+    context: &LineContext<'_>,
+    parts: &[LineOutline],
+    mut counted: Option<&mut CountedEvents<'_>>,
+) -> Result<DecodedLine, ImportError> {
     let file = context.tables.bytes();
+    // How many are kept of those that are counted is not known.
+    let events = parts.iter().map(|part| part.events);
+    let slices = if counted.is_some() { 0 } else { events.sum() };
     let mut out = DecodedLine {
-        batch: SliceBatch::with_capacity(parts.iter().map(|part| part.events).sum(), true),
+        batch: SliceBatch::with_capacity(slices, context.bare_ops.is_empty()),
         ..DecodedLine::default()
     };
     let mut event = XPlaneEvent::default();
@@ -209,8 +239,8 @@ pub(super) fn decode(
                 // The damage is recorded in the outline.
                 Ok(Next::End) | Err(_) => break,
                 Ok(Next::Event(range)) => {
-                    match event.read(context.tables, context.kind, file, range) {
-                        Ok(()) => out.add(context, base_ps, &mut event, at),
+                    match event.read((context.tables, context.stats), context.kind, file, range) {
+                        Ok(()) => out.add(context, base_ps, &mut event, at, counted.as_deref_mut()),
                         Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
                     }
                 }
@@ -252,7 +282,15 @@ fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(Slic
 }
 
 impl DecodedLine {
-    fn add(&mut self, context: &LineContext<'_>, base_ps: i64, event: &mut XPlaneEvent, at: usize) {
+    #[inline]
+    fn add(
+        &mut self,
+        context: &LineContext<'_>,
+        base_ps: i64,
+        event: &mut XPlaneEvent,
+        at: usize,
+        counted: Option<&mut CountedEvents<'_>>,
+    ) {
         let row = context.tables.event_row(event.metadata);
         let label = row
             .and_then(|row| context.labels.get(row))
@@ -300,10 +338,21 @@ impl DecodedLine {
             .map(|(start, dur)| {
                 TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur.max(0)))
             });
+        let is_plain = event.attrs.is_empty() && event.texts.is_empty();
+        if let Some(counted) = counted {
+            counted.see(range);
+            if device.is_some() {
+                counted.set_irregular();
+            }
+            if is_plain && row.is_some_and(|row| counted.count(row)) {
+                return;
+            }
+        }
+        let is_bare = is_plain && row.is_some_and(|row| context.bare_ops.get(row) == Some(&true));
         let index = self.batch.push(SliceSpec {
             range,
             label,
-            args: Some(at as u64),
+            args: (!is_bare).then_some(at as u64),
             device,
         });
         for (attr, value) in event.attrs.drain(..) {

@@ -14,12 +14,14 @@
 
 mod args;
 mod convert;
+mod counted;
 mod counters;
 mod decode;
 mod detect;
 mod event;
 mod facts;
 mod flows;
+mod host_part;
 mod ids;
 mod known;
 mod lines;
@@ -68,7 +70,7 @@ impl Importer for XPlane {
     fn import(
         &self,
         source: &InputSource,
-        _options: &ImportOptions,
+        options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
@@ -93,7 +95,8 @@ impl Importer for XPlane {
             return Err(FORMAT.malformed(broken.at as u64, what));
         }
         out.log_mut().merge(log);
-        convert::convert(&bytes, &space, source, progress, out)
+        let wanted = options.for_reports.as_ref();
+        convert::convert(&bytes, &space, source, wanted, progress, out)
     }
 
     fn reopen_args(

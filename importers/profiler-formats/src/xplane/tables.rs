@@ -29,23 +29,48 @@ pub(super) struct MetadataIndex {
     events: IdMap,
     stats: IdMap,
     entries: MetadataEntries,
-    known: Vec<Known>,
-    /// The known stats by id, for small ids, because events have millions of stats.
-    known_by_id: Vec<Known>,
+}
+
+/// The stats of a plane that the importer reads.
+#[derive(Clone)]
+pub(super) struct KnownStats {
+    by_row: Vec<Known>,
+    /// The same by id, for small ids, because events have millions of stats.
+    by_id: Vec<Known>,
+}
+
+impl KnownStats {
+    fn new(index: &MetadataIndex, by_row: Vec<Known>) -> Self {
+        let of_row = |row: u32| by_row.get(row as usize).copied().unwrap_or(Known::Other);
+        let by_id = index.stats.dense().iter().map(|&row| of_row(row)).collect();
+        Self { by_row, by_id }
+    }
+
+    /// Whether one of them is this.
+    pub fn contains(&self, wanted: Known) -> bool {
+        self.by_row.contains(&wanted)
+    }
+
+    /// Those for which `is_read` is true.
+    pub fn only(&self, is_read: impl Fn(Known) -> bool) -> Self {
+        let only = |known: &Vec<Known>| {
+            let read = |&known: &Known| if is_read(known) { known } else { Known::Other };
+            known.iter().map(read).collect()
+        };
+        Self {
+            by_row: only(&self.by_row),
+            by_id: only(&self.by_id),
+        }
+    }
 }
 
 impl MetadataIndex {
-    /// The index of `entries`; `known` are the stats that the importer reads, by row.
-    pub fn new(entries: MetadataEntries, known: Vec<Known>) -> Self {
-        let stats = IdMap::new(&entries.stat_keys);
-        let row_known = |row: u32| known.get(row as usize).copied().unwrap_or(Known::Other);
-        let known_by_id = stats.dense().iter().map(|&row| row_known(row)).collect();
+    /// The index of `entries`.
+    pub fn new(entries: MetadataEntries) -> Self {
         Self {
             events: IdMap::new(&entries.event_keys),
-            stats,
+            stats: IdMap::new(&entries.stat_keys),
             entries,
-            known,
-            known_by_id,
         }
     }
 
@@ -103,6 +128,7 @@ impl MetadataIndex {
 pub(super) struct PlaneMetadata {
     file: FileBytes,
     index: Arc<MetadataIndex>,
+    stats: KnownStats,
 }
 
 impl PlaneMetadata {
@@ -149,9 +175,11 @@ impl PlaneMetadata {
             stat_keys,
             stat_names,
         };
+        let index = MetadataIndex::new(entries);
         Self {
             file,
-            index: Arc::new(MetadataIndex::new(entries, known)),
+            stats: KnownStats::new(&index, known),
+            index: Arc::new(index),
         }
     }
 
@@ -198,22 +226,33 @@ impl PlaneMetadata {
         found
     }
 
+    /// The stats of the plane that the importer reads.
+    pub fn stats(&self) -> &KnownStats {
+        &self.stats
+    }
+
     /// The known stat with this id, if the importer reads it.
     #[inline]
     pub fn known(&self, stat: u64) -> Known {
+        self.known_of(&self.stats, stat)
+    }
+
+    /// The same of these stats of the plane.
+    #[inline]
+    pub fn known_of(&self, stats: &KnownStats, stat: u64) -> Known {
         // Small ids occur only in this table.
         match usize::try_from(stat)
             .ok()
-            .and_then(|id| self.index.known_by_id.get(id))
+            .and_then(|id| stats.by_id.get(id))
         {
             Some(&known) => known,
-            None => self.known_by_row(stat),
+            None => self.known_by_row(stats, stat),
         }
     }
 
-    fn known_by_row(&self, stat: u64) -> Known {
+    fn known_by_row(&self, stats: &KnownStats, stat: u64) -> Known {
         let row = self.index.stats.get(stat);
-        row.and_then(|row| self.index.known.get(row))
+        row.and_then(|row| stats.by_row.get(row))
             .copied()
             .unwrap_or(Known::Other)
     }

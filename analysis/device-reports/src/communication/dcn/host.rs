@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::{AnalysisError, Context};
 use facts::TraceFacts as _;
 use trace_model::{
-    ArgValue, GroupId, GroupKind, Picos, SliceRef, TimeRange, Timestamp, TraceModel,
+    ArgValue, GroupId, GroupKind, HostEventUse, Picos, SliceRef, TimeRange, Timestamp, TraceModel,
 };
 
 use super::report::{DcnAction, DcnHost, DcnMessages};
@@ -15,6 +15,15 @@ const PREFIX: &str = "MegaScale:";
 const RECEIVED: &str = "MegaScale: Communication Transport Receive";
 /// Limits of the bandwidth classes, bytes/s: thirds of 100 Gb/s.
 const CLASSES: [f64; 3] = [4.17e9, 8.34e9, 12.5e9];
+
+/// What is read of events on host threads with this name.
+pub fn host_event_use(name: &str) -> HostEventUse {
+    if name.starts_with(PREFIX) {
+        HostEventUse::Each
+    } else {
+        HostEventUse::Count
+    }
+}
 
 /// The data that hosts recorded.
 #[derive(Default)]
@@ -58,7 +67,7 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     let is_ours: Vec<bool> = model
         .labels()
         .iter()
-        .map(|label| model.str(label.name).starts_with(PREFIX))
+        .map(|label| label.op.is_none() && model.str(label.name).starts_with(PREFIX))
         .collect();
     if !is_ours.contains(&true) {
         return Ok(OnHosts::default());

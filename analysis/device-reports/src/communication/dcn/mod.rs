@@ -31,6 +31,7 @@ mod tests;
 use engine::{Analysis, AnalysisError, Context};
 use facts::TraceFacts as _;
 
+pub use host::host_event_use;
 pub use report::{DcnAction, DcnCollective, DcnDevice, DcnHost, DcnMessages, DcnReport, DcnTimes};
 
 /// The analysis `dcn`.

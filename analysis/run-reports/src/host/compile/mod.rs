@@ -42,6 +42,7 @@ pub use lazy::{LazyFact, LazyGraph, LazyTensors};
 pub use place::CompilePlace;
 pub use programs::ProgramCount;
 pub use shapes::{ChangeSource, DimChange, ShapeChange};
+pub(super) use tf::needs_others;
 pub use tf::{CallKind, TfFunction};
 
 use facts::TraceFacts as _;

@@ -114,22 +114,26 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
     functions
 }
 
+const OF_TENSORFLOW: [&str; 5] = [
+    "ExecutorState::Process",
+    "FunctionRun",
+    "EagerLocalExecute",
+    "EagerExecute",
+    "EagerKernelExecute",
+];
+
+const CALL: &str = "tf_function_call=";
+
+/// Whether events of this name, in a capture of TensorFlow, make any event a call: its arguments say so.
+pub fn needs_others(name: &str) -> bool {
+    name.contains(CALL) || OF_TENSORFLOW.contains(&stripped(name))
+}
+
 /// Labels whose first event is a function call. Only captures with TensorFlow's executor are searched, because this
 /// reads the arguments of one event of each label.
 fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
-    const OF_TENSORFLOW: [&str; 5] = [
-        "ExecutorState::Process",
-        "FunctionRun",
-        "EagerLocalExecute",
-        "EagerExecute",
-        "EagerKernelExecute",
-    ];
     let name = |id: LabelId| stripped(model.str(model.label(id).name));
-    let is_call = |id: LabelId| {
-        model
-            .str(model.label(id).name)
-            .contains("tf_function_call=")
-    };
+    let is_call = |id: LabelId| model.str(model.label(id).name).contains(CALL);
     let mut found: BTreeSet<LabelId> = model.label_ids().filter(|&id| is_call(id)).collect();
     if !model
         .label_ids()

@@ -32,12 +32,18 @@ pub use report::{
 };
 
 use annotations::{Annotation, Annotations};
+use names::phase_of_name;
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, AnalysisError, Context, Options, Percent};
 use facts::TraceFacts as _;
 use math::intervals::IntervalSet;
 use programs::PhasePrograms;
 use trace_model::Picos;
+
+/// Whether events of this name may be about requests.
+pub(super) fn may_serve(name: &str, options: &Options) -> bool {
+    phase_of_name(name, &options.serving).is_some()
+}
 
 /// The analysis `serving`.
 pub struct Serving;

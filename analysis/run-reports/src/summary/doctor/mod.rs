@@ -43,7 +43,7 @@ impl Analysis for Doctor {
             devices: cx.tensor_cores().len(),
             devices_of_program: rules::LargestCollective::devices_of_program(cx),
             tracks: model.tracks().len(),
-            slices: memory.slices,
+            slices: usize::try_from(model.recorded_slices()).unwrap_or(usize::MAX),
             bytes_per_slice: memory.bytes_per_slice(),
             memory,
             clock_shifts: clock_shifts(cx),

@@ -11,7 +11,7 @@ use facts::host_class::host_threads;
 use facts::steps::{StepSource, has_annotations};
 use hardware::peaks::{PeakSource, Peaks};
 use hlo::HloText;
-use trace_model::{Group, GroupKind, IssueKind, Op, Severity, SliceAttr, TrackKind};
+use trace_model::{Group, GroupKind, IssueKind, LabelId, Op, Severity, SliceAttr, TrackKind};
 
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops};
 use super::finding::CaptureFinding;
@@ -134,7 +134,7 @@ fn no_device(cx: &Context<'_>) -> Option<CaptureFinding> {
         // Of a kind that is not known here.
         _ => model.str(group.name).starts_with("/device:"),
     };
-    if model.groups().iter().any(is_device) || model.slice_count() == 0 {
+    if model.groups().iter().any(is_device) || model.recorded_slices() == 0 {
         return None;
     }
     let is_foreign = model
@@ -319,15 +319,15 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
     if !python.contains(&true) {
         return None;
     }
-    let (mut traced, mut all) = (0_usize, 0_usize);
+    let is_traced = |label: LabelId| python.get(label.index()) == Some(&true);
+    let (mut traced, mut all) = (0_u64, 0_u64);
     for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
         all += 1;
-        traced += usize::from(
-            python
-                .get(slice.label_id().index())
-                .copied()
-                .unwrap_or(false),
-        );
+        traced += u64::from(is_traced(slice.label_id()));
+    }
+    for (label, count) in model.unread().iter().flat_map(|unread| &unread.counts) {
+        all = all.saturating_add(*count);
+        traced = traced.saturating_add(if is_traced(*label) { *count } else { 0 });
     }
     let share = traced as f64 / all.max(1) as f64;
     (share >= TRACER_SHARE).then(|| CaptureFinding {

@@ -1,4 +1,5 @@
 mod flows;
+mod host_part;
 mod metadata;
 mod prefixes;
 pub(super) mod writer;
