@@ -484,11 +484,8 @@ impl Summary {
 
 fn twelve_digits(number: f64) -> f64 {
     // Integers below 2^53 are exact.
-    if number.fract() == 0.0 {
-        number
-    } else {
-        format!("{number:.11e}").parse().unwrap_or(number)
-    }
+    let rounded = (number.fract() != 0.0).then(|| format!("{number:.11e}"));
+    rounded.map_or(number, |text| text.parse().unwrap_or(number))
 }
 
 /// At most `most` of `values`, evenly spaced, in order.

@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
+use facts::core_time::CoreTime;
 use facts::window::{counts, slices_of_window};
 use trace_model::{GroupId, GroupKind, Picos, SliceSpans, TraceModel, TrackKind};
 
@@ -183,10 +184,7 @@ fn core_row(
     let has_ops = model
         .track_of_kind(core, TrackKind::Ops)
         .is_some_and(|track| !model.lanes(track).is_empty());
-    let busy = own
-        .as_ref()
-        .filter(|_| has_ops)
-        .map(|time| time.busy_time());
+    let busy = own.as_ref().filter(|_| has_ops).map(CoreTime::busy_time);
     let count = |kind| {
         let tracks = model.tracks_of_kind(core, kind);
         let window = own.as_ref().map(|time| time.window);

@@ -11,8 +11,9 @@ use math::parallel;
 use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
 
 use super::estimate;
+use super::op_sums::{OpSums, plus, times};
 use super::precision::{self, NarrowType};
-use super::sums::{OpKey, OpSums, plus, times};
+use super::sums::OpKey;
 
 /// Bytes by memory and direction.
 #[engine::row(compiler)]

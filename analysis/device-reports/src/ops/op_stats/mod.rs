@@ -17,6 +17,7 @@ mod alike;
 mod beyond;
 mod costs;
 mod estimate;
+mod op_sums;
 mod precision;
 mod report;
 mod row;
@@ -49,9 +50,8 @@ pub(crate) use costs::OpCostModel;
 pub use costs::OpCosts;
 pub use report::BeyondPeak;
 pub(crate) use report::CoreWork;
-pub use report::{CoreOps, GroupRow, OpsReport};
+pub use report::{CoreOps, GroupRow, OpsReport, SteadyOps};
 pub use row::{CoreOpTime, OpRates, OpRow};
-pub use steady::SteadyOps;
 
 /// The analysis `ops`.
 pub struct Ops;

@@ -11,7 +11,6 @@ use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
 use trace_model::{GroupId, Picos};
 
 use super::row::OpRow;
-use super::steady::SteadyOps;
 
 /// Every op, and the sums.
 #[engine::reported]
@@ -40,6 +39,19 @@ pub struct OpsReport {
     /// Totals over the steady steps; of the whole trace only, and if any device recorded ops in them.
     #[serde(skip)]
     pub steady: Option<Arc<SteadyOps>>,
+}
+
+/// Totals over the longest run of steady steps ([`facts::steps::StepsReport::steady`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteadyOps {
+    /// Number of its first step.
+    pub first: u32,
+    /// Number of its last step.
+    pub last: u32,
+    /// How many steps it has.
+    pub steps: u32,
+    /// The cores, without duty.
+    pub cores: Vec<CoreOps>,
 }
 
 /// One group of ops.

@@ -9,7 +9,8 @@ use hardware::peaks::Peaks;
 use trace_model::{Op, OpId, Picos};
 
 use super::costs::{MemoryBytes, OpCostModel, OpCosts};
-use super::sums::{OpKey, OpSums, is_leaf};
+use super::op_sums::OpSums;
+use super::sums::{OpKey, is_leaf};
 
 impl MemoryBytes {
     /// Bytes to and from all memories.

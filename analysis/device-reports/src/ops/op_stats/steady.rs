@@ -1,24 +1,11 @@
-//! Totals over the steady steps, which several reports show.
+//! Which steps the totals over the steady steps are of.
 
 use engine::{Context, Scope};
 use facts::TraceFacts as _;
 use facts::steps::{Step, StepsReport};
 use trace_model::GroupId;
 
-use super::report::CoreOps;
-
-/// The longest run of steady steps ([`StepsReport::steady`]).
-#[derive(Clone, Debug, PartialEq)]
-pub struct SteadyOps {
-    /// Number of its first step.
-    pub first: u32,
-    /// Number of its last step.
-    pub last: u32,
-    /// How many steps it has.
-    pub steps: u32,
-    /// Totals of the cores, without duty.
-    pub cores: Vec<CoreOps>,
-}
+use super::report::SteadyOps;
 
 impl SteadyOps {
     /// The steady steps, still without the totals of cores; `None` without any, or if the scope is not the whole trace.
