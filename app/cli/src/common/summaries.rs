@@ -1,5 +1,6 @@
 //! Summaries of runs: read if saved, else computed from a trace.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::thread::{self, ScopedJoinHandle};
 
@@ -16,6 +17,9 @@ use request::{RequestError, StepsArg, checks};
 /// An input, and whether all runs of a log directory count.
 pub type RequestedInput<'a> = (&'a Path, bool);
 
+/// Runs that are summarised at the same time; one of them ends before another is read.
+const AT_ONCE: usize = 2;
+
 /// Every run of all inputs.
 pub fn summaries(
     paths: &[RequestedInput<'_>],
@@ -27,7 +31,7 @@ pub fn summaries(
     Ok(by_input(paths, loading, steps, format, stderr)?.concat())
 }
 
-/// Every run of each input. A run is summarised while the next one is read: two traces at most are in memory at a time.
+/// Every run of each input. Two runs are read and summarised at a time; more would need too much memory.
 pub fn by_input(
     paths: &[RequestedInput<'_>],
     loading: &Loading<'_>,
@@ -37,7 +41,7 @@ pub fn by_input(
 ) -> Result<Vec<Vec<Summary>>, RequestError> {
     thread::scope(|scope| {
         let mut found: Vec<Vec<Summary>> = vec![Vec::new(); paths.len()];
-        let mut running: Option<(usize, ScopedJoinHandle<'_, _>)> = None;
+        let mut running: VecDeque<(usize, ScopedJoinHandle<'_, _>)> = VecDeque::new();
         for (place, &(path, all_runs)) in paths.iter().enumerate() {
             if let Some(saved) = saved(path, &loading.import(None), stderr)? {
                 if steps.is_some() {
@@ -52,6 +56,11 @@ pub fn by_input(
                 continue;
             }
             for run in runs(path, all_runs, loading) {
+                if running.len() == AT_ONCE
+                    && let Some((before, summary)) = running.pop_front()
+                {
+                    found[before].push(joined(summary)?);
+                }
                 let session = loading.open_for_reports(path, run, format, false)?;
                 let part = match steps {
                     Some(steps) => {
@@ -63,14 +72,11 @@ pub fn by_input(
                     }
                     None => Scope::WholeTrace,
                 };
-                if let Some((before, summary)) = running.take() {
-                    found[before].push(joined(summary)?);
-                }
-                running = Some((place, scope.spawn(move || plain_summary(&session, part))));
+                running.push_back((place, scope.spawn(move || plain_summary(&session, part))));
             }
         }
-        if let Some((last, summary)) = running {
-            found[last].push(joined(summary)?);
+        for (place, summary) in running {
+            found[place].push(joined(summary)?);
         }
         Ok(found)
     })
