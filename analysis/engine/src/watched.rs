@@ -40,9 +40,9 @@ impl<'a> Context<'a> {
 }
 
 impl<I> Watched<'_, I> {
-    /// Looks whether the result is still wanted, and how many items there are until the next look.
+    /// Looks whether the result is still wanted; if so, it is not looked again for a number of items.
     #[cold]
-    fn is_wanted(&mut self) -> bool {
+    fn look(&mut self) -> bool {
         if self.reports.check(self.scope).is_err() {
             return false;
         }
@@ -59,7 +59,7 @@ impl<I: Iterator> Iterator for Watched<'_, I> {
 
     #[inline]
     fn next(&mut self) -> Option<I::Item> {
-        if self.left == 0 && !self.is_wanted() {
+        if self.left == 0 && !self.look() {
             return None;
         }
         self.left -= 1;
@@ -70,7 +70,7 @@ impl<I: Iterator> Iterator for Watched<'_, I> {
     #[inline]
     fn fold<B, F: FnMut(B, I::Item) -> B>(mut self, init: B, mut f: F) -> B {
         let mut sum = init;
-        while self.left > 0 || self.is_wanted() {
+        while self.left > 0 || self.look() {
             let mut left = self.left;
             let some = self.items.try_fold(sum, |sum, item| {
                 let sum = f(sum, item);

@@ -1,6 +1,7 @@
 //! Events of hosts that are only counted: see `host_part`.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use trace_model::{LabelId, TimeRange, TraceBuilder, TrackId, UnreadSlices};
 
@@ -17,8 +18,7 @@ pub(super) struct HostPart {
 /// The events of a line that were counted, and whether counting them was enough.
 pub(super) struct CountedEvents<'a> {
     is_counted: &'a [bool],
-    /// Number of events of each row of the metadata.
-    counts: Vec<u64>,
+    counts: RowCounts,
     /// From the first start to the last end of all events.
     range: Option<TimeRange>,
     /// Start and end of the event before.
@@ -29,11 +29,11 @@ pub(super) struct CountedEvents<'a> {
 }
 
 impl<'a> CountedEvents<'a> {
-    /// None so far.
-    pub fn new(is_counted: &'a [bool]) -> Self {
+    /// None so far, of a line with so many events.
+    pub fn new(is_counted: &'a [bool], events: usize) -> Self {
         Self {
             is_counted,
-            counts: vec![0; is_counted.len()],
+            counts: RowCounts::new(is_counted.len().min(events)),
             range: None,
             before: (i64::MIN, i64::MAX),
             open: Vec::new(),
@@ -58,8 +58,8 @@ impl<'a> CountedEvents<'a> {
     #[inline]
     pub fn count(&mut self, row: usize) -> bool {
         let is_counted = self.is_counted.get(row) == Some(&true);
-        if is_counted && let Some(count) = self.counts.get_mut(row) {
-            *count += 1;
+        if is_counted {
+            self.counts.add(row);
         }
         is_counted
     }
@@ -71,26 +71,58 @@ impl<'a> CountedEvents<'a> {
 
     /// What was counted on the track, and the times of all of its events; `None` if all events have to be decoded.
     pub fn finish(self) -> Option<CountedLine> {
-        let Self { counts, range, .. } = self;
-        self.is_regular.then_some(CountedLine { counts, range })
+        self.is_regular.then(|| CountedLine {
+            counts: self.counts.finish(),
+            range: self.range,
+        })
+    }
+}
+
+/// Number of events of each row of the metadata. A file can have many rows and many lines with few events each, so what
+/// a line needs grows with its events only.
+struct RowCounts {
+    /// Those of the first rows.
+    dense: Vec<u64>,
+    /// Those of the others that occur.
+    others: BTreeMap<usize, u64>,
+}
+
+impl RowCounts {
+    fn new(dense: usize) -> Self {
+        Self {
+            dense: vec![0; dense],
+            others: BTreeMap::new(),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, row: usize) {
+        match self.dense.get_mut(row) {
+            Some(count) => *count += 1,
+            None => *self.others.entry(row).or_default() += 1,
+        }
+    }
+
+    /// The rows that occur, in their order.
+    fn finish(self) -> Vec<(usize, u64)> {
+        let dense = self.dense.into_iter().enumerate();
+        let found = dense.filter(|&(_, count)| count > 0);
+        found.chain(self.others).collect()
     }
 }
 
 /// The events of a line that were counted.
 pub(super) struct CountedLine {
-    counts: Vec<u64>,
+    /// Number of events of each row of the metadata that occurs.
+    counts: Vec<(usize, u64)>,
     pub range: Option<TimeRange>,
 }
 
 impl CountedLine {
     /// The same with the labels of the rows; `None` if there are none.
     pub fn on_track(&self, track: TrackId, labels: &[LabelId]) -> Option<UnreadSlices> {
-        let mut counts: Vec<(LabelId, u64)> = labels
-            .iter()
-            .copied()
-            .zip(self.counts.iter().copied())
-            .collect();
-        counts.retain(|&(_, count)| count > 0);
+        let of_row = |&(row, count): &(usize, u64)| Some((*labels.get(row)?, count));
+        let counts: Vec<(LabelId, u64)> = self.counts.iter().filter_map(of_row).collect();
         let range = self.range.filter(|_| !counts.is_empty())?;
         Some(UnreadSlices {
             track,
@@ -104,4 +136,22 @@ impl CountedLine {
 pub(super) fn are_plausible<'a>(lines: impl Iterator<Item = &'a CountedLine>) -> bool {
     let all = lines.filter_map(|line| line.range).reduce(TimeRange::hull);
     all.is_none_or(TraceBuilder::is_plausible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counting_needs_no_more_than_the_events_of_a_line() {
+        let names = vec![true; 1 << 16];
+        let mut counted = CountedEvents::new(&names, 3);
+        assert_eq!(counted.counts.dense.len(), 3);
+        for row in [1, 60_000, 40_000, 60_000] {
+            assert!(counted.count(row));
+        }
+        assert!(!counted.count(1 << 16), "no such row");
+        let found = counted.finish().map(|line| line.counts);
+        assert_eq!(found, Some(vec![(1, 1), (40_000, 1), (60_000, 2)]));
+    }
 }

@@ -201,7 +201,8 @@ pub(super) fn decode(
     parts: &[LineOutline],
 ) -> Result<DecodedLine, ImportError> {
     if let Some(is_counted) = context.counted {
-        let mut counted = CountedEvents::new(is_counted);
+        let events = parts.iter().map(|part| part.events).sum();
+        let mut counted = CountedEvents::new(is_counted, events);
         let decoded = decode_events(context, parts, Some(&mut counted))?;
         if let Some(counted) = counted.finish() {
             return Ok(DecodedLine {
