@@ -38,7 +38,7 @@ pub struct AggregatedOp {
 /// Memory use of a model by part, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct MemoryUse {
-    /// Number of slices.
+    /// Number of slices in memory.
     pub slices: usize,
     /// Columns of the slice table, without argument handles.
     pub slice_bytes: usize,

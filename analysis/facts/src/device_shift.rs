@@ -61,29 +61,20 @@ pub(crate) fn cut(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRa
     let Some(ops) = timed_ops(model, core) else {
         return range;
     };
-    let place = |at: Timestamp| match OpBorders::at(model, ops, at) {
-        OpBorders {
-            before: Some((from, timed_from)),
-            after: Some((to, timed_to)),
-        } if from < to => {
+    let around = |at: Timestamp| {
+        let OpBorders { before, after } = OpBorders::at(model, ops, at);
+        (before, after)
+    };
+    let place = |at: Timestamp| match around(at) {
+        (Some((from, timed_from)), Some((to, timed_to))) if from < to => {
             let (passed, whole) = (i128::from((at - from).ps()), i128::from((to - from).ps()));
             let passed = i128::from((timed_to - timed_from).ps()) * passed / whole;
             timed_from + Picos::from_ps(i64::try_from(passed).unwrap_or(i64::MAX))
         }
         // Of several at this instant the earliest: all that begins here belongs to what follows, also if it has no length
         // on the timeline.
-        OpBorders {
-            after: Some((shown, timed)),
-            ..
-        }
-        | OpBorders {
-            before: Some((shown, timed)),
-            after: None,
-        } => timed + (at - shown),
-        OpBorders {
-            before: None,
-            after: None,
-        } => at,
+        (_, Some((shown, timed))) | (Some((shown, timed)), None) => timed + (at - shown),
+        (None, None) => at,
     };
     TimeRange::new(place(range.start), place(range.end))
 }

@@ -170,6 +170,31 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_part_is_shared_unless_its_borders_cut_it(
+            spans in prop::collection::vec((0_i64..50, 0_i64..20), 0..20),
+            (start, len) in (0_i64..60, 1_i64..40),
+        ) {
+            let range = |start, end| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
+            let span = |(at, len): (i64, i64)| SelfTimeSegment {
+                range: range(at, at + len),
+                slice: SliceId::from_index(0),
+                class: OpClass::default(),
+            };
+            let whole = Segments::from(self_time_segments(spans.into_iter().map(span).collect()));
+            let window = range(start, start + len);
+            let part = whole.within(window);
+            let clipped = |segment: &SelfTimeSegment| segment.range.intersect(window);
+            let expected: Vec<TimeRange> = whole.iter().filter_map(clipped).collect();
+            let found: Vec<TimeRange> = part.iter().map(|segment| segment.range).collect();
+            prop_assert_eq!(&found, &expected);
+            let is_cut = !expected.iter().all(|part| whole.iter().any(|segment| segment.range == *part));
+            prop_assert_eq!(Arc::ptr_eq(&whole.all, &part.all), !is_cut);
+            // A part of a part, too.
+            let again = part.within(window);
+            prop_assert_eq!(again.iter().map(|segment| segment.range).collect::<Vec<_>>(), expected);
+        }
+
+        #[test]
         fn segments_are_disjoint_and_cover_the_union(spans in prop::collection::vec((0_i64..50, 0_i64..20), 0..20)) {
             let spans: Vec<_> = spans.into_iter().map(|(start, len)| (start, start + len)).collect();
             let segments = segments_of(&spans);

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use analysis::hints::Hints;
 use analysis::reports::host::compile::Compile;
 use analysis::reports::host::gaps::Gaps;
+use analysis::reports::ops::op_stats::{CoreOps, Ops};
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::steps::step_times::Steps;
 use analysis::{ANALYSES, Scope, TraceFacts as _};
@@ -274,4 +275,41 @@ fn scope_of_all_steps_equals_the_step_window() {
         }
     }
     assert!(checked > 50, "{checked}");
+}
+
+/// The totals of the steady steps are made beside those of the whole trace, in one pass.
+#[test]
+fn totals_of_steady_steps_are_those_of_a_report_on_them() {
+    let mut names: Vec<PathBuf> = std::fs::read_dir(samples())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".xplane.pb"))
+        .collect();
+    names.extend(
+        corpus().map(|corpus| corpus.join("tpu/v6e_x4_host_offload_steps_added.xplane.pb")),
+    );
+    let mut found = 0;
+    for path in names {
+        let capture = Capture::new(model_at(&path));
+        let Ok(ops) = capture.scoped::<Ops>(Scope::WholeTrace) else {
+            continue;
+        };
+        let Some(steady) = &ops.steady else { continue };
+        let scope = Scope::Steps {
+            first: steady.first,
+            last: steady.last,
+        };
+        // Only a report has the time on duty.
+        let without_duty = |core: &CoreOps| CoreOps {
+            busy_ps: Picos::ZERO,
+            on_duty_ps: Picos::ZERO,
+            ..core.clone()
+        };
+        let of_report = capture.scoped::<Ops>(scope).unwrap();
+        let cores: Vec<CoreOps> = of_report.cores.iter().map(without_duty).collect();
+        assert_eq!(steady.cores, cores, "{}", path.display());
+        assert!(of_report.steady.is_none());
+        found += 1;
+    }
+    assert!(found >= 3, "{found}");
 }
