@@ -1,4 +1,4 @@
-//! Output of the compiler: scheduled programs, programs of a profile, and the code of ops.
+//! Output of the compiler: scheduled programs, programs of a profile, the code of ops, and logs of compilations.
 
 #![allow(
     rustdoc::private_intra_doc_links,
@@ -6,5 +6,6 @@
 )]
 
 pub mod hlo_dump;
+pub mod jax_log;
 pub mod llo;
 pub mod xla;
