@@ -8,6 +8,7 @@ use cli::commands::anonymize::AnonymizeArgs;
 use cli::commands::cache::CacheArgs;
 use cli::commands::chips::ChipsArgs;
 use cli::commands::compare::CompareArgs;
+use cli::commands::compile::CompileArgs;
 use cli::commands::completions::CompletionsArgs;
 use cli::commands::config::ConfigArgs;
 use cli::commands::doctor::DoctorArgs;
@@ -86,6 +87,9 @@ pub enum CliCommand {
     /// Custom kernels: time, declared costs, stages, units, hardware counters
     #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
     Kernels(KernelsArgs),
+    /// What was compiled in runs and logs of JAX: time by function, why, what a cache would save
+    #[command(after_help = help::MORE, after_long_help = help::COMPILE)]
+    Compile(CompileArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
     /// The runs of a log directory or bucket, the newest first: hosts, size, devices, steps, verdict

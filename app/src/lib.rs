@@ -9,8 +9,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use cli::commands::{
-    self, analyze, cache, chips, compare, completions, config, doctor, events, explain, formats,
-    history, hlo, init, kernels, man, metrics, render, schema, skill, summarize, watch, whatif,
+    self, analyze, cache, chips, compare, compile, completions, config, doctor, events, explain,
+    formats, history, hlo, init, kernels, man, metrics, render, schema, skill, summarize, watch,
+    whatif,
 };
 use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
@@ -53,6 +54,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::History(args) => history::run(&args, &stderr),
         CliCommand::Schema(args) => schema::run(&args),
         CliCommand::Compare(args) => compare::run(&args, &stderr),
+        CliCommand::Compile(args) => compile::run(&args, &stderr),
         CliCommand::Summarize(args) => summarize::run(&args, &stderr),
         CliCommand::Doctor(args) => doctor::run(&args, &stderr),
         CliCommand::Kernels(args) => kernels::run(&args, &stderr),

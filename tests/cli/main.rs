@@ -16,6 +16,7 @@ mod ci_comment;
 mod ci_workflow;
 mod commands;
 mod comparisons;
+mod compile;
 mod gates;
 mod gates_ci;
 mod gates_outputs;

@@ -3,13 +3,13 @@
 //! A trace has thousands of labels and millions of slices, so labels are classified once and slices only look up their
 //! label.
 
-use std::collections::BTreeMap;
-
 use engine::Context;
 use math::intervals::IntervalSet;
 use trace_model::{LabelId, SliceRef, TimeRange};
 
-use crate::host_class::{HostClass, HostClasses, host_threads, pjit_function, stripped};
+use crate::host_class::{
+    HostClass, HostClasses, compiled_function, host_threads, pjit_function, stripped,
+};
 use crate::python_frame::PythonFrame;
 
 /// A load shorter than this is the check that precedes every execution.
@@ -24,7 +24,7 @@ pub struct PhaseEvent<'a> {
     pub class: HostClass,
     /// Inside the window.
     pub range: TimeRange,
-    /// The innermost compiling call `PjitFunction(f)` around it, if there is one.
+    /// The innermost compiling call `PjitFunction(f)` around it, or the compilation of a log, if there is one.
     pub call: Option<SliceRef<'a>>,
 }
 
@@ -64,8 +64,8 @@ pub struct CompileEvents<'a> {
     pub phases: Vec<PhaseEvent<'a>>,
     /// Outermost calls `PjitFunction(f)` of the whole trace: inner calls are traced into the outer one.
     pub calls: Vec<SliceRef<'a>>,
-    /// Events of caches of programs in the window.
-    pub cache: BTreeMap<CacheRole, u64>,
+    /// Events of caches of programs that start in the window.
+    pub cache: Vec<(CacheRole, SliceRef<'a>)>,
     /// Events of lazy tensors that start in the window.
     pub lazy: Vec<(LazyRole, SliceRef<'a>)>,
 }
@@ -86,7 +86,7 @@ impl<'a> CompileEvents<'a> {
         let mut out = Self {
             phases: Vec::new(),
             calls: Vec::new(),
-            cache: BTreeMap::new(),
+            cache: Vec::new(),
             lazy: Vec::new(),
         };
         if !roles.iter().any(|role| role.matters()) {
@@ -101,12 +101,12 @@ impl<'a> CompileEvents<'a> {
             if !own.matters() {
                 continue;
             }
+            if let Some(cache) = own.cache.filter(|_| window.contains(slice.start())) {
+                out.cache.push((cache, slice));
+            }
             let Some(range) = slice.range().intersect(window) else {
                 continue;
             };
-            if let Some(cache) = own.cache {
-                *out.cache.entry(cache).or_default() += 1;
-            }
             if let Some(lazy) = own.lazy.filter(|_| window.contains(slice.start())) {
                 out.lazy.push((lazy, slice));
             }
@@ -185,7 +185,7 @@ fn attribute(events: &mut [PhaseEvent<'_>]) {
 }
 
 fn innermost(slice: SliceRef<'_>) -> Option<SliceRef<'_>> {
-    ancestors(slice).find(|around| pjit_function(around.name()).is_some())
+    ancestors(slice).find(|around| compiled_function(around.name()).is_some())
 }
 
 /// `PjitFunction(f)` is recorded twice, one inside the other.
@@ -226,6 +226,8 @@ impl CacheRole {
         }
         match stripped(name) {
             "LoadProgramCacheMiss" => Some(Self::LoadMiss),
+            "Persistent compilation cache hit" => Some(Self::Hit),
+            "Persistent compilation cache miss" => Some(Self::Miss),
             name if name.ends_with("Client::DeserializeExecutable") => Some(Self::Deserialize),
             name if name.ends_with("Client::LoadSerializedExecutable") => Some(Self::Deserialize),
             _ => None,

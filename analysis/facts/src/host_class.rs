@@ -298,6 +298,14 @@ pub fn pjit_function(name: &str) -> Option<&str> {
         .strip_suffix(')')
 }
 
+/// The function that an event compiles or calls: `f` of `PjitFunction(f)`, or of `Compilation of f` in a log.
+pub fn compiled_function(name: &str) -> Option<&str> {
+    pjit_function(name).or_else(|| name.strip_prefix(LOGGED_COMPILATION))
+}
+
+/// What stands before the function in the name of a compilation that a log tells of.
+const LOGGED_COMPILATION: &str = "Compilation of ";
+
 /// The classes of all labels on host threads. Labels of device ops are skipped because there are many more of them.
 #[derive(Debug)]
 pub struct HostClasses {

@@ -176,10 +176,24 @@ fn simulated() -> Vec<Seed> {
             &[("config.json", fixture!("onnxim.json"))],
         ),
         text("PyTorchSim", "run.log", fixture!("togsim.log")),
+        text("JAX log", "train.log", JAX_LOG),
         text("ASTRA-sim", "log.log", &astra_sim()),
         seed("Chakra", "work.0.et", Content::Frames(chakra())),
     ]
 }
+
+const JAX_LOG: &str = "\
+TRACING CACHE MISS at train.py:18:21 (main):
+  for step defined at train.py:11
+  all previously seen cache keys differ. For the closest previous key:
+  different input types:
+  * at x, now f32[16,64] and before f32[8,64]
+WARNING:2026-03-02 10:00:10,000:jax:1: Finished tracing step for jit in 0.5 sec
+WARNING:2026-03-02 10:00:10,000:jax:1: Compiling jit(step) with global shapes and types (ShapedArray(float32[16,64]),). Argument mapping: (U,).
+DEBUG:2026-03-02 10:00:10,000:jax:1: get_cache_key hash of serialized XLA flags: bb
+(worker pid=7) Persistent compilation cache hit for 'jit_step' with key 'jit_step-01'
+W0302 10:00:11.250000 7 jax.py:1] Finished XLA compilation of jit(step) in 1.25 sec
+";
 
 fn astra_sim() -> String {
     let events = [

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod capture;
 pub mod chips;
 pub mod compare;
+pub mod compile;
 pub mod completions;
 pub mod config;
 pub mod doctor;

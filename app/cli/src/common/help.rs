@@ -125,6 +125,16 @@ Examples:
   systole kernels t.xplane.pb --top 0                          all rows
   systole kernels t.xplane.pb --table kernels --format csv > kernels.csv";
 
+pub const COMPILE: &str = "\
+Logs hold what JAX prints with JAX_LOG_COMPILES=1; with JAX_EXPLAIN_CACHE_MISSES=1 they say why, and with
+JAX_DEBUG_LOG_MODULES=jax._src.cache_key,jax._src.compiler which part of a cache key changed.
+
+Examples:
+  systole compile train.log                                    one program, from its log
+  systole compile runs/                                        every run of a log directory
+  systole compile monday.log tuesday.log --table compilations --format csv > compilations.csv
+  systole compile --history runs.ndjson                        what systole analyze --history recorded";
+
 pub const MCP: &str = "\
 Examples:
   claude mcp add systole -- systole mcp --root ~/profiles

@@ -91,7 +91,7 @@ fn joined(
 }
 
 /// The runs of a log directory; otherwise just the path.
-fn runs(path: &Path, all: bool, loading: &Loading<'_>) -> Vec<Option<String>> {
+pub fn runs(path: &Path, all: bool, loading: &Loading<'_>) -> Vec<Option<String>> {
     let may_be_directory = path.is_dir() || importers::is_remote(path);
     let located = if all && may_be_directory {
         importers::locate(path, &loading.import(None), &Progress::new()).ok()

@@ -149,7 +149,8 @@ impl LogWriter {
                 if self.key_parts.iter().any(|(known, _)| known == part) {
                     self.key_parts.clear();
                 }
-                self.key_parts.push(((*part).to_owned(), (*hash).to_owned()));
+                self.key_parts
+                    .push(((*part).to_owned(), (*hash).to_owned()));
             }
             LogMessage::Compiling(function, types) => {
                 self.pending_of(function).types.clone_from(types);
@@ -239,8 +240,7 @@ impl LogWriter {
             let function = lines.next().and_then(word);
             (function, first.trim_end_matches(':').to_owned())
         } else if let Some(rest) = first.strip_prefix("for ") {
-            let all: Vec<&str> = lines.filter(|line| !is_heading(line)).collect();
-            (word(rest), all.join("; "))
+            (word(rest), sentence(lines))
         } else {
             return;
         };
@@ -251,9 +251,21 @@ impl LogWriter {
     }
 }
 
-/// Whether a line of an explanation only introduces what follows.
-fn is_heading(line: &str) -> bool {
-    line.starts_with("all previously seen cache keys") || line.starts_with("key with different")
+/// The lines of an explanation as one sentence, without what only introduces them.
+fn sentence<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut sentence = String::new();
+    for line in lines.filter(|line| !line.starts_with("all previously seen cache keys")) {
+        let (item, text) = match line.strip_prefix("* ") {
+            Some(text) => (true, text),
+            None => (false, line),
+        };
+        if !sentence.is_empty() {
+            let is_first = sentence.ends_with(':');
+            sentence.push_str(if item && !is_first { "; " } else { " " });
+        }
+        sentence.push_str(text);
+    }
+    sentence
 }
 
 /// Lines of an explanation that are kept.

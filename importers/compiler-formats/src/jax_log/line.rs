@@ -378,7 +378,10 @@ mod tests {
         assert_eq!(time("WARNING:jax._src.dispatch:"), None);
         assert_eq!(time("99:99:99 "), None);
         let writer = |line: &str| LogLine::parse(line).unwrap().writer.to_owned();
-        assert_eq!(writer(&format!("(worker pid=7) {message}")), "(worker pid=7)");
+        assert_eq!(
+            writer(&format!("(worker pid=7) {message}")),
+            "(worker pid=7)"
+        );
         assert_eq!(writer(&format!("[rank3]: {message}")), "[rank3]");
         assert_eq!(writer(&format!("[2023-06-07 00:14:40,280] {message}")), "");
     }

@@ -7,7 +7,12 @@ fn imported(text: &str) -> TraceModel {
     let mut out = TraceBuilder::new();
     out.begin_source(trace_model::Source::default());
     JaxLog
-        .import(&source, &ImportOptions::default(), &Progress::new(), &mut out)
+        .import(
+            &source,
+            &ImportOptions::default(),
+            &Progress::new(),
+            &mut out,
+        )
         .unwrap();
     out.finish()
 }
@@ -18,7 +23,11 @@ fn drawn(model: &TraceModel) -> Vec<Vec<(String, i64, i64)>> {
     let slices = |track| {
         let slice = |slice: trace_model::SliceRef<'_>| {
             let TimeRange { start, .. } = slice.range();
-            (slice.name().to_owned(), ms(start.ps()), ms(slice.dur().ps()))
+            (
+                slice.name().to_owned(),
+                ms(start.ps()),
+                ms(slice.dur().ps()),
+            )
         };
         model.slices_on(track).map(slice).collect()
     };
@@ -66,7 +75,7 @@ fn phases_without_times_follow_each_other() {
         args,
         [
             "function=train_step",
-            "reason=different input types:; * at x, now f32[16,64] and before f32[8,64] (called at train.py:18:21 (main))",
+            "reason=different input types: at x, now f32[16,64] and before f32[8,64] (called at train.py:18:21 (main))",
             "cache_key=jit_train_step-01",
             "cache_key.computation=aa",
             "cache_key.XLA flags=bb",
@@ -100,14 +109,18 @@ fn times_of_lines_are_ends_of_phases() {
 #[test]
 fn processes_and_threads_have_tracks_of_their_own() {
     let line = |writer: &str, second: u32, function: &str| {
-        format!("{writer}WARNING:2023-06-07 00:00:{second},000:jax:1: Finished XLA compilation of jit({function}) in 4 sec\n")
+        format!(
+            "{writer}WARNING:2023-06-07 00:00:{second},000:jax:1: Finished XLA compilation of jit({function}) in 4 sec\n"
+        )
     };
-    let model = imported(&[
-        line("(worker pid=7) ", 10, "f"),
-        line("(worker pid=8) ", 10, "f"),
-        line("(worker pid=8) ", 12, "g"),
-    ]
-    .concat());
+    let model = imported(
+        &[
+            line("(worker pid=7) ", 10, "f"),
+            line("(worker pid=8) ", 10, "f"),
+            line("(worker pid=8) ", 12, "g"),
+        ]
+        .concat(),
+    );
     let tracks: Vec<_> = drawn(&model)
         .into_iter()
         .map(|slices| slices.len())
@@ -120,12 +133,23 @@ fn what_is_no_log_of_compilations_is_refused() {
     let source = InputSource::from_bytes("a.log", b"import jax\nloss 0.5\n".to_vec()).unwrap();
     let mut out = TraceBuilder::new();
     out.begin_source(trace_model::Source::default());
-    let refused = JaxLog.import(&source, &ImportOptions::default(), &Progress::new(), &mut out);
+    let refused = JaxLog.import(
+        &source,
+        &ImportOptions::default(),
+        &Progress::new(),
+        &mut out,
+    );
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("JAX_LOG_COMPILES=1"), "{error}");
     for (head, confidence) in [
-        ("Finished XLA compilation of jit(f) in 1 sec", DetectionConfidence::Certain),
-        ("DEBUG:jax._src.xla_bridge: x", DetectionConfidence::Possible),
+        (
+            "Finished XLA compilation of jit(f) in 1 sec",
+            DetectionConfidence::Certain,
+        ),
+        (
+            "DEBUG:jax._src.xla_bridge: x",
+            DetectionConfidence::Possible,
+        ),
         ("loss 0.5", DetectionConfidence::No),
     ] {
         assert_eq!(JaxLog.detect(head.as_bytes()), confidence, "{head}");

@@ -7,6 +7,47 @@
 use std::collections::BTreeMap;
 
 use facts::compile_events::CacheRole;
+use trace_model::{SliceRef, TimeRange, Timestamp, TrackId};
+
+/// Whether the persistent cache had a program.
+#[engine::titled]
+pub enum CacheUse {
+    /// It was read from the cache.
+    Hit = "hit",
+    /// It was not in the cache. A cache that is not set up misses, too.
+    Miss = "miss",
+}
+
+/// When the persistent cache had a program or not, by thread, in order of time.
+pub(super) struct CacheUses(BTreeMap<TrackId, Vec<(Timestamp, CacheUse)>>);
+
+impl CacheUses {
+    pub(super) fn new(events: &[(CacheRole, SliceRef<'_>)]) -> Self {
+        let mut uses: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (role, slice) in events {
+            let used = match role {
+                CacheRole::Hit => CacheUse::Hit,
+                CacheRole::Miss => CacheUse::Miss,
+                _ => continue,
+            };
+            uses.entry(slice.track())
+                .or_default()
+                .push((slice.start(), used));
+        }
+        for uses in uses.values_mut() {
+            uses.sort_unstable();
+        }
+        Self(uses)
+    }
+
+    /// What was found last in this span of a thread: what is compiled on the way comes before.
+    pub(super) fn last_in(&self, track: TrackId, span: TimeRange) -> Option<CacheUse> {
+        let uses = self.0.get(&track)?;
+        let end = uses.partition_point(|(at, _)| *at <= span.end);
+        let (at, used) = uses.get(end.checked_sub(1)?)?;
+        (*at >= span.start).then_some(*used)
+    }
+}
 
 /// Cache events in the trace; `None` means that nothing was recorded.
 #[engine::reported]
@@ -27,8 +68,12 @@ pub struct CacheFacts {
 }
 
 impl CacheFacts {
-    pub(super) fn new(events: &BTreeMap<CacheRole, u64>) -> Self {
-        let count = |role| events.get(&role).copied();
+    pub(super) fn new(events: impl Iterator<Item = CacheRole>) -> Self {
+        let mut counts: BTreeMap<CacheRole, u64> = BTreeMap::new();
+        for role in events {
+            *counts.entry(role).or_default() += 1;
+        }
+        let count = |role| counts.get(&role).copied();
         // If the lookup was recorded, its result would have been recorded, too.
         let seen = |role| {
             count(CacheRole::Lookup)
@@ -84,11 +129,7 @@ mod tests {
     use super::*;
 
     fn facts(names: &[&str]) -> CacheFacts {
-        let mut events = BTreeMap::new();
-        for role in names.iter().filter_map(|name| CacheRole::of(name)) {
-            *events.entry(role).or_default() += 1;
-        }
-        CacheFacts::new(&events)
+        CacheFacts::new(names.iter().filter_map(|name| CacheRole::of(name)))
     }
 
     #[test]

@@ -9,7 +9,9 @@ use math::intervals::IntervalSet;
 use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::annotations;
+use super::cache::{CacheUse, CacheUses};
 use super::event_grouping::EventGroup;
+use super::logged::{self, KeyPart};
 use super::place::{CompilePlace, StepFinder};
 use super::program_similarity::{ProgramOps, SAME_FUNCTION};
 use super::programs::{ProgramRuns, ProgramTable, before_and_after};
@@ -93,6 +95,18 @@ pub struct Compilation {
     /// Source of `changes`.
     #[column("Seen in")]
     pub changed_in: Option<ChangeSource>,
+    /// Whether the persistent cache had the program; `None` if that is not recorded.
+    #[column("Cache")]
+    pub cache: Option<CacheUse>,
+    /// Why the function was traced, in the words of JAX, if a log contains them.
+    #[column("Reason")]
+    pub reason: Option<String>,
+    /// Types of its arguments (`f32[8,64]`), if a log contains them.
+    pub arguments: Vec<String>,
+    /// The key of the persistent cache, if a log contains it.
+    pub cache_key: Option<String>,
+    /// Parts of that key with their hashes, if a log contains them.
+    pub key_parts: Vec<KeyPart>,
     /// XLA module, if recorded (`jit_train_step`).
     pub module: Option<String>,
     /// The position of this compilation among those of the function in the window, from 1.
@@ -116,6 +130,8 @@ pub(super) struct CompilationContext<'a> {
     pub calls: BTreeMap<&'a str, Vec<SliceRef<'a>>>,
     /// Events whose arguments hold shapes.
     pub labels_with_shapes: BTreeSet<LabelId>,
+    /// When the persistent cache was used.
+    pub cache: CacheUses,
     /// The spans in which any device ran a program; `None` without devices.
     pub running: Option<IntervalSet>,
 }
@@ -142,6 +158,18 @@ impl CompilationContext<'_> {
             .module
             .clone()
             .or_else(|| self.programs.module_of(&group.function).map(str::to_owned))
+    }
+
+    /// Whether the persistent cache had the program.
+    pub fn cache_use(&self, group: &EventGroup<'_>) -> Option<CacheUse> {
+        let call = group.call.map(|call| (call.track(), call.range()));
+        let compiled = group
+            .events
+            .iter()
+            .find(|event| event.class == HostClass::Compile)
+            .map(|event| (event.slice.track(), event.range));
+        let (track, span) = call.or(compiled)?;
+        self.cache.last_in(track, span)
     }
 
     fn called_before(&self, function: &str, at: Timestamp) -> bool {
@@ -237,14 +265,18 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
         load_ps: recorded(HostClass::Load, load),
         thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum(),
         threads,
-        call_ps: group.call.map(SliceRef::dur),
+        call_ps: group
+            .call
+            .filter(|call| pjit_function(call.name()).is_some())
+            .map(SliceRef::dur),
+        cache: around.cache_use(group),
         exposed_ps: exposed(around.running.as_ref(), &all),
         place,
         step_extra_ps: step
             .zip(around.steps.usual_ps)
             .map(|(step, usual)| step.time_ps - usual),
         slice: longest.map(|event| event.slice.id()),
-        ..Compilation::default()
+        ..logged::facts(group)
     }
 }
 

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use facts::compile_events::PhaseEvent;
-use facts::host_class::{HostClass, pjit_function, stripped};
+use facts::host_class::{HostClass, compiled_function, stripped};
 use math::intervals::IntervalSet;
 use trace_model::{Picos, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
@@ -104,7 +104,7 @@ pub(super) fn groups<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
         if let Some(group) = calls.get_mut(&call.id()) {
             group.push(event);
         } else {
-            let function = pjit_function(call.name()).unwrap_or(UNKNOWN).to_owned();
+            let function = compiled_function(call.name()).unwrap_or(UNKNOWN).to_owned();
             calls.insert(call.id(), EventGroup::new(function, event));
         }
     }

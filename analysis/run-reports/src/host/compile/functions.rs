@@ -6,6 +6,7 @@ use engine::{Cell, Percent};
 use math::intervals::IntervalSet;
 use trace_model::{Picos, TimeRange, Timestamp};
 
+use super::cache::CacheUse;
 use super::compilations::{Compilation, CompilationContext, exposed};
 use super::event_grouping::EventGroup;
 use super::program_similarity::SAME_FUNCTION;
@@ -28,6 +29,12 @@ pub struct CompiledFunction {
     /// How many of these were recompilations: all if it ran before in the capture, otherwise all but one.
     #[column("Again", inferred)]
     pub recompilations: u64,
+    /// Programs that the persistent cache had; `None` if that is not recorded.
+    #[column("Cache hits")]
+    pub cache_hits: Option<u64>,
+    /// Programs that it had not; `None` if that is not recorded.
+    #[column("Cache misses")]
+    pub cache_misses: Option<u64>,
     /// Calls in the whole capture; `None` if calls are not recorded.
     #[column("Calls")]
     pub calls: Option<u64>,
@@ -129,8 +136,18 @@ fn row(
     let changed = own
         .iter()
         .find(|compilation| !compilation.changes.is_empty());
+    let uses: Vec<CacheUse> = groups
+        .iter()
+        .filter_map(|group| around.cache_use(group))
+        .collect();
+    let used = |what| {
+        let count = uses.iter().filter(|used| **used == what).count();
+        (!uses.is_empty()).then_some(count as u64)
+    };
     CompiledFunction {
         function: function.to_owned(),
+        cache_hits: used(CacheUse::Hit),
+        cache_misses: used(CacheUse::Miss),
         compilations: own.len() as u64,
         recompilations: own
             .iter()

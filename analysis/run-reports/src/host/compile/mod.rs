@@ -22,9 +22,11 @@ mod compilations;
 mod event_grouping;
 mod functions;
 mod lazy;
+mod logged;
 mod place;
 mod program_similarity;
 mod programs;
+mod runs;
 mod shapes;
 mod table;
 mod tf;
@@ -35,12 +37,14 @@ use facts::host_class::{HostClass, host_threads};
 use math::intervals::IntervalSet;
 use trace_model::{Picos, TimeRange};
 
-pub use cache::CacheFacts;
+pub use cache::{CacheFacts, CacheUse};
 pub use compilations::{Compilation, CompileEvidence, PhaseTime};
 pub use functions::CompiledFunction;
 pub use lazy::{LazyFact, LazyGraph, LazyTensors};
+pub use logged::KeyPart;
 pub use place::CompilePlace;
 pub use programs::ProgramCount;
+pub use runs::{CompileDay, CompileRuns, RunCompilation, RunCompilations, RunFunction};
 pub use shapes::{ChangeSource, DimChange, ShapeChange};
 pub(super) use tf::needs_others;
 pub use tf::{CallKind, TfFunction};
@@ -150,6 +154,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
         ops: program_similarity::ProgramOps::new(cx),
         calls: compilations::calls_by_name(&events.calls),
         labels_with_shapes: annotations::labels_with_shapes(&groups),
+        cache: cache::CacheUses::new(&events.cache),
         running: running.iter().cloned().reduce(|sum, set| sum.union(&set)),
     };
     let list = compilations::compilations(&around, &groups);
@@ -157,7 +162,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let length = window.dur();
     let is_recorded = cx.host_classes().has_compiling_runtime();
     let share = wall.fraction_of(length).map(Percent::of_fraction);
-    let cache = CacheFacts::new(&events.cache);
+    let cache = CacheFacts::new(events.cache.iter().map(|(role, _)| *role));
     let threads = compilations::threads(*cx, &events.phases);
     CompileReport {
         window_ps: length,

@@ -1,0 +1,50 @@
+//! What a log of JAX tells of a compilation beside its times.
+
+use facts::host_class::{HostClass, pjit_function};
+use trace_model::ArgValue;
+
+use super::compilations::Compilation;
+use super::event_grouping::EventGroup;
+
+/// A part of a cache key.
+#[engine::reported]
+#[derive(Eq)]
+pub struct KeyPart {
+    /// What is hashed (`XLA flags`).
+    pub part: String,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// The facts; nothing for a compilation of a trace. Its events are not asked: each would be read from the file.
+pub(super) fn facts(group: &EventGroup<'_>) -> Compilation {
+    let mut found = Compilation::default();
+    let is_logged = group
+        .call
+        .is_some_and(|call| pjit_function(call.name()).is_none());
+    let compiled = group
+        .events
+        .iter()
+        .find(|event| event.class == HostClass::Compile);
+    let Some(event) = compiled.filter(|_| is_logged) else {
+        return found;
+    };
+    for arg in event.slice.args().unwrap_or_default() {
+        let ArgValue::Text(text) = arg.value else {
+            continue;
+        };
+        match arg.name.as_str() {
+            "reason" => found.reason = Some(text),
+            "cache_key" => found.cache_key = Some(text),
+            name => {
+                if let Some(part) = name.strip_prefix("cache_key.") {
+                    let part = part.to_owned();
+                    found.key_parts.push(KeyPart { part, hash: text });
+                } else if name.starts_with("argument ") {
+                    found.arguments.push(text);
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,255 @@
+//! `systole compile`: what was compiled in several runs, why, and what a cache would have saved.
+
+use std::path::{Path, PathBuf};
+
+use analysis::reports::host::compile::{
+    Compile, CompileReport, CompileRuns, RunCompilations, RunFunction,
+};
+use analysis::{Scope, Table, Tabular as _, Unit, counted, distinct, printable};
+use clap::{Args, ValueEnum};
+use render::{AnsiStyle, NamedTable, table};
+use request::history_file::{self, HistoryLine};
+use request::{Assumptions, RequestError};
+use serde_json::json;
+use session::Session;
+
+use crate::common::args::CsvArgs;
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
+use crate::common::stderr::Stderr;
+use crate::common::summaries::runs;
+use crate::common::values::OutputFormat;
+use crate::common::{output, terminal};
+
+/// The name of the format and its version.
+const SCHEMA: &str = "systole.compilations/1";
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// Profiles, run or log directories (all runs of them), and logs of JAX programs
+    #[arg(required_unless_present = "history")]
+    pub paths: Vec<PathBuf>,
+    /// Also the runs that this file of `--history` tells of
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+    /// The table of CSV, NDJSON and Markdown
+    #[arg(long, value_enum, default_value_t = CompileTable::Functions)]
+    pub table: CompileTable,
+    /// Functions, and rows of each table, in text; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub top: usize,
+    #[command(flatten)]
+    pub csv: CsvArgs,
+    #[command(flatten)]
+    pub assume: Assumptions,
+}
+
+/// A table of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompileTable {
+    /// Each function in each run.
+    Functions,
+    /// Each compilation.
+    Compilations,
+    /// Each day.
+    Days,
+    /// Each run of the history.
+    Recorded,
+}
+
+impl CompileTable {
+    /// Why there may be no such table.
+    fn missing(self) -> String {
+        match self {
+            Self::Recorded => "recorded needs --history".to_owned(),
+            _ => "no run has a date".to_owned(),
+        }
+    }
+}
+
+/// A run that could be read.
+struct OpenRun {
+    name: String,
+    session: Session,
+    report: std::sync::Arc<CompileReport>,
+}
+
+pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    let loading = Loading::new(&args.assume, stderr)?;
+    let mut open = Vec::new();
+    let mut failed = Vec::new();
+    for path in &args.paths {
+        for run in runs(path, true, &loading) {
+            let name = match &run {
+                Some(run) => path.join(run),
+                None => path.clone(),
+            };
+            match opened(path, run, &loading, args.format) {
+                Ok((session, report)) => open.push(OpenRun {
+                    name: importers::shown_path(&name).display().to_string(),
+                    session,
+                    report,
+                }),
+                Err(error) => failed.push(error),
+            }
+        }
+    }
+    if open.is_empty() && !failed.is_empty() {
+        return Err(failed.swap_remove(0));
+    }
+    for error in &failed {
+        stderr.warn(&error.to_string());
+    }
+    let names: Vec<&str> = open.iter().map(|run| run.name.as_str()).collect();
+    let names = distinct(&names);
+    let runs = open.iter().zip(&names);
+    let runs = runs.map(|(run, name)| RunCompilations::new(name, run.session.model(), &run.report));
+    let report = CompileRuns::new(runs.collect());
+    let mut tables = report.tables();
+    if let Some(history) = &args.history {
+        tables.push(recorded(&history_file::read(history, stderr)?));
+    }
+    let id = args.table.to_possible_value();
+    let id = id.as_ref().map_or("", |value| value.get_name());
+    let chosen = tables.iter().find(|table| table.id == id);
+    let chosen = chosen.ok_or_else(|| RequestError::argument("table", args.table.missing()))?;
+    let text = written(&report, &tables, chosen, args, stderr);
+    output::print_as(args.format, &text)?;
+    Ok(CommandOutcome::Done)
+}
+
+fn opened(
+    path: &Path,
+    run: Option<String>,
+    loading: &Loading<'_>,
+    format: OutputFormat,
+) -> Result<(Session, std::sync::Arc<CompileReport>), RequestError> {
+    let session = loading.open_for_reports(path, run, format, false)?;
+    let report = session.report::<Compile>(Scope::WholeTrace);
+    let report = report
+        .map_err(|error| RequestError::DoesNotApply(format!("{error}: {}", path.display())))?;
+    Ok((session, report))
+}
+
+/// The runs of a history.
+fn recorded(lines: &[HistoryLine]) -> Table {
+    let number = |id: &'static str| move |line: &HistoryLine| line.number(id);
+    let commit = |line: &HistoryLine| line.commit.clone();
+    Table::of("recorded", "Runs of the history", lines.iter())
+        .derived("run", "Run", Unit::None, |line: &HistoryLine| line.run())
+        .derived("commit", "Commit", Unit::None, commit)
+        .derived(
+            "compilations",
+            "Compiled",
+            Unit::Count,
+            number("compile.count"),
+        )
+        .derived(
+            "recompilations",
+            "Again",
+            Unit::Count,
+            number("compile.recompilations"),
+        )
+        .derived(
+            "wall_ps",
+            "Time",
+            Unit::Picoseconds,
+            number("compile.wall_ps"),
+        )
+        .build()
+}
+
+fn written(
+    report: &CompileRuns,
+    tables: &[Table],
+    chosen: &Table,
+    args: &CompileArgs,
+    stderr: &Stderr,
+) -> String {
+    let chosen = NamedTable {
+        report: "compile",
+        table: chosen.clone(),
+    };
+    let recorded = tables.iter().find(|table| table.id == "recorded");
+    let json = || json!({"schema": SCHEMA, "compilations": report, "recorded": recorded});
+    output::list(
+        args.format,
+        args.csv.cells(),
+        chosen,
+        |_| text(report, tables, args, stderr),
+        json,
+    )
+}
+
+fn text(report: &CompileRuns, tables: &[Table], args: &CompileArgs, stderr: &Stderr) -> String {
+    let style = if stderr.colors_stdout() {
+        AnsiStyle::COLOR
+    } else {
+        AnsiStyle::PLAIN
+    };
+    let layout = render::TextLayout {
+        top: args.top,
+        ..terminal::whole_tables(style)
+    };
+    let mut text = String::new();
+    for sentence in report.statements.iter().filter(|_| report.runs > 0) {
+        text.push_str(&layout.lines(0, sentence, str::to_owned));
+    }
+    let shown = if args.top == 0 { usize::MAX } else { args.top };
+    if !report.functions.is_empty() {
+        text.push_str("\nFunctions by run, the longest first\n");
+    }
+    for row in report.functions.iter().take(shown) {
+        text.push_str(&layout.lines(2, &numbers(row), str::to_owned));
+        text.push_str(&layout.lines(6, &row.why, str::to_owned));
+    }
+    let left = report.functions.len().saturating_sub(shown);
+    if left > 0 {
+        let more = format!("… {left} more; --top 0 shows all");
+        text.push_str(&layout.lines(2, &more, str::to_owned));
+    }
+    for one in tables {
+        let is_shown = match one.id {
+            "days" => one.rows.len() > 1,
+            "recorded" => true,
+            _ => false,
+        };
+        if is_shown {
+            text.push('\n');
+            text.push_str(&table::table(one, &layout));
+        }
+    }
+    text
+}
+
+/// The times of a function in one line.
+fn numbers(row: &RunFunction) -> String {
+    let phases = [
+        ("trace", row.trace_ps),
+        ("lower", row.lower_ps),
+        ("compile", Some(row.compile_ps)),
+        ("load", row.load_ps),
+    ];
+    let phases = phases.iter().filter_map(|(phase, time)| {
+        let time = (*time)?;
+        Some(format!("{phase} {time}"))
+    });
+    let phases: Vec<String> = phases.collect();
+    let compiled = counted(row.compilations as usize, "compilation");
+    let mut text = format!(
+        "{} · {}: {} in {compiled} ({})",
+        printable(&row.function),
+        printable(&row.run),
+        row.wall_ps,
+        phases.join(", "),
+    );
+    if let (Some(hits), Some(misses)) = (row.cache_hits, row.cache_misses) {
+        let asked = hits + misses;
+        text.push_str(&format!(", cache {hits} of {asked}"));
+    }
+    text
+}
