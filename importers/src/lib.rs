@@ -37,7 +37,9 @@ pub use input::{
     FeedResult, FingerprintHash, ImportError, InputSource, Progress, ProgressStage, SharedBytes,
     SourceContent, is_remote, may_ask, shown_path,
 };
-pub use profiler_formats::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
+pub use profiler_formats::xplane::{
+    PartSize, ProfilePart, SpaceElement, event_bytes, part_sizes, visit_xplane_elements,
+};
 pub use registry::IMPORTERS;
 #[cfg(feature = "remote")]
 pub use remote::cache;

@@ -1,12 +1,6 @@
 //! `systole compile`.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-use serde_json::Value;
+use crate::place::{Place, json, stderr, stdout};
 
 /// A log of one compilation of `step`.
 fn log(day: u32, seconds: u32, cache: &str) -> String {
@@ -24,35 +18,22 @@ fn log(day: u32, seconds: u32, cache: &str) -> String {
 
 const MISS: &str = "PERSISTENT COMPILATION CACHE MISS";
 
-fn run(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_systole"))
-        .args(args)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
 #[test]
 fn logs_of_several_runs_are_compared() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("monday.log"), log(2, 10, MISS)).unwrap();
-    fs::write(folder.path().join("tuesday.log"), log(3, 8, MISS)).unwrap();
-    fs::write(folder.path().join("other.log"), "import jax\nloss 0.5\n").unwrap();
+    let place = Place::empty();
+    place.write("monday.log", log(2, 10, MISS).as_bytes());
+    place.write("tuesday.log", log(3, 8, MISS).as_bytes());
+    place.write("other.log", b"import jax\nloss 0.5\n");
     let args = ["compile", "monday.log", "tuesday.log", "other.log"];
-    let output = run(folder.path(), &args);
+    let output = place.run(&args);
     assert!(output.status.success(), "{output:?}");
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let (out, err) = (stdout(&output), stderr(&output));
     for said in [
         "2 compilations in 2 runs took 19.50 s, 18.00 s of it in the compiler or its cache.",
         "A persistent cache would have saved at most 8.000 s of these 18.00 s",
         "1 compilation of programs",
         "the same program had been compiled in monday.log: the cache did not keep it",
-        "2026-03-03",
+        "On the last two of 2 days: 10.75 s on 2026-03-02, 8.750 s on 2026-03-03.",
     ] {
         assert!(out.contains(said), "{said}: {out}");
     }
@@ -61,53 +42,42 @@ fn logs_of_several_runs_are_compared() {
         err.contains("JAX_LOG_COMPILES=1") && err.contains("other.log"),
         "{err}"
     );
-    let json = run(
-        folder.path(),
-        &[&args[..], &["--format", "json", "-q"]].concat(),
-    );
-    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let answer = place.run(&[&args[..], &["--format", "json", "-q"]].concat());
+    let json = json(stdout(&answer));
     assert_eq!(json["schema"], "systole.compilations/1");
     assert_eq!(json["compilations"]["saved_ps"], 8_000_000_000_000_i64);
     let csv = [&args[..], &["--format", "csv", "--table", "days", "-q"]].concat();
-    let csv = run(folder.path(), &csv);
+    let csv = place.run(&csv);
     assert_eq!(
-        text(&csv.stdout).lines().nth(2),
+        stdout(&csv).lines().nth(2),
         Some("2026-03-03,1,8750000000000,8000000000000")
     );
 }
 
 #[test]
 fn what_cannot_answer_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.log"), "import jax\nloss 0.5\n").unwrap();
-    let none = run(folder.path(), &["compile", "a.log"]);
+    let place = Place::empty();
+    place.write("a.log", b"import jax\nloss 0.5\n");
+    let none = place.run(&["compile", "a.log"]);
     assert!(!none.status.success());
-    assert!(
-        text(&none.stderr).contains("JAX_LOG_COMPILES=1"),
-        "{none:?}"
-    );
+    assert!(stderr(&none).contains("JAX_LOG_COMPILES=1"), "{none:?}");
     let without = log(2, 10, MISS).replace("2026-03-02 ", "");
-    fs::write(folder.path().join("b.log"), without).unwrap();
+    place.write("b.log", without.as_bytes());
     let days = ["compile", "b.log", "--table", "days", "--format", "csv"];
-    let none = run(folder.path(), &days);
-    assert!(text(&none.stderr).contains("no run has a date"), "{none:?}");
+    let none = place.run(&days);
+    assert!(stderr(&none).contains("no run has a date"), "{none:?}");
     let recorded = ["compile", "b.log", "--table", "recorded", "--format", "csv"];
-    let none = run(folder.path(), &recorded);
-    assert!(text(&none.stderr).contains("needs --history"), "{none:?}");
+    let none = place.run(&recorded);
+    assert!(stderr(&none).contains("needs --history"), "{none:?}");
 }
 
 #[test]
 fn a_history_tells_of_earlier_runs() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.log"), log(2, 10, MISS)).unwrap();
-    run(
-        folder.path(),
-        &["analyze", "a.log", "--history", "runs.ndjson"],
-    );
-    let output = run(folder.path(), &["compile", "--history", "runs.ndjson"]);
+    let place = Place::empty();
+    place.write("a.log", log(2, 10, MISS).as_bytes());
+    place.run(&["analyze", "a.log", "--history", "runs.ndjson"]);
+    let output = place.run(&["compile", "--history", "runs.ndjson"]);
     assert!(output.status.success(), "{output:?}");
-    let row = text(&output.stdout)
-        .lines()
-        .find(|line| line.contains("a.log"));
+    let row = stdout(&output).lines().find(|line| line.contains("a.log"));
     assert!(row.unwrap().contains("10.75 s"), "{output:?}");
 }

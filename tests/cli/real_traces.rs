@@ -53,6 +53,36 @@ fn every_real_trace_is_analyzed() {
     }
 }
 
+#[test]
+fn the_size_of_a_capture_tells_how_many_steps_fit() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("tpu/v6e_x4_host_offload_steps_added.xplane.pb");
+    let path = path.to_str().unwrap();
+    let output = run(&["doctor", path, "--size", "--format", "json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let size = &json["size"];
+    let parts = size["parts"].as_array().unwrap();
+    let bytes: u64 = parts
+        .iter()
+        .map(|part| part["bytes"].as_u64().unwrap())
+        .sum();
+    assert_eq!(bytes, fs::metadata(path).unwrap().len());
+    let fitting = size["steps_that_fit"].as_u64().unwrap();
+    let step: u64 = parts
+        .iter()
+        .filter_map(|part| part["step_bytes"].as_u64())
+        .sum();
+    let most = fitting * step;
+    assert!(most > 2_000_000_000 && most < 2_150_000_000, "{size}");
+    let text = run(&["doctor", path, "--size"]);
+    let text = stdout(&text);
+    assert!(text.contains("255,260 steps of this kind fit"), "{text}");
+    assert!(text.lines().count() <= 30, "{text}");
+    let json = corpus.join("tpu/v5e_matmul.trace.json.gz");
+    let refused = run(&["doctor", json.to_str().unwrap(), "--size"]);
+    assert!(stderr(&refused).contains("*.xplane.pb"), "{refused:?}");
+}
+
 /// The facts are those of the capture's README and of XProf's answers for it.
 #[test]
 fn first_sentence_names_the_dominant_cause() {

@@ -179,6 +179,26 @@ pub struct Table {
 }
 
 impl Table {
+    /// The same without the columns of these ids.
+    #[must_use]
+    pub fn without(&self, ids: &[&str]) -> Self {
+        let mut table = self.clone();
+        let is_kept: Vec<bool> = table
+            .columns
+            .iter()
+            .map(|column| !ids.contains(&column.id))
+            .collect();
+        let mut kept = is_kept.iter();
+        table
+            .columns
+            .retain(|_| kept.next().is_none_or(|kept| *kept));
+        for row in &mut table.rows {
+            let mut kept = is_kept.iter();
+            row.retain(|_| kept.next().is_none_or(|kept| *kept));
+        }
+        table
+    }
+
     /// Explanation of the mark in headings, if one is marked.
     pub fn mark(&self) -> Option<&'static str> {
         let marked = self

@@ -8,6 +8,7 @@
 )]
 
 pub mod anonymize;
+mod capture_size;
 pub mod convert;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod events;
@@ -23,5 +24,6 @@ pub mod tables;
 pub mod user_files;
 pub mod xml;
 
+pub use capture_size::{CaptureSize, SizeOfPart};
 pub use open::{RequestSession, Session, devices_in_words, losses_in_words};
 pub use run_summary::RunSummary;

@@ -255,7 +255,7 @@ impl Drop for RequestSession {
 }
 
 /// Where the bytes of a file of a trace are on this machine.
-fn file_of(source: &Source) -> Option<&Path> {
+pub(crate) fn file_of(source: &Source) -> Option<&Path> {
     source.copy.as_deref().or(source.path.as_deref())
 }
 

@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::reports::host::compile::{
-    Compile, CompileReport, CompileRuns, RunCompilations, RunFunction,
-};
-use analysis::{Scope, Table, Tabular as _, Unit, counted, distinct, printable};
+use analysis::reports::host::compile::{Compile, CompileReport, CompileRuns, RunCompilations};
+use analysis::{Scope, Table, Tabular as _, Unit, distinct};
 use clap::{Args, ValueEnum};
-use render::{AnsiStyle, NamedTable, table};
+use render::{AnsiStyle, NamedTable, TextLayout, table};
 use request::history_file::{self, HistoryLine};
 use request::{Assumptions, RequestError};
 use serde_json::json;
@@ -39,8 +37,8 @@ pub struct CompileArgs {
     /// The table of CSV, NDJSON and Markdown
     #[arg(long, value_enum, default_value_t = CompileTable::Functions)]
     pub table: CompileTable,
-    /// Functions, and rows of each table, in text; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    /// Rows of each table in text; 0 for all, with the reasons of each and a table by day
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
     #[command(flatten)]
     pub csv: CsvArgs,
@@ -191,7 +189,7 @@ fn text(report: &CompileRuns, tables: &[Table], args: &CompileArgs, stderr: &Std
     } else {
         AnsiStyle::PLAIN
     };
-    let layout = render::TextLayout {
+    let layout = TextLayout {
         top: args.top,
         ..terminal::whole_tables(style)
     };
@@ -199,57 +197,36 @@ fn text(report: &CompileRuns, tables: &[Table], args: &CompileArgs, stderr: &Std
     for sentence in report.statements.iter().filter(|_| report.runs > 0) {
         text.push_str(&layout.lines(0, sentence, str::to_owned));
     }
-    let shown = if args.top == 0 { usize::MAX } else { args.top };
-    if !report.functions.is_empty() {
-        text.push_str("\nFunctions by run, the longest first\n");
-    }
-    for row in report.functions.iter().take(shown) {
-        text.push_str(&layout.lines(2, &numbers(row), str::to_owned));
-        text.push_str(&layout.lines(6, &row.why, str::to_owned));
-    }
-    let left = report.functions.len().saturating_sub(shown);
-    if left > 0 {
-        let more = format!("… {left} more; --top 0 shows all");
-        text.push_str(&layout.lines(2, &more, str::to_owned));
-    }
     for one in tables {
         let is_shown = match one.id {
-            "days" => one.rows.len() > 1,
-            "recorded" => true,
-            _ => false,
+            "functions" => !one.rows.is_empty(),
+            "days" => args.top == 0,
+            "compilations" => false,
+            _ => true,
         };
         if is_shown {
             text.push('\n');
-            text.push_str(&table::table(one, &layout));
+            // Reasons are sentences, which columns would cut.
+            text.push_str(&table::table(&one.without(&["why"]), &layout));
         }
+    }
+    text.push_str(&reasons(report, args.top, &layout));
+    text
+}
+
+/// Why the functions were compiled that took longest.
+fn reasons(report: &CompileRuns, top: usize, layout: &TextLayout) -> String {
+    let shown = if top == 0 { usize::MAX } else { REASONS };
+    let mut text = String::new();
+    for row in report.functions.iter().take(shown) {
+        if text.is_empty() {
+            text.push_str("\nWhy, the last time in the run\n");
+        }
+        let line = format!("{}, {}: {}", row.function, row.run, row.why);
+        text.push_str(&layout.lines(2, &line, str::to_owned));
     }
     text
 }
 
-/// The times of a function in one line.
-fn numbers(row: &RunFunction) -> String {
-    let phases = [
-        ("trace", row.trace_ps),
-        ("lower", row.lower_ps),
-        ("compile", Some(row.compile_ps)),
-        ("load", row.load_ps),
-    ];
-    let phases = phases.iter().filter_map(|(phase, time)| {
-        let time = (*time)?;
-        Some(format!("{phase} {time}"))
-    });
-    let phases: Vec<String> = phases.collect();
-    let compiled = counted(row.compilations as usize, "compilation");
-    let mut text = format!(
-        "{} · {}: {} in {compiled} ({})",
-        printable(&row.function),
-        printable(&row.run),
-        row.wall_ps,
-        phases.join(", "),
-    );
-    if let (Some(hits), Some(misses)) = (row.cache_hits, row.cache_misses) {
-        let asked = hits + misses;
-        text.push_str(&format!(", cache {hits} of {asked}"));
-    }
-    text
-}
+/// Reasons on the first screen.
+const REASONS: usize = 3;

@@ -1,15 +1,18 @@
 //! `systole doctor`: the data quality of a trace.
 
-use analysis::Scope;
+use analysis::{Scope, Table, Tabular as _};
 use clap::Args;
+use importers::Progress;
+use serde_json::json;
 
 use crate::common::args::{ForceArgs, OutputArgs};
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
-use crate::common::{loading, output};
-use render::{Document, DocumentView};
+use crate::common::{loading, output, terminal};
+use render::{AnsiStyle, Document, DocumentView, NamedTable, table};
 use request::{RequestError, TraceRequest, checks};
 use session::files::OutputGuard;
+use session::{CaptureSize, Session};
 
 /// Id of the analysis.
 const DOCTOR: &str = "doctor";
@@ -19,6 +22,9 @@ const DOCTOR: &str = "doctor";
 pub struct DoctorArgs {
     #[command(flatten)]
     pub input: TraceRequest,
+    /// What the bytes of the capture hold, how many steps fit into a file, and what to leave out
+    #[arg(long)]
+    pub size: bool,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -29,8 +35,53 @@ pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
     let session = loading::open_for(&args.output, &args.input, stderr)?;
+    if args.size {
+        return size(&session, args, stderr);
+    }
     checks::check_devices(&session, &args.input.assume.values.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
     output::write(&document, &args.output, &guard, stderr)?;
     Ok(args.output.outcome(document.doubt()))
 }
+
+/// Where the bytes of the files went.
+fn size(
+    session: &Session,
+    args: &DoctorArgs,
+    stderr: &Stderr,
+) -> Result<CommandOutcome, RequestError> {
+    let path = &args.input.path;
+    let found = CaptureSize::of(session, &Progress::new());
+    let found = found.map_err(|error| RequestError::import(error, path))?;
+    let size = found.ok_or_else(|| {
+        let why = "only files of the XLA profiler (*.xplane.pb) have parts";
+        RequestError::DoesNotApply(format!("{why}: {}", path.display()))
+    })?;
+    let table = NamedTable {
+        report: "size",
+        table: size.tables().swap_remove(0),
+    };
+    let text = |table: &Table| {
+        let style = if stderr.colors_stdout() {
+            AnsiStyle::COLOR
+        } else {
+            AnsiStyle::PLAIN
+        };
+        let layout = terminal::whole_tables(style);
+        let lines = size.statements.iter();
+        let lines = lines.map(|sentence| layout.lines(0, sentence, str::to_owned));
+        format!(
+            "{}\n{}",
+            lines.collect::<String>(),
+            table::table(&table.without(&["option", "lost"]), &layout)
+        )
+    };
+    let json = || json!({"schema": SIZE_SCHEMA, "size": size});
+    let output = &args.output;
+    let text = output::list(output.format, output.csv.cells(), table, text, json);
+    output::print_as(output.format, &text)?;
+    Ok(CommandOutcome::Done)
+}
+
+/// The name of the format and its version.
+const SIZE_SCHEMA: &str = "systole.size/1";

@@ -28,6 +28,7 @@ mod lines;
 mod memory;
 mod ops;
 mod programs;
+mod sizes;
 mod space;
 mod tables;
 
@@ -38,6 +39,7 @@ use input::source::SourceContent;
 use input::{ImportError, InputSource, Progress, SharedBytes};
 use trace_model::{ArgSource, ImportLog, IssueKind, TraceBuilder, wire};
 
+pub use sizes::{PartSize, ProfilePart};
 pub use space::{SpaceElement, visit_xplane_elements};
 
 static FORMAT: TraceFormat = TraceFormat {
@@ -53,6 +55,22 @@ static FORMAT: TraceFormat = TraceFormat {
 pub fn event_bytes(source: &InputSource) -> Option<[u64; 2]> {
     let is_one = !source.is_gzip() && detect::confidence(source.head()) != DetectionConfidence::No;
     is_one.then(|| space::event_bytes(source.packed()))
+}
+
+/// How the bytes of a profile are divided, unpacked if it is packed; `None` if it is no `XPlane` protobuf.
+///
+/// # Errors
+///
+/// It cannot be read, or this was cancelled.
+pub fn part_sizes(
+    source: &InputSource,
+    progress: &Progress,
+) -> Result<Option<Vec<PartSize>>, ImportError> {
+    if detect::confidence(source.head()) == DetectionConfidence::No {
+        return Ok(None);
+    }
+    let content = source.content(progress)?;
+    Ok(Some(sizes::part_sizes((*content.bytes).as_ref())))
 }
 
 /// The importer of `*.xplane.pb`.

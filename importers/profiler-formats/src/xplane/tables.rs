@@ -376,7 +376,7 @@ pub(super) fn map_entry(
 }
 
 /// Field 2 of a message: its name.
-fn name_of(file: &[u8], range: Range<usize>) -> Range<usize> {
+pub(super) fn name_of(file: &[u8], range: Range<usize>) -> Range<usize> {
     let end = range.end;
     let mut cursor = WireCursor::new(file, range);
     let mut name = end..end;

@@ -270,6 +270,16 @@ impl CompileRuns {
             "{compiled} in {runs} took {}, {} of it in the compiler or its cache.",
             self.wall_ps, self.compile_ps
         )];
+        if let [.., before, last] = &self.days[..] {
+            said.push(format!(
+                "On the last two of {} days: {} on {}, {} on {}.",
+                self.days.len(),
+                before.wall_ps,
+                before.day,
+                last.wall_ps,
+                last.day
+            ));
+        }
         let known = self.compilations - self.unknown_compilations;
         if self.saved_compilations > 0 {
             said.push(format!(
@@ -420,10 +430,7 @@ impl Tabular for CompileRuns {
             &self.functions,
         )
         .remaining()
-        .notes([
-            "Time: of all phases, without time that two of them share.".to_owned(),
-            "Why: of the last compilation in the run.".to_owned(),
-        ])
+        .notes(["Time: of all phases, without time that two of them share.".to_owned()])
         .build();
         let list = Table::of(
             "compilations",
