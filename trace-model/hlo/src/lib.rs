@@ -30,6 +30,8 @@ mod cost;
 mod facts;
 mod index;
 mod instruction;
+mod live;
+mod matching;
 mod module;
 mod product;
 mod proto;
@@ -49,6 +51,10 @@ pub use facts::{
     PrecisionConfig, ProductPrecision, WindowDimension,
 };
 pub use instruction::{ComputationId, Instruction, InstructionId};
+pub use live::{Executions, LivePeak, executions, peak_of_live_bytes};
+pub use matching::{
+    MatchedInstruction, ProgramMatch, ScheduleDifference, opcodes_inside, running_computations,
+};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
 pub use syntax::{

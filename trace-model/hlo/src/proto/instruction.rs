@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use crate::syntax::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups, Shape};
@@ -17,6 +18,13 @@ use super::{ProtoReader, shape};
 use crate::instruction::{ComputationId, Instruction, InstructionId};
 
 const INSTRUCTION: &str = "HloInstructionProto";
+
+/// Fields that name things, number them anew in each compilation, or are compared in another way: name, opcode, shape,
+/// metadata, number of a parameter, channel, ids, configuration, frontend attributes, statistics, original values,
+/// payload.
+const NOT_CONTENT: [u32; 15] = [
+    1, 2, 3, 7, 9, 26, 35, 36, 37, 38, 43, 68, 77, 88, 99,
+];
 
 /// References that are resolved after the whole instruction is read.
 #[derive(Default)]
@@ -47,6 +55,9 @@ impl<'a> ProtoReader<'a> {
             if field == 99 {
                 facts.backend_config = self.payload(value)?;
             }
+            if !NOT_CONTENT.contains(&field) {
+                out.content = out.content.wrapping_add(digest(field, bytes, value));
+            }
             Ok(())
         })?;
         let damage = |why| HloDamage {
@@ -73,6 +84,9 @@ impl<'a> ProtoReader<'a> {
         out.called = all(pending.called.iter().map(called))?;
         let id = pending.id;
         finish(bytes, &out, pending, &mut facts);
+        if let Some(config) = facts.backend_config.clone() {
+            out.config = digest(0, bytes, &WireValue::Bytes(config));
+        }
         out.attributes = Some(facts)
             .filter(|facts| *facts != Attributes::NONE)
             .map(Box::new);
@@ -146,6 +160,17 @@ impl<'a> ProtoReader<'a> {
         })?;
         Ok(out)
     }
+}
+
+/// Digest of a field.
+fn digest(field: u32, bytes: ProgramMessage<'_>, value: &WireValue) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match value {
+        WireValue::Bytes(_) => (field, bytes.slice(value)).hash(&mut hasher),
+        _ if number(value) == 0 => return 0,
+        _ => (field, number(value)).hash(&mut hasher),
+    }
+    hasher.finish()
 }
 
 /// Collects items without spare capacity.
