@@ -32,6 +32,7 @@ mod index;
 mod instruction;
 mod live;
 mod matching;
+mod mlir;
 mod module;
 mod product;
 mod proto;
@@ -55,6 +56,7 @@ pub use live::{Executions, LivePeak, executions, peak_of_live_bytes};
 pub use matching::{
     MatchedInstruction, ProgramMatch, ScheduleDifference, opcodes_inside, running_computations,
 };
+pub use mlir::{is_mlir, mlir_name};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
 pub use syntax::{

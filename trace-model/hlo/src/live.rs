@@ -24,18 +24,31 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
         is_least: module.entry.is_none(),
     };
     match module.entry {
-        Some(entry) => out.iter_mut().skip(entry.index()).take(1).for_each(|it| *it = once),
+        Some(entry) => out
+            .iter_mut()
+            .skip(entry.index())
+            .take(1)
+            .for_each(|it| *it = once),
         None => {
             let mut is_called = vec![false; out.len()];
             for called in module.instructions.iter().flat_map(|it| &it.called) {
-                is_called.iter_mut().skip(called.index()).take(1).for_each(|it| *it = true);
+                is_called
+                    .iter_mut()
+                    .skip(called.index())
+                    .take(1)
+                    .for_each(|it| *it = true);
             }
             let roots = out.iter_mut().zip(is_called).filter(|(_, called)| !called);
             roots.for_each(|(it, _)| *it = once);
         }
     }
     // Callers come after what they call.
-    for computation in module.computation_ids().collect::<Vec<_>>().into_iter().rev() {
+    for computation in module
+        .computation_ids()
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+    {
         let own = out.get(computation.index()).copied().unwrap_or_default();
         for instruction in module.instructions_of(computation) {
             let trips = instruction.attributes().trip_count;
@@ -77,7 +90,9 @@ pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> 
         let mut peaks = HashMap::new();
         let (bytes, at) = peak_in(module, entry, &mut peaks, 0).ok_or("the program is empty")?;
         let parameters = module.parameters();
-        let parameters = parameters.iter().map(|(_, it)| main_memory(it.shape.as_deref()));
+        let parameters = parameters
+            .iter()
+            .map(|(_, it)| main_memory(it.shape.as_deref()));
         Ok(LivePeak {
             bytes: parameters.fold(bytes, u64::saturating_add),
             at,
@@ -154,7 +169,11 @@ fn peak_in(
     let (mut live, mut peak) = (0_u64, (0, *order.first()?));
     for (at, &id) in order.iter().enumerate() {
         let it = module.instruction(id)?;
-        let bytes = if donated.contains(&id) { 0 } else { allocated(module, it) };
+        let bytes = if donated.contains(&id) {
+            0
+        } else {
+            allocated(module, it)
+        };
         live = live.saturating_add(bytes);
         if let Some(slot) = ends.get(at).and_then(|&end| released.get_mut(end)) {
             *slot = slot.saturating_add(bytes);
@@ -203,7 +222,9 @@ fn donated_results(module: &HloModule, computation: ComputationId) -> Vec<Instru
         _ => None,
     };
     let aliases = module.aliases.iter();
-    aliases.filter_map(|alias| result(&alias.output_index)).collect()
+    aliases
+        .filter_map(|alias| result(&alias.output_index))
+        .collect()
 }
 
 #[cfg(test)]

@@ -85,13 +85,18 @@ impl Contents {
             let called = instruction.called.iter().map(|callee| {
                 let runs = runs.get(callee.index()).copied().unwrap_or(true);
                 let slot = computations.get_mut(callee.index());
-                let digest = slot.map(|slot| {
-                    *slot.get_or_insert_with(|| out.computation(module, *callee))
-                });
+                let digest =
+                    slot.map(|slot| *slot.get_or_insert_with(|| out.computation(module, *callee)));
                 (runs, digest.unwrap_or_default())
             });
             let called: Vec<(bool, u64)> = called.collect();
-            let content = out.instruction(module, instruction, (at, &layouts), &called, with_attributes);
+            let content = out.instruction(
+                module,
+                instruction,
+                (at, &layouts),
+                &called,
+                with_attributes,
+            );
             out.of_instructions.push(content);
         }
         out
@@ -104,7 +109,9 @@ impl Contents {
         };
         let own = self.of_instructions.get(computation.instructions.clone());
         let deep = own.unwrap_or_default().iter().map(|it| it.deep);
-        let root = computation.root.and_then(|id| self.of_instructions.get(id.index()));
+        let root = computation
+            .root
+            .and_then(|id| self.of_instructions.get(id.index()));
         hash(&(root.map(|it| it.deep), deep.fold(0, u64::wrapping_add)))
     }
 
@@ -120,10 +127,17 @@ impl Contents {
             it.content
         } else {
             let facts = it.attributes();
-            hash(&(&facts.custom_call_target, facts.fusion_kind.map(|kind| kind as u8)))
+            hash(&(
+                &facts.custom_call_target,
+                facts.fusion_kind.map(|kind| kind as u8),
+            ))
         };
         let layout = layouts.get(at).copied().unwrap_or_default();
-        let inside: Vec<u64> = called.iter().filter(|(runs, _)| !runs).map(|it| it.1).collect();
+        let inside: Vec<u64> = called
+            .iter()
+            .filter(|(runs, _)| !runs)
+            .map(|it| it.1)
+            .collect();
         let all: Vec<u64> = called.iter().map(|it| it.1).collect();
         let operands = || it.operands.iter();
         let deep = operands().filter_map(|id| self.of_instructions.get(id.index()));
@@ -163,4 +177,3 @@ impl Contents {
         }
     }
 }
-

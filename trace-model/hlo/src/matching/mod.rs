@@ -325,7 +325,8 @@ impl<'a> Matching<'a> {
             let mut groups: BTreeMap<u64, [Vec<u32>; 2]> = BTreeMap::new();
             for (side, open) in self.open.iter().enumerate() {
                 for &at in open {
-                    let key = self.contents[side].label(self.modules[side], InstructionId(at), level);
+                    let key =
+                        self.contents[side].label(self.modules[side], InstructionId(at), level);
                     if let Some(key) = key {
                         groups.entry(key).or_default()[side].push(at);
                     }
@@ -353,7 +354,9 @@ impl<'a> Matching<'a> {
             })
         });
         let pairs = pairs.collect();
-        let [only_first, only_second] = self.open.map(|open| open.into_iter().map(InstructionId).collect());
+        let [only_first, only_second] = self
+            .open
+            .map(|open| open.into_iter().map(InstructionId).collect());
         ProgramMatch {
             pairs,
             only_first,

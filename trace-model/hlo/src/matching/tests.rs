@@ -55,7 +55,9 @@ fn changed(module: &HloModule, found: &ProgramMatch) -> Vec<String> {
 
 #[test]
 fn names_numbers_and_labels_do_not_matter() {
-    let mut renamed = TEXT.replace("m.py", "/other/place/n.py").replace("source_line=3", "source_line=99");
+    let mut renamed = TEXT
+        .replace("m.py", "/other/place/n.py")
+        .replace("source_line=3", "source_line=99");
     for (from, to) in [
         ("jit_step", "jit_other"),
         ("%fused.1", "%fn.77"),
@@ -80,7 +82,10 @@ fn names_numbers_and_labels_do_not_matter() {
 fn serialized_kernels_are_counted_and_not_compared() {
     let (_, _, found) = compared(&TEXT.replace("AAAA", "BBBB"));
     assert!(found.is_equal());
-    assert_eq!((found.configured_otherwise, found.kernels_otherwise), (1, 1));
+    assert_eq!(
+        (found.configured_otherwise, found.kernels_otherwise),
+        (1, 1)
+    );
     let other = TEXT.replace("tpu_custom_call", "other_call");
     let (first, _, found) = compared(&other);
     assert_eq!(changed(&first, &found), ["k.1"]);
@@ -89,10 +94,16 @@ fn serialized_kernels_are_counted_and_not_compared() {
 #[test]
 fn an_added_collective_is_one_difference() {
     let added = "  %ag = f32[8,16]{1,0} all-gather(%all-reduce.2), dimensions={0}\n  %exp.1 = f32[8,16]{1,0} exponential(%ag)";
-    let second = TEXT.replace("  %exp.1 = f32[8,16]{1,0} exponential(%all-reduce.2)", added);
+    let second = TEXT.replace(
+        "  %exp.1 = f32[8,16]{1,0} exponential(%all-reduce.2)",
+        added,
+    );
     let (first, other, found) = compared(&second);
     assert_eq!(names(&other, &found.only_second), ["ag"]);
-    assert_eq!((found.only_first.len(), changed(&first, &found).len()), (0, 0));
+    assert_eq!(
+        (found.only_first.len(), changed(&first, &found).len()),
+        (0, 0)
+    );
     let (_, _, back) = compared_with(&second, TEXT);
     assert_eq!((back.only_first.len(), back.only_second.len()), (1, 0));
 }
@@ -104,23 +115,42 @@ fn another_operand_is_a_change_of_the_user() {
     assert_eq!(changed(&first, &found), ["out.1"]);
     // What exchanges its operands is not the same.
     let swapped = TEXT.replace("add(%tanh.1, %k.1)", "subtract(%tanh.1, %k.1)");
-    let (first, _, found) = compared_with(&swapped, &swapped.replace("(%tanh.1, %k.1)", "(%k.1, %tanh.1)"));
+    let (first, _, found) = compared_with(
+        &swapped,
+        &swapped.replace("(%tanh.1, %k.1)", "(%k.1, %tanh.1)"),
+    );
     assert_eq!(changed(&first, &found), ["out.1"]);
 }
 
 #[test]
 fn types_layouts_bodies_and_attributes_are_changes() {
     for (from, to, expected) in [
-        ("f32[8,16]{1,0} exponential", "f32[8,16]{0,1} exponential", &["exp.1"][..]),
+        (
+            "f32[8,16]{1,0} exponential",
+            "f32[8,16]{0,1} exponential",
+            &["exp.1"][..],
+        ),
         ("{1,0} tanh", "{1,0:S(1)} tanh", &["tanh.1"]),
         ("{{0,1},{2,3}}", "{{0,2},{1,3}}", &["all-reduce.2"]),
-        ("dim_labels=bf_io->bf", "dim_labels=bf_oi->bf", &["fusion.1"]),
+        (
+            "dim_labels=bf_io->bf",
+            "dim_labels=bf_oi->bf",
+            &["fusion.1"],
+        ),
         ("add(%x.1, %y.1)", "maximum(%x.1, %y.1)", &["all-reduce.2"]),
-        ("%copy.1 = bf16[4,16]{1,0} copy", "%copy.1 = f32[4,16]{1,0} copy", &["copy.1", "fusion.1"]),
+        (
+            "%copy.1 = bf16[4,16]{1,0} copy",
+            "%copy.1 = f32[4,16]{1,0} copy",
+            &["copy.1", "fusion.1"],
+        ),
     ] {
         let (first, _, found) = compared(&TEXT.replace(from, to));
         assert_eq!(changed(&first, &found), expected, "{from} -> {to}");
-        assert_eq!((found.only_first.len(), found.only_second.len()), (0, 0), "{to}");
+        assert_eq!(
+            (found.only_first.len(), found.only_second.len()),
+            (0, 0),
+            "{to}"
+        );
     }
 }
 
@@ -134,7 +164,13 @@ fn another_order_is_told_apart_from_another_program() {
     assert_ne!(second, TEXT);
     let (_, _, found) = compared(&second);
     assert!(found.is_equal());
-    assert_eq!(found.order, Some(ScheduleDifference { compared: 7, moved: 1 }));
+    assert_eq!(
+        found.order,
+        Some(ScheduleDifference {
+            compared: 7,
+            moved: 1
+        })
+    );
     let (_, _, found) = compared(&second.replace(", is_scheduled=true", ""));
     assert_eq!(found.order, None);
 }

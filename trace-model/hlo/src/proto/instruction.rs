@@ -22,9 +22,7 @@ const INSTRUCTION: &str = "HloInstructionProto";
 /// Fields that name things, number them anew in each compilation, or are compared in another way: name, opcode, shape,
 /// metadata, number of a parameter, channel, ids, configuration, frontend attributes, statistics, original values,
 /// payload.
-const NOT_CONTENT: [u32; 15] = [
-    1, 2, 3, 7, 9, 26, 35, 36, 37, 38, 43, 68, 77, 88, 99,
-];
+const NOT_CONTENT: [u32; 15] = [1, 2, 3, 7, 9, 26, 35, 36, 37, 38, 43, 68, 77, 88, 99];
 
 /// References that are resolved after the whole instruction is read.
 #[derive(Default)]

@@ -62,7 +62,11 @@ mod tests {
         let found = aliases(header);
         assert_eq!(found.len(), 2);
         assert_eq!(
-            (found[1].output_index.as_slice(), found[1].parameter, found[1].is_required),
+            (
+                found[1].output_index.as_slice(),
+                found[1].parameter,
+                found[1].is_required
+            ),
             ([1, 3].as_slice(), 7, true)
         );
         assert_eq!((found[0].parameter, found[0].is_required), (2, false));
