@@ -1,6 +1,6 @@
 //! The list of formats.
 
-use compiler_formats::xla;
+use compiler_formats::{program, xla};
 use importer_common::Importer;
 use profiler_formats::{trace_event, xplane};
 use simulator_formats::{astra_sim, chakra, onnxim, op_costs, scale_sim, togsim};
@@ -18,4 +18,6 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &op_costs::GENZ,
     &xla::ScheduledHlo,
     &xla::LatencyHidingSchedule,
+    &program::HLO_PROTO,
+    &program::STABLEHLO,
 ];

@@ -7,4 +7,5 @@
 
 pub mod hlo_dump;
 pub mod llo;
+pub mod program;
 pub mod xla;

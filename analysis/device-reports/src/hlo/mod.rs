@@ -7,11 +7,14 @@
 //! A program comes from the capture (`xla.HloProto` or HLO text). Where the capture has none, the lines of HLO text of
 //! its ops stand in: then only ops that ran and their direct operands are known, and nothing that is inside fusions.
 
+mod contents;
 mod diff;
+mod differences;
 mod line;
 mod list;
 mod neighbourhood;
 mod search;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -25,10 +28,12 @@ use facts::category::OpGroup;
 use hlo::{HloModule, HloOrigin, Instruction};
 use trace_model::{OpId, Picos, ProgramId};
 
+pub use contents::{ContentSum, PeakMemory, ProgramContents};
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
 pub use list::{ProgramList, ProgramRow, programs};
 pub use neighbourhood::{HloEdge, HloNode, Neighbourhood, NodeRelation, Reach, neighbourhood};
 pub use search::{FoundInstructions, HloQuery, find};
+pub use sums::ProgramSum;
 pub use text::{ProgramLine, ProgramListing, listing};
 use times::ProgramTimes;
 
