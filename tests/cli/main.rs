@@ -16,6 +16,7 @@ mod ci_comment;
 mod ci_workflow;
 mod commands;
 mod comparisons;
+mod expect;
 mod gates;
 mod gates_ci;
 mod gates_outputs;
@@ -24,6 +25,7 @@ mod guide_outputs;
 mod help;
 mod hints;
 mod hlo;
+mod hlo_diff;
 #[path = "../json_schema.rs"]
 mod json_schema;
 mod limits;

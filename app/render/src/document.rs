@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use analysis::compare::{Comparison, Summary};
+use analysis::expect::ExpectReport;
 use analysis::gates::GatesReport;
 use analysis::reports::summary::doctor::Doctor;
 use analysis::{ANALYSES, Analysis, AnalysisEntry, AnalysisError, Report, Scope};
@@ -31,6 +32,8 @@ pub struct Document {
     pub view: DocumentView,
     /// The gates, if requested.
     pub gated: Option<GatedDocument>,
+    /// The expectations, if these were judged.
+    pub expected: Option<Arc<ExpectReport>>,
     entries: Vec<&'static AnalysisEntry>,
     sections: OnceLock<Vec<ReportSection>>,
 }
@@ -90,6 +93,7 @@ impl Document {
             scope,
             view,
             gated: None,
+            expected: None,
             entries,
             sections: OnceLock::new(),
         }
@@ -103,6 +107,7 @@ impl Document {
             scope,
             view: DocumentView::Tables,
             gated: None,
+            expected: None,
             entries: Vec::new(),
             sections,
         }

@@ -100,10 +100,14 @@ pub struct HloOp {
 }
 
 /// A program with its times, which all reports here read.
-pub(crate) struct TimedProgram {
+pub struct TimedProgram {
+    /// Which.
     pub program: ProgramId,
+    /// Name with its id.
     pub title: String,
+    /// The program.
     pub module: Arc<HloModule>,
+    /// Where it was read from.
     pub origin: ProgramOrigin,
     /// What to know when reading it.
     pub notes: Vec<String>,
@@ -111,7 +115,12 @@ pub(crate) struct TimedProgram {
 }
 
 impl TimedProgram {
-    fn of(cx: &Context<'_>, program: ProgramId) -> Result<Self, AnalysisError> {
+    /// Reads a program.
+    ///
+    /// # Errors
+    ///
+    /// The capture holds nothing of it.
+    pub fn of(cx: &Context<'_>, program: ProgramId) -> Result<Self, AnalysisError> {
         let title = cx.model.program_title(program);
         let (module, origin) = match cx.hlo(program) {
             Ok(module) => (module, ProgramOrigin::Program),
@@ -140,7 +149,7 @@ impl TimedProgram {
     }
 
     /// What is known of one instruction.
-    fn op(&self, instruction: &Instruction) -> HloOp {
+    pub fn op(&self, instruction: &Instruction) -> HloOp {
         let computation = self.module.computation(instruction.computation);
         let times = self.times.of_op(&instruction.name);
         let said = |text: &Arc<str>| (!text.is_empty()).then(|| Arc::clone(text));
