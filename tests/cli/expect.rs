@@ -112,7 +112,7 @@ fn every_format_has_the_answers() {
         (1, &Value::from("expectation"))
     );
     assert!(
-        read("md").contains("NOT MET") && read("csv").contains("not-met"),
+        read("md").contains("NOT MET") && read("csv").contains("NOT MET"),
         "{}",
         read("csv")
     );

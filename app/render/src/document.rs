@@ -32,6 +32,8 @@ pub struct Document {
     pub view: DocumentView,
     /// The gates, if requested.
     pub gated: Option<GatedDocument>,
+    /// Rows of each table in texts, unless the user says how many.
+    pub usual_rows: usize,
     /// The expectations, if these were judged.
     pub expected: Option<Arc<ExpectReport>>,
     entries: Vec<&'static AnalysisEntry>,
@@ -81,6 +83,9 @@ pub struct InputFile {
     pub cannot_know: Vec<&'static str>,
 }
 
+/// Rows of each table in texts.
+pub const USUAL_ROWS: usize = 10;
+
 impl Document {
     /// A document of the reports `ids`.
     pub fn new(session: &Session, scope: Scope, ids: &[&str], view: DocumentView) -> Self {
@@ -93,6 +98,7 @@ impl Document {
             scope,
             view,
             gated: None,
+            usual_rows: USUAL_ROWS,
             expected: None,
             entries,
             sections: OnceLock::new(),
@@ -107,6 +113,7 @@ impl Document {
             scope,
             view: DocumentView::Tables,
             gated: None,
+            usual_rows: USUAL_ROWS,
             expected: None,
             entries: Vec::new(),
             sections,

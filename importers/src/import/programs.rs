@@ -35,10 +35,20 @@ pub(super) fn of_dump(
 
 /// Whether a path holds programs that may have no times: HLO as text or serialized, `StableHLO`, or a folder of them.
 pub fn holds_programs_only(path: &Path, options: &ImportOptions, progress: &Progress) -> bool {
-    if path.is_dir() {
-        let is_dump = || matches!(of_dump(path, options, progress), Ok(Some(_)));
-        return locate(path, options, progress).is_err() && is_dump();
-    }
+    let path = if path.is_dir() {
+        match locate(path, options, progress) {
+            Err(_) => return matches!(of_dump(path, options, progress), Ok(Some(_))),
+            Ok(located) => {
+                let mut files = located.hosts.into_iter().flat_map(|host| host.files);
+                match (files.next(), files.next()) {
+                    (Some(only), None) => only,
+                    _ => return false,
+                }
+            }
+        }
+    } else {
+        path.to_owned()
+    };
     // A pipe can be read only once, and a file of a bucket would be copied.
     if !path.is_file() {
         return false;
@@ -49,7 +59,7 @@ pub fn holds_programs_only(path: &Path, options: &ImportOptions, progress: &Prog
         Ok(opener) => opener,
         Err(_) => return false,
     };
-    opener.open(path).is_ok_and(|source| {
+    opener.open(&path).is_ok_and(|source| {
         let is_sure = |it: &dyn Importer| it.detect(source.head()) == DetectionConfidence::Certain;
         formats.into_iter().any(is_sure)
     })

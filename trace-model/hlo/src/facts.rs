@@ -190,6 +190,19 @@ pub struct CollectiveAttributes {
     pub uses_global_ids: bool,
 }
 
+/// Whether an opcode is that of communication among groups of devices, or of its start.
+pub(crate) fn has_groups(opcode: &str) -> bool {
+    matches!(
+        opcode.strip_suffix("-start").unwrap_or(opcode),
+        "all-reduce"
+            | "all-gather"
+            | "reduce-scatter"
+            | "all-to-all"
+            | "ragged-all-to-all"
+            | "collective-broadcast"
+    )
+}
+
 /// The meaning of ids in replica groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupMode {

@@ -85,10 +85,10 @@ pub struct LivePeak {
 pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> {
     if let Some(entry) = module.entry.filter(|_| module.cut.is_none()) {
         if !module.is_scheduled() {
-            return Err("the program is not scheduled (is_scheduled=true)");
+            return Err("it is not scheduled (is_scheduled=true)");
         }
         let mut peaks = HashMap::new();
-        let (bytes, at) = peak_in(module, entry, &mut peaks, 0).ok_or("the program is empty")?;
+        let (bytes, at) = peak_in(module, entry, &mut peaks, 0).ok_or("it is empty")?;
         let parameters = module.parameters();
         let parameters = parameters
             .iter()
@@ -98,9 +98,9 @@ pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> 
             at,
         })
     } else if module.cut.is_some() {
-        Err("the text ends before the program does")
+        Err("its text ends before the program does")
     } else {
-        Err("the program has no ENTRY computation")
+        Err("it has no ENTRY computation")
     }
 }
 

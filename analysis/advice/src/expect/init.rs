@@ -35,6 +35,8 @@ pub fn expectations_of(cx: &Context<'_>, wanted: Option<&str>) -> Result<String,
     }
     if program.timed.module.cut.is_none() {
         of_program(&mut out, &program);
+    } else {
+        out.push_str("# Of a part of a program nothing is expected: save the whole text.\n");
     }
     of_run(&mut out, cx);
     Ok(out)

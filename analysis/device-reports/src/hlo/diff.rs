@@ -10,7 +10,7 @@ use math::unit::Unit;
 use trace_model::{Picos, ProgramId};
 
 use super::contents::{PeakMemory, ProgramContents};
-use super::differences::{ChangedParts, change};
+use super::differences::{ChangedParts, change, types};
 use super::sums::{ProgramSum, sums};
 use super::{HloOp, TimedProgram};
 
@@ -56,7 +56,7 @@ pub struct DifferenceRow {
     /// How.
     #[column("Difference")]
     pub difference: Difference,
-    /// What changed, in words; absent of instructions that only one program has.
+    /// What changed, in words; of instructions that only one program has the type and sizes of their result.
     pub what: Option<String>,
     /// In the first program.
     #[column("First", id = "name", with = |row| row.first.as_ref().map(|op| &op.name))]
@@ -64,11 +64,9 @@ pub struct DifferenceRow {
     /// In the second program.
     #[column("Second", with = |row| row.second.as_ref().map(|op| &op.name))]
     #[column("Opcode", id = "opcode", with = |row| row.any().map(|op| &op.opcode))]
-    #[column("What changed", id = "what", with = |row| row.what.clone())]
+    #[column("What", id = "what", with = |row| row.what.clone())]
     #[column("Bytes", derived, id = "bytes", with = |row| row.any().and_then(|op| op.bytes))]
     #[column("Source", id = "source", with = |row| row.any().map(|op| &op.source))]
-    #[column("Shape, first", id = "first_shape", with = |row| row.first.as_ref().map(|op| &op.shape))]
-    #[column("Shape, second", id = "second_shape", with = |row| row.second.as_ref().map(|op| &op.shape))]
     #[column("Self time, first", measured, id = "first_self_time_ps", with = |row| row.first.as_ref().and_then(|op| op.self_time_ps))]
     #[column("Self time, second", measured, id = "second_self_time_ps", with = |row| row.second.as_ref().and_then(|op| op.self_time_ps))]
     #[column("Framework name", id = "op_name", with = |row| row.any().map(|op| &op.framework_name))]
@@ -123,11 +121,19 @@ pub fn diff(
             second: op(&b, pair.second),
         });
     }
-    let only = |difference, first, second| DifferenceRow {
-        difference,
-        what: None,
-        first,
-        second,
+    let only = |difference, program: &TimedProgram, id: InstructionId| {
+        let op = op(program, id);
+        let shape = program
+            .module
+            .instruction(id)
+            .and_then(|it| it.shape.as_deref());
+        let is_first = difference == Difference::OnlyFirst;
+        DifferenceRow {
+            difference,
+            what: shape.map(types),
+            first: op.clone().filter(|_| is_first),
+            second: op.filter(|_| !is_first),
+        }
     };
     let only_a = found
         .only_first
@@ -144,11 +150,16 @@ pub fn diff(
         let rest = || (x.difference, name(x)).cmp(&(y.difference, name(y)));
         y.time_ps()
             .cmp(&x.time_ps())
+            .then_with(|| is_plumbing(x).cmp(&is_plumbing(y)))
             .then_with(|| bytes(y).cmp(&bytes(x)))
             .then_with(rest)
     });
     let (peak, peak_change_bytes) = peaks([&contents[0].peak, &contents[1].peak]);
-    let mut notes = [a.notes, b.notes].concat();
+    let mut notes = [
+        notes_of("First program", &a),
+        notes_of("Second program", &b),
+    ]
+    .concat();
     notes.extend(doubts(&found, &contents));
     Ok(ProgramDiff {
         first: a.title,
@@ -162,6 +173,29 @@ pub fn diff(
         peak_change_bytes,
         notes,
     })
+}
+
+/// What to know of a program, and where its text ends.
+fn notes_of(which: &str, program: &TimedProgram) -> Vec<String> {
+    let known = number::count(program.module.instructions.len() as f64);
+    match &program.module.cut {
+        Some(place) => vec![format!(
+            "{which}: the text ends {place}; {known} instructions are known."
+        )],
+        None => program.notes.clone(),
+    }
+}
+
+/// Opcodes that do no work: other instructions are shown before them.
+fn is_plumbing(row: &DifferenceRow) -> bool {
+    let words = [
+        "parameter",
+        "tuple",
+        "get-tuple-element",
+        "bitcast",
+        "constant",
+    ];
+    row.any().is_some_and(|op| words.contains(&&*op.opcode))
 }
 
 /// The order of execution, in words.
@@ -215,40 +249,34 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
             (format!("Peak memory: {said}; {how}."), change)
         }
         [Ok(_), Ok(_)] => (
-            "Peak memory: unknown, because only one program has the compiler's plan.".to_owned(),
+            "Peak memory: only one program has the compiler's plan, so that both cannot be compared.".to_owned(),
             None,
         ),
-        [Err(why), _] => (
-            format!("Peak memory: unknown, because of the first program {why}."),
-            None,
-        ),
-        [_, Err(why)] => (
-            format!("Peak memory: unknown, because of the second program {why}."),
-            None,
-        ),
+        [Err(why), Err(_)] => (format!("Peak memory: unknown: {why} (both programs)."), None),
+        [Err(why), _] => (format!("Peak memory: unknown of the first program: {why}."), None),
+        [_, Err(why)] => (format!("Peak memory: unknown of the second program: {why}."), None),
     }
 }
 
 /// What was not compared.
 fn doubts(found: &ProgramMatch, contents: &[ProgramContents; 2]) -> Vec<String> {
     let mut out = Vec::new();
-    let count = |count: usize| number::count(count as f64);
     if found.kernels_otherwise > 0 {
         out.push(format!(
-            "{} custom calls have other serialized kernels, which are not compared: they hold paths and line numbers.",
-            count(found.kernels_otherwise)
+            "{} with another serialized kernel, which is not compared: it holds paths and line numbers.",
+            engine::counted(found.kernels_otherwise, "custom call")
         ));
     }
     let others = found.configured_otherwise - found.kernels_otherwise;
     if others > 0 {
         out.push(format!(
-            "{} instructions that are the same have another configuration of the backend (tiles, cost estimates), which is not compared.",
-            count(others)
+            "{} of the same content with other tiles or cost estimates, which are not compared.",
+            engine::counted(others, "instruction")
         ));
     }
     if !found.is_complete {
         out.push(
-            "One program is a text and the other serialized: attributes that both spell in different ways are not compared."
+            "One program is a text, one serialized: attributes that these spell in different ways are not compared."
                 .to_owned(),
         );
     }
@@ -287,14 +315,21 @@ impl Tabular for ProgramDiff {
             .remaining()
             .note(&self.order)
             .note(&self.peak)
-            .note(ARE_SUMS)
             .notes(self.notes.clone());
+        let has_times = self.rows.iter().any(|row| row.time_ps().is_some());
+        let table = if has_times {
+            table.note(ARE_SUMS)
+        } else {
+            table
+        };
         let differing = self.sums.iter().filter(|sum| sum.differs);
         let equal = self.sums.iter().filter(|sum| !sum.differs).count();
         let sums = Table::of("program_sums", "Sums that differ", differing)
             .remaining()
-            .note("Sums over all executions of loops; bytes of collectives are those of their messages.")
-            .note(format!("{} more sums are equal.", number::count(equal as f64)));
+            .note(format!(
+                "{} are equal. Bytes are over all iterations of loops; of collectives, those of messages.",
+                engine::counted(equal, "more sum")
+            ));
         vec![table.build(), sums.build()]
     }
 }

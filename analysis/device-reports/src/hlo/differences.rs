@@ -66,7 +66,7 @@ pub(super) fn change(
 }
 
 /// `f32[8,16]`, without layout.
-fn types(shape: &Shape<'_>) -> String {
+pub(super) fn types(shape: &Shape<'_>) -> String {
     const MOST: usize = 4;
     let one = |array: &&ArrayShape<'_>| format!("{}{:?}", array.dtype, array.dims).replace(' ', "");
     let arrays = shape.arrays();

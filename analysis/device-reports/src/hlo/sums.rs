@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hlo::ProgramMatch;
 
-use super::contents::{ContentSum, ProgramContents};
+use super::contents::{ContentSum, PeakMemory, ProgramContents};
 use super::differences::ChangedParts;
 
 /// A sum of two programs.
@@ -146,7 +146,12 @@ fn others(
         Some(first.hbm_bytes),
         Some(second.hbm_bytes),
     ));
-    let peak = |contents: &ProgramContents| contents.peak.as_ref().ok().map(|peak| peak.bytes);
-    out.push(bytes("peak memory", peak(first), peak(second)));
+    let peak = |contents: &ProgramContents| contents.peak.as_ref().ok().copied();
+    let (a, b) = (peak(first), peak(second));
+    let mut row = bytes("peak memory", a.map(|it| it.bytes), b.map(|it| it.bytes));
+    let is_planned = |peak: Option<PeakMemory>| peak.map(|peak| peak.is_planned);
+    // A plan and an estimate are different numbers of the same program.
+    row.differs &= is_planned(a).is_some() && is_planned(a) == is_planned(b);
+    out.push(row);
     out
 }

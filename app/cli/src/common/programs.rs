@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use analysis::reports::hlo::ProgramDiff;
 use analysis::{AnalysisError, Report, Scope};
 use importers::{Progress, holds_programs_only};
 
@@ -15,6 +16,9 @@ use render::{Document, ReportSection};
 use request::{HloAnswer, HloRequest, RequestError};
 use session::Session;
 use session::files::OutputGuard;
+
+/// Rows of each table of a diff in texts.
+const ROWS_OF_DIFF: usize = 5;
 
 /// An answer, and the session that it is about.
 pub struct ProgramAnswer {
@@ -64,7 +68,11 @@ pub fn write(
     stderr: &Stderr,
 ) -> Result<CommandOutcome, RequestError> {
     let failed = answer.result.as_ref().err().map(AnalysisError::to_string);
-    let document = Document::of(
+    let is_diff = answer
+        .result
+        .as_ref()
+        .is_ok_and(|report| report.as_any().is::<ProgramDiff>());
+    let mut document = Document::of(
         &answer.session,
         answer.scope,
         ReportSection {
@@ -73,6 +81,10 @@ pub fn write(
             result: answer.result,
         },
     );
+    if is_diff {
+        // Two tables and what to know of them stay on one screen.
+        document.usual_rows = ROWS_OF_DIFF;
+    }
     output::write(&document, output, guard, stderr)?;
     Ok(output.outcome(failed))
 }

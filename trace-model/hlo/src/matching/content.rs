@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Arc;
 
-use super::{InstructionContent, running_computations};
+use super::{InstructionContent, is_collective, running_computations};
 use crate::{ArrayShape, HloModule, Instruction, InstructionId, Shape};
 
 /// Levels of labels, the surest first.
@@ -108,7 +108,13 @@ impl Contents {
             return 0;
         };
         let own = self.of_instructions.get(computation.instructions.clone());
-        let deep = own.unwrap_or_default().iter().map(|it| it.deep);
+        let own = own
+            .unwrap_or_default()
+            .iter()
+            .zip(module.instructions_of(id));
+        // A collective is an instruction of its own, unless its result is used here.
+        let own = own.filter(|(_, it)| !is_collective(&it.opcode));
+        let deep = own.map(|(content, _)| content.deep);
         let root = computation
             .root
             .and_then(|id| self.of_instructions.get(id.index()));

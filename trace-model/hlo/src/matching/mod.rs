@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Each pass takes the instructions that the passes before it left, in the order of the programs. Instructions that do
-//! not run by themselves (what is inside fusions and reductions) belong to the one that calls them.
+//! not run by themselves (what is inside fusions and reductions) belong to the one that calls them; collectives are looked
+//! for there, too.
 
 mod content;
 mod order;
@@ -18,6 +19,7 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::facts::has_groups;
 use crate::{ComputationId, HloModule, InstructionId};
 use content::{Contents, hash};
 
@@ -106,8 +108,10 @@ impl ProgramMatch {
 pub fn running_computations(module: &HloModule) -> Vec<bool> {
     let mut runs = vec![true; module.computations.len()];
     for instruction in &module.instructions {
+        // Regions of other dialects, `sdy.manual_computation`, are parts of the program.
         let is_control = matches!(&*instruction.opcode, "while" | "call" | "conditional")
-            || instruction.opcode.starts_with("async-");
+            || instruction.opcode.starts_with("async-")
+            || instruction.opcode.contains('.');
         for called in instruction.called.iter().filter(|_| !is_control) {
             if let Some(slot) = runs.get_mut(called.index()) {
                 *slot = false;
@@ -115,6 +119,11 @@ pub fn running_computations(module: &HloModule) -> Vec<bool> {
         }
     }
     runs
+}
+
+/// Whether an instruction communicates between devices.
+fn is_collective(opcode: &str) -> bool {
+    has_groups(opcode) || opcode.starts_with("collective-permute")
 }
 
 /// The hashes of one instruction.
@@ -148,7 +157,8 @@ impl<'a> Matching<'a> {
             let runs = running_computations(module);
             let all = module.iter().filter(|(_, it)| {
                 let runs = runs.get(it.computation.index());
-                runs.copied().unwrap_or(true) && !it.opcode.is_empty()
+                let counts = runs.copied().unwrap_or(true) || is_collective(&it.opcode);
+                counts && !it.opcode.is_empty()
             });
             all.map(|(id, _)| id.0).collect()
         });

@@ -108,6 +108,20 @@ fn an_added_collective_is_one_difference() {
     assert_eq!((back.only_first.len(), back.only_second.len()), (1, 0));
 }
 
+/// What is inside of a fusion belongs to it, but a collective is told by itself.
+#[test]
+fn a_collective_inside_of_a_body_is_found() {
+    let added = "  %ag = bf16[8,4]{1,0} all-gather(%p.1), dimensions={0}\n  ROOT %conv.1";
+    let second = TEXT.replace("  ROOT %conv.1", added);
+    let (first, other, found) = compared(&second);
+    assert_eq!(names(&other, &found.only_second), ["ag"]);
+    assert!(found.only_first.is_empty() && changed(&first, &found).is_empty());
+    let used = second.replace("convolution(%p.1,", "convolution(%ag,");
+    let (first, other, found) = compared(&used);
+    assert_eq!(names(&other, &found.only_second), ["ag"]);
+    assert_eq!(changed(&first, &found), ["fusion.1"]);
+}
+
 #[test]
 fn another_operand_is_a_change_of_the_user() {
     let second = TEXT.replace("add(%tanh.1, %k.1)", "add(%exp.1, %k.1)");

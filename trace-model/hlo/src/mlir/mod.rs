@@ -127,7 +127,7 @@ impl<'a> MlirReader<'a> {
         if is_main {
             self.donations(function.arguments);
         }
-        let found = self.block(name, function.arguments, function.body, depth)?;
+        let found = self.block(name, (function.arguments, None), function.body, depth)?;
         self.known.insert(name, Some(found));
         Some(found)
     }
@@ -148,11 +148,11 @@ impl<'a> MlirReader<'a> {
         }
     }
 
-    /// Reads a block: its arguments are parameters.
+    /// Reads a block: its arguments are parameters, of `shapes` if they do not state theirs.
     fn block(
         &mut self,
         name: &str,
-        arguments: &'a str,
+        (arguments, shapes): (&'a str, Option<&Shape<'static>>),
         body: &'a str,
         depth: usize,
     ) -> Option<ComputationId> {
@@ -166,7 +166,10 @@ impl<'a> MlirReader<'a> {
             let value = value.split('=').next().unwrap_or(value).trim();
             let mut parameter = self.blank(value, "parameter");
             parameter.parameter_number = Some(number);
-            parameter.shape = types::first(rest).map(Arc::new);
+            let typed = shapes
+                .and_then(|it| it.parts().get(number as usize))
+                .cloned();
+            parameter.shape = types::first(rest).or(typed).map(Arc::new);
             self.locate(&mut parameter, scan::location(rest));
             if let Some(sharding) = types::sharding(rest) {
                 parameter.attributes = Some(Box::new(Attributes {
@@ -191,9 +194,10 @@ impl<'a> MlirReader<'a> {
             op.callee
                 .and_then(|callee| self.function(callee, depth + 1)),
         );
+        let shapes = op.shape().filter(|_| op.opcode == "while");
         for region in &op.regions {
-            let found = self.block(op.opcode.as_str(), region.arguments, region.body, depth + 1);
-            called.extend(found);
+            let arguments = (region.arguments, shapes.as_ref());
+            called.extend(self.block(op.opcode.as_str(), arguments, region.body, depth + 1));
         }
         if op.opcode == "while" {
             // As in HLO: the body comes first.

@@ -102,13 +102,7 @@ impl<'a> Op<'a> {
         // Loops name the arguments of their regions with the operands, others before the region.
         let arguments = match full {
             "stablehlo.while" | "mhlo.while" => rest.find('(').map(|at| scan::inside(rest, at).0),
-            "sdy.manual_computation" => heads.first().and_then(|head| {
-                let at = head
-                    .trim_end()
-                    .strip_suffix(')')
-                    .and_then(|_| head.rfind('('))?;
-                Some(scan::inside(head, at).0)
-            }),
+            "sdy.manual_computation" => heads.first().and_then(|head| scan::last_group(head)),
             _ => None,
         };
         for region in &mut self.regions {

@@ -41,6 +41,26 @@ pub(super) fn inside(text: &str, at: usize) -> (&str, usize, bool) {
     (text.get(at + 1..last).unwrap_or_default(), end, is_closed)
 }
 
+/// What is inside the round brackets at the end of a text.
+pub(super) fn last_group(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let mut at = 0;
+    while let Some(open) = text.get(at..)?.find(['(', '[', '{', '"']) {
+        let open = at + open;
+        let end = if text.as_bytes().get(open) == Some(&b'"') {
+            open + 2 + text.get(open + 1..)?.find('"')?
+        } else {
+            closing(text, open).0
+        };
+        if end == text.len() {
+            let inner = text.get(open + 1..end - 1)?;
+            return Some(inner).filter(|_| text.as_bytes().get(open) == Some(&b'('));
+        }
+        at = end;
+    }
+    None
+}
+
 /// All functions by name, the first of each.
 pub(super) fn functions(text: &str) -> HashMap<&str, Function<'_>> {
     let mut out = HashMap::new();

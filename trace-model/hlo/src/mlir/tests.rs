@@ -110,6 +110,8 @@ fn loops_and_calls_have_computations() {
         ["parameter", "parameter", "call", "constant", "add", "tuple"]
     );
     assert_eq!(outer.operands.len(), 2);
+    let state = &module.instructions_of(body)[1];
+    assert_eq!(state.shape.as_ref().unwrap().to_string(), "f32[8,16]");
     let root = module.root(module.entry.unwrap()).unwrap();
     assert_eq!((&*root.opcode, root.operands.len()), ("tuple", 2));
     assert!(executions(&module).iter().all(|it| it.times >= 1));
@@ -128,6 +130,25 @@ fn renamed_programs_are_equal_and_changed_ones_are_not() {
     let found = ProgramMatch::of(&first, &changed);
     assert_eq!((found.only_first.len(), found.only_second.len()), (1, 1));
     assert!(!ProgramMatch::of(&first, &read(&TEXT.replace("HIGHEST", "HIGH"))).is_equal());
+}
+
+/// Locations of arguments have brackets of their own.
+#[test]
+fn regions_of_other_dialects_have_arguments() {
+    let text = "module @m {\n  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n    \
+        %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{\"x\"}]>] manual_axes={\"x\"} \
+        (%b: tensor<2xf32> loc(\"a(\"(#loc1))) {\n      %1 = stablehlo.tanh %b : tensor<2xf32>\n      \
+        sdy.return %1 : tensor<2xf32>\n    } : (tensor<8xf32>) -> tensor<8xf32>\n    \
+        return %0 : tensor<8xf32>\n  }\n}\n";
+    let module = read(text);
+    let tanh = find(&module, "tanh");
+    let operand = module.operands(tanh).next().unwrap();
+    assert_eq!((&*operand.opcode, operand.bytes()), ("parameter", 8));
+    assert!(
+        crate::running_computations(&module)
+            .iter()
+            .all(|runs| *runs)
+    );
 }
 
 #[test]

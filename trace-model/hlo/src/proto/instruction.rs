@@ -11,7 +11,7 @@ use trace_model::wire::WireValue;
 use super::super::config;
 use super::super::facts::{
     Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, PrecisionConfig,
-    ProductPrecision, WindowDimension,
+    ProductPrecision, WindowDimension, has_groups,
 };
 use super::super::wire::{HloDamage, ProgramMessage, number, range};
 use super::{ProtoReader, shape};
@@ -244,17 +244,7 @@ fn finish(
         facts.convolution = Some(Box::new(convolution));
     }
     let mut collective = pending.collective;
-    let base = out.opcode.trim_end_matches("-start");
-    let has_groups = matches!(
-        base,
-        "all-reduce"
-            | "all-gather"
-            | "reduce-scatter"
-            | "all-to-all"
-            | "ragged-all-to-all"
-            | "collective-broadcast"
-    );
-    if has_groups && collective.groups.is_none() {
+    if has_groups(&out.opcode) && collective.groups.is_none() {
         // Not written where everyone belongs to one group.
         collective.groups = Some(ReplicaGroups::Listed(Vec::new()));
     }
