@@ -138,11 +138,11 @@ pub fn diff(
     let only_a = found
         .only_first
         .iter()
-        .map(|&id| only(Difference::OnlyFirst, op(&a, id), None));
+        .map(|&id| only(Difference::OnlyFirst, &a, id));
     let only_b = found
         .only_second
         .iter()
-        .map(|&id| only(Difference::OnlySecond, None, op(&b, id)));
+        .map(|&id| only(Difference::OnlySecond, &b, id));
     rows.extend(only_a.chain(only_b));
     rows.sort_by(|x, y| {
         let bytes = |row: &DifferenceRow| row.any().and_then(|op| op.bytes);
