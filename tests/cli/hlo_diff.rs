@@ -125,7 +125,7 @@ fn line_with<'a>(text: &'a str, what: &str) -> &'a str {
 #[test]
 fn an_added_all_gather_is_one_line() {
     const ADDED: &str = "  %all-gather.98765 = bf16[32,4096]{1,0} all-gather(%NAME), channel_id=77, \
-        replica_groups=[2,4]<=[8], dimensions={0}, metadata={op_name=\"jit(train_step)/new\" source_file=\"added.py\" \
+        replica_groups=[2,4]<=[8], use_global_device_ids=true, dimensions={0}, metadata={op_name=\"jit(train_step)/new\" source_file=\"added.py\" \
         source_line=42}";
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in programs() {

@@ -175,20 +175,25 @@ impl SettingsFile {
         }
     }
 
+    /// The expectations, which may be none.
+    pub fn listed_expectations(&self) -> Result<&[Expectation], RequestError> {
+        for expected in &self.config.expect {
+            let checked = expected.condition();
+            checked.map_err(|error| self.wrong(error.to_string()))?;
+        }
+        Ok(&self.config.expect)
+    }
+
     /// The expectations, at least one.
     pub fn expectations(&self) -> Result<Vec<Expectation>, RequestError> {
-        let own = &self.config.expect;
+        let own = self.listed_expectations()?;
         if own.is_empty() {
             return Err(self.wrong(
                 "it has no [[expect]]; `systole expect --init PATH` writes those of a program"
                     .to_owned(),
             ));
         }
-        for expected in own {
-            let checked = expected.condition();
-            checked.map_err(|error| self.wrong(error.to_string()))?;
-        }
-        Ok(own.clone())
+        Ok(own.to_vec())
     }
 
     /// What is said of gates that are not evaluated.

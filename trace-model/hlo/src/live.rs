@@ -1,6 +1,6 @@
 //! How often each computation runs, and how much memory the values of a program need in the order of its schedule.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{ComputationId, HBM, HloModule, Instruction, InstructionId, Shape};
 
@@ -209,12 +209,12 @@ fn inside(
 }
 
 /// Results of the program that lie in the memory of a parameter.
-fn donated_results(module: &HloModule, computation: ComputationId) -> Vec<InstructionId> {
+fn donated_results(module: &HloModule, computation: ComputationId) -> HashSet<InstructionId> {
     if module.entry != Some(computation) {
-        return Vec::new();
+        return HashSet::new();
     }
     let Some(root) = module.root(computation) else {
-        return Vec::new();
+        return HashSet::new();
     };
     let result = |index: &Vec<u64>| match (&*root.opcode, index.as_slice()) {
         ("tuple", [at]) => root.operands.get(usize::try_from(*at).ok()?).copied(),

@@ -33,6 +33,10 @@ pub struct Expectation {
     pub share_of: Option<String>,
     /// Condition: the program needs at most this much main memory at one time.
     pub max_peak_bytes: Option<u64>,
+    /// Condition: one execution of the program counts at most this many operations.
+    pub max_flops: Option<u64>,
+    /// Condition: one execution of the program reads and writes at most this many bytes of main memory.
+    pub max_traffic_bytes: Option<u64>,
     /// Condition: parameters of this name, a pattern with `*`, give their memory to a result.
     pub donated: Option<String>,
     /// Only instructions of this name, a pattern with `*`.
@@ -82,6 +86,10 @@ pub enum Condition {
     ShareOf(String),
     /// Most memory.
     PeakMemory(u64),
+    /// Most operations.
+    Flops(u64),
+    /// Most bytes from and to main memory.
+    Traffic(u64),
     /// Donated parameters.
     Donated(String),
 }
@@ -162,6 +170,8 @@ impl Expectation {
             self.compiles_in_steps.map(Condition::CompilesInSteps),
             self.share_of.clone().map(Condition::ShareOf),
             self.max_peak_bytes.map(Condition::PeakMemory),
+            self.max_flops.map(Condition::Flops),
+            self.max_traffic_bytes.map(Condition::Traffic),
             self.donated.clone().map(Condition::Donated),
         ];
         Ok(all.into_iter().flatten().collect())
@@ -222,7 +232,7 @@ impl Expectation {
 }
 
 /// The keys of conditions.
-const CONDITIONS: [&str; 11] = [
+const CONDITIONS: [&str; 13] = [
     "op",
     "collective",
     "product",
@@ -233,6 +243,8 @@ const CONDITIONS: [&str; 11] = [
     "compiles_in_steps",
     "share_of",
     "max_peak_bytes",
+    "max_flops",
+    "max_traffic_bytes",
     "donated",
 ];
 

@@ -112,6 +112,18 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
     }
     host_copies(out, program);
     donated(out, program);
+    if contents.uncounted == 0 && !contents.is_least {
+        let lines = [
+            "name = \"operations\"".to_owned(),
+            format!("max_flops = {}", contents.flops),
+        ];
+        let flops = number::value(contents.flops as f64, Unit::Flop);
+        entry(
+            out,
+            &format!("{flops} in one execution, counted from shapes."),
+            &lines,
+        );
+    }
     if let Ok(peak) = &contents.peak {
         let most = (peak.bytes as f64 * ROOM).ceil() as u64;
         let lines = [

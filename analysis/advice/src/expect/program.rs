@@ -1,5 +1,7 @@
 //! Conditions on a program.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use device_reports::hlo::{HloOp, ProgramContents, ProgramOrigin, TimedProgram};
 use engine::{Context, glob, number};
 use facts::category::CollectiveKind;
@@ -65,6 +67,11 @@ impl JudgedProgram {
                 self.counted(some_or_none(*wanted), found)
             }
             Condition::PeakMemory(max) => self.peak(*max),
+            Condition::Flops(max) => {
+                let flops = Some(self.contents.flops).filter(|_| self.contents.uncounted == 0);
+                self.sum(flops, *max, Unit::Flop)
+            }
+            Condition::Traffic(max) => self.sum(Some(self.contents.hbm_bytes), *max, Unit::Bytes),
             Condition::Donated(name) => self.donated(name),
             // Conditions on runs.
             Condition::CompilesInSteps(_) | Condition::ShareOf(_) => {
@@ -277,12 +284,14 @@ impl JudgedProgram {
             };
             name.to_string()
         };
-        let is_only = |wanted: &String| {
-            let own = parameters.iter();
-            own.filter(|(_, it)| *it.op_name == **wanted || *it.name == **wanted)
-                .count()
-                == 1
-        };
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (_, it) in &parameters {
+            *counts.entry(&it.op_name).or_default() += 1;
+            if it.name != it.op_name {
+                *counts.entry(&it.name).or_default() += 1;
+            }
+        }
+        let is_only = |wanted: &String| counts.get(wanted.as_str()) == Some(&1);
         let donated = module.aliases.iter().map(|alias| alias.parameter);
         let mut numbers: Vec<u64> = donated.collect();
         numbers.sort_unstable();
@@ -313,6 +322,28 @@ impl JudgedProgram {
         }
     }
 
+    /// Judges a sum over one execution of the program.
+    fn sum(&self, found: Option<u64>, max: u64, unit: Unit) -> Answer {
+        let Some(found) = found else {
+            return Answer::unknown("the operations of a matrix product cannot be counted");
+        };
+        let text = |sum: u64| number::value(sum as f64, unit);
+        let said = format!(
+            "{} counted from shapes, expected at most {}",
+            text(found),
+            text(max)
+        );
+        if found > max {
+            return Answer::new(Verdict::NotMet, said);
+        }
+        let loops = "the compiler does not state how often a loop runs".to_owned();
+        let why = self.missing.clone();
+        match why.or(self.contents.is_least.then_some(loops)) {
+            Some(why) => Answer::unknown(format!("{said}; it may be more, because {why}")),
+            None => Answer::new(Verdict::Met, said),
+        }
+    }
+
     fn donated(&self, name: &str) -> Answer {
         let module = &self.timed.module;
         if self.timed.origin == ProgramOrigin::OpTexts {
@@ -329,10 +360,10 @@ impl JudgedProgram {
         }
         let is_wanted = |it: &Instruction| glob(name, &it.op_name) || glob(name, &it.name);
         let wanted: Vec<_> = parameters.iter().filter(|(_, it)| is_wanted(it)).collect();
-        let is_donated = |number: u64| {
-            module.aliases.iter().any(|alias| alias.parameter == number)
-                || module.donors.iter().any(|(donor, _)| *donor == number)
-        };
+        let aliases = module.aliases.iter().map(|alias| alias.parameter);
+        let donors = module.donors.iter().map(|(donor, _)| *donor);
+        let donated: BTreeSet<u64> = aliases.chain(donors).collect();
+        let is_donated = |number: u64| donated.contains(&number);
         let kept = wanted.iter().filter(|(number, _)| !is_donated(*number));
         let kept: Vec<HloOp> = kept.map(|(_, it)| self.timed.op(it)).collect();
         let all = number::count(wanted.len() as f64);

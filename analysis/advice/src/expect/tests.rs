@@ -86,6 +86,11 @@ fn each_condition_has_its_answers() {
         // Two parameters of 64 and 128 bytes, a fusion and its sum of 512, of which the last has the memory of a parameter.
         ("max_peak_bytes = 1216", Met),
         ("max_peak_bytes = 100", NotMet),
+        // 8 × 4 × 16 products of two operations each, the elements of tanh do not count, those of the sum do.
+        ("max_flops = 1152", Met),
+        ("max_flops = 1151", NotMet),
+        ("max_traffic_bytes = 100_000", Met),
+        ("max_traffic_bytes = 1", NotMet),
         ("donated = \"state\"", Met),
         ("donated = \"*\"", NotMet),
         ("donated = \"none\"", NotMet),
@@ -125,6 +130,8 @@ fn a_cut_program_leaves_open_what_it_may_still_hold() {
         ("product = \"bf16\"", Unknown),
         ("product = \"f32\"", NotMet),
         ("max_peak_bytes = 1", Unknown),
+        ("max_flops = 1", NotMet),
+        ("max_flops = 1_000_000", Unknown),
     ] {
         let (found, message) = answer(cut, toml);
         let expected = match toml {

@@ -379,7 +379,7 @@ impl<'a> Matching<'a> {
 /// Instructions of a computation and of all that it calls, by opcode: what a fusion computes.
 pub fn opcodes_inside(module: &HloModule, body: ComputationId) -> BTreeMap<&str, usize> {
     /// A body is not counted further than this.
-    const MOST: usize = 100_000;
+    const MOST: usize = 10_000;
     let (mut counts, mut open, mut seen) = (BTreeMap::new(), vec![body], 0);
     while let Some(computation) = open.pop() {
         for instruction in module.instructions_of(computation) {

@@ -8,7 +8,11 @@ use super::scan;
 const MAX_STEPS: usize = 64;
 
 /// The named locations of a text.
-pub(super) struct Locations<'a>(HashMap<&'a str, &'a str>);
+pub(super) struct Locations<'a> {
+    named: HashMap<&'a str, &'a str>,
+    /// What was resolved before: many ops share a location.
+    known: HashMap<&'a str, SourceOfOp<'a>>,
+}
 
 /// Framework name, file and line; empty where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,14 +29,26 @@ impl<'a> Locations<'a> {
             let (name, rest) = row.split_once(" = ")?;
             Some((name.trim(), scan::inside(rest, rest.find('(')?).0))
         });
-        Self(named.collect())
+        Self {
+            named: named.collect(),
+            known: HashMap::new(),
+        }
     }
 
     /// The name nearest to the op, and the innermost file.
-    pub fn resolve(&self, location: &'a str) -> SourceOfOp<'a> {
+    pub fn resolve(&mut self, location: &'a str) -> SourceOfOp<'a> {
+        if let Some(&known) = self.known.get(location) {
+            return known;
+        }
+        let found = self.followed(location);
+        self.known.insert(location, found);
+        found
+    }
+
+    fn followed(&self, location: &'a str) -> SourceOfOp<'a> {
         let (mut at, mut out) = (location.trim(), SourceOfOp::default());
         for _ in 0..MAX_STEPS {
-            if let Some(&named) = self.0.get(at) {
+            if let Some(&named) = self.named.get(at) {
                 at = named.trim();
             } else if let Some(rest) = at.strip_prefix('"') {
                 let Some((quoted, rest)) = rest.split_once('"') else {

@@ -317,7 +317,7 @@ impl<'a> MlirReader<'a> {
         }
     }
 
-    fn locate(&self, instruction: &mut Instruction, location: Option<&'a str>) {
+    fn locate(&mut self, instruction: &mut Instruction, location: Option<&'a str>) {
         let Some(found) = location.map(|it| self.locations.resolve(it)) else {
             return;
         };
