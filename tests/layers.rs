@@ -25,7 +25,7 @@ struct CrateFolders {
 const CRATES: [CrateFolders; 7] = [
     CrateFolders {
         sources: "analysis/advice/src",
-        order: &[&["hints"], &["gates"], &["compare"], &["what_if"]],
+        order: &[&["hints", "expect"], &["gates"], &["compare"], &["what_if"]],
     },
     CrateFolders {
         sources: "analysis/run-reports/src",

@@ -8,7 +8,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`registry`] | the list of analyses |
-//! | [`hints`], [`gates`], [`compare`], [`what_if`] | advice and judgement, on top of reports |
+//! | [`hints`], [`gates`], [`expect`], [`compare`], [`what_if`] | advice and judgement, on top of reports |
 //! | [`reports`] | one module for each question |
 //! | [`facts`] | what several reports need to know of a trace |
 //! | [`engine`] | what an analysis is: context, cache, scope, options, report, table |
@@ -21,7 +21,7 @@
 pub mod registry;
 pub mod reports;
 
-pub use advice::{compare, gates, hints, what_if};
+pub use advice::{compare, expect, gates, hints, what_if};
 pub use {engine, facts, hardware, hlo, math};
 
 pub use engine::{

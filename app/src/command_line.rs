@@ -13,6 +13,7 @@ use cli::commands::completions::CompletionsArgs;
 use cli::commands::config::ConfigArgs;
 use cli::commands::doctor::DoctorArgs;
 use cli::commands::events::EventsArgs;
+use cli::commands::expect::ExpectArgs;
 use cli::commands::explain::ExplainArgs;
 use cli::commands::formats::FormatsArgs;
 use cli::commands::history::HistoryArgs;
@@ -84,6 +85,9 @@ pub enum CliCommand {
     /// Programs of the compiler: their text, what is around an instruction, a search, a diff
     #[command(after_help = help::MORE, after_long_help = help::HLO)]
     Hlo(HloArgs),
+    /// Whether a program or profile is as expected: collectives, types, kernels, memory, compilation
+    #[command(after_help = help::MORE, after_long_help = help::EXPECT)]
+    Expect(ExpectArgs),
     /// Custom kernels: time, declared costs, stages, units, hardware counters
     #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
     Kernels(KernelsArgs),

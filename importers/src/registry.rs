@@ -1,6 +1,6 @@
 //! The list of formats.
 
-use compiler_formats::{jax_log, xla};
+use compiler_formats::{jax_log, program, xla};
 use importer_common::Importer;
 use profiler_formats::{trace_event, xplane};
 use simulator_formats::{astra_sim, chakra, onnxim, op_costs, scale_sim, togsim};
@@ -19,4 +19,6 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &xla::ScheduledHlo,
     &xla::LatencyHidingSchedule,
     &jax_log::JaxLog,
+    &program::HLO_PROTO,
+    &program::STABLEHLO,
 ];

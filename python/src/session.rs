@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use query::{Database, QueryAnswer, QueryLimits, SqlValue};
 use request::{
-    CompareRequest, PartRequest, PictureRequest, RequestError, TraceRequest, WhatIfRequest,
-    answers, checks,
+    CompareRequest, ExpectRequest, PartRequest, PictureRequest, RequestError, TraceRequest,
+    WhatIfRequest, answers, checks,
 };
 use session::tables::{Catalog, picked};
 
@@ -33,12 +33,13 @@ pub(crate) struct Session {
 
 /// Opens a trace. `tick` is called with the share that is read, from 0 to 1.
 #[pyfunction]
-#[pyo3(signature = (path, options, tick=None))]
+#[pyo3(signature = (path, options, tick=None, programs_only=false))]
 pub(crate) fn open(
     py: Python<'_>,
     path: PathBuf,
     options: &Bound<'_, PyDict>,
     tick: Option<Py<PyAny>>,
+    programs_only: bool,
 ) -> PyResult<Session> {
     let trace = TraceRequest {
         path,
@@ -53,7 +54,7 @@ pub(crate) fn open(
         py,
         || progress.cancel(),
         shown,
-        || answers::open(&trace, &[], &progress),
+        || answers::open(&trace, &[], programs_only, &progress),
     )?;
     Ok(Session::new(
         opened.map_err(|error| of_request(&error))?,
@@ -205,6 +206,20 @@ impl Session {
         let test: CompareRequest = request_of("compare", test)?;
         let (other, scope) = (cand.get().trace.clone(), cand.get().scope);
         let work = || answers::compared((&self.trace, self.scope), (&other, scope), &test);
+        worked(py, work).map(Answer::from)
+    }
+
+    /// What `systole expect` says of these expectations.
+    fn expect(&self, py: Python<'_>, expected: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        let expected: ExpectRequest = request_of("expect", expected)?;
+        let work = || answers::expected(&self.trace, self.scope, &expected);
+        worked(py, work).map(Answer::from)
+    }
+
+    /// What `systole hlo --diff` says of the programs of this trace and another one.
+    fn program_diff(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<Answer> {
+        let other = other.get().trace.clone();
+        let work = || answers::program_diff((&self.trace, self.scope), &other);
         worked(py, work).map(Answer::from)
     }
 

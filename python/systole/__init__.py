@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ._errors import Error, FormatError, PathError, UsageError
 from ._pages import Picture
-from ._run import Comparison, Prediction, Run, open
+from ._run import Comparison, Expectations, Prediction, ProgramDiff, Run, open, program
 from ._systole import __version__
 from ._table import Column, Table
 from ._trace import Trace, trace
@@ -34,6 +34,7 @@ __all__ = [
     "Comparison",
     "Error",
     "Evidence",
+    "Expectations",
     "Finding",
     "FormatError",
     "Hint",
@@ -41,6 +42,7 @@ __all__ = [
     "PathError",
     "Picture",
     "Prediction",
+    "ProgramDiff",
     "Run",
     "Step",
     "Table",
@@ -50,5 +52,6 @@ __all__ = [
     "__version__",
     "fleet",
     "open",
+    "program",
     "trace",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -59,6 +61,25 @@ def open(
     with translated():
         session = _systole.open(os.fspath(path), options, tick)
     return Run(session, os.fspath(path))
+
+
+def program(compiled: Any) -> Run:
+    """Opens a program, which has no times: what ``jax.jit(f).lower(…)`` or its ``compile()`` returns, or the path of HLO
+    text, serialized HLO, StableHLO, or a folder of ``--xla_dump_to``. For :meth:`Run.expect` and :meth:`Run.program_diff`.
+
+    Raises ``PathError``, ``FormatError`` or ``UsageError``.
+    """
+    if isinstance(compiled, (str, os.PathLike)):
+        with translated():
+            return Run(_systole.open(os.fspath(compiled), {}, None, True), os.fspath(compiled))
+    if not hasattr(compiled, "as_text"):
+        raise TypeError(f"a path, or what jax.jit(f).lower(…).compile() returns, not {type(compiled).__name__}")
+    with tempfile.TemporaryDirectory(prefix="systole-") as folder:
+        path = os.path.join(folder, "program.txt")
+        with io.open(path, "w", encoding="utf-8") as file:
+            file.write(compiled.as_text())
+        with translated():
+            return Run(_systole.open(path, {}, None, True), path)
 
 
 class Run:
@@ -183,6 +204,17 @@ class Run:
         with translated():
             return Comparison(self._session.compare(other._session, test))
 
+    def expect(self, *expected: Mapping[str, object]) -> Expectations:
+        """Whether the program or the run is as expected: ``run.expect({"name": "no gathers", "collective": "all-gather",
+        "max": 0})``, with the keys of ``[[expect]]`` in TOML."""
+        with translated():
+            return Expectations(self._session.expect({"expect": list(expected)}))
+
+    def program_diff(self, other: Run) -> ProgramDiff:
+        """What differs between the programs of this run and of ``other``, whatever the names of instructions."""
+        with translated():
+            return ProgramDiff(self._session.program_diff(other._session))
+
     def what_if(
         self,
         *,
@@ -277,6 +309,37 @@ class Comparison(_Answer):
 
     def _repr_html_(self) -> str:
         return framed(self.html())
+
+
+class Expectations(_Answer):
+    """Expectations with their answers."""
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return self.report["reports"]["expect"]["report"]["rows"]
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """``met``, ``not-met`` or ``unknown`` by the name of the expectation."""
+        return {row["name"]: row["verdict"] for row in self._rows}
+
+    def __bool__(self) -> bool:
+        """Whether all are met."""
+        return all(verdict == "met" for verdict in self.verdicts.values())
+
+    def __repr__(self) -> str:
+        return f"<systole.Expectations>\n{self}"
+
+
+class ProgramDiff(_Answer):
+    """What differs between two programs."""
+
+    def __bool__(self) -> bool:
+        """Whether an instruction differs."""
+        return bool(self.report["reports"]["hlo"]["report"]["rows"])
+
+    def __repr__(self) -> str:
+        return f"<systole.ProgramDiff>\n{self}"
 
 
 class Prediction(_Answer):

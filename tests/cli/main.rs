@@ -17,6 +17,7 @@ mod ci_workflow;
 mod commands;
 mod comparisons;
 mod compile;
+mod expect;
 mod gates;
 mod gates_ci;
 mod gates_outputs;
@@ -25,6 +26,7 @@ mod guide_outputs;
 mod help;
 mod hints;
 mod hlo;
+mod hlo_diff;
 #[path = "../json_schema.rs"]
 mod json_schema;
 mod limits;

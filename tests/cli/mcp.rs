@@ -170,7 +170,7 @@ fn every_tool_says_what_it_takes_and_answers() {
         tools.to_string().len()
     );
     for name in [
-        "open", "verdict", "hints", "explain", "report", "ops", "steps", "events", "hlo",
+        "open", "verdict", "hints", "explain", "report", "ops", "steps", "events", "hlo", "expect",
         "compare", "what_if", "doctor",
     ] {
         assert!(names(tools).contains(&name), "{name}");
@@ -220,6 +220,13 @@ fn a_transcript_of_each_tool() {
             json!({"path": path, "name": ["fusion*"], "sort": "duration", "limit": 2, "columns": ["start", "dur", "name"]}),
         ),
         ("hlo", json!({"path": path, "max_bytes": 3000})),
+        (
+            "expect",
+            json!({"path": path, "max_bytes": 3000, "expect": [
+                {"name": "gradients are summed", "collective": "all-reduce"},
+                {"name": "steps compile nothing", "compiles_in_steps": false},
+            ]}),
+        ),
         (
             "compare",
             json!({"base": "synthetic_v5e_8chip_serial.xplane.pb", "cand": "synthetic_v5e_8chip_overlap.xplane.pb", "max_bytes": 5000}),

@@ -1,6 +1,7 @@
-//! Advice and judgement, on top of reports: hints, comparisons of runs, gates, and the time with other durations.
+//! Advice and judgement, on top of reports: hints, comparisons of runs, gates, expectations, and the time with other durations.
 
 pub mod compare;
+pub mod expect;
 pub mod gates;
 pub mod hints;
 pub mod what_if;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use analysis::compare::{Comparison, Summary};
+use analysis::expect::ExpectReport;
 use analysis::gates::GatesReport;
 use analysis::reports::summary::doctor::Doctor;
 use analysis::{ANALYSES, Analysis, AnalysisEntry, AnalysisError, Report, Scope};
@@ -31,6 +32,10 @@ pub struct Document {
     pub view: DocumentView,
     /// The gates, if requested.
     pub gated: Option<GatedDocument>,
+    /// Rows of each table in texts, unless the user says how many.
+    pub usual_rows: usize,
+    /// The expectations, if these were judged.
+    pub expected: Option<Arc<ExpectReport>>,
     entries: Vec<&'static AnalysisEntry>,
     sections: OnceLock<Vec<ReportSection>>,
 }
@@ -78,6 +83,9 @@ pub struct InputFile {
     pub cannot_know: Vec<&'static str>,
 }
 
+/// Rows of each table in texts.
+pub const USUAL_ROWS: usize = 10;
+
 impl Document {
     /// A document of the reports `ids`.
     pub fn new(session: &Session, scope: Scope, ids: &[&str], view: DocumentView) -> Self {
@@ -90,6 +98,8 @@ impl Document {
             scope,
             view,
             gated: None,
+            usual_rows: USUAL_ROWS,
+            expected: None,
             entries,
             sections: OnceLock::new(),
         }
@@ -103,6 +113,8 @@ impl Document {
             scope,
             view: DocumentView::Tables,
             gated: None,
+            usual_rows: USUAL_ROWS,
+            expected: None,
             entries: Vec::new(),
             sections,
         }

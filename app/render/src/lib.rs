@@ -15,6 +15,7 @@ mod comparison_screen;
 pub mod csv;
 mod document;
 pub mod dot;
+mod expect;
 mod gates;
 mod health;
 pub mod hints;
@@ -34,7 +35,7 @@ pub mod text;
 pub mod verdict_md;
 
 pub use csv::NamedTable;
-pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection};
+pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection, USUAL_ROWS};
 pub use health::findings as doctor_findings;
 pub use layout::TextLayout;
 pub use session::tables::CsvCells;

@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use analysis::compare::{OpChange, signed};
+use analysis::expect::{ExpectReport, JudgedExpectation, Verdict};
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, rules};
 use serde_json::{Value, json};
@@ -17,6 +18,8 @@ use crate::comparison::ComparedRuns;
 
 /// The rule for slower ops in a comparison.
 const SLOWER: &str = "op-slower";
+/// The rule for expectations.
+const EXPECTATION: &str = "expectation";
 /// GitHub's limit of results per run; the results left out are counted.
 const MOST_RESULTS: usize = 5_000;
 
@@ -28,16 +31,6 @@ pub fn of(document: &Document) -> serde_json::Result<String> {
         .as_ref()
         .filter(|gated| gated.are_set)
         .map(|gated| &gated.report);
-    let file = document
-        .session
-        .model()
-        .sources()
-        .first()
-        .and_then(|source| source.path.as_deref());
-    let trace = file
-        .or(document.session.path())
-        .and_then(Path::to_str)
-        .unwrap_or("trace");
     let below = std::env::current_dir().ok();
     let gated = document.gated.as_ref();
     let run = gated.map(|gated| gated.run.title()).into_iter().collect();
@@ -54,8 +47,51 @@ pub fn of(document: &Document) -> serde_json::Result<String> {
         hints.as_deref(),
         gates,
         &runs,
-        &trace_in(trace, below.as_deref()),
+        &trace_of(document, below.as_deref()),
         below.as_deref(),
+    )
+}
+
+/// The file that a document is about, below the working directory.
+fn trace_of(document: &Document, below: Option<&Path>) -> String {
+    let sources = document.session.model().sources();
+    let file = sources.first().and_then(|source| source.path.as_deref());
+    let file = file.or(document.session.path()).and_then(Path::to_str);
+    trace_in(file.unwrap_or("trace"), below)
+}
+
+/// SARIF of expectations that are not met.
+pub fn of_expectations(document: &Document, report: &ExpectReport) -> serde_json::Result<String> {
+    let below = std::env::current_dir().ok();
+    let trace = trace_of(document, below.as_deref());
+    let result = |row: &JudgedExpectation| {
+        let sources = row
+            .instructions
+            .iter()
+            .filter_map(|op| op.source.as_deref());
+        let ops: Vec<&str> = row
+            .instructions
+            .iter()
+            .take(5)
+            .map(|op| &*op.name)
+            .collect();
+        json!({
+            "ruleId": EXPECTATION,
+            "level": "error",
+            "message": { "text": message(&format!("{}: {}", row.name, row.message)) },
+            "locations": [location_of(sources, &trace, below.as_deref())],
+            "properties": { "ops": ops },
+            "partialFingerprints": { "expectation/v1": row.name },
+        })
+    };
+    let badge = document.session.model().badge();
+    let results = report.with(Verdict::NotMet).map(result).collect();
+    log(
+        results,
+        &JudgedRuns {
+            badge,
+            ..JudgedRuns::default()
+        },
     )
 }
 
@@ -174,6 +210,10 @@ fn rules_of(results: &[Value]) -> Vec<Value> {
             "regression" => (
                 "A number is worse than the baseline's",
                 "Regressions are set in systole.toml.".to_owned(),
+            ),
+            EXPECTATION => (
+                "An expectation is not met",
+                "Expectations of programs and profiles: systole expect.".to_owned(),
             ),
             SLOWER => (
                 "An op became slower",

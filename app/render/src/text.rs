@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::document::scope_in_words;
 use crate::table::{shortened, table};
-use crate::{Document, DocumentView, TextLayout, gates, health, hints, summary};
+use crate::{Document, DocumentView, TextLayout, expect, gates, health, hints, summary};
+use analysis::expect::ExpectReport;
 use analysis::hints::HintsReport;
 use session::devices_in_words;
 use session::number;
@@ -81,6 +82,11 @@ fn sections(document: &Document, layout: &TextLayout) -> String {
     let mut text = String::new();
     for section in document.sections() {
         match &section.result {
+            Ok(report) if report.as_any().is::<ExpectReport>() => {
+                if let Some(report) = report.as_any().downcast_ref() {
+                    text.push_str(&expect::lines(report, layout));
+                }
+            }
             Ok(report) if report.as_any().is::<HintsReport>() => {
                 if let Some(report) = report.as_any().downcast_ref() {
                     text.push_str(&hints::full(report, layout));

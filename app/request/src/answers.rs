@@ -12,6 +12,8 @@ use importers::{ImportOptions, ListedFile, Progress};
 use crate::assumptions::TraceRequest;
 use crate::compare::CompareRequest;
 use crate::error::RequestError;
+use crate::expect::ExpectRequest;
+use crate::hlo::{HloAnswer, HloRequest};
 use crate::picture::{PictureRequest, drawn};
 use crate::settings::SettingsFile;
 use crate::what_if::{WhatIfRequest, changes};
@@ -34,10 +36,12 @@ pub struct CommandAnswer {
     pub tables: Vec<Arc<DataTable>>,
 }
 
-/// Opens a trace, where files beside those that are named are read only below `roots`; anywhere if there are none.
+/// Opens a trace, where files beside those that are named are read only below `roots`; anywhere if there are none. With
+/// `programs_only` a program without times will do.
 pub fn open(
     trace: &TraceRequest,
     roots: &[PathBuf],
+    programs_only: bool,
     progress: &Progress,
 ) -> Result<Session, RequestError> {
     let options = trace
@@ -45,6 +49,7 @@ pub fn open(
         .options(&SettingsFile::of(trace.assume.reading.config.as_deref())?)?;
     let import = ImportOptions {
         roots: roots.to_vec(),
+        programs_only,
         fingerprints: true,
         ..trace.assume.import(trace.run.clone())?
     };
@@ -255,6 +260,46 @@ pub fn what_if(
             id: "whatif",
             title: "What if",
             result,
+        },
+    ))
+}
+
+/// What `systole expect` says of these expectations.
+pub fn expected(
+    session: &Session,
+    scope: Scope,
+    request: &ExpectRequest,
+) -> Result<CommandAnswer, RequestError> {
+    let report: Arc<dyn Report> = Arc::new(request.answer(&session.context(scope))?);
+    answer(&Document::of(
+        session,
+        scope,
+        ReportSection {
+            id: "expect",
+            title: "Expectations",
+            result: Ok(report),
+        },
+    ))
+}
+
+/// What `systole hlo --diff` says of the programs of two traces.
+pub fn program_diff(
+    (first, scope): (&Session, Scope),
+    second: &Session,
+) -> Result<CommandAnswer, RequestError> {
+    let question = HloRequest {
+        diff: Some(PathBuf::new()),
+        ..HloRequest::default()
+    };
+    let found = question.answer(&first.context(scope), |_| Ok(Box::new(second.clone())), &())?;
+    let found = found.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
+    answer(&Document::of(
+        first,
+        scope,
+        ReportSection {
+            id: "hlo",
+            title: "Programs",
+            result: Ok(HloAnswer::report(found)),
         },
     ))
 }

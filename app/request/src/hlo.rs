@@ -150,6 +150,11 @@ impl HloRequest {
             let second = chosen(&beside, Some(wanted.unwrap_or(name)));
             let second = second
                 .or_else(|_| chosen(&beside, Some(name)))
+                // A program that was renamed is still the other one.
+                .or_else(|error| match wanted {
+                    Some(_) => Err(error),
+                    None => chosen(&beside, None),
+                })
                 .map_err(wrong)?;
             let second = the_first(&beside, &second, called(Some(name)), warnings)?;
             match hlo::diff((cx, first), (&beside, second)) {

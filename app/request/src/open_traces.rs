@@ -33,6 +33,8 @@ pub struct AskedTrace {
     pub trace: TraceRequest,
     /// Size and time of the last change of a run in a bucket, as its listing says; its files are not looked at.
     pub listed: Option<(Option<u64>, Option<SystemTime>)>,
+    /// Whether the question is about programs, so that one without times will do.
+    pub programs_only: bool,
 }
 
 #[derive(Debug)]
@@ -46,7 +48,7 @@ struct OpenTrace {
 impl AskedTrace {
     /// What tells it from others: all that is said of it, so that nothing can be forgotten.
     pub fn key(&self) -> String {
-        format!("{:?}", self.trace)
+        format!("{:?} {}", self.trace, self.programs_only)
     }
 }
 
@@ -81,7 +83,8 @@ impl OpenTraces {
         if let Some(found) = self.found(&key, &files) {
             return Ok(found);
         }
-        let mut session = answers::open(&asked.trace, roots.local(), progress)?;
+        let mut session =
+            answers::open(&asked.trace, roots.local(), asked.programs_only, progress)?;
         // An importer can find more files beside those that were named.
         let sources = session
             .model()
@@ -150,8 +153,13 @@ fn files(
         run: asked.trace.run.clone(),
         ..ImportOptions::default()
     };
-    let located = importers::locate(path, &options, progress)
-        .map_err(|error| RequestError::import(error, path))?;
+    let located = match importers::locate(path, &options, progress) {
+        // A folder of programs is read as a whole.
+        Err(_) if asked.programs_only && path.is_dir() && roots.contain(path) => {
+            return Ok(vec![ListedFile::now(path)]);
+        }
+        located => located.map_err(|error| RequestError::import(error, path))?,
+    };
     let files = located.hosts.into_iter().flat_map(|host| host.files);
     let state = |path: PathBuf| {
         if !roots.contain(&path) {

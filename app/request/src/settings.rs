@@ -17,6 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use analysis::expect::Expectation;
 use analysis::gates::{Budget, Comparable, GateConfig, GateDefaults, Regression, nearest};
 use analysis::hints::{rule, rules};
 use analysis::reports::summary::targets;
@@ -57,6 +58,8 @@ struct ConfigFile {
     regression: Vec<Regression>,
     #[serde(default)]
     comparable: Comparable,
+    #[serde(default)]
+    expect: Vec<Expectation>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -170,6 +173,27 @@ impl SettingsFile {
         } else {
             Self::read(path)?.gates()
         }
+    }
+
+    /// The expectations, which may be none.
+    pub fn listed_expectations(&self) -> Result<&[Expectation], RequestError> {
+        for expected in &self.config.expect {
+            let checked = expected.condition();
+            checked.map_err(|error| self.wrong(error.to_string()))?;
+        }
+        Ok(&self.config.expect)
+    }
+
+    /// The expectations, at least one.
+    pub fn expectations(&self) -> Result<Vec<Expectation>, RequestError> {
+        let own = self.listed_expectations()?;
+        if own.is_empty() {
+            return Err(self.wrong(
+                "it has no [[expect]]; `systole expect --init PATH` writes those of a program"
+                    .to_owned(),
+            ));
+        }
+        Ok(own.to_vec())
     }
 
     /// What is said of gates that are not evaluated.

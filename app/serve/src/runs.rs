@@ -218,6 +218,7 @@ impl ServedRun {
                 run: self.run.clone(),
                 assume,
             },
+            programs_only: false,
             listed: self.listed,
         }
     }

@@ -8,4 +8,5 @@
 pub mod hlo_dump;
 pub mod jax_log;
 pub mod llo;
+pub mod program;
 pub mod xla;

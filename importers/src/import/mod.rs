@@ -6,6 +6,7 @@ mod locate;
 mod opened;
 mod opening;
 pub(crate) mod packed;
+mod programs;
 mod reopen;
 mod run_search;
 mod runs;
@@ -25,6 +26,7 @@ use opened::{OpenedFile, drop_copies, note_runs, note_what_was_left_out};
 use opening::FileOpener;
 
 pub use locate::{HostFiles, LocatedRun, locate};
+pub use programs::holds_programs_only;
 pub use reopen::from_snapshot;
 pub use runs::{ListedFile, ListedRun, list_files, list_runs};
 
@@ -46,7 +48,12 @@ pub fn import_path(
     if let Some(run) = packed::open(path, options, progress)? {
         return import_packed(run, options, progress);
     }
-    let located = locate(path, options, progress)?;
+    let located = match locate(path, options, progress) {
+        Err(error) if options.programs_only && path.is_dir() => {
+            return programs::of_dump(path, options, progress)?.ok_or(error);
+        }
+        located => located?,
+    };
     let before = located.state();
     let model = import_located(&located, IMPORTERS, options, progress);
     let model = model.map_err(|error| writing::explained(error, &before))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trace_model::{ProgramId, TraceModel};
 
-use super::{HloError, HloModule, Instruction, InstructionId};
+use super::{HloError, HloModule, Instruction, InstructionId, is_mlir};
 
 /// An instruction and the program around it. Dereferences to the [`Instruction`].
 #[derive(Clone, Debug)]
@@ -58,6 +58,8 @@ impl HloModule {
         let blob = blob.ok_or_else(|| HloError::NotRecorded(title()))?;
         if Self::is_text(&blob) {
             Self::from_whole_text(&blob, &title())
+        } else if is_mlir(blob.bytes()) {
+            Self::from_mlir(&blob, &title())
         } else {
             Self::from_proto(blob, &title())
         }

@@ -25,6 +25,8 @@ pub struct Attributes {
     pub is_host_transfer: bool,
     /// Slice sizes of a `dynamic-slice`.
     pub slice_sizes: Vec<u64>,
+    /// How the result is distributed over devices, as a text states it; absent in serialized programs.
+    pub sharding: Option<String>,
     /// Position of the backend configuration in the serialized program.
     pub(super) backend_config: Option<Range<usize>>,
 }
@@ -44,6 +46,7 @@ impl Attributes {
         trip_count: None,
         is_host_transfer: false,
         slice_sizes: Vec::new(),
+        sharding: None,
         backend_config: None,
     };
 }
@@ -185,6 +188,19 @@ pub struct CollectiveAttributes {
     pub channel_id: Option<u64>,
     /// Whether the ids in the groups are global device numbers.
     pub uses_global_ids: bool,
+}
+
+/// Whether an opcode is that of communication among groups of devices, or of its start.
+pub(crate) fn has_groups(opcode: &str) -> bool {
+    matches!(
+        opcode.strip_suffix("-start").unwrap_or(opcode),
+        "all-reduce"
+            | "all-gather"
+            | "reduce-scatter"
+            | "all-to-all"
+            | "ragged-all-to-all"
+            | "collective-broadcast"
+    )
 }
 
 /// The meaning of ids in replica groups.

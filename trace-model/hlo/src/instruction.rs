@@ -54,6 +54,11 @@ pub struct Instruction {
     /// Index of the innermost stack frame, from 1; 0 for none.
     pub(super) stack_frame: u32,
     pub(super) attributes: Option<Box<Attributes>>,
+    /// Digest of all attributes, values and literals that say what it computes: without names, metadata and the
+    /// backend's configuration. Texts and serialized programs have different ones.
+    pub(super) content: u64,
+    /// Digest of the backend's configuration; 0 for none.
+    pub(super) config: u64,
 }
 
 impl Instruction {
@@ -72,6 +77,8 @@ impl Instruction {
             source_line: 0,
             stack_frame: 0,
             attributes: None,
+            content: 0,
+            config: 0,
         }
     }
 
@@ -87,6 +94,12 @@ impl Instruction {
         arrays
             .filter_map(ArrayShape::bytes)
             .fold(0, u64::saturating_add)
+    }
+
+    /// Whether the compiler or the framework computes a value again instead of keeping it: XLA marks the names of such
+    /// instructions, JAX puts them into a scope.
+    pub fn is_rematerialized(&self) -> bool {
+        self.name.contains(".remat") || self.op_name.contains("rematted_computation")
     }
 
     /// Attributes that only some instructions have.

@@ -30,6 +30,9 @@ mod cost;
 mod facts;
 mod index;
 mod instruction;
+mod live;
+mod matching;
+mod mlir;
 mod module;
 mod product;
 mod proto;
@@ -49,6 +52,11 @@ pub use facts::{
     PrecisionConfig, ProductPrecision, WindowDimension,
 };
 pub use instruction::{ComputationId, Instruction, InstructionId};
+pub use live::{Executions, LivePeak, executions, peak_of_live_bytes};
+pub use matching::{
+    MatchedInstruction, ProgramMatch, ScheduleDifference, opcodes_inside, running_computations,
+};
+pub use mlir::{is_mlir, mlir_name};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
 pub use syntax::{

@@ -1,5 +1,6 @@
 //! A program: computations of instructions.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::syntax::StackFrames;
@@ -41,6 +42,10 @@ pub struct HloModule {
     pub aliases: Vec<BufferAlias>,
     /// Parameters whose memory results may reuse: number and position in its tuple.
     pub donors: Vec<(u64, Vec<u64>)>,
+    /// The order of execution by computation, of serialized programs.
+    pub(super) sequences: HashMap<ComputationId, Vec<InstructionId>>,
+    /// Whether the instructions of a text are in the order of execution.
+    pub(super) is_in_order: bool,
     pub(super) frames: StackFrames,
     /// Number of cycles among the stack frames, which were cut.
     pub frame_rings: u64,
@@ -160,6 +165,24 @@ impl HloModule {
             .map_or(0, |computation| computation.instructions.start);
         let all = self.instructions_of(computation).iter().enumerate();
         all.map(move |(at, instruction)| (InstructionId((first + at) as u32), instruction))
+    }
+
+    /// Whether the order of execution is known.
+    pub fn is_scheduled(&self) -> bool {
+        self.is_in_order || !self.sequences.is_empty()
+    }
+
+    /// The instructions of a computation in the order of execution; `None` if the program is not scheduled.
+    pub fn schedule(&self, computation: ComputationId) -> Option<Vec<InstructionId>> {
+        if self.is_in_order {
+            return Some(self.iter_of(computation).map(|(id, _)| id).collect());
+        }
+        self.sequences.get(&computation).cloned()
+    }
+
+    /// Whether it was read from the serialized form, and not from text.
+    pub fn is_serialized(&self) -> bool {
+        self.blob.is_some()
     }
 
     /// The root instruction of a computation.

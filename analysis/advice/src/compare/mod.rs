@@ -67,6 +67,7 @@ pub use comparison::{
 pub use comparison::{PredictedOp, PredictionError};
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
+pub(crate) use run_loop::compilations_in_loop;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
 pub use saved::SummaryError;

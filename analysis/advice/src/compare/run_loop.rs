@@ -89,13 +89,8 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
         .collect()
 }
 
-/// Compilations from the first steady step to the last step; `None` if the capture has no host threads. `why_none` says
-/// why there is no such step.
-pub(super) fn compilations(
-    cx: &Context<'_>,
-    steps: &StepsReport,
-    why_none: Option<&str>,
-) -> Option<RunValue> {
+/// Number of compilations from the first steady step to the last step; `None` if the capture has no host threads.
+pub(crate) fn compilations_in_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<usize> {
     let report = cx.report::<Compile>().ok()?;
     let is_warmup = |number: u32| {
         steps
@@ -107,11 +102,18 @@ pub(super) fn compilations(
         Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step)) => !is_warmup(step),
         Some(CompilePlace::BeforeSteps | CompilePlace::AfterSteps) | None => false,
     };
-    let count = report
-        .list
-        .iter()
-        .filter(|compilation| in_loop(compilation.place))
-        .count();
+    let all = report.list.iter();
+    Some(all.filter(|compilation| in_loop(compilation.place)).count())
+}
+
+/// Compilations from the first steady step to the last step; `None` if the capture has no host threads. `why_none` says
+/// why there is no such step.
+pub(super) fn compilations(
+    cx: &Context<'_>,
+    steps: &StepsReport,
+    why_none: Option<&str>,
+) -> Option<RunValue> {
+    let count = compilations_in_loop(cx, steps)?;
     let value = why_none.is_none().then_some(count as f64);
     let of = "the loop, after warm-up";
     Some(RunValue {

@@ -1,16 +1,17 @@
 //! What differs between the programs of two runs.
 //!
-//! Names of instructions are numbered anew in each compilation, so an instruction is the same if its opcode, shape,
-//! framework name and the opcodes and shapes of its operands are: of several alike, those with the same name, then in
-//! the order of the program. Of what is left, instructions with the same opcode and framework name are changed ones.
+//! Each compilation numbers names anew, and moves ids, frames of the stack and paths of kernels, so instructions are matched
+//! by what they do (see [`hlo::ProgramMatch`]). What is inside fusions and reductions belongs to the instruction that runs it.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use engine::{AnalysisError, Context, Table, Tabular};
+use engine::{AnalysisError, Context, Table, Tabular, number};
 use facts::sum_over::ARE_SUMS;
-use hlo::Instruction;
+use hlo::{InstructionId, ProgramMatch, ScheduleDifference};
+use math::unit::Unit;
 use trace_model::{Picos, ProgramId};
 
+use super::contents::{PeakMemory, ProgramContents};
+use super::differences::{ChangedParts, change, types};
+use super::sums::{ProgramSum, sums};
 use super::{HloOp, TimedProgram};
 
 /// How an instruction differs.
@@ -33,8 +34,18 @@ pub struct ProgramDiff {
     pub second: String,
     /// Instructions that both have, perhaps under other names.
     pub same: usize,
-    /// The others: those with most self time first.
+    /// The others: those with most self time first, then by bytes.
     pub rows: Vec<DifferenceRow>,
+    /// What the programs consist of, side by side.
+    pub sums: Vec<ProgramSum>,
+    /// The order of execution, in words.
+    pub order: String,
+    /// Instructions that both have and that run in another order; absent if it is unknown.
+    pub moved: Option<usize>,
+    /// Peak memory of both, in words.
+    pub peak: String,
+    /// Peak memory of the second program minus that of the first; absent if one is unknown.
+    pub peak_change_bytes: Option<i64>,
     /// What to know when reading it.
     pub notes: Vec<String>,
 }
@@ -45,14 +56,17 @@ pub struct DifferenceRow {
     /// How.
     #[column("Difference")]
     pub difference: Difference,
+    /// What changed, in words; of instructions that only one program has the type and sizes of their result.
+    pub what: Option<String>,
     /// In the first program.
     #[column("First", id = "name", with = |row| row.first.as_ref().map(|op| &op.name))]
     pub first: Option<HloOp>,
     /// In the second program.
     #[column("Second", with = |row| row.second.as_ref().map(|op| &op.name))]
     #[column("Opcode", id = "opcode", with = |row| row.any().map(|op| &op.opcode))]
-    #[column("Shape, first", id = "first_shape", with = |row| row.first.as_ref().map(|op| &op.shape))]
-    #[column("Shape, second", id = "second_shape", with = |row| row.second.as_ref().map(|op| &op.shape))]
+    #[column("What", id = "what", with = |row| row.what.clone())]
+    #[column("Bytes", derived, id = "bytes", with = |row| row.any().and_then(|op| op.bytes))]
+    #[column("Source", id = "source", with = |row| row.any().map(|op| &op.source))]
     #[column("Self time, first", measured, id = "first_self_time_ps", with = |row| row.first.as_ref().and_then(|op| op.self_time_ps))]
     #[column("Self time, second", measured, id = "second_self_time_ps", with = |row| row.second.as_ref().and_then(|op| op.self_time_ps))]
     #[column("Framework name", id = "op_name", with = |row| row.any().map(|op| &op.framework_name))]
@@ -88,126 +102,234 @@ pub fn diff(
         TimedProgram::of(first.0, first.1)?,
         TimedProgram::of(second.0, second.1)?,
     );
-    let mut open = [all(&a), all(&b)];
-    let mut same = 0;
-    for key in [exact as fn(&TimedProgram, &Instruction) -> String, alike] {
-        let found = pairs(&mut open, [&a, &b], key);
-        same += found.len();
+    let modules = [&*a.module, &*b.module];
+    let found = ProgramMatch::of(modules[0], modules[1]);
+    let contents = [
+        ProgramContents::in_capture(first.0, first.1, modules[0]),
+        ProgramContents::in_capture(second.0, second.1, modules[1]),
+    ];
+    let mut parts = ChangedParts::default();
+    let op = |program: &TimedProgram, id: InstructionId| {
+        program.module.instruction(id).map(|it| program.op(it))
+    };
+    let mut rows = Vec::new();
+    for &pair in found.pairs.iter().filter(|pair| !pair.is_same) {
+        rows.push(DifferenceRow {
+            difference: Difference::Changed,
+            what: change(modules, pair, &mut parts),
+            first: op(&a, pair.first),
+            second: op(&b, pair.second),
+        });
     }
-    let changed = pairs(&mut open, [&a, &b], related);
-    let op = |program: &TimedProgram, at: usize| {
-        program.module.instructions.get(at).map(|it| program.op(it))
+    let only = |difference, program: &TimedProgram, id: InstructionId| {
+        let op = op(program, id);
+        let shape = program
+            .module
+            .instruction(id)
+            .and_then(|it| it.shape.as_deref());
+        let is_first = difference == Difference::OnlyFirst;
+        DifferenceRow {
+            difference,
+            what: shape.map(types),
+            first: op.clone().filter(|_| is_first),
+            second: op.filter(|_| !is_first),
+        }
     };
-    let row = |difference, first, second| DifferenceRow {
-        difference,
-        first,
-        second,
-    };
-    let mut rows: Vec<DifferenceRow> = changed
-        .into_iter()
-        .map(|(x, y)| row(Difference::Changed, op(&a, x), op(&b, y)))
-        .collect();
-    let [only_a, only_b] = open;
-    rows.extend(
-        only_a
-            .into_iter()
-            .map(|x| row(Difference::OnlyFirst, op(&a, x), None)),
-    );
-    rows.extend(
-        only_b
-            .into_iter()
-            .map(|y| row(Difference::OnlySecond, None, op(&b, y))),
-    );
+    let only_a = found
+        .only_first
+        .iter()
+        .map(|&id| only(Difference::OnlyFirst, &a, id));
+    let only_b = found
+        .only_second
+        .iter()
+        .map(|&id| only(Difference::OnlySecond, &b, id));
+    rows.extend(only_a.chain(only_b));
     rows.sort_by(|x, y| {
-        let rest = || {
-            (x.difference, x.any().map(|op| &op.name))
-                .cmp(&(y.difference, y.any().map(|op| &op.name)))
-        };
-        y.time_ps().cmp(&x.time_ps()).then_with(rest)
+        let bytes = |row: &DifferenceRow| row.any().and_then(|op| op.bytes);
+        let name = |row: &DifferenceRow| row.any().map(|op| op.name.clone());
+        let rest = || (x.difference, name(x)).cmp(&(y.difference, name(y)));
+        y.time_ps()
+            .cmp(&x.time_ps())
+            .then_with(|| is_plumbing(x).cmp(&is_plumbing(y)))
+            .then_with(|| bytes(y).cmp(&bytes(x)))
+            .then_with(rest)
     });
-    let notes = [a.notes, b.notes].concat();
+    let (peak, peak_change_bytes) = peaks([&contents[0].peak, &contents[1].peak]);
+    let mut notes = [
+        notes_of("First program", &a),
+        notes_of("Second program", &b),
+    ]
+    .concat();
+    notes.extend(doubts(&found, &contents));
     Ok(ProgramDiff {
         first: a.title,
         second: b.title,
-        same,
+        same: found.pairs.iter().filter(|pair| pair.is_same).count(),
         rows,
+        sums: sums([&contents[0], &contents[1]], &found, &parts),
+        order: order(found.order, modules.map(hlo::HloModule::is_scheduled)),
+        moved: found.order.map(|order| order.moved),
+        peak,
+        peak_change_bytes,
         notes,
     })
 }
 
-fn all(program: &TimedProgram) -> Vec<usize> {
-    (0..program.module.instructions.len()).collect()
+/// What to know of a program, and where its text ends.
+fn notes_of(which: &str, program: &TimedProgram) -> Vec<String> {
+    let known = number::count(program.module.instructions.len() as f64);
+    match &program.module.cut {
+        Some(place) => vec![format!(
+            "{which}: the text ends {place}; {known} instructions are known."
+        )],
+        None => program.notes.clone(),
+    }
 }
 
-/// Pairs instructions with equal keys in their order, and removes them from both lists.
-fn pairs(
-    open: &mut [Vec<usize>; 2],
-    programs: [&TimedProgram; 2],
-    key: fn(&TimedProgram, &Instruction) -> String,
-) -> Vec<(usize, usize)> {
-    let [a, b] = open;
-    let of = |program: &TimedProgram, at: usize| {
-        program
-            .module
-            .instructions
-            .get(at)
-            .map(|it| key(program, it))
-    };
-    let mut waiting: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
-    for &at in b.iter() {
-        if let Some(key) = of(programs[1], at) {
-            waiting.entry(key).or_default().push_back(at);
+/// Opcodes that do no work: other instructions are shown before them.
+fn is_plumbing(row: &DifferenceRow) -> bool {
+    let words = [
+        "parameter",
+        "tuple",
+        "get-tuple-element",
+        "bitcast",
+        "constant",
+    ];
+    row.any().is_some_and(|op| words.contains(&&*op.opcode))
+}
+
+/// The order of execution, in words.
+fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2]) -> String {
+    let count = |count: usize| number::count(count as f64);
+    match found {
+        Some(ScheduleDifference { compared, moved: 0 }) => {
+            format!(
+                "Schedule: the {} instructions that both have run in the same order.",
+                count(compared)
+            )
+        }
+        Some(ScheduleDifference { compared, moved }) => format!(
+            "Schedule: {} of {} instructions that both have run at another place.",
+            count(moved),
+            count(compared)
+        ),
+        None => {
+            let which = match is_scheduled {
+                [false, false] => "both programs are",
+                [false, true] => "the first program is",
+                _ => "the second program is",
+            };
+            format!("Schedule: unknown, because {which} not scheduled.")
         }
     }
-    let mut found = Vec::new();
-    a.retain(|&at| {
-        let other = of(programs[0], at).and_then(|key| waiting.get_mut(&key)?.pop_front());
-        found.extend(other.map(|other| (at, other)));
-        other.is_none()
-    });
-    let mut left: Vec<usize> = waiting.into_values().flatten().collect();
-    left.sort_unstable();
-    *b = left;
-    found
 }
 
-fn exact(program: &TimedProgram, instruction: &Instruction) -> String {
-    format!("{}|{}", instruction.name, alike(program, instruction))
+/// Peak memory of both, in words, and its change.
+fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
+    let bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
+    match found {
+        [Ok(first), Ok(second)] if first.is_planned == second.is_planned => {
+            let change = i64::try_from(i128::from(second.bytes) - i128::from(first.bytes)).ok();
+            let said = match change {
+                Some(0) => format!("the same, {}", bytes(first.bytes)),
+                _ => {
+                    let sign = if second.bytes > first.bytes { "+" } else { "-" };
+                    let (from, to) = (bytes(first.bytes), bytes(second.bytes));
+                    format!(
+                        "{from} → {to} ({sign}{})",
+                        bytes(first.bytes.abs_diff(second.bytes))
+                    )
+                }
+            };
+            let how = if first.is_planned {
+                "planned by the compiler"
+            } else {
+                "live bytes in the order of the schedule, without padding"
+            };
+            (format!("Peak memory: {said}; {how}."), change)
+        }
+        [Ok(_), Ok(_)] => (
+            "Peak memory: only one program has the compiler's plan, so that both cannot be compared.".to_owned(),
+            None,
+        ),
+        [Err(why), Err(_)] => (format!("Peak memory: unknown: {why} (both programs)."), None),
+        [Err(why), _] => (format!("Peak memory: unknown of the first program: {why}."), None),
+        [_, Err(why)] => (format!("Peak memory: unknown of the second program: {why}."), None),
+    }
 }
 
-fn alike(program: &TimedProgram, instruction: &Instruction) -> String {
-    let shape = |it: &Instruction| {
-        it.shape
-            .as_ref()
-            .map_or_else(String::new, ToString::to_string)
-    };
-    let operands: Vec<String> = program
-        .module
-        .operands(instruction)
-        .map(|it| format!("{} {}", it.opcode, shape(it)))
-        .collect();
-    format!(
-        "{}|{}|{}",
-        related(program, instruction),
-        shape(instruction),
-        operands.join(",")
-    )
-}
-
-fn related(_program: &TimedProgram, instruction: &Instruction) -> String {
-    format!("{}|{}", instruction.opcode, instruction.op_name)
+/// What was not compared.
+fn doubts(found: &ProgramMatch, contents: &[ProgramContents; 2]) -> Vec<String> {
+    let mut out = Vec::new();
+    if found.kernels_otherwise > 0 {
+        out.push(format!(
+            "{} with another serialized kernel, which is not compared: it holds paths and line numbers.",
+            engine::counted(found.kernels_otherwise, "custom call")
+        ));
+    }
+    let others = found.configured_otherwise - found.kernels_otherwise;
+    if others > 0 {
+        out.push(format!(
+            "{} of the same content with other tiles or cost estimates, which are not compared.",
+            engine::counted(others, "instruction")
+        ));
+    }
+    if !found.is_complete {
+        out.push(
+            "One program is a text, one serialized: attributes that these spell in different ways are not compared."
+                .to_owned(),
+        );
+    }
+    if contents.iter().any(|it| it.is_least) {
+        out.push(
+            "A loop whose number of iterations the compiler does not state counts once.".to_owned(),
+        );
+    }
+    if contents.iter().any(|it| it.uncounted > 0) {
+        out.push(
+            "FLOPs are unknown where the operations of a product cannot be counted.".to_owned(),
+        );
+    }
+    out
 }
 
 impl Tabular for ProgramDiff {
     fn tables(&self) -> Vec<Table> {
         let title = format!(
-            "{} and {}: {} instructions are the same",
-            self.first, self.second, self.same
+            "{} and {}: {} instructions are the same, {} differ",
+            self.first,
+            self.second,
+            number::count(self.same as f64),
+            number::count(self.rows.len() as f64)
         );
         let table = Table::of("program_diff", title, &self.rows)
+            .declared([
+                "difference",
+                "name",
+                "second",
+                "opcode",
+                "what",
+                "bytes",
+                "source",
+            ])
             .remaining()
-            .note(ARE_SUMS)
+            .note(&self.order)
+            .note(&self.peak)
             .notes(self.notes.clone());
-        vec![table.build()]
+        let has_times = self.rows.iter().any(|row| row.time_ps().is_some());
+        let table = if has_times {
+            table.note(ARE_SUMS)
+        } else {
+            table
+        };
+        let differing = self.sums.iter().filter(|sum| sum.differs);
+        let equal = self.sums.iter().filter(|sum| !sum.differs).count();
+        let sums = Table::of("program_sums", "Sums that differ", differing)
+            .remaining()
+            .note(format!(
+                "{} are equal. Bytes are over all iterations of loops; of collectives, those of messages.",
+                engine::counted(equal, "more sum")
+            ));
+        vec![table.build(), sums.build()]
     }
 }

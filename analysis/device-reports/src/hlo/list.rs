@@ -13,7 +13,7 @@ use crate::ops::op_stats::Ops;
 /// The programs of a capture.
 #[engine::reported]
 pub struct ProgramList {
-    /// Those with most self time first, then by name.
+    /// Those with most self time first, then the largest, then by name.
     pub rows: Vec<ProgramRow>,
 }
 
@@ -69,8 +69,15 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
     };
     let mut rows: Vec<ProgramRow> = cx.model.program_ids().map(row).collect();
     rows.sort_by(|a, b| {
+        // Of programs that did not run, the largest is the one that matters.
+        let size = |row: &ProgramRow| {
+            let held = cx.model.program(row.id).hlo.as_ref();
+            held.filter(|_| row.self_time_ps.is_none())
+                .map(|blob| blob.bytes().len())
+        };
         b.self_time_ps
             .cmp(&a.self_time_ps)
+            .then_with(|| size(b).cmp(&size(a)))
             .then_with(|| a.program.cmp(&b.program))
     });
     ProgramList { rows }

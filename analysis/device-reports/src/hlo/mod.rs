@@ -7,11 +7,14 @@
 //! A program comes from the capture (`xla.HloProto` or HLO text). Where the capture has none, the lines of HLO text of
 //! its ops stand in: then only ops that ran and their direct operands are known, and nothing that is inside fusions.
 
+mod contents;
 mod diff;
+mod differences;
 mod line;
 mod list;
 mod neighbourhood;
 mod search;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -25,10 +28,12 @@ use facts::category::OpGroup;
 use hlo::{HloModule, HloOrigin, Instruction};
 use trace_model::{OpId, Picos, ProgramId};
 
+pub use contents::{ContentSum, PeakMemory, ProgramContents};
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
 pub use list::{ProgramList, ProgramRow, programs};
 pub use neighbourhood::{HloEdge, HloNode, Neighbourhood, NodeRelation, Reach, neighbourhood};
 pub use search::{FoundInstructions, HloQuery, find};
+pub use sums::ProgramSum;
 pub use text::{ProgramLine, ProgramListing, listing};
 use times::ProgramTimes;
 
@@ -95,10 +100,14 @@ pub struct HloOp {
 }
 
 /// A program with its times, which all reports here read.
-pub(crate) struct TimedProgram {
+pub struct TimedProgram {
+    /// Which.
     pub program: ProgramId,
+    /// Name with its id.
     pub title: String,
+    /// The program.
     pub module: Arc<HloModule>,
+    /// Where it was read from.
     pub origin: ProgramOrigin,
     /// What to know when reading it.
     pub notes: Vec<String>,
@@ -106,7 +115,12 @@ pub(crate) struct TimedProgram {
 }
 
 impl TimedProgram {
-    fn of(cx: &Context<'_>, program: ProgramId) -> Result<Self, AnalysisError> {
+    /// Reads a program.
+    ///
+    /// # Errors
+    ///
+    /// The capture holds nothing of it.
+    pub fn of(cx: &Context<'_>, program: ProgramId) -> Result<Self, AnalysisError> {
         let title = cx.model.program_title(program);
         let (module, origin) = match cx.hlo(program) {
             Ok(module) => (module, ProgramOrigin::Program),
@@ -135,7 +149,7 @@ impl TimedProgram {
     }
 
     /// What is known of one instruction.
-    fn op(&self, instruction: &Instruction) -> HloOp {
+    pub fn op(&self, instruction: &Instruction) -> HloOp {
         let computation = self.module.computation(instruction.computation);
         let times = self.times.of_op(&instruction.name);
         let said = |text: &Arc<str>| (!text.is_empty()).then(|| Arc::clone(text));

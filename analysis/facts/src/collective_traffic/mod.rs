@@ -132,6 +132,15 @@ impl CollectiveTraffic {
         }
     }
 
+    /// The message of a collective in a program, by its own opcode; `None` for other instructions, and for the end of an
+    /// asynchronous one.
+    pub fn in_program(module: &HloModule, op: &Instruction) -> Option<(CollectiveKind, Self)> {
+        let base = op.opcode.strip_suffix("-start").unwrap_or(&op.opcode);
+        let kind = CollectiveKind::from_opcode(base)?;
+        let devices = module.devices.as_ref();
+        Some((kind, Self::of_instruction(module, op, devices, kind, 0)))
+    }
+
     /// The message of an instruction.
     fn of_instruction(
         module: &HloModule,

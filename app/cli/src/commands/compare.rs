@@ -13,7 +13,7 @@ use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::summaries::RequestedInput;
-use crate::common::{gating, output, summaries};
+use crate::common::{gating, output, programs, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::{NamedTable, TextLayout};
 use request::{Assumptions, CompareRequest, RequestError, StepsArg, history_file};
@@ -85,6 +85,11 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     }
     if let Some(config) = &config {
         set_by(&mut options, config);
+    }
+    if let ([base], [cand], None) = (&base[..], &cand[..], &config)
+        && let Some(found) = programs::diff(base.0, cand.0, &loading, stderr)?
+    {
+        return programs::write(found, &args.output, &guard, stderr);
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let format = args.output.format;

@@ -31,15 +31,19 @@ pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let path = path.as_deref().unwrap_or(Path::new(SETTINGS_FILE));
     let settings = SettingsFile::read(path)?;
     let (gates, hints) = (settings.gates()?, settings.hints()?);
+    let expected = settings.listed_expectations()?.len();
     settings.expired().iter().for_each(|said| stderr.warn(said));
     let some =
         |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-    let parts = [
+    let mut parts = vec![
         some(gates.budget.len(), "budget"),
         some(gates.regression.len(), "regression"),
         some(hints.thresholds.len(), "threshold"),
         some(hints.suppressions.len(), "suppression"),
     ];
+    if expected > 0 {
+        parts.push(some(expected, "expectation"));
+    }
     output::print(&format!("{}: {}\n", path.display(), parts.join(", ")))?;
     Ok(CommandOutcome::Done)
 }

@@ -3,20 +3,20 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
-use std::sync::Arc;
 
+use analysis::number;
 use analysis::reports::hlo::{Neighbourhood, ProgramListing};
-use analysis::{AnalysisError, Report, number};
 use clap::{Args, ValueEnum};
 
 use crate::common::args::{ForceArgs, OutputArgs};
 use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::output;
+use crate::common::programs::{self, ProgramAnswer};
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
+use render::dot;
 use render::pictures::{self, PictureFormat, PictureStyle};
-use render::{Document, ReportSection, dot};
 use request::{HloAnswer, HloRequest, PartRequest, RequestError, TraceRequest, checks};
 use session::Session;
 use session::files::OutputGuard;
@@ -68,7 +68,16 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
         {
             print_text(&text, args.output.top, stderr)
         }
-        (answer, _) => written(args, &session, answer.map(HloAnswer::report), stderr),
+        (answer, _) => {
+            let result = answer.map(HloAnswer::report);
+            let scope = args.scope.scope();
+            let answer = ProgramAnswer {
+                session: session.clone(),
+                scope,
+                result,
+            };
+            programs::write(answer, &args.output, &guard(args), stderr)
+        }
     }
 }
 
@@ -80,26 +89,6 @@ fn guard(args: &HloArgs) -> OutputGuard {
             .chain(args.question.diff.clone()),
         args.force.force,
     )
-}
-
-fn written(
-    args: &HloArgs,
-    session: &Session,
-    result: Result<Arc<dyn Report>, AnalysisError>,
-    stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
-    let failed = result.as_ref().err().map(AnalysisError::to_string);
-    let document = Document::of(
-        session,
-        args.scope.scope(),
-        ReportSection {
-            id: "hlo",
-            title: "Programs",
-            result,
-        },
-    );
-    output::write(&document, &args.output, &guard(args), stderr)?;
-    Ok(args.output.outcome(failed))
 }
 
 fn graph(

@@ -12,6 +12,7 @@ pub mod completions;
 pub mod config;
 pub mod doctor;
 pub mod events;
+pub mod expect;
 pub mod explain;
 #[cfg(feature = "columnar")]
 pub mod export;

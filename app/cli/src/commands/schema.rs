@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use analysis::expect::Expectation;
 use clap::{Args, ValueEnum};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::outcome::CommandOutcome;
 use crate::common::output;
@@ -44,7 +45,7 @@ impl SchemaArg {
             Self::Comparison => comparison::schema()?.into(),
             Self::Report => json::schema()?.into(),
             Self::History => history()?.into(),
-            Self::Budget => include_str!("../../schemas/budget.schema.json").into(),
+            Self::Budget => budget()?.into(),
         })
     }
 }
@@ -55,6 +56,16 @@ fn history() -> serde_json::Result<String> {
         serde_json::from_str(include_str!("../../schemas/history.schema.json"))?;
     schema["properties"]["summary"] =
         serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
+    serde_json::to_string_pretty(&schema).map(|text| text + "\n")
+}
+
+/// The schema of systole.toml, which may contain expectations.
+fn budget() -> serde_json::Result<String> {
+    let mut schema: Value = serde_json::from_str(include_str!("../../schemas/budget.schema.json"))?;
+    let mut expectation = Value::Object(request::schema_of::<Expectation>());
+    expectation["required"] = json!(["name"]);
+    expectation["additionalProperties"] = json!(false);
+    schema["properties"]["expect"] = json!({ "type": "array", "items": expectation });
     serde_json::to_string_pretty(&schema).map(|text| text + "\n")
 }
 

@@ -120,6 +120,14 @@ Examples:
   systole hlo t.xplane.pb --find 'opcode:dot shape:bf16[ train.py'
   systole hlo base.xplane.pb --diff cand.xplane.pb";
 
+pub const EXPECT: &str = "\
+Exit codes: 10 if an expectation is not met; with --strict 11 if one is unknown.
+
+Examples:
+  systole expect --init=expect.toml base.txt                   what is true now, as commented expectations
+  systole expect expect.toml cand.txt                          a program: compiled.as_text()
+  systole expect systole.toml logs/ -o junit=expect.xml        a profile, with steps and times";
+
 pub const KERNELS: &str = "\
 Examples:
   systole kernels t.xplane.pb --top 0                          all rows

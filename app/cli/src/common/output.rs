@@ -14,7 +14,9 @@ use crate::common::formats::{DocumentFormat, FormatContent, ReportFormat, printe
 use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
 use crate::common::values::{OutputFormat, STANDARD};
-use render::{AnsiStyle, CsvCells, Document, NamedTable, TextLayout, csv, markdown, ndjson};
+use render::{
+    AnsiStyle, CsvCells, Document, NamedTable, TextLayout, USUAL_ROWS, csv, markdown, ndjson,
+};
 use request::RequestError;
 use request::places::check_place;
 use session::files::{OutputGuard, is_same, make_directory, write_file};
@@ -103,6 +105,10 @@ pub trait Writable {
     fn tables(&self) -> Vec<NamedTable>;
     /// Reports without an answer, with the reasons.
     fn not_applicable(&self) -> Vec<(&str, String)>;
+    /// Rows of each table in texts, unless the user says how many.
+    fn usual_rows(&self) -> usize {
+        USUAL_ROWS
+    }
 }
 
 /// Writes the files before stdout, so that a closed pipe does not prevent them.
@@ -113,7 +119,7 @@ pub fn write(
     stderr: &Stderr,
 ) -> Result<(), RequestError> {
     for file in output.output.iter().filter(|file| !file.is_stdout()) {
-        let layout = layout_of(output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
+        let layout = layout_of(document, output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
         let path = &file.path;
         if file.format.is_table() && is_directory(path) {
             write_tables(document, output, path, guard)?;
@@ -140,7 +146,7 @@ pub fn write(
     } else {
         AnsiStyle::PLAIN
     };
-    let layout = layout_of(output, terminal::width(), style);
+    let layout = layout_of(document, output, terminal::width(), style);
     let format = output
         .output
         .iter()
@@ -201,12 +207,16 @@ pub fn print_names(text: &str) -> Result<(), RequestError> {
 }
 
 /// The layout: text shows the first rows, other formats have high limits.
-fn layout_of(output: &OutputArgs, width: usize, style: AnsiStyle) -> TextLayout {
-    const ROWS: usize = 10;
+fn layout_of(
+    document: &impl Writable,
+    output: &OutputArgs,
+    width: usize,
+    style: AnsiStyle,
+) -> TextLayout {
     const ENTRIES: usize = 10_000;
     TextLayout {
         width,
-        top: output.top.unwrap_or(ROWS),
+        top: output.top.unwrap_or(document.usual_rows()),
         entries: output.top.unwrap_or(ENTRIES),
         style,
     }
@@ -305,6 +315,10 @@ impl Writable for Document {
 
     fn tables(&self) -> Vec<NamedTable> {
         csv::tables(self)
+    }
+
+    fn usual_rows(&self) -> usize {
+        self.usual_rows
     }
 
     fn not_applicable(&self) -> Vec<(&str, String)> {

@@ -134,6 +134,14 @@ impl PartOfTrace {
         Ok((session, scope))
     }
 
+    /// The same for questions about programs.
+    pub fn open_programs(&self, call: &Call) -> Result<(RequestSession, Scope), RequestError> {
+        self.bound.check()?;
+        let session = call.programs(&self.trace)?;
+        let scope = checks::check_part(&session, &self.part)?;
+        Ok((session, scope))
+    }
+
     /// The part of `content` that fits.
     pub fn answer(
         &self,
@@ -146,6 +154,19 @@ impl PartOfTrace {
 
 impl Call {
     pub(super) fn session(&self, input: &TraceInput) -> Result<RequestSession, RequestError> {
+        self.opened(input, false)
+    }
+
+    /// The same for questions about programs, which need no times.
+    pub(super) fn programs(&self, input: &TraceInput) -> Result<RequestSession, RequestError> {
+        self.opened(input, true)
+    }
+
+    fn opened(
+        &self,
+        input: &TraceInput,
+        programs_only: bool,
+    ) -> Result<RequestSession, RequestError> {
         let TraceInput {
             path,
             run,
@@ -166,6 +187,7 @@ impl Call {
         let asked = AskedTrace {
             trace,
             listed: None,
+            programs_only,
         };
         let session = self.traces.get(&self.roots, &asked, &self.progress)?;
         let warmup = input.values.warmup;

@@ -28,10 +28,10 @@ impl McpTool for HloTool {
 
     fn run(call: &Call, input: HloInput) -> Result<ToolOutput, RequestError> {
         input.question.check()?;
-        let (session, scope) = input.of.open(call)?;
+        let (session, scope) = input.of.open_programs(call)?;
         let cx = session.context(scope);
         let open = |path: &Path| {
-            call.session(&TraceInput {
+            call.programs(&TraceInput {
                 path: path.to_string_lossy().into_owned(),
                 ..input.of.trace.clone()
             })

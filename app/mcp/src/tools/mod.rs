@@ -4,6 +4,7 @@ mod ask;
 mod call;
 mod capture;
 mod events;
+mod expect;
 mod hlo;
 mod open;
 mod picture;
@@ -27,6 +28,7 @@ pub static TOOLS: &[ToolEntry] = &[
     entry::<reports::StepsTool>(),
     entry::<events::EventsTool>(),
     entry::<hlo::HloTool>(),
+    entry::<expect::ExpectTool>(),
     entry::<runs::CompareTool>(),
     entry::<runs::WhatIfTool>(),
     entry::<ask::QueryTool>(),

@@ -30,7 +30,8 @@ use input::{ImportError, InputSource, Progress, SharedBytes, is_remote, shown_pa
 use trace_model::{IssueKind, ProgramBytes, ProgramId, TraceBuilder};
 
 use file_name::DumpName;
-use outline::{ProgramOutline, module_name};
+use outline::ProgramOutline;
+pub(crate) use outline::module_name;
 
 /// Largest number of files that are examined.
 const MOST_FILES: usize = 20_000;
@@ -161,6 +162,38 @@ pub fn add(
         .add_many(IssueKind::DumpNotUsed, unused as u64, what);
     out.source_mut().facts.push(("HLO dump".to_owned(), what()));
     Ok(())
+}
+
+/// Adds all programs of a folder that no profile is in, for questions about programs only; returns how many.
+///
+/// # Errors
+///
+/// The folder holds too many, or the import was cancelled.
+pub fn add_all(
+    folder: &Path,
+    place: &mut dyn DumpFiles,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<usize, ImportError> {
+    let mut added = 0;
+    for (path, name) in files_of(folder, place)? {
+        progress.check()?;
+        let source = place.open(&path)?;
+        let Some(module) = module_name(source.head()) else {
+            continue;
+        };
+        let content = source.content(progress)?;
+        if let Some(damage) = content.damage {
+            out.log(IssueKind::TruncatedFile, || {
+                format!("{}: {damage}", file_of(&path))
+            });
+        }
+        let len = (*content.bytes).as_ref().len();
+        let program = out.program(&module, name.program_id.or(name.module_number));
+        out.set_program_hlo(program, ProgramBytes::new(content.bytes, 0..len));
+        added += 1;
+    }
+    Ok(added)
 }
 
 /// The program files at a path, by name: of each program the form that says most.

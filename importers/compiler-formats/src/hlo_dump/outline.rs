@@ -20,7 +20,7 @@ pub(super) struct ProgramOutline {
 }
 
 /// The name of the program that begins with `head`; `None` if it is no program.
-pub(super) fn module_name(head: &[u8]) -> Option<String> {
+pub(crate) fn module_name(head: &[u8]) -> Option<String> {
     if head.starts_with(BEGIN.as_bytes()) {
         let text = String::from_utf8_lossy(&head[BEGIN.len()..]);
         let name = text.split([',', ' ', '\r', '\n']).next()?;

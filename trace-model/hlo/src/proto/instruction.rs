@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use crate::syntax::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups, Shape};
@@ -10,13 +11,18 @@ use trace_model::wire::WireValue;
 use super::super::config;
 use super::super::facts::{
     Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, PrecisionConfig,
-    ProductPrecision, WindowDimension,
+    ProductPrecision, WindowDimension, has_groups,
 };
 use super::super::wire::{HloDamage, ProgramMessage, number, range};
 use super::{ProtoReader, shape};
 use crate::instruction::{ComputationId, Instruction, InstructionId};
 
 const INSTRUCTION: &str = "HloInstructionProto";
+
+/// Fields that name things, number them anew in each compilation, or are compared in another way: name, opcode, shape,
+/// metadata, number of a parameter, channel, ids, configuration, frontend attributes, statistics, original values,
+/// payload.
+const NOT_CONTENT: [u32; 15] = [1, 2, 3, 7, 9, 26, 35, 36, 37, 38, 43, 68, 77, 88, 99];
 
 /// References that are resolved after the whole instruction is read.
 #[derive(Default)]
@@ -47,6 +53,9 @@ impl<'a> ProtoReader<'a> {
             if field == 99 {
                 facts.backend_config = self.payload(value)?;
             }
+            if !NOT_CONTENT.contains(&field) {
+                out.content = out.content.wrapping_add(digest(field, bytes, value));
+            }
             Ok(())
         })?;
         let damage = |why| HloDamage {
@@ -73,6 +82,9 @@ impl<'a> ProtoReader<'a> {
         out.called = all(pending.called.iter().map(called))?;
         let id = pending.id;
         finish(bytes, &out, pending, &mut facts);
+        if let Some(config) = facts.backend_config.clone() {
+            out.config = digest(0, bytes, &WireValue::Bytes(config));
+        }
         out.attributes = Some(facts)
             .filter(|facts| *facts != Attributes::NONE)
             .map(Box::new);
@@ -148,6 +160,17 @@ impl<'a> ProtoReader<'a> {
     }
 }
 
+/// Digest of a field.
+fn digest(field: u32, bytes: ProgramMessage<'_>, value: &WireValue) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match value {
+        WireValue::Bytes(_) => (field, bytes.slice(value)).hash(&mut hasher),
+        _ if number(value) == 0 => return 0,
+        _ => (field, number(value)).hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
 /// Collects items without spare capacity.
 fn all<T>(items: impl ExactSizeIterator<Item = Result<T, HloDamage>>) -> Result<Vec<T>, HloDamage> {
     let mut out = Vec::with_capacity(items.len());
@@ -221,17 +244,7 @@ fn finish(
         facts.convolution = Some(Box::new(convolution));
     }
     let mut collective = pending.collective;
-    let base = out.opcode.trim_end_matches("-start");
-    let has_groups = matches!(
-        base,
-        "all-reduce"
-            | "all-gather"
-            | "reduce-scatter"
-            | "all-to-all"
-            | "ragged-all-to-all"
-            | "collective-broadcast"
-    );
-    if has_groups && collective.groups.is_none() {
+    if has_groups(&out.opcode) && collective.groups.is_none() {
         // Not written where everyone belongs to one group.
         collective.groups = Some(ReplicaGroups::Listed(Vec::new()));
     }

@@ -160,7 +160,7 @@ impl ProtoReader<'_> {
         })?;
         self.module.instructions.reserve_exact(count);
         self.numbers.reserve_exact(count);
-        let (mut entry_id, mut entry_name) = (None, String::new());
+        let (mut entry_id, mut entry_name, mut schedule) = (None, String::new(), None);
         bytes.walk(message, MODULE, |field, value| {
             match field {
                 1 => self.module.name = bytes.text(value),
@@ -171,11 +171,15 @@ impl ProtoReader<'_> {
                 8 => self.read_aliases(value)?,
                 15 => self.module.devices = Some(device_assignment(bytes, value)?),
                 17 => self.module.frames = stack_frames(bytes, value)?,
+                7 => schedule = Some(value.clone()),
                 18 => self.read_donors(value)?,
                 _ => {}
             }
             Ok(())
         })?;
+        if let Some(schedule) = schedule {
+            self.read_schedule(&schedule)?;
+        }
         self.module.frame_rings = self.module.frames.cut_rings();
         self.module.computations.shrink_to_fit();
         self.module.index =
@@ -229,6 +233,35 @@ impl ProtoReader<'_> {
         self.numbers.push((compiler_id, id));
         module.instructions.push(instruction);
         id
+    }
+
+    /// `xla.HloScheduleProto`: sequences of ids by the id of the computation.
+    fn read_schedule(&mut self, message: &WireValue) -> Result<(), HloDamage> {
+        const SCHEDULE: &str = "HloScheduleProto";
+        let bytes = self.bytes;
+        let ids: HashMap<u64, InstructionId> = self.numbers.iter().copied().collect();
+        let mut found = HashMap::new();
+        bytes.walk(message, SCHEDULE, |field, entry| {
+            let (mut computation, mut sequence) = (0, Vec::new());
+            bytes.walk(entry, SCHEDULE, |field, value| {
+                match field {
+                    1 => computation = number(value),
+                    2 => bytes.walk(value, SCHEDULE, |field, value| match field {
+                        1 => bytes.numbers(value, SCHEDULE, &mut sequence),
+                        _ => Ok(()),
+                    })?,
+                    _ => {}
+                }
+                Ok(())
+            })?;
+            if let Some(&computation) = self.computations.get(&computation).filter(|_| field == 1) {
+                let sequence = sequence.iter().filter_map(|id| ids.get(id).copied());
+                found.insert(computation, sequence.collect());
+            }
+            Ok(())
+        })?;
+        self.module.sequences = found;
+        Ok(())
     }
 
     fn read_aliases(&mut self, message: &WireValue) -> Result<(), HloDamage> {

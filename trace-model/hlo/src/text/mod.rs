@@ -1,6 +1,8 @@
 //! Builds a module from text: of one instruction from its line, or of a whole program.
 
 mod convolution;
+mod digest;
+mod header;
 mod lines;
 #[cfg(test)]
 mod parser_tests;
@@ -101,6 +103,8 @@ fn instruction(hlo: &HloText<'_>) -> Instruction {
         attributes: Some(attributes(hlo))
             .filter(|it| *it != Attributes::default())
             .map(Box::new),
+        content: digest::content(hlo),
+        config: digest::config(hlo),
         ..blank(hlo.name, hlo.opcode)
     }
 }
@@ -142,6 +146,7 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
         },
         is_host_transfer: hlo.attribute("is_host_transfer") == Some("true"),
         slice_sizes: dims("dynamic_slice_sizes"),
+        sharding: hlo.attribute("sharding").map(str::to_owned),
         ..Attributes::default()
     }
 }

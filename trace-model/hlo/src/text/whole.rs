@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use trace_model::ProgramBytes;
 
-use super::instruction;
+use super::{header, instruction};
 use crate::index::HloIndex;
 use crate::instruction::{ComputationId, InstructionId};
 use crate::module::{Computation, DeviceAssignment, HloModule, HloOrigin};
@@ -61,6 +61,9 @@ impl<'a> TextProgram<'a> {
             .next()?
             .clone_into(&mut read.module.name);
         read.module.devices = read.device_counts();
+        read.module.is_in_order = read.is_scheduled();
+        read.module.aliases = header::aliases(header);
+        read.module.donors = header::donors(header);
         let (mut table, mut open) = ("", None);
         for statement in statements {
             let text = statement.text;

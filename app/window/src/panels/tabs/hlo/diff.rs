@@ -42,8 +42,6 @@ pub fn diff_of(
         column.title = match column.id {
             "name" => "In A",
             "second" => "In B",
-            "first_shape" => "Shape, A",
-            "second_shape" => "Shape, B",
             "first_self_time_ps" => "Self time, A",
             "second_self_time_ps" => "Self time, B",
             _ => column.title,

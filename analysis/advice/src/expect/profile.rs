@@ -1,0 +1,65 @@
+//! Conditions on a run.
+
+use device_reports::ops::op_stats::Ops;
+use device_reports::steps::step_times::Steps;
+use engine::{Context, Percent, glob, number};
+use math::unit::Unit;
+use trace_model::Picos;
+
+use super::condition::Expectation;
+use super::report::Answer;
+use crate::compare::compilations_in_loop;
+
+/// Whether the host compiles during the steps of the loop.
+pub(super) fn compiles_in_steps(cx: &Context<'_>, wanted: bool) -> Answer {
+    let steps = match cx.report::<Steps>() {
+        Ok(steps) => steps,
+        Err(why) => return Answer::unknown(format!("steps are not known: {why}")),
+    };
+    let Some(count) = compilations_in_loop(cx, &steps) else {
+        return Answer::unknown("the capture has no host threads on which a compiler was recorded");
+    };
+    let found = match count {
+        0 => "nothing was compiled in the steps after warm-up".to_owned(),
+        count => format!(
+            "{} in the steps after warm-up",
+            engine::counted(count, "compilation")
+        ),
+    };
+    Answer::met_if((count > 0) == wanted, found)
+}
+
+/// The share of a scope in the self time of all ops.
+pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) -> Answer {
+    let ops = match cx.report::<Ops>() {
+        Ok(ops) => ops,
+        Err(why) => return Answer::unknown(format!("times of ops are not known: {why}")),
+    };
+    let own = ops.rows.iter().filter(|row| {
+        let name = row.framework_name.as_deref();
+        name.is_some_and(|name| glob(scope, name))
+    });
+    let own: Picos = own.map(|row| row.self_time_ps).sum();
+    let Some(share) = Percent::of(own, ops.op_time_ps) else {
+        return Answer::unknown("no op took any time");
+    };
+    let is_named = ops.rows.iter().any(|row| row.framework_name.is_some());
+    if !is_named {
+        return Answer::unknown("the capture has no framework names of ops");
+    }
+    let fits = expected.min_percent.is_none_or(|min| share.0 >= min)
+        && expected.max_percent.is_none_or(|max| share.0 <= max);
+    let percent = |value: f64| number::value(value, Unit::Percent);
+    let limit = match (expected.min_percent, expected.max_percent) {
+        (Some(min), Some(max)) => format!("{} to {}", percent(min), percent(max)),
+        (Some(min), None) => format!("at least {}", percent(min)),
+        (None, Some(max)) => format!("at most {}", percent(max)),
+        (None, None) => "any share".to_owned(),
+    };
+    let found = format!(
+        "{own} of {}, {} of the self time of all ops; expected {limit}",
+        ops.op_time_ps,
+        percent(share.0)
+    );
+    Answer::met_if(fits, found)
+}

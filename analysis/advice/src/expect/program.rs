@@ -1,0 +1,439 @@
+//! Conditions on a program.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use device_reports::hlo::{HloOp, ProgramContents, ProgramOrigin, TimedProgram};
+use engine::{Context, glob, number};
+use facts::category::CollectiveKind;
+use hlo::{Instruction, InstructionId, opcodes_inside, running_computations};
+use math::unit::Unit;
+
+use super::condition::{Bounds, Condition, Expectation};
+use super::report::{Answer, Verdict};
+
+/// Memory space of the host in shapes.
+const HOST: u64 = 5;
+/// Instructions named in a message.
+const NAMED: usize = 3;
+
+/// A program with what it consists of.
+pub(super) struct JudgedProgram {
+    pub timed: TimedProgram,
+    pub contents: ProgramContents,
+    runs: Vec<bool>,
+    /// Why a part of the program may be missing.
+    missing: Option<String>,
+}
+
+impl JudgedProgram {
+    pub fn new(cx: &Context<'_>, timed: TimedProgram) -> Self {
+        let contents = ProgramContents::in_capture(cx, timed.program, &timed.module);
+        let cut = timed.module.cut.as_ref();
+        let cut = cut.map(|place| format!("the text ends {place}"));
+        let texts = || "the capture holds only the lines of the ops that ran".to_owned();
+        let missing = cut.or_else(|| (timed.origin == ProgramOrigin::OpTexts).then(texts));
+        Self {
+            runs: running_computations(&timed.module),
+            contents,
+            missing,
+            timed,
+        }
+    }
+
+    pub fn answer(&self, expected: &Expectation, condition: &Condition) -> Answer {
+        match condition {
+            Condition::Op(opcode) => {
+                let found = self.filtered(expected, |it| glob(opcode, &it.opcode));
+                self.counted(expected.bounds(), found)
+            }
+            Condition::Collective(kind) => self.collectives(expected, *kind),
+            Condition::Product(dtype) => self.products(expected, dtype),
+            Condition::Kernel(name) => {
+                let found = self.filtered(expected, |it| is_kernel(it, name));
+                self.present(expected, found)
+            }
+            Condition::FusionOf(opcodes) => {
+                let found = self.filtered(expected, |it| self.contains(it, opcodes));
+                self.present(expected, found)
+            }
+            Condition::Rematerialized(wanted) => {
+                let found = self.filtered(expected, |it| {
+                    self.runs_by_itself(it) && it.is_rematerialized()
+                });
+                self.counted(some_or_none(*wanted), found)
+            }
+            Condition::HostCopies(wanted) => {
+                let found = self.filtered(expected, |it| self.is_host_copy(it));
+                self.counted(some_or_none(*wanted), found)
+            }
+            Condition::PeakMemory(max) => self.peak(*max),
+            Condition::Flops(max) => {
+                let flops = Some(self.contents.flops).filter(|_| self.contents.uncounted == 0);
+                self.sum(flops, *max, Unit::Flop)
+            }
+            Condition::Traffic(max) => self.sum(Some(self.contents.hbm_bytes), *max, Unit::Bytes),
+            Condition::Donated(name) => self.donated(name),
+            // Conditions on runs.
+            Condition::CompilesInSteps(_) | Condition::ShareOf(_) => {
+                Answer::unknown("a program does not tell")
+            }
+        }
+    }
+
+    fn runs_by_itself(&self, it: &Instruction) -> bool {
+        let runs = self.runs.get(it.computation.index());
+        runs.copied().unwrap_or(true)
+    }
+
+    /// Instructions that fit, and that the expectation does not leave out.
+    fn filtered(
+        &self,
+        expected: &Expectation,
+        fits: impl Fn(&Instruction) -> bool,
+    ) -> Vec<InstructionId> {
+        let module = &self.timed.module;
+        let found = module.iter().filter(|(_, it)| {
+            let named = expected.named.as_ref();
+            let scope = expected.scope.as_ref();
+            let from = |source: &String| {
+                let own = module.source(it);
+                own.is_some_and(|own| is_from(&own, source))
+            };
+            fits(it)
+                && named.is_none_or(|name| glob(name, &it.name))
+                && scope.is_none_or(|scope| glob(scope, &it.op_name))
+                && expected.source.as_ref().is_none_or(from)
+        });
+        found.map(|(id, _)| id).collect()
+    }
+
+    fn ops(&self, ids: &[InstructionId]) -> Vec<HloOp> {
+        let instructions = ids
+            .iter()
+            .filter_map(|&id| self.timed.module.instruction(id));
+        instructions.map(|it| self.timed.op(it)).collect()
+    }
+
+    /// Judges a number of instructions.
+    fn counted(&self, bounds: Bounds, found: Vec<InstructionId>) -> Answer {
+        let count = found.len() as u64;
+        let ops = self.ops(&found);
+        let wanted = bounds.in_words(|count| number::count(count as f64));
+        let said = format!(
+            "{} found, expected {wanted}{}",
+            number::count(count as f64),
+            names(&ops)
+        );
+        let too_many = bounds.max.is_some_and(|max| count > max);
+        let too_few = bounds.min.is_some_and(|min| count < min);
+        let answer = match &self.missing {
+            _ if too_many => Answer::new(Verdict::NotMet, said),
+            Some(why) if too_few || bounds.max.is_some() => {
+                Answer::unknown(format!("{said}; there may be more, because {why}"))
+            }
+            _ => Answer::met_if(!too_few, said),
+        };
+        answer.about(ops)
+    }
+
+    fn present(&self, expected: &Expectation, found: Vec<InstructionId>) -> Answer {
+        self.counted(some_or_none(expected.present.unwrap_or(true)), found)
+    }
+
+    fn collectives(&self, expected: &Expectation, kind: Option<CollectiveKind>) -> Answer {
+        let own = self.contents.collectives.iter();
+        let own = own.filter(|((found, _), _)| kind.is_none_or(|kind| kind == *found));
+        let ids: Vec<InstructionId> = own.clone().flat_map(|(_, sum)| sum.ids.clone()).collect();
+        let is_filtered =
+            expected.named.is_some() || expected.scope.is_some() || expected.source.is_some();
+        let kept = self.filtered(expected, |_| true);
+        let found: Vec<InstructionId> = ids
+            .into_iter()
+            .filter(|id| kept.binary_search(id).is_ok())
+            .collect();
+        let mut answer = self.counted(expected.bounds(), found);
+        let bytes = Bounds {
+            min: expected.min_bytes,
+            max: expected.max_bytes,
+        };
+        if bytes == Bounds::default() {
+            return answer;
+        }
+        if is_filtered {
+            answer.verdict = Verdict::Unknown;
+            answer
+                .message
+                .push_str("; bytes are only known of all collectives of a kind");
+            return answer;
+        }
+        let sum = own.map(|(_, sum)| sum.bytes);
+        let Some(sum) = sum.sum::<Option<u64>>() else {
+            answer.verdict = Verdict::Unknown;
+            answer.message.push_str("; the bytes of one are not known");
+            return answer;
+        };
+        let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
+        answer.message.push_str(&format!(
+            "; {} in one execution of the program, expected {}",
+            in_bytes(sum),
+            bytes.in_words(in_bytes)
+        ));
+        let (too_much, too_little) = (
+            bytes.max.is_some_and(|max| sum > max),
+            bytes.min.is_some_and(|min| sum < min),
+        );
+        if too_much || (too_little && self.missing.is_none()) {
+            answer.verdict = Verdict::NotMet;
+        } else if self.missing.is_some() && answer.verdict == Verdict::Met {
+            answer.verdict = Verdict::Unknown;
+        }
+        answer
+    }
+
+    /// Whether the operands of all products have one type.
+    fn products(&self, expected: &Expectation, dtype: &str) -> Answer {
+        let is_product =
+            |it: &Instruction| matches!(&*it.opcode, "dot" | "convolution" | "ragged-dot");
+        let found = self.filtered(expected, is_product);
+        if found.is_empty() {
+            return match &self.missing {
+                Some(why) => Answer::unknown(format!("no matrix product found, and {why}")),
+                None => Answer::new(Verdict::NotMet, "there is no such matrix product"),
+            };
+        }
+        let module = &self.timed.module;
+        let types = |it: &Instruction| {
+            let operands = module.operands(it).take(2);
+            let types = operands.map(|it| it.arrays().first().map(|array| array.dtype));
+            types.collect::<Option<Vec<_>>>()
+        };
+        let is_other = |id: &&InstructionId| {
+            let it = module.instruction(**id);
+            let types = it.and_then(types);
+            types.is_some_and(|types| types.iter().any(|&own| own != dtype))
+        };
+        let others: Vec<InstructionId> = found.iter().filter(is_other).copied().collect();
+        let ops = self.ops(if others.is_empty() { &found } else { &others });
+        let all = number::count(found.len() as f64);
+        match (&self.missing, others.len()) {
+            (Some(why), 0) => Answer::unknown(format!(
+                "the operands of {all} matrix products are {dtype}; there may be more, because {why}"
+            )),
+            (None, 0) => Answer::new(Verdict::Met, format!("the operands of {all} matrix products are {dtype}")),
+            (_, others) => Answer::new(
+                Verdict::NotMet,
+                format!(
+                    "{} of {all} matrix products have an operand that is not {dtype}{}",
+                    number::count(others as f64),
+                    names(&ops)
+                ),
+            ),
+        }
+        .about(ops)
+    }
+
+    fn contains(&self, it: &Instruction, opcodes: &[String]) -> bool {
+        if &*it.opcode != "fusion" {
+            return false;
+        }
+        let body = it.called.first().copied();
+        body.is_some_and(|body| {
+            let inside = opcodes_inside(&self.timed.module, body);
+            opcodes
+                .iter()
+                .all(|opcode| inside.contains_key(opcode.as_str()))
+        })
+    }
+
+    /// Whether an instruction moves data between the device and the host.
+    fn is_host_copy(&self, it: &Instruction) -> bool {
+        let on_host = |it: &Instruction| it.arrays().iter().any(|array| array.memory_space == HOST);
+        let target = it.attributes().custom_call_target.as_deref();
+        match &*it.opcode {
+            "copy-start" | "copy" => {
+                let from_host = self.timed.module.operands(it).any(on_host);
+                from_host || on_host(it)
+            }
+            "infeed" | "outfeed" => true,
+            "send" | "recv" => it.attributes().is_host_transfer,
+            "custom-call" => target.is_some_and(|target| {
+                matches!(
+                    target,
+                    "MoveToHost" | "MoveToDevice" | "annotate_device_placement"
+                )
+            }),
+            _ => false,
+        }
+    }
+
+    /// Instructions that move data between the device and the host.
+    pub fn host_copies(&self) -> usize {
+        let all = self.timed.module.instructions.iter();
+        all.filter(|it| self.is_host_copy(it)).count()
+    }
+
+    /// Names of parameters that give their memory to a result, if no other parameter has the name.
+    pub fn donated_parameters(&self) -> Vec<String> {
+        let module = &self.timed.module;
+        let parameters = module.parameters();
+        let name = |it: &Instruction| {
+            let name = if it.op_name.is_empty() {
+                &it.name
+            } else {
+                &it.op_name
+            };
+            name.to_string()
+        };
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (_, it) in &parameters {
+            *counts.entry(&it.op_name).or_default() += 1;
+            if it.name != it.op_name {
+                *counts.entry(&it.name).or_default() += 1;
+            }
+        }
+        let is_only = |wanted: &String| counts.get(wanted.as_str()) == Some(&1);
+        let donated = module.aliases.iter().map(|alias| alias.parameter);
+        let mut numbers: Vec<u64> = donated.collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let known = parameters
+            .iter()
+            .filter(|(number, _)| numbers.binary_search(number).is_ok());
+        known.map(|(_, it)| name(it)).filter(is_only).collect()
+    }
+
+    fn peak(&self, max: u64) -> Answer {
+        let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
+        match &self.contents.peak {
+            Ok(peak) => {
+                let how = if peak.is_planned {
+                    "planned by the compiler"
+                } else {
+                    "live bytes in the order of the schedule, without padding"
+                };
+                let found = format!(
+                    "{}, {how}; expected at most {}",
+                    in_bytes(peak.bytes),
+                    in_bytes(max)
+                );
+                Answer::met_if(peak.bytes <= max, found)
+            }
+            Err(why) => Answer::unknown(format!("peak memory is not known, because {why}")),
+        }
+    }
+
+    /// Judges a sum over one execution of the program.
+    fn sum(&self, found: Option<u64>, max: u64, unit: Unit) -> Answer {
+        let Some(found) = found else {
+            return Answer::unknown("the operations of a matrix product cannot be counted");
+        };
+        let text = |sum: u64| number::value(sum as f64, unit);
+        let said = format!(
+            "{} counted from shapes, expected at most {}",
+            text(found),
+            text(max)
+        );
+        if found > max {
+            return Answer::new(Verdict::NotMet, said);
+        }
+        let loops = "the compiler does not state how often a loop runs".to_owned();
+        let why = self.missing.clone();
+        match why.or(self.contents.is_least.then_some(loops)) {
+            Some(why) => Answer::unknown(format!("{said}; it may be more, because {why}")),
+            None => Answer::new(Verdict::Met, said),
+        }
+    }
+
+    fn donated(&self, name: &str) -> Answer {
+        let module = &self.timed.module;
+        if self.timed.origin == ProgramOrigin::OpTexts {
+            return Answer::unknown(
+                "the lines of ops do not tell which parameters give their memory to results",
+            );
+        }
+        let parameters = module.parameters();
+        if parameters.is_empty() {
+            return match &self.missing {
+                Some(why) => Answer::unknown(format!("no parameter is known, because {why}")),
+                None => Answer::new(Verdict::NotMet, "the program has no parameters"),
+            };
+        }
+        let is_wanted = |it: &Instruction| glob(name, &it.op_name) || glob(name, &it.name);
+        let wanted: Vec<_> = parameters.iter().filter(|(_, it)| is_wanted(it)).collect();
+        let aliases = module.aliases.iter().map(|alias| alias.parameter);
+        let donors = module.donors.iter().map(|(donor, _)| *donor);
+        let donated: BTreeSet<u64> = aliases.chain(donors).collect();
+        let is_donated = |number: u64| donated.contains(&number);
+        let kept = wanted.iter().filter(|(number, _)| !is_donated(*number));
+        let kept: Vec<HloOp> = kept.map(|(_, it)| self.timed.op(it)).collect();
+        let all = number::count(wanted.len() as f64);
+        if wanted.is_empty() {
+            return Answer::new(Verdict::NotMet, format!("no parameter is called {name:?}"));
+        }
+        let found = match kept.len() {
+            0 => format!("all {all} parameters give their memory to a result"),
+            some => format!(
+                "{} of {all} parameters keep their memory{}",
+                number::count(some as f64),
+                names(&kept)
+            ),
+        };
+        Answer::met_if(kept.is_empty(), found).about(kept)
+    }
+}
+
+fn some_or_none(is_wanted: bool) -> Bounds {
+    if is_wanted {
+        Bounds {
+            min: Some(1),
+            max: None,
+        }
+    } else {
+        Bounds {
+            min: None,
+            max: Some(0),
+        }
+    }
+}
+
+/// Whether a custom call is of this target, name, or framework name.
+fn is_kernel(it: &Instruction, name: &str) -> bool {
+    let target = it.attributes().custom_call_target.as_deref();
+    let fits = |text: &str| glob(name, text);
+    &*it.opcode == "custom-call"
+        && (target.is_some_and(fits) || fits(&it.name) || it.op_name.split('/').any(fits))
+}
+
+/// Whether `a/b/model.py:12` is `model.py:12` or `model.py`.
+fn is_from(own: &str, wanted: &str) -> bool {
+    let ends = |own: &str| {
+        own.strip_suffix(wanted)
+            .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    ends(own) || own.rsplit_once(':').is_some_and(|(file, _)| ends(file))
+}
+
+/// `: all-gather.3 (model.py:12, 4.0 ms), …`
+fn names(ops: &[HloOp]) -> String {
+    let one = |op: &HloOp| {
+        let facts = [
+            op.source.clone(),
+            op.self_time_ps.map(|time| time.to_string()),
+        ];
+        let facts: Vec<String> = facts.into_iter().flatten().collect();
+        if facts.is_empty() {
+            op.name.to_string()
+        } else {
+            format!("{} ({})", op.name, facts.join(", "))
+        }
+    };
+    let mut sorted: Vec<&HloOp> = ops.iter().collect();
+    sorted.sort_by_key(|op| std::cmp::Reverse(op.self_time_ps));
+    let some: Vec<String> = sorted.into_iter().take(NAMED).map(one).collect();
+    let more = if ops.len() > NAMED { ", …" } else { "" };
+    if some.is_empty() {
+        String::new()
+    } else {
+        format!(": {}{more}", some.join(", "))
+    }
+}

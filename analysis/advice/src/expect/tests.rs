@@ -1,0 +1,188 @@
+//! Expectations on a small program with a known answer.
+
+use std::sync::Arc;
+
+use engine::{Context, Options, ReportCache, Scope};
+use trace_model::{ProgramBytes, TraceBuilder, TraceModel};
+
+use super::*;
+
+const TEXT: &str = "HloModule jit_f, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }
+
+%fused (p.1: bf16[8,4], p.2: bf16[4,16]) -> f32[8,16] {
+  %p.1 = bf16[8,4]{1,0} parameter(0)
+  %p.2 = bf16[4,16]{1,0} parameter(1)
+  %conv = f32[8,16]{1,0} convolution(%p.1, %p.2), dim_labels=bf_io->bf, metadata={op_name=\"jit(f)/mlp/dot\" source_file=\"a/m.py\" source_line=3}
+  ROOT %t = f32[8,16]{1,0} tanh(%conv)
+}
+
+ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
+  %a = bf16[8,4]{1,0} parameter(0), metadata={op_name=\"state\"}
+  %b = bf16[4,16]{1,0} parameter(1), metadata={op_name=\"weights\"}
+  %fusion.1 = f32[8,16]{1,0} fusion(%a, %b), kind=kOutput, calls=%fused, metadata={op_name=\"jit(f)/mlp/dot\" source_file=\"a/m.py\" source_line=3}
+  %ar.2 = f32[8,16]{1,0} all-reduce(%fusion.1), replica_groups={{0,1},{2,3}}, to_apply=%add
+  ROOT %k = f32[8,16]{1,0} custom-call(%ar.2), custom_call_target=\"tpu_custom_call\", metadata={op_name=\"jit(f)/flash_attention\"}
+}
+";
+
+fn trace(text: &str) -> TraceModel {
+    let mut builder = TraceBuilder::new();
+    let program = builder.program("jit_f", None);
+    let bytes = ProgramBytes::new(Arc::new(text.to_owned()), 0..text.len());
+    builder.set_program_hlo(program, bytes);
+    builder.finish()
+}
+
+fn with<T>(text: &str, ask: impl FnOnce(&Context<'_>) -> T) -> T {
+    let (model, options, reports) = (trace(text), Options::default(), ReportCache::default());
+    ask(&Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    })
+}
+
+fn read(toml: &str) -> Expectation {
+    toml::from_str(&format!("name = \"it\"\n{toml}")).unwrap()
+}
+
+/// The answer on a text, with its message.
+fn answer(text: &str, toml: &str) -> (Verdict, String) {
+    let report = with(text, |cx| judge(cx, &[read(toml)]).unwrap());
+    let row = &report.rows[0];
+    (row.verdict, row.message.clone())
+}
+
+#[test]
+fn each_condition_has_its_answers() {
+    use Verdict::{Met, NotMet, Unknown};
+    for (toml, expected) in [
+        ("op = \"fusion\"", Met),
+        ("op = \"fusion\"\nmax = 0", NotMet),
+        ("op = \"*\"\nsource = \"m.py:3\"\nexactly = 2", Met),
+        ("op = \"*\"\nsource = \"other.py\"", NotMet),
+        ("op = \"convolution\"\nscope = \"*/mlp/*\"", Met),
+        (
+            "collective = \"all-reduce\"\nexactly = 1\nmax_bytes = 512",
+            Met,
+        ),
+        ("collective = \"all-reduce\"\nmax_bytes = 511", NotMet),
+        ("collective = \"any\"\nmax = 0", NotMet),
+        ("collective = \"all-gather\"\nmax = 0", Met),
+        ("product = \"bf16\"", Met),
+        ("product = \"f32\"", NotMet),
+        ("product = \"bf16\"\nsource = \"no.py\"", NotMet),
+        ("kernel = \"tpu_custom_call\"", Met),
+        ("kernel = \"flash_*\"", Met),
+        ("kernel = \"flash_*\"\npresent = false", NotMet),
+        ("fusion_of = [\"convolution\", \"tanh\"]", Met),
+        ("fusion_of = [\"convolution\", \"exponential\"]", NotMet),
+        ("rematerialized = false", Met),
+        ("host_copies = false", Met),
+        ("host_copies = true", NotMet),
+        ("compiles_in_steps = false", Unknown),
+        ("share_of = \"*/mlp/*\"\nmax_percent = 50", Unknown),
+        // Two parameters of 64 and 128 bytes, a fusion and its sum of 512, of which the last has the memory of a parameter.
+        ("max_peak_bytes = 1216", Met),
+        ("max_peak_bytes = 100", NotMet),
+        // 8 × 4 × 16 products of two operations each, the elements of tanh do not count, those of the sum do.
+        ("max_flops = 1152", Met),
+        ("max_flops = 1151", NotMet),
+        ("max_traffic_bytes = 100_000", Met),
+        ("max_traffic_bytes = 1", NotMet),
+        ("donated = \"state\"", Met),
+        ("donated = \"*\"", NotMet),
+        ("donated = \"none\"", NotMet),
+        ("program = \"jit_g\"\nop = \"fusion\"", Unknown),
+    ] {
+        let (found, message) = answer(TEXT, toml);
+        assert_eq!(found, expected, "{toml}: {message}");
+        assert!(!message.is_empty());
+    }
+}
+
+#[test]
+fn instructions_are_named_with_their_source() {
+    let (_, message) = answer(TEXT, "op = \"fusion\"\nmax = 0");
+    assert_eq!(message, "1 found, expected none: fusion.1 (a/m.py:3)");
+    let report = with(TEXT, |cx| {
+        judge(cx, &[read("op = \"fusion\"\nmax = 0")]).unwrap()
+    });
+    assert_eq!(report.rows[0].source.as_deref(), Some("a/m.py:3"));
+    assert_eq!(report.statement, "1 expectation: 1 not met");
+    assert_eq!(report.gates().gates.len(), 1);
+}
+
+/// What is missing is never taken for absent.
+#[test]
+fn a_cut_program_leaves_open_what_it_may_still_hold() {
+    use Verdict::{Met, NotMet, Unknown};
+    let cut = &TEXT[..TEXT.find("  ROOT %k").unwrap()];
+    for (toml, expected) in [
+        ("kernel = \"*\"", Unknown),
+        ("kernel = \"*\"\npresent = false", Unknown),
+        ("op = \"fusion\"", Met),
+        ("op = \"fusion\"\nmax = 0", NotMet),
+        ("op = \"fusion\"\nmax = 1", Unknown),
+        ("collective = \"all-reduce\"\nmin_bytes = 1", Met),
+        ("collective = \"all-reduce\"\nmax_bytes = 1", NotMet),
+        ("product = \"bf16\"", Unknown),
+        ("product = \"f32\"", NotMet),
+        ("max_peak_bytes = 1", Unknown),
+        ("max_flops = 1", NotMet),
+        ("max_flops = 1_000_000", Unknown),
+    ] {
+        let (found, message) = answer(cut, toml);
+        let expected = match toml {
+            // Bytes may still be added to what is there.
+            "collective = \"all-reduce\"\nmin_bytes = 1" => Unknown,
+            _ => expected,
+        };
+        assert_eq!(found, expected, "{toml}: {message}");
+    }
+}
+
+#[test]
+fn mistakes_are_refused() {
+    for (toml, why) in [
+        ("", "it has no condition"),
+        ("op = \"a\"\nkernel = \"b\"", "several conditions"),
+        ("collective = \"all-gathr\"", "did you mean \"all-gather\""),
+        ("kernel = \"a\"\nmax = 1", "belong to op and collective"),
+        ("share_of = \"a\"", "min_percent"),
+        ("share_of = \"a\"\nmin_percent = 200", "0 to 100"),
+        ("op = \"a\"\nmin = 3\nmax = 2", "above the largest"),
+        ("op = \"a\"\nexactly = 3\nmax = 2", "write exactly, or"),
+    ] {
+        let error = read(toml).condition().unwrap_err().to_string();
+        assert!(
+            error.contains(why) && error.contains("\"it\""),
+            "{toml}: {error}"
+        );
+    }
+    assert!(toml::from_str::<Expectation>("nme = \"a\"").is_err());
+    assert!(Expectation::default().condition().is_err());
+}
+
+#[test]
+fn what_is_written_as_expected_is_met() {
+    let text = with(TEXT, |cx| expectations_of(cx, None).unwrap());
+    let list: toml::Table = toml::from_str(&text).unwrap();
+    let list = list["expect"]
+        .clone()
+        .try_into::<Vec<Expectation>>()
+        .unwrap();
+    assert!(list.len() >= 6, "{text}");
+    let report = with(TEXT, |cx| judge(cx, &list).unwrap());
+    assert!(
+        report.rows.iter().all(|row| row.verdict == Verdict::Met),
+        "{report:?}"
+    );
+    // Another program does not meet them.
+    let other = TEXT
+        .replace("bf16", "f32")
+        .replace("all-reduce(", "all-to-all(");
+    let report = with(&other, |cx| judge(cx, &list).unwrap());
+    assert!(report.with(Verdict::NotMet).count() >= 2, "{report:?}");
+}

@@ -1,0 +1,243 @@
+//! What a program consists of: collectives, products, fusions, kernels, costs, memory.
+//!
+//! Sums are per execution of the program: an instruction in a loop counts as often as the compiler says that the loop runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::Context;
+use facts::collective_traffic::CollectiveTraffic;
+use hardware::ici::CollectiveKind;
+use hlo::{
+    CostAnalysis, Executions, FusionKind, HloModule, Instruction, InstructionId, executions,
+    peak_of_live_bytes, running_computations,
+};
+use trace_model::{MemorySpace, ProgramId};
+
+use crate::memory::buffers::Buffers;
+
+/// What a program consists of.
+#[derive(Clone, Debug)]
+pub struct ProgramContents {
+    /// Collectives by kind and number of devices in a group.
+    pub collectives: BTreeMap<(CollectiveKind, Option<u64>), ContentSum>,
+    /// Matrix products by the types of operands and result: `bf16 × bf16 → f32`.
+    pub products: BTreeMap<String, ContentSum>,
+    /// Fusions by kind.
+    pub fusions: BTreeMap<&'static str, ContentSum>,
+    /// Custom calls by target.
+    pub custom_calls: BTreeMap<String, ContentSum>,
+    /// Instructions that compute a value again.
+    pub rematerialized: ContentSum,
+    /// Results that reuse the memory of a parameter.
+    pub donated: usize,
+    /// Operations; without those of `uncounted` products.
+    pub flops: u64,
+    /// Matrix products whose operations cannot be counted.
+    pub uncounted: usize,
+    /// Bytes read from and written to main memory.
+    pub hbm_bytes: u64,
+    /// The most memory in use at one time.
+    pub peak: Result<PeakMemory, String>,
+    /// A loop whose length the compiler does not state counts once.
+    pub is_least: bool,
+}
+
+/// Instructions of one sort.
+#[derive(Clone, Debug, Default)]
+pub struct ContentSum {
+    /// Instructions.
+    pub instructions: usize,
+    /// Their executions.
+    pub executions: u64,
+    /// Bytes of their messages, over all executions; `None` if one is unknown.
+    pub bytes: Option<u64>,
+    /// Which.
+    pub ids: Vec<InstructionId>,
+}
+
+impl ContentSum {
+    fn add(&mut self, id: InstructionId, times: u64, bytes: Option<u64>) {
+        let sum = if self.instructions == 0 {
+            Some(0)
+        } else {
+            self.bytes
+        };
+        self.bytes = sum.zip(bytes).map(|(sum, bytes)| {
+            let all: u64 = sum;
+            all.saturating_add(bytes.saturating_mul(times))
+        });
+        self.instructions += 1;
+        self.executions = self.executions.saturating_add(times);
+        self.ids.push(id);
+    }
+}
+
+/// The most memory that a program needs at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeakMemory {
+    /// Bytes.
+    pub bytes: u64,
+    /// Planned by the compiler, with padding; otherwise live bytes in the order of the schedule, without.
+    pub is_planned: bool,
+}
+
+impl ProgramContents {
+    /// What a program consists of; `plan` is the peak that the compiler planned, if recorded.
+    pub fn of(module: &HloModule, plan: Option<u64>) -> Self {
+        let live = || {
+            peak_of_live_bytes(module)
+                .map(|peak| peak.bytes)
+                .map_err(str::to_owned)
+        };
+        let peak = match plan {
+            Some(bytes) => Ok(PeakMemory {
+                bytes,
+                is_planned: true,
+            }),
+            None => live().map(|bytes| PeakMemory {
+                bytes,
+                is_planned: false,
+            }),
+        };
+        let results: BTreeSet<_> = module.aliases.iter().map(|it| &it.output_index).collect();
+        let mut out = Self {
+            collectives: BTreeMap::new(),
+            products: BTreeMap::new(),
+            fusions: BTreeMap::new(),
+            custom_calls: BTreeMap::new(),
+            rematerialized: ContentSum::default(),
+            donated: results.len(),
+            flops: 0,
+            uncounted: 0,
+            hbm_bytes: 0,
+            peak,
+            is_least: false,
+        };
+        let (times, runs) = (executions(module), running_computations(module));
+        let mut costs = CostAnalysis::new(module);
+        for (id, instruction) in module.iter() {
+            let place = instruction.computation.index();
+            let times = times.get(place).copied().unwrap_or_default();
+            let runs = runs.get(place).copied().unwrap_or(true);
+            out.is_least |= times.is_least && times.times > 0;
+            out.sort(module, (id, instruction), times, runs);
+            if runs {
+                out.count(module, instruction, times, &mut costs);
+            }
+        }
+        out
+    }
+
+    /// What a program of a capture consists of.
+    pub fn in_capture(cx: &Context<'_>, program: ProgramId, module: &HloModule) -> Self {
+        let plans = cx.report::<Buffers>().ok();
+        let own = plans.iter().flat_map(|report| &report.programs);
+        let plan = own
+            .filter(|plan| plan.id == program)
+            .map(|plan| plan.hbm_bytes());
+        Self::of(module, plan.max().filter(|&bytes| bytes > 0))
+    }
+
+    /// Adds an instruction to those of its sort.
+    fn sort(
+        &mut self,
+        module: &HloModule,
+        (id, it): (InstructionId, &Instruction),
+        times: Executions,
+        runs: bool,
+    ) {
+        let times = times.times;
+        if let Some((kind, traffic)) = CollectiveTraffic::in_program(module, it) {
+            let key = (kind, traffic.participants);
+            let sum = self.collectives.entry(key).or_default();
+            sum.add(id, times, traffic.bytes);
+        }
+        match &*it.opcode {
+            "dot" | "convolution" | "ragged-dot" => {
+                let sum = self.products.entry(types(module, it)).or_default();
+                sum.add(id, times, None);
+            }
+            "fusion" if runs => {
+                let kind = match it.attributes().fusion_kind {
+                    Some(FusionKind::Loop) => "loop",
+                    Some(FusionKind::Input) => "input",
+                    Some(FusionKind::Output) => "output",
+                    Some(FusionKind::Custom) => "custom",
+                    None => "of unknown kind",
+                };
+                self.fusions.entry(kind).or_default().add(id, times, None);
+            }
+            "custom-call" => {
+                let target = it.attributes().custom_call_target.clone();
+                let target = target.unwrap_or_else(|| "without a target".to_owned());
+                self.custom_calls
+                    .entry(target)
+                    .or_default()
+                    .add(id, times, None);
+            }
+            _ => {}
+        }
+        if runs && it.is_rematerialized() {
+            self.rematerialized.add(id, times, None);
+        }
+    }
+
+    /// Adds what an instruction costs.
+    fn count(
+        &mut self,
+        module: &HloModule,
+        it: &Instruction,
+        times: Executions,
+        costs: &mut CostAnalysis<'_>,
+    ) {
+        match costs.flops(it) {
+            Some(flops) => {
+                let all = flops.all.saturating_mul(times.times);
+                self.flops = self.flops.saturating_add(all);
+            }
+            None => self.uncounted += 1,
+        }
+        let bytes = if it.opcode.ends_with("-start") {
+            // The result of a start holds its operand, too.
+            let operands = module.operands(it).map(Instruction::bytes);
+            operands.fold(0, u64::saturating_add).saturating_mul(2)
+        } else if moves_nothing(&it.opcode) {
+            0
+        } else {
+            let own = costs.bytes(it).into_iter();
+            let own = own.filter(|access| access.space == MemorySpace::Hbm);
+            own.fold(0_u64, |sum, access| sum.saturating_add(access.bytes))
+        };
+        let bytes = bytes.saturating_mul(times.times);
+        self.hbm_bytes = self.hbm_bytes.saturating_add(bytes);
+    }
+}
+
+/// Whether an instruction only names values, or is the work of others.
+fn moves_nothing(opcode: &str) -> bool {
+    let words = [
+        "parameter",
+        "constant",
+        "tuple",
+        "get-tuple-element",
+        "bitcast",
+        "while",
+        "call",
+        "conditional",
+        "opt-barrier",
+        "after-all",
+    ];
+    words.contains(&opcode) || opcode.ends_with("-done")
+}
+
+/// `bf16 × bf16 → f32`.
+fn types(module: &HloModule, it: &Instruction) -> String {
+    let of = |it: &Instruction| it.arrays().first().map_or("?", |array| array.dtype);
+    let operands: Vec<&str> = module.operands(it).take(2).map(of).collect();
+    let operands = if operands.is_empty() {
+        vec!["?"]
+    } else {
+        operands
+    };
+    format!("{} → {}", operands.join(" × "), of(it))
+}

@@ -1,0 +1,90 @@
+//! Answers about programs of the compiler as documents.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use analysis::reports::hlo::ProgramDiff;
+use analysis::{AnalysisError, Report, Scope};
+use importers::{Progress, holds_programs_only};
+
+use crate::common::args::OutputArgs;
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
+use crate::common::output;
+use crate::common::stderr::Stderr;
+use render::{Document, ReportSection};
+use request::{HloAnswer, HloRequest, RequestError};
+use session::Session;
+use session::files::OutputGuard;
+
+/// Rows of each table of a diff in texts.
+const ROWS_OF_DIFF: usize = 5;
+
+/// An answer, and the session that it is about.
+pub struct ProgramAnswer {
+    pub session: Session,
+    pub scope: Scope,
+    pub result: Result<Arc<dyn Report>, AnalysisError>,
+}
+
+/// What differs between two programs that have no times to compare; `None` if a path holds a profile, or if both programs
+/// have predicted times.
+pub fn diff(
+    first: &Path,
+    second: &Path,
+    loading: &Loading<'_>,
+    stderr: &Stderr,
+) -> Result<Option<ProgramAnswer>, RequestError> {
+    let import = loading.import(None);
+    let is_program = |path| holds_programs_only(path, &import, &Progress::new());
+    if !is_program(first) || !is_program(second) {
+        return Ok(None);
+    }
+    let open = |path: &Path| loading.open_programs(path, None, true);
+    let (session, other) = (open(first)?, open(second)?);
+    let has_times = |session: &Session| !session.model().ops().is_empty();
+    if has_times(&session) && has_times(&other) {
+        return Ok(None);
+    }
+    let question = HloRequest {
+        diff: Some(second.to_owned()),
+        ..HloRequest::default()
+    };
+    let scope = Scope::WholeTrace;
+    let answer = question.answer(&session.context(scope), |_| Ok(Box::new(other)), stderr)?;
+    let result = answer.map(HloAnswer::report);
+    Ok(Some(ProgramAnswer {
+        session,
+        scope,
+        result,
+    }))
+}
+
+/// Writes an answer in every format that is asked for.
+pub fn write(
+    answer: ProgramAnswer,
+    output: &OutputArgs,
+    guard: &OutputGuard,
+    stderr: &Stderr,
+) -> Result<CommandOutcome, RequestError> {
+    let failed = answer.result.as_ref().err().map(AnalysisError::to_string);
+    let is_diff = answer
+        .result
+        .as_ref()
+        .is_ok_and(|report| report.as_any().is::<ProgramDiff>());
+    let mut document = Document::of(
+        &answer.session,
+        answer.scope,
+        ReportSection {
+            id: "hlo",
+            title: "Programs",
+            result: answer.result,
+        },
+    );
+    if is_diff {
+        // Two tables and what to know of them stay on one screen.
+        document.usual_rows = ROWS_OF_DIFF;
+    }
+    output::write(&document, output, guard, stderr)?;
+    Ok(output.outcome(failed))
+}

@@ -1,0 +1,146 @@
+//! `systole expect`: expectations of programs and profiles.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const PROFILE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../assets/samples/synthetic_v5e_8chip_serial.xplane.pb"
+);
+const PROGRAM: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../assets/samples/synthetic_v5e_layer_predicted.txt"
+);
+
+fn expect(dir: &tempfile::TempDir, toml: &str, more: &[&str]) -> Output {
+    let file = dir.path().join("expect.toml");
+    fs::write(&file, toml).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    let command = command.arg("expect").arg(file).args(more);
+    command
+        .env("COLUMNS", "120")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn exit_codes_tell_met_not_met_and_unknown() {
+    let dir = tempfile::tempdir().unwrap();
+    let one = |condition: &str| format!("[[expect]]\nname = \"the name\"\n{condition}\n");
+    for (condition, path, more, code) in [
+        ("op = \"fusion\"", PROGRAM, None, 0),
+        ("op = \"fusion\"\nmax = 0", PROGRAM, None, 10),
+        ("compiles_in_steps = true", PROGRAM, None, 0),
+        ("compiles_in_steps = true", PROGRAM, Some("--strict"), 11),
+        (
+            "op = \"fusion\"\nmax = 0",
+            PROGRAM,
+            Some("--exit-code-on-fail=3"),
+            3,
+        ),
+        ("collective = \"any\"", PROFILE, None, 0),
+        ("share_of = \"*\"\nmin_percent = 0", PROFILE, None, 0),
+        ("op = \"fusion\"\nmin = 2\nmax = 1", PROFILE, None, 2),
+    ] {
+        let more: Vec<&str> = [path].into_iter().chain(more).collect();
+        let output = expect(&dir, &one(condition), &more);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{condition} {path}: {said}"
+        );
+        assert!(said.contains("the name"), "{said}");
+    }
+    let none = expect(&dir, "version = 1\n", &[PROGRAM]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(
+        text(&none.stderr).contains("systole expect --init"),
+        "{}",
+        text(&none.stderr)
+    );
+}
+
+#[test]
+fn every_format_has_the_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let toml = "[[expect]]\nname = \"no <fusions>\"\nop = \"fusion\"\nmax = 0\n\
+        [[expect]]\nname = \"steps\"\ncompiles_in_steps = false\n\
+        [[expect]]\nname = \"some\"\nop = \"fusion\"\n";
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let outputs =
+        ["json", "md", "junit", "sarif", "csv"].map(|name| format!("{name}={}", path(name)));
+    let mut more = vec![PROGRAM];
+    more.extend(outputs.iter().flat_map(|output| ["-o", output]));
+    let output = expect(&dir, toml, &more);
+    assert_eq!(output.status.code(), Some(10), "{}", text(&output.stderr));
+    let read = |name: &str| fs::read_to_string(path(name)).unwrap();
+    let json: Value = serde_json::from_str(&read("json")).unwrap();
+    let rows = json["reports"]["expect"]["report"]["rows"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let verdicts: Vec<&str> = rows
+        .iter()
+        .map(|row| row["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(verdicts, ["not-met", "unknown", "met"]);
+    assert!(rows[0]["self_time_ps"].as_i64().unwrap() > 0, "{}", rows[0]);
+    assert!(rows[0]["instructions"][0]["name"].is_string());
+    let junit = read("junit");
+    for part in [
+        "tests=\"3\" failures=\"1\"",
+        "no &lt;fusions&gt;",
+        "<skipped",
+        "systole.expectation",
+    ] {
+        assert!(junit.contains(part), "{part}: {junit}");
+    }
+    let sarif: Value = serde_json::from_str(&read("sarif")).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(
+        (results.len(), &results[0]["ruleId"]),
+        (1, &Value::from("expectation"))
+    );
+    assert!(
+        read("md").contains("NOT MET") && read("csv").contains("NOT MET"),
+        "{}",
+        read("csv")
+    );
+    let said = text(&output.stdout);
+    assert!(
+        said.contains("NOT MET") && said.lines().count() <= 30,
+        "{said}"
+    );
+}
+
+#[test]
+fn the_present_state_is_written_and_met() {
+    let dir = tempfile::tempdir().unwrap();
+    for (at, path) in [PROGRAM, PROFILE].into_iter().enumerate() {
+        let file = dir.path().join(format!("{at}.toml"));
+        let init = format!("--init={}", file.display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        let written = command.args(["expect", &init, path]).output().unwrap();
+        assert!(written.status.success(), "{}", text(&written.stderr));
+        let toml = fs::read_to_string(&file).unwrap();
+        assert!(toml.matches("[[expect]]").count() >= 4, "{toml}");
+        let checked = expect(&dir, &toml, &[path, "--strict"]);
+        let said = text(&checked.stdout) + &text(&checked.stderr);
+        assert!(checked.status.success(), "{said}\n{toml}");
+        let again = Command::new(env!("CARGO_BIN_EXE_systole"))
+            .args(["expect", &init, path])
+            .output()
+            .unwrap();
+        assert_eq!(again.status.code(), Some(2), "a file that is there stays");
+    }
+}

@@ -1,0 +1,309 @@
+//! `systole hlo --diff` and `systole compare` of programs: by content, whatever the names.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn systole(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    command
+        .args(args)
+        .env("COLUMNS", "120")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn stdout(args: &[&str]) -> String {
+    let output = systole(args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn diff(first: &Path, second: &Path) -> Value {
+    let paths = [first, second].map(|path| path.to_str().unwrap());
+    let json = stdout(&["hlo", paths[0], "--diff", paths[1], "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    json["reports"]["hlo"]["report"].clone()
+}
+
+/// Programs of `MaxText`, cut at 2,000 lines by who published them.
+fn programs() -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/hlo");
+    if !folder.is_dir() {
+        assert!(
+            std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(),
+            "{}",
+            folder.display()
+        );
+        println!("skipped: {} is absent", folder.display());
+        return Vec::new();
+    }
+    let files = ["deepseek3", "llama3_8b", "qwen3_1.7b"];
+    let path = |name| folder.join(format!("maxtext_reference_hlo_{name}.txt"));
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path, text)
+    };
+    files.map(path).map(read).into()
+}
+
+/// The text with another name for each value and computation, other ids, frames and metadata.
+fn renamed(text: &str) -> String {
+    let mut names: HashMap<String, usize> = HashMap::new();
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        let (before, after) = rest.split_at(at + 1);
+        out.push_str(before);
+        let end = after.find(|c: char| !(c.is_alphanumeric() || "._-".contains(c)));
+        let (name, after) = after.split_at(end.unwrap_or(after.len()));
+        let count = names.len();
+        let number = *names.entry(name.to_owned()).or_insert(count);
+        out.push_str(&format!("n{}", (number * 7919 + 13) % 1_000_003));
+        rest = after;
+    }
+    out.push_str(rest);
+    let line = |line: &str| {
+        let line = match line.split_once(", metadata={") {
+            Some((head, tail)) => {
+                let (_, tail) = tail.split_once('}').unwrap();
+                format!("{head}, metadata={{op_name=\"other/name\" stack_frame_id=4}}{tail}")
+            }
+            None => line.to_owned(),
+        };
+        match line.split_once("channel_id=") {
+            Some((head, tail)) => {
+                let digits = tail
+                    .find(|c: char| !c.is_ascii_digit())
+                    .unwrap_or(tail.len());
+                format!("{head}channel_id={}{}", 9000 + digits, &tail[digits..])
+            }
+            None => line,
+        }
+    };
+    let lines: Vec<String> = out.lines().map(line).collect();
+    lines
+        .join("\n")
+        .replacen("jit_train_step", "jit_renamed", 1)
+}
+
+fn written(dir: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
+    let path = dir.path().join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn a_renamed_program_does_not_differ() {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in programs() {
+        let other = written(&dir, "renamed.txt", &renamed(&text));
+        let found = diff(&path, &other);
+        assert_eq!(found["rows"], serde_json::json!([]), "{}", path.display());
+        assert!(found["same"].as_u64().unwrap() > 500, "{}", found["same"]);
+        assert_eq!(found["moved"], 0, "{}", found["order"]);
+        let sums = found["sums"].as_array().unwrap();
+        assert!(sums.iter().all(|sum| sum["differs"] == false), "{sums:?}");
+        let notes = found["notes"].to_string();
+        assert!(notes.contains("ends inside computation"), "{notes}");
+    }
+}
+
+/// The first line of a computation that says what is looked for.
+fn line_with<'a>(text: &'a str, what: &str) -> &'a str {
+    let lines = text.lines().filter(|line| line.starts_with("  %"));
+    lines.into_iter().find(|line| line.contains(what)).unwrap()
+}
+
+#[test]
+fn an_added_all_gather_is_one_line() {
+    const ADDED: &str = "  %all-gather.98765 = bf16[32,4096]{1,0} all-gather(%NAME), channel_id=77, \
+        replica_groups=[2,4]<=[8], use_global_device_ids=true, dimensions={0}, metadata={op_name=\"jit(train_step)/new\" source_file=\"added.py\" \
+        source_line=42}";
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in programs() {
+        let line = line_with(&text, " fusion(");
+        let name = line.trim_start().split(' ').next().unwrap();
+        let added = ADDED.replace("%NAME", name);
+        let other = text.replacen(line, &format!("{line}\n{added}"), 1);
+        let other = written(
+            &dir,
+            "added.txt",
+            &renamed(&other).replace("other/name", "x"),
+        );
+        let found = diff(&path, &other);
+        let rows = found["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), 1, "{}: {rows:?}", path.display());
+        assert_eq!(rows[0]["difference"], "only-second");
+        assert_eq!(rows[0]["second"]["opcode"], "all-gather");
+        assert_eq!(rows[0]["second"]["bytes"], 32 * 4096 * 2);
+        let peak = found["peak"].as_str().unwrap();
+        assert!(
+            peak.contains("unknown") && peak.contains("ends before"),
+            "{peak}"
+        );
+        assert_eq!(found["peak_change_bytes"], Value::Null);
+        let sums = found["sums"].as_array().unwrap();
+        let differing: Vec<&Value> = sums.iter().filter(|sum| sum["differs"] == true).collect();
+        let gathers = differing.iter().find(|sum| {
+            sum["what"]
+                .as_str()
+                .unwrap()
+                .starts_with("all-gather among 4")
+        });
+        assert_eq!(
+            gathers.unwrap()["second_bytes"].as_u64().unwrap() % (32 * 4096 * 2),
+            0
+        );
+    }
+}
+
+/// A small program with its entry computation.
+const STEP: &str = "HloModule jit_step, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }
+
+ENTRY %main (a: f32[1024], b: f32[1024]) -> f32[1024] {
+  %a = f32[1024]{0} parameter(0)
+  %b = f32[1024]{0} parameter(1)
+  %c = f32[1024]{0} negate(%b)
+  %d = f32[1024]{0} exponential(%b)
+  %e = f32[1024]{0} add(%c, %d), metadata={op_name=\"jit(step)/add\" source_file=\"m.py\" source_line=7}
+  ROOT %f = f32[1024]{0} multiply(%a, %e)
+}
+";
+
+#[test]
+fn bytes_source_and_peak_of_an_added_collective_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = written(&dir, "a.txt", STEP);
+    let gather = "  %g = f32[4096]{0} all-gather(%c), replica_groups={{0,1,2,3}}, dimensions={0}, \
+        metadata={op_name=\"jit(step)/gather\" source_file=\"m.py\" source_line=9}\n  %d = ";
+    let second = written(&dir, "b.txt", &STEP.replacen("  %d = ", gather, 1));
+    let found = diff(&first, &second);
+    let row = &found["rows"][0]["second"];
+    assert_eq!(
+        (row["bytes"].as_u64(), row["source"].as_str()),
+        (Some(16384), Some("m.py:9"))
+    );
+    // The result is not kept beyond the instruction, at which three more values live.
+    assert_eq!(
+        found["peak_change_bytes"],
+        4 * 4096 + 4096 - 3 * 4096,
+        "{}",
+        found["peak"]
+    );
+    let text = stdout(&["compare", first.to_str().unwrap(), second.to_str().unwrap()]);
+    for word in [
+        "all-gather",
+        "m.py:9",
+        "Peak memory",
+        "same order",
+        "only second",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(text.lines().count() <= 30, "{text}");
+}
+
+#[test]
+fn types_and_the_schedule_are_told_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = written(&dir, "a.txt", STEP);
+    let (c, d) = (
+        "  %c = f32[1024]{0} negate(%b)\n",
+        "  %d = f32[1024]{0} exponential(%b)\n",
+    );
+    let moved = STEP.replacen(&format!("{c}{d}"), &format!("{d}{c}"), 1);
+    let found = diff(&first, &written(&dir, "moved.txt", &moved));
+    assert_eq!(
+        (found["rows"].as_array().unwrap().len(), &found["moved"]),
+        (0, &Value::from(1))
+    );
+    let narrow = STEP.replace("%d = f32[1024]", "%d = bf16[1024]");
+    let found = diff(&first, &written(&dir, "narrow.txt", &narrow));
+    let said = found["rows"].to_string();
+    assert!(said.contains("f32[1024] → bf16[1024]"), "{said}");
+    let donated = STEP.replace(", input_output_alias={ {}: (0, {}, may-alias) }", "");
+    let found = diff(&first, &written(&dir, "kept.txt", &donated));
+    let sums = found["sums"].as_array().unwrap();
+    let row = sums
+        .iter()
+        .find(|sum| sum["what"] == "results in donated memory")
+        .unwrap();
+    assert_eq!(
+        (&row["first"], &row["second"]),
+        (&Value::from(1), &Value::from(0))
+    );
+}
+
+#[test]
+fn different_programs_are_compared_instead_of_refused() {
+    let programs = programs();
+    for (at, (first, _)) in programs.iter().enumerate() {
+        let (second, _) = &programs[(at + 1) % programs.len()];
+        let paths = [first, second].map(|path| path.to_str().unwrap());
+        let text = stdout(&["compare", paths[0], paths[1]]);
+        assert!(
+            text.contains("instructions are the same") && text.lines().count() <= 30,
+            "{text}"
+        );
+        let found = diff(first, second);
+        assert!(found["rows"].as_array().unwrap().len() > 100);
+        assert!(
+            found["sums"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|sum| sum["differs"] == true)
+        );
+    }
+}
+
+/// `StableHLO` and serialized programs of a dump are compared like texts.
+#[test]
+fn programs_of_other_forms_are_read() {
+    const MLIR: &str = "module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n  \
+        func.func public @main(%arg0: tensor<8x16xf32>) -> tensor<8x16xf32> {\n    \
+        %0 = stablehlo.tanh %arg0 : tensor<8x16xf32>\n    return %0 : tensor<8x16xf32>\n  }\n}\n";
+    let dir = tempfile::tempdir().unwrap();
+    let first = written(&dir, "a.mlir", MLIR);
+    let second = written(&dir, "b.mlir", &MLIR.replace("tanh", "sine"));
+    let found = diff(&first, &second);
+    assert_eq!(
+        found["rows"].as_array().unwrap().len(),
+        2,
+        "{}",
+        found["rows"]
+    );
+    let list = stdout(&["hlo", first.to_str().unwrap()]);
+    assert!(list.contains("jit_f"), "{list}");
+    let refused = systole(&["analyze", first.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("a program has no times"));
+
+    let mut file = sample_traces::write::ProtoMessage::default();
+    file.message(1, |module| {
+        module.text(1, "jit_g");
+        module.message(3, |computation| {
+            computation.text(1, "main");
+            computation.message(2, |instruction| {
+                instruction.text(1, "p.1");
+                instruction.text(2, "parameter");
+            });
+        });
+    });
+    let dump = tempfile::tempdir().unwrap();
+    let name = "module_0001.jit_g.cpu_after_optimizations.hlo.pb";
+    fs::write(dump.path().join(name), file.into_bytes()).unwrap();
+    for path in [dump.path().to_owned(), dump.path().join(name)] {
+        let path = path.to_str().unwrap();
+        assert!(stdout(&["hlo", path]).contains("jit_g"));
+        assert!(stdout(&["compare", path, path]).contains("1 instructions are the same"));
+    }
+}

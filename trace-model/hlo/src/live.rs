@@ -1,0 +1,283 @@
+//! How often each computation runs, and how much memory the values of a program need in the order of its schedule.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{ComputationId, HBM, HloModule, Instruction, InstructionId, Shape};
+
+/// Deepest nesting of loops and calls that is followed.
+const MAX_DEPTH: usize = 32;
+
+/// How often a computation runs in one execution of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Executions {
+    /// Times; 0 if nothing runs it.
+    pub times: u64,
+    /// A loop around it has a length that the compiler does not state, and counts once.
+    pub is_least: bool,
+}
+
+/// Executions of each computation. Where the text ends before the entry computation, each counts once.
+pub fn executions(module: &HloModule) -> Vec<Executions> {
+    let mut out = vec![Executions::default(); module.computations.len()];
+    let once = Executions {
+        times: 1,
+        is_least: module.entry.is_none(),
+    };
+    match module.entry {
+        Some(entry) => out
+            .iter_mut()
+            .skip(entry.index())
+            .take(1)
+            .for_each(|it| *it = once),
+        None => {
+            let mut is_called = vec![false; out.len()];
+            for called in module.instructions.iter().flat_map(|it| &it.called) {
+                is_called
+                    .iter_mut()
+                    .skip(called.index())
+                    .take(1)
+                    .for_each(|it| *it = true);
+            }
+            let roots = out.iter_mut().zip(is_called).filter(|(_, called)| !called);
+            roots.for_each(|(it, _)| *it = once);
+        }
+    }
+    // Callers come after what they call.
+    for computation in module
+        .computation_ids()
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+    {
+        let own = out.get(computation.index()).copied().unwrap_or_default();
+        for instruction in module.instructions_of(computation) {
+            let trips = instruction.attributes().trip_count;
+            let is_loop = &*instruction.opcode == "while";
+            for called in &instruction.called {
+                let Some(slot) = out.get_mut(called.index()).filter(|_| own.times > 0) else {
+                    continue;
+                };
+                let trips = if is_loop { trips.unwrap_or(1) } else { 1 };
+                slot.times = slot.times.saturating_add(own.times.saturating_mul(trips));
+                let is_unknown = is_loop && instruction.attributes().trip_count.is_none();
+                slot.is_least |= own.is_least || is_unknown;
+            }
+        }
+    }
+    out
+}
+
+/// The most memory that the values of a program need at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LivePeak {
+    /// Bytes in main memory, parameters included; without padding and gaps.
+    pub bytes: u64,
+    /// The instruction of the entry computation during which that is.
+    pub at: InstructionId,
+}
+
+/// The peak of the live bytes in main memory, in the order of the schedule. Results that a program may write into the
+/// memory of a parameter need none of their own.
+///
+/// # Errors
+///
+/// Why it cannot be told.
+pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> {
+    if let Some(entry) = module.entry.filter(|_| module.cut.is_none()) {
+        if !module.is_scheduled() {
+            return Err("it is not scheduled (is_scheduled=true)");
+        }
+        let mut peaks = HashMap::new();
+        let (bytes, at) = peak_in(module, entry, &mut peaks, 0).ok_or("it is empty")?;
+        let parameters = module.parameters();
+        let parameters = parameters
+            .iter()
+            .map(|(_, it)| main_memory(it.shape.as_deref()));
+        Ok(LivePeak {
+            bytes: parameters.fold(bytes, u64::saturating_add),
+            at,
+        })
+    } else if module.cut.is_some() {
+        Err("its text ends before the program does")
+    } else {
+        Err("it has no ENTRY computation")
+    }
+}
+
+/// Bytes in main memory of a value.
+fn main_memory(shape: Option<&Shape<'_>>) -> u64 {
+    let arrays = shape.map(Shape::arrays).unwrap_or_default().into_iter();
+    arrays
+        .filter(|array| array.memory_space == HBM)
+        .filter_map(crate::ArrayShape::bytes)
+        .fold(0, u64::saturating_add)
+}
+
+/// Whether a value lies in the memory of its operands.
+fn is_alias(module: &HloModule, it: &Instruction) -> bool {
+    let in_place = |opcode: &str| opcode == "dynamic-update-slice";
+    match &*it.opcode {
+        "tuple" | "get-tuple-element" | "bitcast" | "while" | "opt-barrier" | "parameter" => true,
+        "fusion" => {
+            let root = it.called.first().and_then(|&body| module.root(body));
+            root.is_some_and(|root| in_place(&root.opcode))
+        }
+        opcode => in_place(opcode) || opcode.ends_with("-done"),
+    }
+}
+
+/// Bytes in main memory that an instruction needs for its result.
+fn allocated(module: &HloModule, it: &Instruction) -> u64 {
+    if is_alias(module, it) {
+        return 0;
+    }
+    // Starts of transfers have their operand, too: (result, operand, context), others (operand, result, context).
+    let shape = it.shape.as_deref();
+    let part = match (&*it.opcode, shape) {
+        ("copy-start", Some(Shape::Tuple(parts))) => parts.first(),
+        (opcode, Some(Shape::Tuple(parts))) if opcode.ends_with("-start") => parts.get(1),
+        _ => shape,
+    };
+    main_memory(part)
+}
+
+/// The most bytes that a computation needs beside its parameters, and where.
+fn peak_in(
+    module: &HloModule,
+    computation: ComputationId,
+    known: &mut HashMap<ComputationId, u64>,
+    depth: usize,
+) -> Option<(u64, InstructionId)> {
+    let order = module.schedule(computation)?;
+    let place: HashMap<InstructionId, usize> = order.iter().copied().zip(0..).collect();
+    let last = order.len().checked_sub(1)?;
+    let mut ends: Vec<usize> = (0..order.len()).collect();
+    let root = module.computation(computation)?.root;
+    let donated = donated_results(module, computation);
+    for (at, &id) in order.iter().enumerate().rev() {
+        let it = module.instruction(id)?;
+        let own = ends.get_mut(at)?;
+        *own = if Some(id) == root { last } else { *own };
+        let until = if is_alias(module, it) { *own } else { at };
+        for end in it.operands.iter().filter_map(|id| place.get(id)) {
+            if let Some(end) = ends.get_mut(*end) {
+                *end = (*end).max(until);
+            }
+        }
+    }
+    let mut released = vec![0_u64; order.len()];
+    let (mut live, mut peak) = (0_u64, (0, *order.first()?));
+    for (at, &id) in order.iter().enumerate() {
+        let it = module.instruction(id)?;
+        let bytes = if donated.contains(&id) {
+            0
+        } else {
+            allocated(module, it)
+        };
+        live = live.saturating_add(bytes);
+        if let Some(slot) = ends.get(at).and_then(|&end| released.get_mut(end)) {
+            *slot = slot.saturating_add(bytes);
+        }
+        let inside = inside(module, it, known, depth);
+        if live.saturating_add(inside) > peak.0 {
+            peak = (live.saturating_add(inside), id);
+        }
+        live = live.saturating_sub(released.get(at).copied().unwrap_or_default());
+    }
+    Some(peak)
+}
+
+/// What loops, calls and branches need while they run.
+fn inside(
+    module: &HloModule,
+    it: &Instruction,
+    known: &mut HashMap<ComputationId, u64>,
+    depth: usize,
+) -> u64 {
+    let runs = matches!(&*it.opcode, "while" | "call" | "conditional") && depth < MAX_DEPTH;
+    let called = it.called.iter().filter(|_| runs);
+    let peaks = called.map(|&callee| match known.get(&callee) {
+        Some(&bytes) => bytes,
+        None => {
+            let found = peak_in(module, callee, known, depth + 1);
+            let bytes = found.map_or(0, |(bytes, _)| bytes);
+            known.insert(callee, bytes);
+            bytes
+        }
+    });
+    peaks.max().unwrap_or(0)
+}
+
+/// Results of the program that lie in the memory of a parameter.
+fn donated_results(module: &HloModule, computation: ComputationId) -> HashSet<InstructionId> {
+    if module.entry != Some(computation) {
+        return HashSet::new();
+    }
+    let Some(root) = module.root(computation) else {
+        return HashSet::new();
+    };
+    let result = |index: &Vec<u64>| match (&*root.opcode, index.as_slice()) {
+        ("tuple", [at]) => root.operands.get(usize::try_from(*at).ok()?).copied(),
+        (_, []) => module.computation(computation)?.root,
+        _ => None,
+    };
+    let aliases = module.aliases.iter();
+    aliases
+        .filter_map(|alias| result(&alias.output_index))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TextProgram;
+
+    /// A loop of three steps; `f32[256]` is 1 KiB.
+    const TEXT: &str = "HloModule m, is_scheduled=true, input_output_alias={ {1}: (0, {}, may-alias) }\n\n\
+        %body (p: (s32[], f32[256])) -> (s32[], f32[256]) {\n  %p = (s32[], f32[256]{0}) parameter(0)\n  \
+        %x = f32[256]{0} get-tuple-element(%p), index=1\n  %t = f32[1024]{0} broadcast(%x), dimensions={0}\n  \
+        %s = f32[256]{0} slice(%t), slice={[0:256]}\n  %i = s32[] get-tuple-element(%p), index=0\n  \
+        ROOT %r = (s32[], f32[256]{0}) tuple(%i, %s)\n}\n\n\
+        %cond (q: (s32[], f32[256])) -> pred[] {\n  %q = (s32[], f32[256]{0}) parameter(0)\n  \
+        ROOT %c = pred[] constant(true)\n}\n\n\
+        ENTRY %main (a: f32[256]) -> (f32[256], f32[256]) {\n  %a = f32[256]{0} parameter(0)\n  \
+        %b = f32[256]{0} negate(%a)\n  %v = f32[512]{0:S(1)} broadcast(%a), dimensions={0}\n  \
+        %z = s32[]{:S(6)} constant(0)\n  %init = (s32[], f32[256]{0}) tuple(%z, %b)\n  \
+        %w = (s32[], f32[256]{0}) while(%init), condition=%cond, body=%body, \
+        backend_config={\"known_trip_count\":{\"n\":\"3\"}}\n  %y = f32[256]{0} get-tuple-element(%w), index=1\n  \
+        %d = f32[256]{0} add(%y, %a)\n  ROOT %out = (f32[256]{0}, f32[256]{0}) tuple(%y, %d)\n}\n";
+
+    #[test]
+    fn loops_multiply_executions() {
+        let module = TextProgram::read(TEXT).unwrap().module;
+        let times: Vec<u64> = executions(&module).iter().map(|it| it.times).collect();
+        assert_eq!(times, [3, 3, 1]);
+        let unknown = TEXT.replace("known_trip_count", "other");
+        let module = TextProgram::read(&unknown).unwrap().module;
+        assert_eq!(
+            executions(&module)[0],
+            Executions {
+                times: 1,
+                is_least: true
+            }
+        );
+        let cut = TextProgram::read(&TEXT[..TEXT.find("ENTRY").unwrap()]).unwrap();
+        assert!(executions(&cut.module).iter().all(|it| it.times == 1));
+    }
+
+    #[test]
+    fn peak_is_where_most_values_live() {
+        let module = TextProgram::read(TEXT).unwrap().module;
+        let peak = peak_of_live_bytes(&module).unwrap();
+        // The parameter, the state of the loop, and inside of it the long row and what is made of it; the sum is
+        // written into the parameter, and vector memory does not count.
+        assert_eq!(peak.bytes, 1024 + 1024 + 4096 + 1024);
+        assert_eq!(&*module.instruction(peak.at).unwrap().name, "w");
+        let reason = |text: &str| {
+            let module = TextProgram::read(text).unwrap().module;
+            peak_of_live_bytes(&module).unwrap_err()
+        };
+        assert!(reason(&TEXT.replace("is_scheduled=true", "x=1")).contains("not scheduled"));
+        assert!(reason(&TEXT[..TEXT.len() - 9]).contains("ends before"));
+    }
+}

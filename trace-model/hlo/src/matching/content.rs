@@ -1,0 +1,185 @@
+//! What instructions say, as hashes.
+
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::sync::Arc;
+
+use super::{InstructionContent, is_collective, running_computations};
+use crate::{ArrayShape, HloModule, Instruction, InstructionId, Shape};
+
+/// Levels of labels, the surest first.
+pub(super) const LABELS: usize = 5;
+/// From this level on, only what is alone on both sides is paired.
+pub(super) const UNSURE: usize = 4;
+
+/// Hashes of all instructions of a program.
+pub(super) struct Contents {
+    pub of_instructions: Vec<InstructionContent>,
+    /// Hash of the sizes of each result, whatever its type and layout.
+    sizes: Vec<u64>,
+    /// Hash of type and sizes of each result.
+    types: Vec<u64>,
+}
+
+pub(super) fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// How much of a shape counts.
+#[derive(Clone, Copy)]
+enum Precision {
+    Sizes,
+    Types,
+    Layouts,
+}
+
+fn shape(shape: Option<&Arc<Shape<'static>>>, precision: Precision) -> u64 {
+    fn add(shape: &Shape<'_>, precision: Precision, into: &mut DefaultHasher) {
+        match shape {
+            Shape::Array(array) => add_array(array, precision, into),
+            Shape::Tuple(parts) => {
+                parts.len().hash(into);
+                parts.iter().for_each(|part| add(part, precision, into));
+            }
+        }
+    }
+    fn add_array(array: &ArrayShape<'_>, precision: Precision, into: &mut DefaultHasher) {
+        array.dims.hash(into);
+        if matches!(precision, Precision::Types | Precision::Layouts) {
+            array.dtype.hash(into);
+        }
+        if matches!(precision, Precision::Layouts) {
+            (&array.minor_to_major, &array.tiles).hash(into);
+            (array.memory_space, array.packed_bits).hash(into);
+        }
+    }
+    let mut hasher = DefaultHasher::new();
+    if let Some(known) = shape {
+        add(known, precision, &mut hasher);
+    }
+    hasher.finish()
+}
+
+impl Contents {
+    /// Hashes of a program; `with_attributes` if those of the other one are spelled alike.
+    pub fn of(module: &HloModule, with_attributes: bool) -> Self {
+        let all = module.instructions.iter();
+        let of = |precision| {
+            let shapes = all.clone().map(|it| shape(it.shape.as_ref(), precision));
+            shapes.collect::<Vec<u64>>()
+        };
+        let (sizes, types, layouts) = (
+            of(Precision::Sizes),
+            of(Precision::Types),
+            of(Precision::Layouts),
+        );
+        let runs = running_computations(module);
+        let mut out = Self {
+            of_instructions: Vec::with_capacity(module.instructions.len()),
+            sizes,
+            types,
+        };
+        let mut computations: Vec<Option<u64>> = vec![None; module.computations.len()];
+        for (at, instruction) in module.instructions.iter().enumerate() {
+            let called = instruction.called.iter().map(|callee| {
+                let runs = runs.get(callee.index()).copied().unwrap_or(true);
+                let slot = computations.get_mut(callee.index());
+                let digest =
+                    slot.map(|slot| *slot.get_or_insert_with(|| out.computation(module, *callee)));
+                (runs, digest.unwrap_or_default())
+            });
+            let called: Vec<(bool, u64)> = called.collect();
+            let content = out.instruction(
+                module,
+                instruction,
+                (at, &layouts),
+                &called,
+                with_attributes,
+            );
+            out.of_instructions.push(content);
+        }
+        out
+    }
+
+    /// Digest of a computation whose instructions are known: its root, and whatever else it does.
+    fn computation(&self, module: &HloModule, id: crate::ComputationId) -> u64 {
+        let Some(computation) = module.computation(id) else {
+            return 0;
+        };
+        let own = self.of_instructions.get(computation.instructions.clone());
+        let own = own
+            .unwrap_or_default()
+            .iter()
+            .zip(module.instructions_of(id));
+        // A collective is an instruction of its own, unless its result is used here.
+        let own = own.filter(|(_, it)| !is_collective(&it.opcode));
+        let deep = own.map(|(content, _)| content.deep);
+        let root = computation
+            .root
+            .and_then(|id| self.of_instructions.get(id.index()));
+        hash(&(root.map(|it| it.deep), deep.fold(0, u64::wrapping_add)))
+    }
+
+    fn instruction(
+        &self,
+        module: &HloModule,
+        it: &Instruction,
+        (at, layouts): (usize, &[u64]),
+        called: &[(bool, u64)],
+        with_attributes: bool,
+    ) -> InstructionContent {
+        let attributes = if with_attributes {
+            it.content
+        } else {
+            let facts = it.attributes();
+            hash(&(
+                &facts.custom_call_target,
+                facts.fusion_kind.map(|kind| kind as u8),
+            ))
+        };
+        let layout = layouts.get(at).copied().unwrap_or_default();
+        let inside: Vec<u64> = called
+            .iter()
+            .filter(|(runs, _)| !runs)
+            .map(|it| it.1)
+            .collect();
+        let all: Vec<u64> = called.iter().map(|it| it.1).collect();
+        let operands = || it.operands.iter();
+        let deep = operands().filter_map(|id| self.of_instructions.get(id.index()));
+        let deep: Vec<u64> = deep.map(|it| it.deep).collect();
+        let types = operands().filter_map(|id| self.types.get(id.index()));
+        let types: Vec<u64> = types.copied().collect();
+        // Operands of which a cut text says nothing count, too.
+        let number = it.parameter_number.unwrap_or(0);
+        let own = (&*it.opcode, layout, attributes, inside, types);
+        let local = hash(&own);
+        let (_, _, _, inside, types) = own;
+        let bare = (&*it.opcode, self.types.get(at), attributes, inside, types);
+        InstructionContent {
+            deep: hash(&(local, deep, all, number)),
+            local,
+            labelled: hash(&(local, &*it.op_name, module.source(it))),
+            bare: hash(&bare),
+        }
+    }
+
+    /// The key by which an instruction is taken for a changed one; `None` if it lacks the label of this level.
+    pub fn label(&self, module: &HloModule, id: InstructionId, level: usize) -> Option<u64> {
+        let it = module.instruction(id)?;
+        let sizes = self.sizes.get(id.index());
+        let name = Some(&*it.op_name).filter(|name| !name.is_empty());
+        let source = module.source(it);
+        match level {
+            0 => Some(hash(&(&*it.opcode, name?, source, sizes))),
+            1 => Some(hash(&(&*it.opcode, name?, source))),
+            2 => Some(hash(&(&*it.opcode, name?))),
+            3 => {
+                let operands = it.operands.iter();
+                let operands: Vec<_> = operands.map(|id| self.sizes.get(id.index())).collect();
+                Some(hash(&(&*it.opcode, sizes, operands)))
+            }
+            _ => Some(hash(&&*it.opcode)),
+        }
+    }
+}

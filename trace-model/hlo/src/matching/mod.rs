@@ -1,0 +1,397 @@
+//! Which instructions of two programs are the same, whatever their names and numbers.
+//!
+//! ```text
+//! 1  equal all the way up to the parameters           same
+//! 2  equal, with operands that are the same           same
+//! 3  equal, an operand was added or changed           same: the operand says what changed
+//! 4  equal except for layout and memory               changed
+//! 5  same opcode, framework name, line, sizes …       changed
+//! ```
+//!
+//! Each pass takes the instructions that the passes before it left, in the order of the programs. Instructions that do
+//! not run by themselves (what is inside fusions and reductions) belong to the one that calls them; collectives are looked
+//! for there, too.
+
+mod content;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::facts::has_groups;
+use crate::{ComputationId, HloModule, InstructionId};
+use content::{Contents, hash};
+
+/// Candidates of the same content that are looked at for the one with the right operands.
+const MOST_CANDIDATES: usize = 32;
+
+/// Two instructions that do the same, or what became of one in the second program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatchedInstruction {
+    /// In the first program.
+    pub first: InstructionId,
+    /// In the second program.
+    pub second: InstructionId,
+    /// Whether both do the same.
+    pub is_same: bool,
+}
+
+/// Instructions of two programs, matched by content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramMatch {
+    /// Instructions of both, in the order of the first program.
+    pub pairs: Vec<MatchedInstruction>,
+    /// Instructions that only the first has.
+    pub only_first: Vec<InstructionId>,
+    /// Instructions that only the second has.
+    pub only_second: Vec<InstructionId>,
+    /// Pairs that do the same with another configuration of the backend: tiles, cost estimates, serialized kernels.
+    pub configured_otherwise: usize,
+    /// Of these, custom calls, whose configuration holds the kernel.
+    pub kernels_otherwise: usize,
+    /// How the order of execution differs; `None` if one program is not scheduled.
+    pub order: Option<ScheduleDifference>,
+    /// Whether all attributes were compared: a text and a serialized program do not spell them alike.
+    pub is_complete: bool,
+}
+
+/// How the order of execution differs, of instructions that both programs have and that do work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScheduleDifference {
+    /// Instructions that were compared.
+    pub compared: usize,
+    /// Fewest that would have to move to make both orders equal.
+    pub moved: usize,
+}
+
+impl ProgramMatch {
+    /// Matches two programs.
+    pub fn of(first: &HloModule, second: &HloModule) -> Self {
+        let is_complete = first.is_serialized() == second.is_serialized();
+        let contents = [first, second].map(|module| Contents::of(module, is_complete));
+        let mut matching = Matching::new([first, second], &contents);
+        matching.by_depth();
+        matching.by_operands();
+        matching.by_content(|at| at.labelled);
+        matching.by_content(|at| at.local);
+        matching.by_operands();
+        matching.by_bare_content();
+        matching.by_labels();
+        let mut found = matching.finish();
+        found.is_complete = is_complete;
+        found.order = order::difference([first, second], &found.pairs);
+        for pair in found.pairs.iter().filter(|pair| pair.is_same) {
+            if let (Some(a), Some(b)) = (
+                first.instruction(pair.first),
+                second.instruction(pair.second),
+            ) && is_complete
+                && a.config != b.config
+            {
+                found.configured_otherwise += 1;
+                found.kernels_otherwise += usize::from(&*a.opcode == "custom-call");
+            }
+        }
+        found
+    }
+
+    /// Whether both programs do the same, in whatever order.
+    pub fn is_equal(&self) -> bool {
+        self.only_first.is_empty()
+            && self.only_second.is_empty()
+            && self.pairs.iter().all(|pair| pair.is_same)
+    }
+}
+
+/// Whether the instructions of a computation run by themselves, and not inside a fusion or for each element of a
+/// reduction.
+pub fn running_computations(module: &HloModule) -> Vec<bool> {
+    let mut runs = vec![true; module.computations.len()];
+    for instruction in &module.instructions {
+        // Regions of other dialects, `sdy.manual_computation`, are parts of the program.
+        let is_control = matches!(&*instruction.opcode, "while" | "call" | "conditional")
+            || instruction.opcode.starts_with("async-")
+            || instruction.opcode.contains('.');
+        for called in instruction.called.iter().filter(|_| !is_control) {
+            if let Some(slot) = runs.get_mut(called.index()) {
+                *slot = false;
+            }
+        }
+    }
+    runs
+}
+
+/// Whether an instruction communicates between devices.
+fn is_collective(opcode: &str) -> bool {
+    has_groups(opcode) || opcode.starts_with("collective-permute")
+}
+
+/// The hashes of one instruction.
+#[derive(Clone, Copy, Debug, Default)]
+struct InstructionContent {
+    /// With everything that it depends on.
+    deep: u64,
+    /// By itself: opcode, shape, attributes, what it calls, shapes of operands.
+    local: u64,
+    /// The same with framework name and source line.
+    labelled: u64,
+    /// Like `local` without layouts and memory spaces.
+    bare: u64,
+}
+
+/// What is known of the match at some time.
+struct Matching<'a> {
+    modules: [&'a HloModule; 2],
+    contents: &'a [Contents; 2],
+    /// The instruction of the other program, and whether both do the same.
+    mates: [Vec<Option<(u32, bool)>>; 2],
+    /// Instructions of each program without a mate, in order.
+    open: [Vec<u32>; 2],
+    /// In the second program, the first instruction that does exactly the same: any of these can stand for another.
+    class: Vec<u32>,
+}
+
+impl<'a> Matching<'a> {
+    fn new(modules: [&'a HloModule; 2], contents: &'a [Contents; 2]) -> Self {
+        let open = modules.map(|module| {
+            let runs = running_computations(module);
+            let all = module.iter().filter(|(_, it)| {
+                let runs = runs.get(it.computation.index());
+                let counts = runs.copied().unwrap_or(true) || is_collective(&it.opcode);
+                counts && !it.opcode.is_empty()
+            });
+            all.map(|(id, _)| id.0).collect()
+        });
+        let mut firsts = HashMap::new();
+        let class = (0..).zip(&contents[1].of_instructions);
+        let class = class.map(|(at, it): (u32, _)| *firsts.entry(it.deep).or_insert(at));
+        Self {
+            modules,
+            contents,
+            mates: modules.map(|module| vec![None; module.instructions.len()]),
+            open,
+            class: class.collect(),
+        }
+    }
+
+    fn content(&self, side: usize, at: u32) -> InstructionContent {
+        let of_side = &self.contents[side].of_instructions;
+        of_side.get(at as usize).copied().unwrap_or_default()
+    }
+
+    fn mate(&self, side: usize, at: u32) -> Option<(u32, bool)> {
+        self.mates[side].get(at as usize).copied().flatten()
+    }
+
+    fn class_of(&self, at: u32) -> u32 {
+        self.class.get(at as usize).copied().unwrap_or(at)
+    }
+
+    fn operands(&self, side: usize, at: u32) -> impl Iterator<Item = u32> + use<'a> {
+        let instruction = self.modules[side].instruction(InstructionId(at));
+        let operands = instruction.map(|it| it.operands.as_slice());
+        operands.unwrap_or_default().iter().map(|id| id.0)
+    }
+
+    fn pair(&mut self, first: u32, second: u32, is_same: bool) {
+        if let Some(slot) = self.mates[0].get_mut(first as usize) {
+            *slot = Some((second, is_same));
+        }
+        if let Some(slot) = self.mates[1].get_mut(second as usize) {
+            *slot = Some((first, is_same));
+        }
+    }
+
+    /// Drops those that have a mate now.
+    fn close(&mut self) {
+        for (open, mates) in self.open.iter_mut().zip(&self.mates) {
+            open.retain(|&at| mates.get(at as usize).is_some_and(Option::is_none));
+        }
+    }
+
+    /// The open instructions of the second program by a key, in reverse order.
+    fn waiting(&self, key: impl Fn(u32) -> Option<u64>) -> HashMap<u64, Vec<u32>> {
+        let mut waiting: HashMap<u64, Vec<u32>> = HashMap::new();
+        for &at in self.open[1].iter().rev() {
+            if let Some(key) = key(at) {
+                waiting.entry(key).or_default().push(at);
+            }
+        }
+        waiting
+    }
+
+    /// Pairs what is equal with everything that it depends on.
+    fn by_depth(&mut self) {
+        let mut waiting = self.waiting(|at| Some(self.content(1, at).deep));
+        for first in std::mem::take(&mut self.open[0]) {
+            let key = self.content(0, first).deep;
+            match waiting.get_mut(&key).and_then(Vec::pop) {
+                Some(second) => self.pair(first, second, true),
+                None => self.open[0].push(first),
+            }
+        }
+        self.close();
+    }
+
+    /// Pairs what is equal by itself and has the same operands. Operands come before their users.
+    fn by_operands(&mut self) {
+        let key = |local: u64, operands: Vec<u32>| hash(&(local, operands));
+        let mut waiting = self.waiting(|at| {
+            let operands = self.operands(1, at).map(|id| self.class_of(id)).collect();
+            Some(key(self.content(1, at).local, operands))
+        });
+        for first in std::mem::take(&mut self.open[0]) {
+            let mates = self.operands(0, first).map(|id| self.mate(0, id));
+            let operands: Option<Vec<u32>> = mates
+                .map(|mate| mate.map(|(id, _)| self.class_of(id)))
+                .collect();
+            let found = operands
+                .map(|operands| key(self.content(0, first).local, operands))
+                .and_then(|key| waiting.get_mut(&key)?.pop());
+            match found {
+                Some(second) => self.pair(first, second, true),
+                None => self.open[0].push(first),
+            }
+        }
+        self.close();
+    }
+
+    /// Pairs what is equal by itself, if no operand contradicts: an operand may be new.
+    fn by_content(&mut self, key: impl Fn(InstructionContent) -> u64) {
+        let mut waiting = self.waiting(|at| Some(key(self.content(1, at))));
+        for first in std::mem::take(&mut self.open[0]) {
+            let found = waiting
+                .get_mut(&key(self.content(0, first)))
+                .and_then(|candidates| self.take_best(first, candidates, false));
+            match found {
+                Some(second) => self.pair(first, second, true),
+                None => self.open[0].push(first),
+            }
+        }
+        self.close();
+    }
+
+    /// Pairs what is equal except for layouts and memory spaces.
+    fn by_bare_content(&mut self) {
+        let mut waiting = self.waiting(|at| Some(self.content(1, at).bare));
+        for first in std::mem::take(&mut self.open[0]) {
+            let found = waiting
+                .get_mut(&self.content(0, first).bare)
+                .and_then(|candidates| self.take_best(first, candidates, true));
+            match found {
+                Some(second) => self.pair(first, second, false),
+                None => self.open[0].push(first),
+            }
+        }
+        self.close();
+    }
+
+    /// Removes the candidate whose operands agree most; of equal ones the first. Candidates are in reverse order.
+    fn take_best(
+        &self,
+        first: u32,
+        candidates: &mut Vec<u32>,
+        may_contradict: bool,
+    ) -> Option<u32> {
+        let near = candidates.len().saturating_sub(MOST_CANDIDATES);
+        let scored = candidates.iter().enumerate().skip(near).rev();
+        let mut best = None;
+        for (place, &second) in scored {
+            let score = match self.agreement(first, second) {
+                Some(agreeing) => agreeing + 1,
+                None if may_contradict => 0,
+                None => continue,
+            };
+            if best.is_none_or(|(known, _)| score > known) {
+                best = Some((score, place));
+            }
+        }
+        best.map(|(_, place)| candidates.remove(place))
+    }
+
+    /// Number of operands that are the same; `None` if one is another instruction of both programs.
+    fn agreement(&self, first: u32, second: u32) -> Option<usize> {
+        let (a, b) = (self.operands(0, first), self.operands(1, second));
+        let mut agreeing = usize::from(self.number(0, first) == self.number(1, second));
+        for (a, b) in a.zip(b) {
+            match (self.mate(0, a), self.mate(1, b)) {
+                (Some((mate, _)), _) if self.class_of(mate) == self.class_of(b) => agreeing += 1,
+                (Some((_, true)), Some((_, true))) => return None,
+                _ => {}
+            }
+        }
+        Some(agreeing)
+    }
+
+    fn number(&self, side: usize, at: u32) -> Option<u32> {
+        self.modules[side]
+            .instruction(InstructionId(at))?
+            .parameter_number
+    }
+
+    /// Pairs what has the same labels: the surest first.
+    fn by_labels(&mut self) {
+        for level in 0..content::LABELS {
+            let mut groups: BTreeMap<u64, [Vec<u32>; 2]> = BTreeMap::new();
+            for (side, open) in self.open.iter().enumerate() {
+                for &at in open {
+                    let key =
+                        self.contents[side].label(self.modules[side], InstructionId(at), level);
+                    if let Some(key) = key {
+                        groups.entry(key).or_default()[side].push(at);
+                    }
+                }
+            }
+            for [first, second] in groups.into_values() {
+                let is_sure = level < content::UNSURE || (first.len() == 1 && second.len() == 1);
+                for (a, b) in first.into_iter().zip(second).filter(|_| is_sure) {
+                    self.pair(a, b, false);
+                }
+            }
+            self.close();
+        }
+    }
+
+    fn finish(self) -> ProgramMatch {
+        let pairs = (0..).zip(&self.mates[0]).filter_map(|(first, mate)| {
+            let (second, is_same) = (*mate)?;
+            // A mate that an operand found later may contradict.
+            let is_same = is_same && self.agreement(first, second).is_some();
+            Some(MatchedInstruction {
+                first: InstructionId(first),
+                second: InstructionId(second),
+                is_same,
+            })
+        });
+        let pairs = pairs.collect();
+        let [only_first, only_second] = self
+            .open
+            .map(|open| open.into_iter().map(InstructionId).collect());
+        ProgramMatch {
+            pairs,
+            only_first,
+            only_second,
+            ..ProgramMatch::default()
+        }
+    }
+}
+
+/// Instructions of a computation and of all that it calls, by opcode: what a fusion computes.
+pub fn opcodes_inside(module: &HloModule, body: ComputationId) -> BTreeMap<&str, usize> {
+    /// A body is not counted further than this.
+    const MOST: usize = 10_000;
+    let (mut counts, mut open, mut seen) = (BTreeMap::new(), vec![body], 0);
+    while let Some(computation) = open.pop() {
+        for instruction in module.instructions_of(computation) {
+            seen += 1;
+            if seen > MOST {
+                return counts;
+            }
+            *counts.entry(&*instruction.opcode).or_insert(0) += 1;
+            if &*instruction.opcode == "fusion" {
+                open.extend(&instruction.called);
+            }
+        }
+    }
+    counts
+}

@@ -1,0 +1,61 @@
+//! What an instruction says beside its shape, operands and computations, as one number by which two are compared.
+
+use std::hash::{DefaultHasher, Hasher as _};
+
+use crate::syntax::{HloText, split_attributes};
+
+/// Attributes that name things, number them anew in each compilation, or are compared in another way.
+const LEFT_OUT: [&str; 22] = [
+    "metadata",
+    "backend_config",
+    "channel_id",
+    "origin",
+    "original_value",
+    "statistics",
+    "frontend_attributes",
+    "control-predecessors",
+    "async_execution_thread",
+    "calls",
+    "to_apply",
+    "body",
+    "condition",
+    "select",
+    "scatter",
+    "true_computation",
+    "false_computation",
+    "branch_computations",
+    "called_computations",
+    "output_to_operand_aliasing",
+    "custom_call_schedule",
+    "api_version",
+];
+
+/// Digest of the attributes and literals, whatever the order of the attributes.
+pub(super) fn content(hlo: &HloText<'_>) -> u64 {
+    let attributes = split_attributes(hlo.attributes).map(|attribute| {
+        let (key, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+        let key = key.trim();
+        if LEFT_OUT.contains(&key) {
+            0
+        } else {
+            hash(&(key, value.trim()))
+        }
+    });
+    let attributes = attributes.fold(0, u64::wrapping_add);
+    // The text between the parentheses is a value, and names of operands elsewhere.
+    match hlo.opcode {
+        "constant" => attributes.wrapping_add(hash(&hlo.operands.trim())),
+        _ => attributes,
+    }
+}
+
+/// Digest of the backend's configuration; 0 for none.
+pub(super) fn config(hlo: &HloText<'_>) -> u64 {
+    hlo.attribute("backend_config").map_or(0, |it| hash(&it))
+}
+
+fn hash(value: &impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
