@@ -11,6 +11,7 @@ use cli::commands::compare::CompareArgs;
 use cli::commands::completions::CompletionsArgs;
 use cli::commands::config::ConfigArgs;
 use cli::commands::doctor::DoctorArgs;
+use cli::commands::environment::EnvironmentArgs;
 use cli::commands::events::EventsArgs;
 use cli::commands::explain::ExplainArgs;
 use cli::commands::formats::FormatsArgs;
@@ -74,6 +75,9 @@ pub enum CliCommand {
     /// Analyze each new run of a log directory, compare it with the last good ones, keep the history
     #[command(after_help = help::MORE, after_long_help = help::WATCH)]
     Watch(WatchArgs),
+    /// What a run was built from and where it ran: versions, flags, code; or record that beside its profile
+    #[command(after_help = help::MORE, after_long_help = help::ENVIRONMENT)]
+    Environment(EnvironmentArgs),
     /// How long the run would take with faster links, hidden copies or cheaper ops
     #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
     Whatif(WhatifArgs),

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use cli::commands::{
-    self, analyze, cache, chips, compare, completions, config, doctor, events, explain, formats,
+    self, analyze, cache, chips, compare, completions, config, doctor, environment, events, explain, formats,
     history, hlo, init, kernels, man, metrics, render, schema, skill, summarize, watch, whatif,
 };
 use cli::common::outcome::CommandOutcome;
@@ -60,6 +60,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Whatif(args) => whatif::run(&args, &stderr),
         CliCommand::Events(args) => events::run(&args, &stderr),
         CliCommand::Hlo(args) => hlo::run(&args, &stderr),
+        CliCommand::Environment(args) => environment::run(&args, &stderr),
         CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Runs(args) => commands::runs::run(&args, &stderr),
         CliCommand::Cache(args) => cache::run(&args),

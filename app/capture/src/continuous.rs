@@ -96,5 +96,7 @@ pub fn snapshot(options: &CaptureOptions) -> io::Result<Capture> {
         })
         .collect();
     let results = gather::block_on(gather::all(tasks, |_| true))?;
-    Ok(hosts(&folder, &options.addresses, results))
+    let capture = hosts(&folder, &options.addresses, results);
+    environment::record(&capture);
+    Ok(capture)
 }

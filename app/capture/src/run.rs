@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::address::ServerAddress;
+use super::environment;
 use super::client::{ProfilerClient, ServerError};
 use super::gather;
 use super::messages::{ConfigValue, OptionValue, ProfileOptions, ProfileRequest, ProfileResponse};
@@ -190,7 +191,9 @@ pub fn capture(
     options: &CaptureOptions,
     mut watch: impl FnMut(CaptureStage) -> bool,
 ) -> io::Result<Capture> {
-    gather::block_on(attempts(options, &mut watch))?
+    let capture = gather::block_on(attempts(options, &mut watch))??;
+    environment::record(&capture);
+    Ok(capture)
 }
 
 async fn attempts(

@@ -9,6 +9,7 @@
 
 pub mod anonymize;
 pub mod convert;
+pub mod environment;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod events;
 #[cfg(feature = "columnar")]

@@ -10,6 +10,7 @@ pub mod compare;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+pub mod environment;
 pub mod events;
 pub mod explain;
 #[cfg(feature = "columnar")]

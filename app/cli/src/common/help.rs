@@ -48,6 +48,11 @@ pub const DOCTOR: &str = "\
 Example:
   systole doctor t.xplane.pb";
 
+pub const ENVIRONMENT: &str = "\
+Examples:
+  systole environment runs/                                    versions, flags, chip, commit, lock file
+  systole environment runs/ --write --package my-model         record them beside the profile";
+
 pub const WATCH: &str = "\
 Examples:
   systole watch runs/                                          one line for each run as it appears
