@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::open::OpenArgs;
 use cli::commands::analyze::AnalyzeArgs;
 use cli::commands::anonymize::AnonymizeArgs;
+use cli::commands::bisect::BisectArgs;
 use cli::commands::cache::CacheArgs;
 use cli::commands::chips::ChipsArgs;
 use cli::commands::compare::CompareArgs;
@@ -56,6 +57,9 @@ pub enum CliCommand {
     /// What changed between two runs, whether it is more than noise, and where the time went
     #[command(after_help = help::MORE, after_long_help = help::COMPARE)]
     Compare(CompareArgs),
+    /// The commit or version that made a program slower: runs it at points between a fast and a slow one
+    #[command(after_help = help::MORE, after_long_help = help::BISECT)]
+    Bisect(BisectArgs),
     /// Write a commented systole.toml whose limits are those of a good run
     Init(InitArgs),
     /// Check a configuration file (systole.toml)

@@ -5,6 +5,7 @@
 mod anonymize;
 mod assumptions;
 mod attacks;
+mod bisect;
 mod bucket_failures;
 mod bucket_server;
 mod buckets;
@@ -16,6 +17,7 @@ mod ci_comment;
 mod ci_workflow;
 mod commands;
 mod comparisons;
+mod environment;
 mod gates;
 mod gates_ci;
 mod gates_outputs;

@@ -25,9 +25,7 @@ const SECRETS: [&str; 6] = [
 ];
 
 /// What a run was built from and where it ran. What is not known is left out.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(title = "systole.run.json")]
 pub struct Environment {
     /// `systole.run/1`
@@ -66,9 +64,7 @@ pub struct Environment {
 }
 
 /// The state of a git checkout.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GitState {
     /// Hash of the commit.
     pub commit: String,
@@ -81,9 +77,7 @@ pub struct GitState {
 }
 
 /// A file that pins dependencies.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LockFile {
     /// `uv.lock`.
     pub name: String,
@@ -183,10 +177,18 @@ impl Environment {
         ] {
             let entries = entries.iter().flatten();
             facts.extend(entries.map(|(name, value)| {
-                fact(&format!("{group}.{name}"), &format!("{dashes}{name}"), value)
+                fact(
+                    &format!("{group}.{name}"),
+                    &format!("{dashes}{name}"),
+                    value,
+                )
             }));
         }
-        facts.extend(self.git.iter().map(|git| fact("git", "Commit", &git.in_words())));
+        facts.extend(
+            self.git
+                .iter()
+                .map(|git| fact("git", "Commit", &git.in_words())),
+        );
         facts.extend(self.lock.iter().map(|lock| {
             let digest = short(&lock.sha256, SHOWN_DIGITS);
             fact("lock", "Lock file", &format!("{} {digest}", lock.name))
@@ -226,7 +228,8 @@ impl GitState {
             _ => "",
         };
         let subject = self.subject.as_deref();
-        let subject = subject.map_or_else(String::new, |subject| format!(" ({})", short(subject, 72)));
+        let subject =
+            subject.map_or_else(String::new, |subject| format!(" ({})", short(subject, 72)));
         format!("{}{dirty}{subject}", short(&self.commit, SHOWN_DIGITS))
     }
 }
@@ -260,7 +263,9 @@ pub fn without_secrets(name: &str, value: &str) -> String {
 
 /// The beginning of a text, at most `most` bytes.
 fn short(text: &str, most: usize) -> String {
-    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at));
     text.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
 }
 
@@ -282,14 +287,24 @@ mod tests {
         };
         let read = Environment::read(environment.to_json().unwrap().as_bytes());
         assert_eq!(read.facts(), environment.facts());
-        let titles: Vec<_> = read.facts().into_iter().map(|fact| (fact.title, fact.value)).collect();
+        let titles: Vec<_> = read
+            .facts()
+            .into_iter()
+            .map(|fact| (fact.title, fact.value))
+            .collect();
         let expected = [
             ("jax", "0.10.2"),
             ("--xla_a", "1"),
             ("--xla_b", "true"),
-            ("Commit", "1a2b3c4d5e6f, with changes that are not committed"),
+            (
+                "Commit",
+                "1a2b3c4d5e6f, with changes that are not committed",
+            ),
         ];
-        assert_eq!(titles, expected.map(|(title, value)| (title.to_owned(), value.to_owned())));
+        assert_eq!(
+            titles,
+            expected.map(|(title, value)| (title.to_owned(), value.to_owned()))
+        );
     }
 
     #[test]
@@ -299,18 +314,29 @@ mod tests {
             ("[1]", "cannot be read"),
             ("{}", "is of the format \"\""),
             (r#"{"schema": "systole.run/9"}"#, "systole.run/9"),
-            (r#"{"schema": "systole.run/1", "versions": {"a": 7}}"#, "cannot be read"),
+            (
+                r#"{"schema": "systole.run/1", "versions": {"a": 7}}"#,
+                "cannot be read",
+            ),
         ] {
             let read = Environment::read(text.as_bytes());
-            assert!(read.unreadable.is_some_and(|said| said.contains(why)), "{text}");
+            assert!(
+                read.unreadable.is_some_and(|said| said.contains(why)),
+                "{text}"
+            );
         }
-        let long = format!(r#"{{"schema": "systole.run/1", "chip": "{}"}}"#, "ü".repeat(9000));
+        let long = format!(
+            r#"{{"schema": "systole.run/1", "chip": "{}"}}"#,
+            "ü".repeat(9000)
+        );
         assert!(Environment::read(long.as_bytes()).chip.unwrap().len() <= MOST_BYTES);
     }
 
     #[test]
     fn secrets_in_flags_are_left_out() {
-        let flags: Vec<_> = flags_of("hf_abc --xla_dump_to=gs://b/x?sig=hf_abc --auth_token=hf_abc --xla_c=2").collect();
+        let flags: Vec<_> =
+            flags_of("hf_abc --xla_dump_to=gs://b/x?sig=hf_abc --auth_token=hf_abc --xla_c=2")
+                .collect();
         assert_eq!(flags.len(), 3);
         assert!(!format!("{flags:?}").contains("hf_abc"), "{flags:?}");
         assert_eq!(flags[2], ("xla_c".to_owned(), "2".to_owned()));
@@ -322,10 +348,17 @@ mod tests {
         environment.add_recorded("jaxlib_version", "0.10.2");
         environment.add_recorded("XLA_FLAGS", "--xla_a=1");
         environment.add_recorded("clock", "940 MHz");
-        let ids: Vec<_> = environment.facts().into_iter().map(|fact| fact.id).collect();
+        let ids: Vec<_> = environment
+            .facts()
+            .into_iter()
+            .map(|fact| fact.id)
+            .collect();
         assert_eq!(ids, ["version.jaxlib", "flag.xla_a"]);
         assert_eq!(environment.from_profile.len(), 2);
-        assert!(environment.has_looked_for("flag.xla_b"), "flags are recorded: it is not set");
+        assert!(
+            environment.has_looked_for("flag.xla_b"),
+            "flags are recorded: it is not set"
+        );
         assert!(!environment.has_looked_for("version.jax"));
     }
 }

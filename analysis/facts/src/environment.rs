@@ -4,7 +4,12 @@ use engine::{Context, Environment};
 
 /// The environment of the run; `None` if neither the profile nor a file beside it tells anything.
 pub fn environment(cx: &Context<'_>) -> Option<Environment> {
-    let mut found = cx.options.environment.as_deref().cloned().unwrap_or_default();
+    let mut found = cx
+        .options
+        .environment
+        .as_deref()
+        .cloned()
+        .unwrap_or_default();
     let sources = cx.model.sources().iter();
     for (name, value) in sources.flat_map(|source| &source.facts) {
         found.add_recorded(name, value);

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use super::address::ServerAddress;
 use super::client::{ProfilerClient, ServerError};
+use super::environment;
 use super::gather;
 use super::messages::SnapshotRequest;
 use super::run::{Capture, CaptureOptions, hosts, keep, request};

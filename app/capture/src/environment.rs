@@ -8,7 +8,10 @@ use super::run::{Capture, HostCapture};
 
 /// Writes what is known beside the profiles.
 pub(super) fn record(capture: &Capture) {
-    let local = capture.hosts.iter().find(|host| host.address.is_loopback() && host.result.is_ok());
+    let local = capture
+        .hosts
+        .iter()
+        .find(|host| host.address.is_loopback() && host.result.is_ok());
     let Some(host) = local else { return };
     let (process, by) = match recorded_process(host) {
         Some(process) => (process, "systole capture, of the recorded process"),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::address::ServerAddress;
-use super::environment;
 use super::client::{ProfilerClient, ServerError};
+use super::environment;
 use super::gather;
 use super::messages::{ConfigValue, OptionValue, ProfileOptions, ProfileRequest, ProfileResponse};
 use super::save::{RunFolder, SavedProfile, discard};

@@ -64,15 +64,24 @@ fn environment(comparison: &Comparison) -> String {
         let _ = writeln!(text, "| {title} | {base} | {cand} |");
     }
     let mut text = markdown::block(&text);
-    if let Some(more) = changes.len().checked_sub(ENVIRONMENT).filter(|more| *more > 0) {
-        text.push_str(&markdown::block(&format!("and {more} more in the table \"Environment\" below.")));
+    if let Some(more) = changes
+        .len()
+        .checked_sub(ENVIRONMENT)
+        .filter(|more| *more > 0)
+    {
+        text.push_str(&markdown::block(&format!(
+            "and {more} more in the table \"Environment\" below."
+        )));
     }
     text
 }
 
 /// From what differs in the environment to the milliseconds.
 fn chain(comparison: &Comparison) -> String {
-    let causes = comparison.causes.as_ref().filter(|causes| causes.candidates.is_some());
+    let causes = comparison
+        .causes
+        .as_ref()
+        .filter(|causes| causes.candidates.is_some());
     let Some(causes) = causes else {
         return String::new();
     };
@@ -80,6 +89,10 @@ fn chain(comparison: &Comparison) -> String {
     for line in &causes.lines {
         let _ = writeln!(text, "- {}", markdown::escaped(&line.text));
     }
-    let ending = format!("{} {}", sentence(&causes.unexplained()), sentence(&causes.note));
+    let ending = format!(
+        "{} {}",
+        sentence(&causes.unexplained()),
+        sentence(&causes.note)
+    );
     markdown::block(&text) + &markdown::block(&markdown::escaped(&ending))
 }

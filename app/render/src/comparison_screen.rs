@@ -125,20 +125,31 @@ fn environment(comparison: &Comparison, layout: &TextLayout) -> String {
         lines.push(format!("and {more} more: --only environment"));
     }
     let head = |line: String| layout.lines(0, &line, str::to_owned);
-    let lines = lines.iter().map(|line| layout.lines(2, line, str::to_owned));
+    let lines = lines
+        .iter()
+        .map(|line| layout.lines(2, line, str::to_owned));
     let title = (!changes.is_empty()).then(|| head("Environment:".to_owned()));
     title.into_iter().chain(lines).collect()
 }
 
 /// From what differs in the environment to the milliseconds, where the environment is known.
 fn chain(comparison: &Comparison, layout: &TextLayout) -> String {
-    let causes = comparison.causes.as_ref().filter(|causes| causes.candidates.is_some());
+    let causes = comparison
+        .causes
+        .as_ref()
+        .filter(|causes| causes.candidates.is_some());
     let Some(causes) = causes else {
         return String::new();
     };
     let lines = causes.lines.iter().take(CHAIN);
-    let lines: String = lines.map(|line| layout.lines(2, &line.text, str::to_owned)).collect();
-    let ending = format!("{} {}", sentence(&causes.unexplained()), sentence(&causes.note));
+    let lines: String = lines
+        .map(|line| layout.lines(2, &line.text, str::to_owned))
+        .collect();
+    let ending = format!(
+        "{} {}",
+        sentence(&causes.unexplained()),
+        sentence(&causes.note)
+    );
     lines + &layout.lines(2, &ending, |line| layout.style.dim(line))
 }
 

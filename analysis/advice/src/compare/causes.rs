@@ -60,7 +60,10 @@ impl CauseChain {
         if finding == ChangeVerdict::Noise || compared.prediction.is_some() {
             return None;
         }
-        let known = compared.environment.iter().filter(|change| change.is_known());
+        let known = compared
+            .environment
+            .iter()
+            .filter(|change| change.is_known());
         let known: Vec<String> = known.map(super::EnvironmentChange::in_words).collect();
         let candidates = candidates(&known);
         let lines: Vec<CauseLine> = moved(attribution)
@@ -76,15 +79,20 @@ impl CauseChain {
             candidates,
             lines,
             unexplained_ps: unexplained,
-            unexplained_percent: (change != 0.0).then(|| Percent(100.0 * (unexplained / change).abs())),
+            unexplained_percent: (change != 0.0)
+                .then(|| Percent(100.0 * (unexplained / change).abs())),
             note: note(compared, known.len()),
         })
     }
 
     /// The lines as a table.
     pub(super) fn table(&self) -> Table {
-        let candidates = self.candidates.iter().map(|text| format!("Environment: {text}."));
-        let ending = [self.unexplained(), self.note.clone()].map(|text| format!("{}.", capitalised(&text)));
+        let candidates = self
+            .candidates
+            .iter()
+            .map(|text| format!("Environment: {text}."));
+        let ending =
+            [self.unexplained(), self.note.clone()].map(|text| format!("{}.", capitalised(&text)));
         Table::of("causes", "From cause to milliseconds", &self.lines)
             .remaining()
             .notes(candidates.chain(ending).collect::<Vec<_>>())
@@ -105,7 +113,9 @@ impl CauseChain {
 /// With a capital letter.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
 }
 
@@ -118,7 +128,11 @@ fn moved(attribution: &Attribution) -> Vec<(&UseChange, &GroupChange)> {
     let size = |group: &GroupChange| group.times.change_ps.abs();
     let all: f64 = groups.iter().map(|(_, group)| size(group)).sum();
     groups.retain(|(_, group)| size(group) >= (WORTH_A_LINE * all).max(0.5));
-    groups.sort_by(|a, b| size(b.1).total_cmp(&size(a.1)).then_with(|| a.1.name.cmp(&b.1.name)));
+    groups.sort_by(|a, b| {
+        size(b.1)
+            .total_cmp(&size(a.1))
+            .then_with(|| a.1.name.cmp(&b.1.name))
+    });
     groups.truncate(CAUSES);
     groups
 }
@@ -126,7 +140,10 @@ fn moved(attribution: &Attribution) -> Vec<(&UseChange, &GroupChange)> {
 /// `libtpu 0.0.24 → 0.0.25`, with the number of those that are not named.
 fn candidates(known: &[String]) -> Option<String> {
     let more = known.len().saturating_sub(NAMED);
-    let named = known.get(..known.len().min(NAMED)).unwrap_or_default().join(", ");
+    let named = known
+        .get(..known.len().min(NAMED))
+        .unwrap_or_default()
+        .join(", ");
     match (known.is_empty(), more) {
         (true, _) => None,
         (_, 0) => Some(named),
@@ -134,7 +151,12 @@ fn candidates(known: &[String]) -> Option<String> {
     }
 }
 
-fn line(one: &UseChange, group: &GroupChange, ops: &[OpChange], candidates: Option<&str>) -> CauseLine {
+fn line(
+    one: &UseChange,
+    group: &GroupChange,
+    ops: &[OpChange],
+    candidates: Option<&str>,
+) -> CauseLine {
     let ops: Vec<&OpChange> = ops
         .iter()
         .filter(|op| op.time_use == one.id && op.group == group.name)
@@ -145,7 +167,10 @@ fn line(one: &UseChange, group: &GroupChange, ops: &[OpChange], candidates: Opti
         None if one.id.title() == group.name => group.name.clone(),
         None => format!("{}: {}", one.id.title(), group.name),
     };
-    let source = group.source.as_deref().and_then(|source| source.rsplit('/').next());
+    let source = group
+        .source
+        .as_deref()
+        .and_then(|source| source.rsplit('/').next());
     let source = source.map(str::to_owned);
     let change_ps = group.times.change_ps;
     let parts = [
@@ -165,12 +190,20 @@ fn line(one: &UseChange, group: &GroupChange, ops: &[OpChange], candidates: Opti
 
 /// What became of the instructions of a group; `None` if there are none.
 fn instructions(ops: &[&OpChange]) -> Option<String> {
-    let base: Vec<&str> = ops.iter().filter_map(|op| op.base_name.as_deref()).collect();
-    let cand: Vec<&str> = ops.iter().filter_map(|op| op.cand_name.as_deref()).collect();
+    let base: Vec<&str> = ops
+        .iter()
+        .filter_map(|op| op.base_name.as_deref())
+        .collect();
+    let cand: Vec<&str> = ops
+        .iter()
+        .filter_map(|op| op.cand_name.as_deref())
+        .collect();
     // Sorted by change: the first moved most.
     let first = ops.first()?;
     let number = |count: usize| {
-        NUMBERS.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned())
+        NUMBERS
+            .get(count)
+            .map_or_else(|| count.to_string(), |word| (*word).to_owned())
     };
     let more = |names: &[&str]| match names.len() {
         0 | 1 => String::new(),
@@ -184,13 +217,21 @@ fn instructions(ops: &[&OpChange]) -> Option<String> {
         _ => {
             let runs = first.base_runs.zip(first.cand_runs);
             let runs = runs.filter(|(base, cand)| (base - cand).abs() > 0.01);
-            let runs = runs.map(|(base, cand)| format!(", {base:.0} → {cand:.0} executions a step"));
-            let shapes = first.shapes.as_ref().map(|(base, cand)| format!(", {base} → {cand}"));
+            let runs =
+                runs.map(|(base, cand)| format!(", {base:.0} → {cand:.0} executions a step"));
+            let shapes = first
+                .shapes
+                .as_ref()
+                .map(|(base, cand)| format!(", {base} → {cand}"));
             let others = match ops.len() {
                 1 => String::new(),
                 count => format!(" and {}", counted(count - 1, "more op")),
             };
-            let what = if first.change_ps > 0.0 { "slower" } else { "faster" };
+            let what = if first.change_ps > 0.0 {
+                "slower"
+            } else {
+                "faster"
+            };
             let changed = runs.or(shapes).unwrap_or_else(|| format!(" {what}"));
             format!("{}{changed}{others}", first.name())
         }
@@ -201,7 +242,10 @@ fn instructions(ops: &[&OpChange]) -> Option<String> {
 /// An environment that differs may be the cause, and need not be.
 fn note(compared: &Comparison, known: usize) -> String {
     let is_same_program = !compared.unknown.contains(&"programs")
-        && !compared.differences.iter().any(|one| ["program", "module_fingerprint"].contains(&one.id));
+        && !compared
+            .differences
+            .iter()
+            .any(|one| ["program", "module_fingerprint"].contains(&one.id));
     let program = if is_same_program {
         "; the program has the same fingerprint in both runs, so that what changed is how it was run"
     } else {

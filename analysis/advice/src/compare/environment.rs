@@ -89,7 +89,9 @@ impl SideFacts {
         let environments: Vec<Environment> = known.map(Cow::into_owned).collect();
         let mut facts: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
         for fact in environments.iter().flat_map(Environment::facts) {
-            let (_, values) = facts.entry(fact.id).or_insert_with(|| (fact.title, BTreeSet::new()));
+            let (_, values) = facts
+                .entry(fact.id)
+                .or_insert_with(|| (fact.title, BTreeSet::new()));
             values.insert(fact.value);
         }
         Self {
@@ -108,7 +110,10 @@ impl SideFacts {
         if !self.environments.is_empty() && all.all(|one| one.has_looked_for(id)) {
             return Ok(NOT_SET.to_owned());
         }
-        let broken = self.environments.iter().find_map(|one| one.unreadable.as_ref());
+        let broken = self
+            .environments
+            .iter()
+            .find_map(|one| one.unreadable.as_ref());
         Err(match broken {
             Some(why) => format!("{side}: {why}"),
             None if self.environments.is_empty() => {
@@ -128,7 +133,9 @@ pub(super) fn changes(base: &[Summary], cand: &[Summary]) -> Vec<EnvironmentChan
         .into_iter()
         .filter_map(|(id, title)| {
             let values = [sides[0].value(id, "base"), sides[1].value(id, "cand")];
-            let note = values.iter().find_map(|value| value.as_ref().err().cloned());
+            let note = values
+                .iter()
+                .find_map(|value| value.as_ref().err().cloned());
             let [base, cand] = values.map(Result::ok);
             (base != cand).then(|| EnvironmentChange {
                 id: id.clone(),
@@ -155,7 +162,10 @@ fn place(id: &str) -> usize {
         "git",
     ];
     let is_it = |name: &str| id == name || name.ends_with('.') && id.starts_with(name);
-    ORDER.iter().position(|name| is_it(name)).unwrap_or(ORDER.len())
+    ORDER
+        .iter()
+        .position(|name| is_it(name))
+        .unwrap_or(ORDER.len())
 }
 
 /// Versions and flags that differ, of each side.

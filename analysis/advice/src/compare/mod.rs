@@ -22,8 +22,8 @@
 mod attribution;
 mod attribution_table;
 mod brief;
-mod change;
 mod causes;
+mod change;
 mod change_rows;
 mod classes;
 mod collect;

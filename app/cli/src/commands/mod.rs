@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod anonymize;
+pub mod bisect;
 pub mod cache;
 #[cfg(feature = "capture")]
 pub mod capture;

@@ -2,8 +2,8 @@
 //! network access.
 
 use analysis::compare::{
-    Attribution, CauseChain, CompareBrief, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate,
-    Summary, WHY_ROWS, Weight, matched_classes, signed,
+    Attribution, CauseChain, CompareBrief, Comparison, ComparisonSide, MetricChange, OpChange,
+    ShiftEstimate, Summary, WHY_ROWS, Weight, matched_classes, signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};

@@ -23,7 +23,10 @@ const LOCK_FILES: [&str; 8] = [
 /// The commit of the checkout that a directory is in; `None` if it is in none, or there is no git.
 pub(super) fn state(directory: &Path) -> Option<GitState> {
     let commit = git(directory, &["rev-parse", "--verify", "HEAD"])?;
-    let changed = git(directory, &["status", "--porcelain", "--untracked-files=no"]);
+    let changed = git(
+        directory,
+        &["status", "--porcelain", "--untracked-files=no"],
+    );
     Some(GitState {
         is_dirty: changed.map(|changed| !changed.is_empty()),
         subject: git(directory, &["log", "-1", "--format=%s"]).filter(|text| !text.is_empty()),
@@ -58,6 +61,8 @@ fn git(directory: &Path, words: &[&str]) -> Option<String> {
         .stderr(Stdio::null())
         .output()
         .ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+    let text = String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned();
     output.status.success().then_some(text)
 }

@@ -17,9 +17,9 @@ use analysis::engine::environment::RUN_FILE;
 use analysis::engine::environment::{flags_of, without_secrets};
 use trace_model::TraceModel;
 
-use crate::files::{directory_of, open_regular};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::files::write_file;
+use crate::files::{directory_of, open_regular};
 
 /// Largest file that is read.
 const MAX_FILE: u64 = 1 << 20;
@@ -57,7 +57,10 @@ const VARIABLES: [&str; 24] = [
 
 /// What the file beside the profiles of a trace says, if there is one.
 pub fn beside(model: &TraceModel) -> Option<Environment> {
-    let paths = model.sources().iter().filter_map(|source| source.path.as_deref());
+    let paths = model
+        .sources()
+        .iter()
+        .filter_map(|source| source.path.as_deref());
     let mut directories: Vec<&Path> = paths
         .filter(|path| !importers::is_remote(path))
         .map(directory_of)
@@ -110,6 +113,12 @@ impl ObservedProcess {
         }
     }
 
+    /// The same with Python packages in these folders.
+    #[must_use]
+    pub fn with_packages(self, packages: Vec<PathBuf>) -> Self {
+        Self { packages, ..self }
+    }
+
     /// Another process of this machine; `None` if it cannot be looked at.
     pub fn other(process: i64) -> Option<Self> {
         let folder = PathBuf::from(format!("/proc/{process}"));
@@ -127,7 +136,12 @@ impl ObservedProcess {
 
     /// What is known of it. `versions` are those that are known already; `more` are names of packages to look for besides
     /// those that are always looked for.
-    pub fn environment(&self, by: &str, versions: &BTreeMap<String, String>, more: &[String]) -> Environment {
+    pub fn environment(
+        &self,
+        by: &str,
+        versions: &BTreeMap<String, String>,
+        more: &[String],
+    ) -> Environment {
         let mut found = packages::versions(&self.packages, more);
         found.extend(versions.clone());
         let text = |name: &&str| Some(((*name).to_owned(), self.variables.get(*name)?.clone()));
@@ -137,7 +151,11 @@ impl ObservedProcess {
         Environment {
             recorded_by: Some(by.to_owned()),
             versions: (!found.is_empty()).then_some(found),
-            flags: Some(flags.flat_map(|(_, text)| flags_of(&text).collect::<Vec<_>>()).collect()),
+            flags: Some(
+                flags
+                    .flat_map(|(_, text)| flags_of(&text).collect::<Vec<_>>())
+                    .collect(),
+            ),
             variables: Some(
                 variables
                     .map(|(name, value)| (without_secrets(&name, &value), name))
@@ -186,13 +204,22 @@ mod tests {
             ("AWS_SECRET_ACCESS_KEY", secret),
             ("WANDB_API_KEY", secret),
             ("JAX_PLATFORMS", "tpu"),
-            ("XLA_FLAGS", "--xla_a=1 --xla_auth_token=hf_0123456789abcdef hf_0123456789abcdef"),
-            ("LIBTPU_INIT_ARGS", "--xla_dump_to=https://u:hf_0123456789abcdef@host/x"),
+            (
+                "XLA_FLAGS",
+                "--xla_a=1 --xla_auth_token=hf_0123456789abcdef hf_0123456789abcdef",
+            ),
+            (
+                "LIBTPU_INIT_ARGS",
+                "--xla_dump_to=https://u:hf_0123456789abcdef@host/x",
+            ),
         ];
         let found = process(&variables, dir.path()).environment("test", &BTreeMap::new(), &[]);
         let path = write(&found, dir.path()).unwrap();
         let text = std::fs::read_to_string(path).unwrap();
-        assert!(!text.contains(secret) && !text.contains("HF_TOKEN"), "{text}");
+        assert!(
+            !text.contains(secret) && !text.contains("HF_TOKEN"),
+            "{text}"
+        );
         let read = read(dir.path()).unwrap();
         assert_eq!(read.variables.unwrap()["JAX_PLATFORMS"], "tpu");
         let flags = read.flags.unwrap();
@@ -203,15 +230,29 @@ mod tests {
     fn lock_file_and_packages_are_found() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("uv.lock"), "abc").unwrap();
-        for name in ["jax-0.10.2.dist-info", "my_model-1.2.dist-info", "secret_lib-3.dist-info"] {
+        for name in [
+            "jax-0.10.2.dist-info",
+            "my_model-1.2.dist-info",
+            "secret_lib-3.dist-info",
+        ] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        let found = process(&[], dir.path()).environment("test", &BTreeMap::new(), &["My-Model".to_owned()]);
+        let found = process(&[], dir.path()).environment(
+            "test",
+            &BTreeMap::new(),
+            &["My-Model".to_owned()],
+        );
         let lock = found.lock.unwrap();
-        assert!(lock.name == "uv.lock" && lock.sha256.starts_with("ba7816bf"), "{lock:?}");
+        assert!(
+            lock.name == "uv.lock" && lock.sha256.starts_with("ba7816bf"),
+            "{lock:?}"
+        );
         let versions: Vec<_> = found.versions.unwrap().into_iter().collect();
         let expected = [("jax", "0.10.2"), ("my-model", "1.2")];
-        assert_eq!(versions, expected.map(|(name, version)| (name.to_owned(), version.to_owned())));
+        assert_eq!(
+            versions,
+            expected.map(|(name, version)| (name.to_owned(), version.to_owned()))
+        );
         assert_eq!(found.git, None, "the folder is no checkout");
     }
 

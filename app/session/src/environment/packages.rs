@@ -32,8 +32,13 @@ const MOST_MAPS: u64 = 16 << 20;
 
 /// Folders with the packages of the Python that a shell with these variables would start.
 pub(super) fn folders(variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
-    let set = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable);
-    let mut roots: Vec<PathBuf> = set.filter(|root| !root.is_empty()).map(PathBuf::from).collect();
+    let set = ["VIRTUAL_ENV", "CONDA_PREFIX"]
+        .into_iter()
+        .filter_map(variable);
+    let mut roots: Vec<PathBuf> = set
+        .filter(|root| !root.is_empty())
+        .map(PathBuf::from)
+        .collect();
     if roots.is_empty() {
         let path = variable("PATH").unwrap_or_default();
         let found = std::env::split_paths(&path).find(|folder| folder.join("python3").is_file());
@@ -53,8 +58,14 @@ pub(super) fn mapped(maps: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let mut found = BTreeSet::new();
-    for line in BufReader::new(file.take(MOST_MAPS)).lines().map_while(Result::ok) {
-        let path = line.find('/').and_then(|at| line.get(at..)).unwrap_or_default();
+    for line in BufReader::new(file.take(MOST_MAPS))
+        .lines()
+        .map_while(Result::ok)
+    {
+        let path = line
+            .find('/')
+            .and_then(|at| line.get(at..))
+            .unwrap_or_default();
         for name in ["/site-packages/", "/dist-packages/"] {
             if let Some(at) = path.find(name) {
                 found.extend(path.get(..at + name.len() - 1).map(PathBuf::from));
@@ -74,11 +85,15 @@ pub(super) fn versions(folders: &[PathBuf], more: &[String]) -> BTreeMap<String,
     let mut found = BTreeMap::new();
     for entry in folders.iter().flat_map(|folder| entries(folder)) {
         let name = name_of(&entry);
-        let package = name.strip_suffix(".dist-info").and_then(|name| name.rsplit_once('-'));
+        let package = name
+            .strip_suffix(".dist-info")
+            .and_then(|name| name.rsplit_once('-'));
         if let Some((package, version)) = package
             && wanted.contains(&normal(package))
         {
-            found.entry(normal(package)).or_insert_with(|| version.to_owned());
+            found
+                .entry(normal(package))
+                .or_insert_with(|| version.to_owned());
         }
     }
     found
@@ -96,8 +111,13 @@ fn name_of(path: &Path) -> String {
 
 /// Sorted, so that the result does not depend on the file system.
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST_ENTRIES);
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let entries = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .take(MOST_ENTRIES);
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
     paths.sort();
     paths
 }

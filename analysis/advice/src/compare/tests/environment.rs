@@ -16,7 +16,11 @@ fn with(mut run: Summary, jaxlib: &str, flags: Option<&str>) -> Summary {
 
 /// Each row as `title base → cand`.
 fn shown(compared: &Comparison) -> Vec<String> {
-    compared.environment.iter().map(EnvironmentChange::in_words).collect()
+    compared
+        .environment
+        .iter()
+        .map(EnvironmentChange::in_words)
+        .collect()
 }
 
 #[test]
@@ -36,12 +40,19 @@ fn only_what_differs_is_listed_and_comes_first() {
     );
     assert_eq!(compared.tables()[0].id, "environment");
     let versions = compared.differences.iter().find(|one| one.id == "versions");
-    assert!(versions.is_some_and(|one| !one.base.contains("xla_same")), "{versions:?}");
+    assert!(
+        versions.is_some_and(|one| !one.base.contains("xla_same")),
+        "{versions:?}"
+    );
 }
 
 #[test]
 fn what_one_side_does_not_know_is_unknown_with_the_reason() {
-    let compared = compare(&[with(base(), "0.10.1", None)], &[cand()], &CompareOptions::default());
+    let compared = compare(
+        &[with(base(), "0.10.1", None)],
+        &[cand()],
+        &CompareOptions::default(),
+    );
     assert_eq!(shown(&compared), ["jaxlib 0.10.1 → unknown"]);
     let note = compared.environment[0].note.as_deref().unwrap();
     assert!(note.starts_with("cand has no systole.run.json"), "{note}");
@@ -49,13 +60,20 @@ fn what_one_side_does_not_know_is_unknown_with_the_reason() {
     assert!(neither.environment.is_empty());
     assert_eq!(neither.tables()[0].id, "differences");
     let json = serde_json::to_value(&neither).unwrap();
-    assert!(json.get("environment").is_none(), "absent where nothing is known");
+    assert!(
+        json.get("environment").is_none(),
+        "absent where nothing is known"
+    );
 }
 
 #[test]
 fn runs_of_one_side_that_differ_are_all_named() {
     let side = [with(base(), "0.10.1", None), with(base(), "0.10.3", None)];
-    let compared = compare(&side, &[with(cand(), "0.10.2", None)], &CompareOptions::default());
+    let compared = compare(
+        &side,
+        &[with(cand(), "0.10.2", None)],
+        &CompareOptions::default(),
+    );
     assert_eq!(shown(&compared), ["jaxlib 0.10.1 or 0.10.3 → 0.10.2"]);
 }
 
@@ -78,7 +96,13 @@ fn a_fusion_that_was_split_says_so() {
     let whole = "v = fusion.12 [loop fusion] tf=jit(f)/norm/mul source=/p/layernorm.py:147 :: \
                  %fusion.12 = f32[8,8] fusion(f32[8,8] %p)";
     let parts = ["v", "w", "x"].map(|sign| {
-        whole.replacen('v', sign, 1).replace("fusion.12", &format!("fusion.{}", 20 + sign.len() + usize::from(sign.as_bytes()[0])))
+        whole.replacen('v', sign, 1).replace(
+            "fusion.12",
+            &format!(
+                "fusion.{}",
+                20 + sign.len() + usize::from(sign.as_bytes()[0])
+            ),
+        )
     });
     let run = |ops: &str, legend: &str| {
         let steps = |sign: &str| sign.repeat(ops.len());
@@ -95,7 +119,10 @@ fn a_fusion_that_was_split_says_so() {
             steps("1")
         ))
     };
-    let (first, second) = (run("vvvv.", whole), run("vvvwwwxxx.", &parts.join("\n        ")));
+    let (first, second) = (
+        run("vvvv.", whole),
+        run("vvvwwwxxx.", &parts.join("\n        ")),
+    );
     let options = CompareOptions {
         force: true,
         ..CompareOptions::default()
