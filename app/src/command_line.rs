@@ -21,6 +21,7 @@ use cli::commands::hlo::HloArgs;
 use cli::commands::init::InitArgs;
 use cli::commands::kernels::KernelsArgs;
 use cli::commands::man::ManArgs;
+use cli::commands::memory::MemoryArgs;
 use cli::commands::metrics::MetricsArgs;
 use cli::commands::pack::PackArgs;
 use cli::commands::render::RenderArgs;
@@ -94,6 +95,9 @@ pub enum CliCommand {
     /// Custom kernels: time, declared costs, stages, units, hardware counters
     #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
     Kernels(KernelsArgs),
+    /// Why a program does not fit into memory, and what would make it fit: from an error message, a program or a profile
+    #[command(after_help = help::MORE, after_long_help = help::MEMORY)]
+    Memory(MemoryArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
     /// The runs of a log directory or bucket, the newest first: hosts, size, devices, steps, verdict

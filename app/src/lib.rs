@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser as _};
 use cli::commands::{
     self, analyze, bisect, cache, chips, compare, completions, config, doctor, environment, events,
-    explain, formats, history, hlo, init, kernels, man, metrics, render, schema, skill, summarize,
-    watch, whatif,
+    explain, formats, history, hlo, init, kernels, man, memory, metrics, render, schema, skill,
+    summarize, watch, whatif,
 };
 use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
@@ -62,6 +62,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Events(args) => events::run(&args, &stderr),
         CliCommand::Hlo(args) => hlo::run(&args, &stderr),
         CliCommand::Bisect(args) => bisect::run(&args, &stderr),
+        CliCommand::Memory(args) => memory::run(&args, &stderr),
         CliCommand::Environment(args) => environment::run(&args, &stderr),
         CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Runs(args) => commands::runs::run(&args, &stderr),

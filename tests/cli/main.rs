@@ -29,6 +29,7 @@ mod hlo;
 #[path = "../json_schema.rs"]
 mod json_schema;
 mod limits;
+mod memory;
 mod mock_profiler;
 mod outputs;
 mod pack;

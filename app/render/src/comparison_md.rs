@@ -81,7 +81,7 @@ fn chain(comparison: &Comparison) -> String {
     let causes = comparison
         .causes
         .as_ref()
-        .filter(|causes| causes.candidates.is_some());
+        .filter(|causes| !causes.candidates.is_empty());
     let Some(causes) = causes else {
         return String::new();
     };

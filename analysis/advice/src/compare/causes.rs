@@ -12,8 +12,6 @@ use super::uses::{GroupChange, UseChange};
 
 /// Lines at most.
 pub const CAUSES: usize = 5;
-/// Differences that are named in a line.
-const NAMED: usize = 2;
 /// Smallest part of the change that gets a line.
 const WORTH_A_LINE: f64 = 0.05;
 const NUMBERS: [&str; 10] = [
@@ -23,8 +21,8 @@ const NUMBERS: [&str; 10] = [
 /// Why the step changed, as far as the runs tell.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CauseChain {
-    /// In what the environments differ; `None` if no difference is known of both sides.
-    pub candidates: Option<String>,
+    /// In what the environments differ, as far as both sides are known.
+    pub candidates: Vec<String>,
     /// The groups of ops that moved most.
     pub lines: Vec<CauseLine>,
     /// The change of the mean step that no line explains.
@@ -65,10 +63,10 @@ impl CauseChain {
             .iter()
             .filter(|change| change.is_known());
         let known: Vec<String> = known.map(super::EnvironmentChange::in_words).collect();
-        let candidates = candidates(&known);
+        let candidate = candidate(&known);
         let lines: Vec<CauseLine> = moved(attribution)
             .into_iter()
-            .map(|(one, group)| line(one, group, &compared.ops, candidates.as_deref()))
+            .map(|(one, group)| line(one, group, &compared.ops, candidate.as_deref()))
             .collect();
         if lines.is_empty() {
             return None;
@@ -76,26 +74,22 @@ impl CauseChain {
         let change = attribution.change_ps;
         let unexplained = change - lines.iter().map(|line| line.change_ps).sum::<f64>();
         Some(Self {
-            candidates,
+            note: note(compared, known.len()),
+            candidates: known,
             lines,
             unexplained_ps: unexplained,
             unexplained_percent: (change != 0.0)
                 .then(|| Percent(100.0 * (unexplained / change).abs())),
-            note: note(compared, known.len()),
         })
     }
 
     /// The lines as a table.
     pub(super) fn table(&self) -> Table {
-        let candidates = self
-            .candidates
-            .iter()
-            .map(|text| format!("Environment: {text}."));
         let ending =
             [self.unexplained(), self.note.clone()].map(|text| format!("{}.", capitalised(&text)));
         Table::of("causes", "From cause to milliseconds", &self.lines)
             .remaining()
-            .notes(candidates.chain(ending).collect::<Vec<_>>())
+            .notes(ending)
             .build()
     }
 
@@ -137,17 +131,12 @@ fn moved(attribution: &Attribution) -> Vec<(&UseChange, &GroupChange)> {
     groups
 }
 
-/// `libtpu 0.0.24 → 0.0.25`, with the number of those that are not named.
-fn candidates(known: &[String]) -> Option<String> {
-    let more = known.len().saturating_sub(NAMED);
-    let named = known
-        .get(..known.len().min(NAMED))
-        .unwrap_or_default()
-        .join(", ");
-    match (known.is_empty(), more) {
-        (true, _) => None,
-        (_, 0) => Some(named),
-        (_, more) => Some(format!("{named} and {more} more")),
+/// What begins each line: `libtpu 0.0.24 → 0.0.25`; of several differences no line can name the right one.
+fn candidate(known: &[String]) -> Option<String> {
+    match known {
+        [] => None,
+        [only] => Some(only.clone()),
+        several => Some(format!("one of {} differences", several.len())),
     }
 }
 
@@ -155,7 +144,7 @@ fn line(
     one: &UseChange,
     group: &GroupChange,
     ops: &[OpChange],
-    candidates: Option<&str>,
+    candidate: Option<&str>,
 ) -> CauseLine {
     let ops: Vec<&OpChange> = ops
         .iter()
@@ -174,7 +163,7 @@ fn line(
     let source = source.map(str::to_owned);
     let change_ps = group.times.change_ps;
     let parts = [
-        candidates.map(str::to_owned),
+        candidate.map(str::to_owned),
         Some(instructions.clone()),
         source.clone(),
         Some(signed(change_ps)),

@@ -22,6 +22,7 @@ pub mod hlo;
 pub mod init;
 pub mod kernels;
 pub mod man;
+pub mod memory;
 pub mod metrics;
 pub mod pack;
 #[cfg(feature = "query")]

@@ -60,6 +60,13 @@ Examples:
 
 Exit code 11: the ends do not differ by more than noise, or what could not be measured hides the first slow point.";
 
+pub const MEMORY: &str = "\
+Examples:
+  systole memory train.log                                     a log with RESOURCE_EXHAUSTED in it
+  python train.py 2>&1 | systole memory -
+  systole memory t.xplane.pb                                   the plan of the program that needs most
+  systole memory train.log --format json | jq '.shortages[0].fixes'";
+
 pub const ENVIRONMENT: &str = "\
 Examples:
   systole environment runs/                                    versions, flags, chip, commit, lock file
