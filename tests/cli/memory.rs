@@ -1,7 +1,5 @@
 //! `systole memory`: error messages in logs, plans of captures, and what is neither.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-
 use std::process::Stdio;
 
 use crate::place::{Place, corpus, json, stderr, stdout};

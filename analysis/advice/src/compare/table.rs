@@ -111,7 +111,10 @@ impl Tabular for Comparison {
         }
         let why = |attribution: &Attribution| attribution.why_table(WHY_ROWS);
         tables.extend(self.attribution.as_ref().map(why));
-        tables.extend(self.causes.as_ref().map(CauseChain::table));
+        // Without a candidate it says what "why" says.
+        let causes = self.causes.as_ref();
+        let causes = causes.filter(|causes| !causes.candidates.is_empty());
+        tables.extend(causes.map(CauseChain::table));
         tables.extend(self.steps_tables());
         tables.extend(self.attribution.as_ref().map(attribution_table));
         if !self.ops.is_empty() {

@@ -8,7 +8,7 @@ use analysis::reports::memory::buffers::Buffers;
 use analysis::reports::memory::shortage::{
     MemoryFix, MemoryShortage, MessageReader, binary, of_program,
 };
-use analysis::{Scope, Tabular as _};
+use analysis::{Scope, Tabular as _, shortened};
 use clap::Args;
 use serde_json::json;
 
@@ -231,12 +231,12 @@ fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
             .flatten()
             .filter(|part| !part.is_empty())
             .collect();
-        let line = format!("{:>11}  {}", binary(buffer.bytes), parts.join(" · "));
-        text.push_str(&layout.lines(2, &line, str::to_owned));
+        let about = shortened(&parts.join(" · "), layout.width.saturating_sub(15));
+        let _ = writeln!(text, "  {:>11}  {about}", binary(buffer.bytes));
     }
     let more = of.buffers.len().saturating_sub(BUFFERS);
     if more > 0 {
-        let _ = writeln!(text, "  and {} smaller ones: --format csv", more);
+        let _ = writeln!(text, "  and {more} smaller ones: --format csv");
     }
     titled("What is in memory then, the largest first", &text)
 }

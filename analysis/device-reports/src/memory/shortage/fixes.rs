@@ -1,18 +1,20 @@
 //! Changes that free memory, each with its bytes, from what is known of a shortage.
 
+use engine::counted;
+
 use super::size::binary;
 use super::{MemoryShortage, NeededBuffer};
 
 /// Fixes that are named.
 const MOST: usize = 6;
+/// What frees less than this part of the need is not worth a change.
+const WORTH_A_CHANGE: u64 = 100;
 /// Padding of a buffer that is worth a change: this share of it.
 const WORTH_PADDING: f64 = 0.25;
 /// Elements of the last dimension of a tile.
 const LANES: u64 = 128;
 /// Ways to divide work or arrays that are tried.
 const WAYS: [u64; 6] = [2, 4, 8, 16, 32, 64];
-/// Names of arguments that hold the state of an optimizer.
-const OPTIMIZER: [&str; 6] = ["opt_state", "optimizer", "adam", "momentum", ".mu[", ".nu["];
 
 /// A change that frees memory.
 #[engine::row(derived)]
@@ -34,7 +36,9 @@ pub struct MemoryFix {
 
 /// The fixes of a shortage: those that suffice first, of these the one that frees least; then the others, most bytes first.
 pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {
-    let found = if shortage.memory == "hbm" {
+    let found = if ["vmem", "smem"].contains(&shortage.memory.as_str()) {
+        vec![scoped(shortage), padding(shortage)]
+    } else {
         vec![
             donate(shortage),
             padding(shortage),
@@ -44,14 +48,13 @@ pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {
             microbatch(shortage),
             offload(shortage),
         ]
-    } else {
-        vec![scoped(shortage), padding(shortage)]
     };
-    let over = shortage.over_bytes;
+    let over = shortage.over_bytes.filter(|over| *over > 0);
+    let least = shortage.needed_bytes.unwrap_or(0) / WORTH_A_CHANGE;
     let mut fixes: Vec<MemoryFix> = found
         .into_iter()
         .flatten()
-        .filter(|fix| fix.frees_bytes > 0)
+        .filter(|fix| fix.frees_bytes > least)
         .collect();
     for fix in &mut fixes {
         fix.suffices = over.map(|over| fix.frees_bytes >= over);
@@ -71,13 +74,13 @@ pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {
     fixes
 }
 
-fn fix(id: &str, frees_bytes: u64, action: String) -> Option<MemoryFix> {
-    Some(MemoryFix {
+fn fix(id: &str, frees_bytes: u64, action: String) -> MemoryFix {
+    MemoryFix {
         id: id.to_owned(),
         frees_bytes,
         suffices: None,
         action,
-    })
+    }
 }
 
 /// Results that could be written where arguments are.
@@ -86,13 +89,13 @@ fn donate(of: &MemoryShortage) -> Option<MemoryFix> {
     let bytes = arguments
         .saturating_sub(of.shared_bytes.unwrap_or(0))
         .min(results);
-    fix(
+    Some(fix(
         "donate",
         bytes,
         "Donate arguments that are not used afterwards: jax.jit(f, donate_argnums=…), so that results of the same shape \
          take their memory."
             .to_owned(),
-    )
+    ))
 }
 
 /// The shape that wastes most.
@@ -124,11 +127,11 @@ fn padding(of: &MemoryShortage) -> Option<MemoryFix> {
         None => "let its last two dimensions be multiples of the tile".to_owned(),
     };
     let place = worst.named();
-    fix(
+    Some(fix(
         "padding",
         bytes,
         format!("Change the shape of {place}, {shape}: {why}."),
-    )
+    ))
 }
 
 /// Arrays of 32 bits that could have 16.
@@ -140,15 +143,15 @@ fn dtype(of: &MemoryShortage) -> Option<MemoryFix> {
         .map(|buffer| buffer.bytes / 2)
         .fold(0, u64::saturating_add);
     let first = wide.first()?;
-    fix(
+    Some(fix(
         "dtype",
         bytes,
         format!(
-            "Use bfloat16 where float32 is not needed: {} f32 buffers are listed, the largest is {}.",
-            wide.len(),
+            "Use bfloat16 where float32 is not needed: {} listed, the largest is {}.",
+            counted(wide.len(), "f32 buffer"),
             first.named()
         ),
-    )
+    ))
 }
 
 /// Activations that are kept for the backward pass, by the scope that keeps most.
@@ -162,7 +165,7 @@ fn rematerialize(of: &MemoryShortage) -> Option<MemoryFix> {
         *sum = sum.saturating_add(buffer.bytes);
     }
     let (scope, bytes) = scopes.into_iter().max_by_key(|(_, bytes)| *bytes)?;
-    fix(
+    Some(fix(
         "rematerialize",
         bytes,
         format!(
@@ -170,7 +173,7 @@ fn rematerialize(of: &MemoryShortage) -> Option<MemoryFix> {
              hold {}. It costs the time of its forward pass.",
             binary(bytes)
         ),
-    )
+    ))
 }
 
 /// The module whose forward pass made a value that waits for the backward pass: `jit(f)/jvp(Model)/layers/dot` gives
@@ -205,53 +208,45 @@ fn shard(of: &MemoryShortage) -> Option<MemoryFix> {
         .fold(0, u64::saturating_add);
     let largest_dim = *dims.iter().max()?;
     let (ways, bytes) = divided(all, of.over_bytes, |ways| largest_dim.is_multiple_of(ways));
-    fix(
+    Some(fix(
         "shard",
         bytes,
         format!(
-            "Shard the dimension of {largest_dim} of {} over {ways} more devices, in the arrays of this shape: {}.",
+            "Shard the dimension of {largest_dim} of {} in {ways} parts, over as many devices: {} and all of this shape.",
             largest.shape.as_deref()?,
             largest.named()
         ),
-    )
+    ))
 }
 
 /// Temporaries of a part of the batch.
 fn microbatch(of: &MemoryShortage) -> Option<MemoryFix> {
-    let temporaries = of.kind("temporaries")?;
-    let (ways, bytes) = divided(temporaries, of.over_bytes, |_| true);
-    fix(
+    let (ways, bytes) = divided(of.kind("temporaries")?, of.over_bytes, |_| true);
+    Some(fix(
         "microbatch",
         bytes,
         format!(
-            "Divide the batch into {ways} parts, one after the other, and add their gradients up: of temporaries that grow with the \
-             batch this frees {} of {}.",
-            binary(bytes),
-            binary(temporaries)
+            "Divide the batch into {ways} parts, one after the other, and add their gradients up, if the temporaries grow \
+             with the batch."
         ),
-    )
+    ))
 }
 
 /// State of the optimizer in the memory of the host.
 fn offload(of: &MemoryShortage) -> Option<MemoryFix> {
-    let is_state = |buffer: &&NeededBuffer| {
-        let name = buffer
-            .op_name
-            .as_deref()
-            .unwrap_or(&buffer.instruction)
-            .to_ascii_lowercase();
-        !buffer.is_temporary() && OPTIMIZER.iter().any(|part| name.contains(part))
-    };
+    let is_state = |buffer: &&NeededBuffer| buffer.is_optimizer_state();
     let state = of.buffers.iter().filter(is_state);
     let bytes = state
         .map(|buffer| buffer.bytes)
         .fold(0, u64::saturating_add);
+    (bytes > 0).then(|| {
     fix(
         "offload",
         bytes,
         "Keep the state of the optimizer in the memory of the host between steps (memory kind pinned_host). It costs two copies a step."
             .to_owned(),
     )
+    })
 }
 
 /// A kernel's own memory.
@@ -263,14 +258,14 @@ fn scoped(of: &MemoryShortage) -> Option<MemoryFix> {
     let largest = of.buffers.first().map_or_else(String::new, |buffer| {
         format!(" (the largest buffer is {})", buffer.named())
     });
-    fix(
+    Some(fix(
         "vmem-limit",
         over,
         format!(
             "Use smaller blocks in the kernel{largest}, or allow it more of the VMEM, if the chip has it: \
              LIBTPU_INIT_ARGS=\"--xla_tpu_scoped_vmem_limit_kib={needed}\"."
         ),
-    )
+    ))
 }
 
 /// In how many parts to divide bytes so that what remains fits, and what that frees. If no number suffices, the largest.

@@ -235,12 +235,11 @@ fn entry(line: &str, section: Section, out: &mut MemoryShortage) {
     match (section, name.as_str()) {
         // The sum of the next table, and the heap, which holds arguments and results of all programs.
         (Section::Total, "program") => {}
-        (Section::Total, "arguments") => add(out, "arguments", bytes, None),
+        (Section::Total | Section::Persistent, "arguments") => add(out, "arguments", bytes, None),
         (Section::Total, name) if name.starts_with("reserved") => {
-            add(out, "reserved by the system", bytes, None)
+            add(out, "reserved by the system", bytes, None);
         }
         (Section::Total, name) if name.starts_with("heap") => {}
-        (Section::Persistent, "arguments") => add(out, "arguments", bytes, None),
         (Section::Persistent, "output") => add(out, "results", bytes, None),
         (Section::Program, "HLO temp") => temporaries(line, bytes, out),
         (Section::Program, name) => add(out, &limited(name), bytes, None),
@@ -323,10 +322,11 @@ fn buffer_line(line: &str, out: &mut MemoryShortage) {
         }
         "Shape" => buffer.shape = Some(limited(value)),
         "Unpadded size" => {
-            buffer.padding_bytes = size(value).map(|unpadded| buffer.bytes.saturating_sub(unpadded))
+            buffer.padding_bytes =
+                size(value).map(|unpadded| buffer.bytes.saturating_sub(unpadded));
         }
         "Extra memory due to padding" => {
-            buffer.padding_bytes = size(value).or(buffer.padding_bytes)
+            buffer.padding_bytes = size(value).or(buffer.padding_bytes);
         }
         "XLA label" => {
             let label = value.trim_start_matches('%');

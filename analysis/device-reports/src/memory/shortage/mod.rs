@@ -20,6 +20,9 @@ pub use message::MessageReader;
 pub use plan::of_program;
 pub use size::binary;
 
+/// Names of arguments that hold the state of an optimizer.
+const OPTIMIZER: [&str; 6] = ["opt_state", "optimizer", "adam", "momentum", ".mu[", ".nu["];
+
 /// What a program needs of a memory, and what there is. What is not known is null.
 #[engine::reported]
 #[derive(Default)]
@@ -116,6 +119,13 @@ impl NeededBuffer {
     /// Whether it is needed only while the program runs.
     fn is_temporary(&self) -> bool {
         ["HLO temp", "temporary"].contains(&self.kind.as_str())
+    }
+
+    /// Whether its name says that it is the state of an optimizer.
+    fn is_optimizer_state(&self) -> bool {
+        let name = self.op_name.as_deref().unwrap_or(&self.instruction);
+        let name = name.to_ascii_lowercase();
+        !self.is_temporary() && OPTIMIZER.iter().any(|part| name.contains(part))
     }
 
     /// Its element type and sizes.

@@ -9,11 +9,11 @@ pub fn of_program(report: &BuffersReport) -> Option<MemoryShortage> {
     let plan = program.plan(HBM)?;
     let mut out = MemoryShortage {
         told_by: "the compiler's plan".to_owned(),
-        memory: "hbm".to_owned(),
+        memory: report.main_memory.to_lowercase(),
         program: Some(program.program.clone()),
         needed_bytes: Some(plan.total_bytes),
         capacity_bytes: report.capacity_of(HBM),
-        kinds: kinds(plan),
+        kinds: Vec::new(),
         shared_bytes: Some(plan.donated_bytes),
         buffers: plan
             .at_peak
@@ -23,6 +23,14 @@ pub fn of_program(report: &BuffersReport) -> Option<MemoryShortage> {
             .collect(),
         ..MemoryShortage::default()
     };
+    let state = out
+        .buffers
+        .iter()
+        .filter(|buffer| buffer.is_optimizer_state());
+    let state = state
+        .map(|buffer| buffer.bytes)
+        .fold(0, u64::saturating_add);
+    out.kinds = kinds(plan, state);
     if out.capacity_bytes.is_none() {
         out.unknown
             .push("how much memory there is: name the chip with --device-spec".to_owned());
@@ -32,8 +40,8 @@ pub fn of_program(report: &BuffersReport) -> Option<MemoryShortage> {
     Some(out.finish())
 }
 
-/// By kind; together the whole need.
-fn kinds(plan: &MemoryPlan) -> Vec<NeededKind> {
+/// By kind; together the whole need. Of the arguments `state` bytes are the state of an optimizer.
+fn kinds(plan: &MemoryPlan, state: u64) -> Vec<NeededKind> {
     let padding = |purposes: &[Purpose]| {
         let buffers = plan
             .at_peak
@@ -54,12 +62,14 @@ fn kinds(plan: &MemoryPlan) -> Vec<NeededKind> {
         .temporary_bytes
         .saturating_sub(plan.fragmentation_bytes);
     let arguments = plan.argument_bytes.saturating_add(plan.donated_bytes);
+    let state = state.min(arguments);
     let kinds = [
         kind(
             "arguments",
-            arguments,
+            arguments - state,
             padding(&[Purpose::Argument, Purpose::Donated]),
         ),
+        kind("optimizer state", state, None),
         kind("results", plan.output_bytes, padding(&[Purpose::Output])),
         kind("temporaries", temporaries, padding(&[Purpose::Temporary])),
         kind("fragmentation", plan.fragmentation_bytes, None),

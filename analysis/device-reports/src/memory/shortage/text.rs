@@ -8,7 +8,10 @@ const WORTH_SAYING: f64 = 0.05;
 
 /// `jit_step needs 17.54 GiB of HBM and there are 15.75 GiB, 1.78 GiB too few; …`
 pub(super) fn statement(of: &MemoryShortage) -> String {
-    let memory = of.memory.to_uppercase();
+    let memory = match of.memory.as_str() {
+        "main memory" => of.memory.clone(),
+        name => name.to_uppercase(),
+    };
     let what = match (&of.program, of.told_by.as_str()) {
         (Some(program), _) => program.clone(),
         (None, "the runtime") => "the next allocation".to_owned(),

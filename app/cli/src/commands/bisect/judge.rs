@@ -52,9 +52,8 @@ pub fn likeness(
     };
     Ok(match (from_good.is_real, from_bad.is_real) {
         (false, true) => Likeness::Good,
-        (true, false) => Likeness::Bad,
         (true, true) if from_good.change.abs() < from_bad.change.abs() => Likeness::Good,
-        (true, true) => Likeness::Bad,
+        (true, _) => Likeness::Bad,
         (false, false) => Likeness::Unclear,
     })
 }

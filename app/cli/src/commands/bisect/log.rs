@@ -118,14 +118,13 @@ fn read(path: &Path, question: &Value) -> Result<Vec<(String, LoggedRun)>, Reque
         let Some(point) = line["point"].as_str() else {
             break;
         };
-        let run = match line["failed"].as_str() {
-            Some(why) => LoggedRun::Failed(why.to_owned()),
-            None => {
-                let summary = Summary::from_json(&line["summary"].to_string());
-                LoggedRun::Measured(Box::new(
-                    summary.map_err(|error| unread(error.to_string()))?,
-                ))
-            }
+        let run = if let Some(why) = line["failed"].as_str() {
+            LoggedRun::Failed(why.to_owned())
+        } else {
+            let summary = Summary::from_json(&line["summary"].to_string());
+            LoggedRun::Measured(Box::new(
+                summary.map_err(|error| unread(error.to_string()))?,
+            ))
         };
         runs.push((point.to_owned(), run));
     }

@@ -62,8 +62,8 @@ pub struct BisectArgs {
     pub test: CompareRequest,
     #[command(flatten)]
     pub assume: Assumptions,
-    /// Runs the program once and writes its profile into the directory $SYSTOLE_PROFILE_DIR, or prints the path of its run;
-    /// {} and $SYSTOLE_VERSION are the commit or the version
+    /// Runs the program once and writes its profile into the directory `$SYSTOLE_PROFILE_DIR`, or prints the path of its run;
+    /// `{}` and `$SYSTOLE_VERSION` are the commit or the version
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<String>,
 }
@@ -276,12 +276,11 @@ impl Bisect<'_> {
     fn with_point(&self, mut summary: Summary, point: usize) -> Summary {
         let point = &self.points[point];
         let environment = summary.facts.environment.get_or_insert_default();
-        match point.git_state() {
-            Some(git) => environment.git = Some(git),
-            None => {
-                let variables = environment.variables.get_or_insert_default();
-                variables.insert(command::VERSION.to_owned(), point.id.clone());
-            }
+        if let Some(git) = point.git_state() {
+            environment.git = Some(git);
+        } else {
+            let variables = environment.variables.get_or_insert_default();
+            variables.insert(command::VERSION.to_owned(), point.id.clone());
         }
         summary
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::compare::{CauseChain, Comparison, signed};
+use analysis::compare::{CauseChain, Comparison, EnvironmentChange, signed};
 use analysis::{Table, Unit};
 use serde_json::{Value, json};
 
@@ -224,7 +224,7 @@ fn lines(compared: &Comparison) -> Vec<String> {
         .environment
         .iter()
         .take(ENVIRONMENT)
-        .map(|change| change.in_words())
+        .map(EnvironmentChange::in_words)
         .collect();
     match &compared.causes {
         Some(causes) => {

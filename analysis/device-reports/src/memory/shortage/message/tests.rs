@@ -119,12 +119,12 @@ fn fixes_that_suffice_come_first_with_their_bytes() {
 
 #[test]
 fn loggers_prefixes_and_exceptions_in_one_line_are_read_and_repetitions_dropped() {
-    let logged: String = COMPILER
+    let prefix = "2020-05-04 09:05:40.719: E    1578 tensorflow/xla_util.cc:76] ";
+    let lines: Vec<String> = COMPILER
         .lines()
-        .map(|line| {
-            format!("2020-05-04 09:05:40.719: E    1578 tensorflow/xla_util.cc:76] {line}\n")
-        })
+        .map(|line| format!("{prefix}{line}"))
         .collect();
+    let logged = lines.join("\n");
     let in_one_line = format!("XlaRuntimeError('{}')", COMPILER.replace('\n', "\\n"));
     let expected = only(COMPILER);
     for log in [logged.clone(), in_one_line.clone()] {
@@ -215,9 +215,9 @@ fn hostile_logs_do_no_harm() {
         let cut = COMPILER.get(..at).unwrap_or_default();
         assert!(read(cut).len() <= 1);
     }
-    let many: String = (0..10_000)
-        .map(|n| format!("Attempting to allocate {n}.00M. That was not possible.\n"))
-        .collect();
+    let many =
+        (0..10_000).map(|n| format!("Attempting to allocate {n}.00M. That was not possible."));
+    let many = many.collect::<Vec<_>>().join("\n");
     assert_eq!(read(&many).len(), MOST_MESSAGES);
     let buffers = format!(
         "{}{}",
