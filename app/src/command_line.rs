@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::open::OpenArgs;
 use cli::commands::analyze::AnalyzeArgs;
 use cli::commands::anonymize::AnonymizeArgs;
+use cli::commands::bisect::BisectArgs;
 use cli::commands::cache::CacheArgs;
 use cli::commands::chips::ChipsArgs;
 use cli::commands::compare::CompareArgs;
@@ -12,6 +13,7 @@ use cli::commands::compile::CompileArgs;
 use cli::commands::completions::CompletionsArgs;
 use cli::commands::config::ConfigArgs;
 use cli::commands::doctor::DoctorArgs;
+use cli::commands::environment::EnvironmentArgs;
 use cli::commands::events::EventsArgs;
 use cli::commands::expect::ExpectArgs;
 use cli::commands::explain::ExplainArgs;
@@ -21,6 +23,7 @@ use cli::commands::hlo::HloArgs;
 use cli::commands::init::InitArgs;
 use cli::commands::kernels::KernelsArgs;
 use cli::commands::man::ManArgs;
+use cli::commands::memory::MemoryArgs;
 use cli::commands::metrics::MetricsArgs;
 use cli::commands::pack::PackArgs;
 use cli::commands::render::RenderArgs;
@@ -57,6 +60,9 @@ pub enum CliCommand {
     /// What changed between two runs, whether it is more than noise, and where the time went
     #[command(after_help = help::MORE, after_long_help = help::COMPARE)]
     Compare(CompareArgs),
+    /// The commit or version that made a program slower: runs it at points between a fast and a slow one
+    #[command(after_help = help::MORE, after_long_help = help::BISECT)]
+    Bisect(BisectArgs),
     /// Write a commented systole.toml whose limits are those of a good run
     Init(InitArgs),
     /// Check a configuration file (systole.toml)
@@ -76,6 +82,9 @@ pub enum CliCommand {
     /// Analyze each new run of a log directory, compare it with the last good ones, keep the history
     #[command(after_help = help::MORE, after_long_help = help::WATCH)]
     Watch(WatchArgs),
+    /// What a run was built from and where it ran: versions, flags, code; or record that beside its profile
+    #[command(after_help = help::MORE, after_long_help = help::ENVIRONMENT)]
+    Environment(EnvironmentArgs),
     /// How long the run would take with faster links, hidden copies or cheaper ops
     #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
     Whatif(WhatifArgs),
@@ -94,6 +103,9 @@ pub enum CliCommand {
     /// What was compiled in runs and logs of JAX: time by function, why, what a cache would save
     #[command(after_help = help::MORE, after_long_help = help::COMPILE)]
     Compile(CompileArgs),
+    /// Why a program does not fit into memory, and what would make it fit: from an error message, a program or a profile
+    #[command(after_help = help::MORE, after_long_help = help::MEMORY)]
+    Memory(MemoryArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
     /// The runs of a log directory or bucket, the newest first: hosts, size, devices, steps, verdict

@@ -9,9 +9,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use cli::commands::{
-    self, analyze, cache, chips, compare, compile, completions, config, doctor, events, expect,
-    explain, formats, history, hlo, init, kernels, man, metrics, render, schema, skill, summarize,
-    watch, whatif,
+    self, analyze, bisect, cache, chips, compare, compile, completions, config, doctor,
+    environment, events, expect, explain, formats, history, hlo, init, kernels, man, memory,
+    metrics, render, schema, skill, summarize, watch, whatif,
 };
 use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
@@ -63,6 +63,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Events(args) => events::run(&args, &stderr),
         CliCommand::Hlo(args) => hlo::run(&args, &stderr),
         CliCommand::Expect(args) => expect::run(&args, &stderr),
+        CliCommand::Bisect(args) => bisect::run(&args, &stderr),
+        CliCommand::Memory(args) => memory::run(&args, &stderr),
+        CliCommand::Environment(args) => environment::run(&args, &stderr),
         CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Runs(args) => commands::runs::run(&args, &stderr),
         CliCommand::Cache(args) => cache::run(&args),

@@ -14,6 +14,7 @@ use request::{
     CompareRequest, ExpectRequest, PartRequest, PictureRequest, RequestError, TraceRequest,
     WhatIfRequest, answers, checks,
 };
+use session::environment::{ObservedProcess, write};
 use session::tables::{Catalog, picked};
 
 use crate::answer::Answer;
@@ -60,6 +61,22 @@ pub(crate) fn open(
         opened.map_err(|error| of_request(&error))?,
         analysis::Scope::WholeTrace,
     ))
+}
+
+/// Writes what this process was built from beside the profiles in `directory`.
+#[pyfunction]
+pub(crate) fn record_environment(
+    directory: PathBuf,
+    python: String,
+    folders: Vec<PathBuf>,
+    packages: Vec<String>,
+    chip: Option<String>,
+) -> PyResult<PathBuf> {
+    let versions = [("python".to_owned(), python)].into();
+    let process = ObservedProcess::this().with_packages(folders);
+    let mut environment = process.environment("systole.trace", &versions, &packages);
+    environment.chip = chip;
+    Ok(write(&environment, &directory)?)
 }
 
 /// Path, size and time of all files below a directory or a pattern, of this machine or a bucket. The time is that of the

@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import os
+import platform
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from . import _systole
 from ._run import Run, open
+
+
+def _record_environment(logdir: str, packages: Sequence[str]) -> None:
+    """Writes systole.run.json beside the newest run: versions, flags, code. A profile without it is worth as much."""
+    import jax
+
+    try:
+        runs = [run for run in (Path(logdir) / "plugins" / "profile").iterdir() if run.is_dir()]
+        newest = max(runs, key=lambda run: run.stat().st_mtime)
+        devices = jax.devices()
+        chip = devices[0].device_kind if devices and devices[0].platform == "tpu" else None
+        folders = [path for path in sys.path if path.endswith("-packages")]
+        _systole.record_environment(newest, platform.python_version(), folders, list(packages), chip)
+    except (OSError, RuntimeError, ValueError) as error:
+        warnings.warn(f"systole.run.json was not written, so that comparisons cannot name versions and flags: {error}", stacklevel=3)
 
 
 class Trace:
     """A profile that is being taken; afterwards :meth:`report` opens it."""
 
-    def __init__(self, logdir: str | os.PathLike[str], **options: Any) -> None:
+    def __init__(self, logdir: str | os.PathLike[str], packages: Sequence[str] = (), **options: Any) -> None:
         self._logdir = os.fspath(logdir)
+        self._packages = packages
         self._options = options
         self._run: Run | None = None
 
@@ -29,6 +51,7 @@ class Trace:
         import jax.profiler
 
         jax.profiler.stop_trace()
+        _record_environment(self._logdir, self._packages)
 
     def report(self, **options: Any) -> Run:
         """The profile that was taken, opened once; options are those of :func:`systole.open`."""
@@ -37,11 +60,14 @@ class Trace:
         return self._run
 
 
-def trace(logdir: str | os.PathLike[str], **options: Any) -> Trace:
+def trace(logdir: str | os.PathLike[str], *, packages: Sequence[str] = (), **options: Any) -> Trace:
     """Takes a profile of a block with ``jax.profiler``; options are those of ``jax.profiler.start_trace``.
+
+    Beside it ``systole.run.json`` says what ran: versions of JAX, libtpu and other packages, and of those in ``packages``;
+    flags of XLA; the commit; the file that pins dependencies. Only variables of a fixed list are recorded.
 
     with systole.trace("logdir") as t:
         train_step(...).block_until_ready()
     print(t.report())
     """
-    return Trace(logdir, **options)
+    return Trace(logdir, packages, **options)

@@ -200,3 +200,19 @@ def test_pictures_are_those_of_the_command_line(run):
     assert "prefers-color-scheme: dark" in timeline._repr_html_()
     with pytest.raises(systole.UsageError, match="800x4"):
         run.picture("steps", size="800x4")
+
+
+def test_environment_is_recorded_without_secrets(tmp_path, monkeypatch):
+    from systole import _systole
+
+    secret = "hf_0123456789abcdef"
+    monkeypatch.setenv("HF_TOKEN", secret)
+    monkeypatch.setenv("XLA_FLAGS", f"--xla_a=1 --xla_token={secret}")
+    (tmp_path / "my_model-1.2.dist-info").mkdir()
+    path = _systole.record_environment(tmp_path, "3.12.1", [str(tmp_path)], ["my-model"], "TPU v6 lite")
+    text = open(path).read()
+    assert secret not in text
+    written = json.loads(text)
+    assert written["versions"] == {"my-model": "1.2", "python": "3.12.1"}
+    assert written["flags"]["xla_a"] == "1" and written["chip"] == "TPU v6 lite"
+    assert written["recorded_by"] == "systole.trace"

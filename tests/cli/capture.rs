@@ -19,7 +19,7 @@ pub(super) fn serves(profile: Vec<u8>) -> MockProfiler {
     MockProfiler::new(move |_, _| Reply::Message(response(&profile)))
 }
 
-/// All files below the log directory, without it.
+/// All profiles below the log directory, without it.
 fn files(place: &Place, logdir: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![place.path(logdir)];
@@ -28,7 +28,7 @@ fn files(place: &Place, logdir: &str) -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if !path.ends_with("systole.run.json") {
                 files.push(path);
             }
         }

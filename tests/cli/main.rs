@@ -5,6 +5,7 @@
 mod anonymize;
 mod assumptions;
 mod attacks;
+mod bisect;
 mod bucket_failures;
 mod bucket_server;
 mod buckets;
@@ -17,6 +18,7 @@ mod ci_workflow;
 mod commands;
 mod comparisons;
 mod compile;
+mod environment;
 mod expect;
 mod gates;
 mod gates_ci;
@@ -30,6 +32,7 @@ mod hlo_diff;
 #[path = "../json_schema.rs"]
 mod json_schema;
 mod limits;
+mod memory;
 mod mock_profiler;
 mod outputs;
 mod pack;

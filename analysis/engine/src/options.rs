@@ -8,7 +8,7 @@ use hardware::ici::Topology;
 use math::unit::Unit;
 use serde::{Serialize, Serializer};
 
-use crate::glob;
+use crate::{Environment, glob};
 
 /// Assumptions that hold for all reports of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -32,6 +32,9 @@ pub struct Options {
     pub serving: Vec<ServingPattern>,
     /// Thresholds and suppressions of hints.
     pub hints: HintOptions,
+    /// What a file beside the profile says about the run; it stands elsewhere in what is written.
+    #[serde(skip)]
+    pub environment: Option<Arc<Environment>>,
 }
 
 /// Annotations whose names match are of this phase of serving.

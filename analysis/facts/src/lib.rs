@@ -8,6 +8,7 @@ pub mod collective_traffic;
 pub mod compile_events;
 pub mod core_time;
 pub mod device_shift;
+mod environment;
 pub mod framework;
 pub mod host_class;
 mod host_events;
@@ -34,6 +35,7 @@ use self::host_class::HostClasses;
 use self::steps::StepsReport;
 use self::window::TimeWindow;
 
+pub use environment::environment;
 pub use host_events::host_event_use;
 pub use programs::hlo_for_now;
 

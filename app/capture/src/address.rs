@@ -1,7 +1,7 @@
 //! Addresses of profiler servers: `host:9012`, `10.0.0.2:9012`, `[::1]:9012`.
 
 use std::fmt;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 /// Where a profiler server listens.
@@ -27,6 +27,12 @@ impl ServerAddress {
             self.host.chars().map(plain).collect::<String>(),
             self.port
         )
+    }
+
+    /// Whether it is this machine.
+    pub(super) fn is_loopback(&self) -> bool {
+        let number = self.host.parse::<IpAddr>();
+        self.host == "localhost" || number.is_ok_and(|number| number.is_loopback())
     }
 
     /// The URI for a connection.

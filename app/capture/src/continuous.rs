@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use super::address::ServerAddress;
 use super::client::{ProfilerClient, ServerError};
+use super::environment;
 use super::gather;
 use super::messages::SnapshotRequest;
 use super::run::{Capture, CaptureOptions, hosts, keep, request};
@@ -96,5 +97,7 @@ pub fn snapshot(options: &CaptureOptions) -> io::Result<Capture> {
         })
         .collect();
     let results = gather::block_on(gather::all(tasks, |_| true))?;
-    Ok(hosts(&folder, &options.addresses, results))
+    let capture = hosts(&folder, &options.addresses, results);
+    environment::record(&capture);
+    Ok(capture)
 }

@@ -19,6 +19,7 @@ mod address;
 mod client;
 mod contents;
 pub mod continuous;
+mod environment;
 mod gather;
 mod messages;
 mod monitor;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::address::ServerAddress;
 use super::client::{ProfilerClient, ServerError};
+use super::environment;
 use super::gather;
 use super::messages::{ConfigValue, OptionValue, ProfileOptions, ProfileRequest, ProfileResponse};
 use super::save::{RunFolder, SavedProfile, discard};
@@ -190,7 +191,9 @@ pub fn capture(
     options: &CaptureOptions,
     mut watch: impl FnMut(CaptureStage) -> bool,
 ) -> io::Result<Capture> {
-    gather::block_on(attempts(options, &mut watch))?
+    let capture = gather::block_on(attempts(options, &mut watch))??;
+    environment::record(&capture);
+    Ok(capture)
 }
 
 async fn attempts(

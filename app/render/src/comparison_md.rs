@@ -1,5 +1,7 @@
 //! What to read first of a comparison, as Markdown.
 
+use std::fmt::Write as _;
+
 use analysis::compare::{Comparison, WHY_ROWS};
 
 use crate::markdown;
@@ -20,7 +22,8 @@ pub fn blocks(comparison: &Comparison) -> Vec<String> {
     }
     let differ = brief.differ.as_deref().map(plain);
     let step = brief.step.as_deref().map(bold);
-    let head = line([Some(bold(&brief.work)), differ, None])
+    let head = environment(comparison)
+        + &line([Some(bold(&brief.work)), differ, None])
         + &line([step, brief.of_loop.as_deref().map(plain), None]);
     let look = brief.look_first.as_ref();
     let end = line([
@@ -36,5 +39,60 @@ pub fn blocks(comparison: &Comparison) -> Vec<String> {
             markdown::block(&markdown::body(&table, 0))
         });
     let table = table.unwrap_or_default();
+    let end = chain(comparison) + &end;
     vec![format!("{head}{table}{end}"), format!("{head}{end}"), only]
+}
+
+/// Differences of the environment that are listed.
+const ENVIRONMENT: usize = 6;
+
+/// In what the environments differ, as a table; empty if that is not known.
+fn environment(comparison: &Comparison) -> String {
+    let changes = &comparison.environment;
+    if changes.is_empty() {
+        return String::new();
+    }
+    let unknown = || "unknown".to_owned();
+    let mut text = "| Environment | Base | Cand |\n|---|---|---|\n".to_owned();
+    for change in changes.iter().take(ENVIRONMENT) {
+        let cells = [
+            change.title.clone(),
+            change.base.clone().unwrap_or_else(unknown),
+            change.cand.clone().unwrap_or_else(unknown),
+        ];
+        let [title, base, cand] = cells.map(|cell| markdown::escaped(&cell));
+        let _ = writeln!(text, "| {title} | {base} | {cand} |");
+    }
+    let mut text = markdown::block(&text);
+    if let Some(more) = changes
+        .len()
+        .checked_sub(ENVIRONMENT)
+        .filter(|more| *more > 0)
+    {
+        text.push_str(&markdown::block(&format!(
+            "and {more} more in the table \"Environment\" below."
+        )));
+    }
+    text
+}
+
+/// From what differs in the environment to the milliseconds.
+fn chain(comparison: &Comparison) -> String {
+    let causes = comparison
+        .causes
+        .as_ref()
+        .filter(|causes| !causes.candidates.is_empty());
+    let Some(causes) = causes else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for line in &causes.lines {
+        let _ = writeln!(text, "- {}", markdown::escaped(&line.text));
+    }
+    let ending = format!(
+        "{} {}",
+        sentence(&causes.unexplained()),
+        sentence(&causes.note)
+    );
+    markdown::block(&text) + &markdown::block(&markdown::escaped(&ending))
 }

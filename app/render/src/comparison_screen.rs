@@ -23,6 +23,9 @@ const RUNS: usize = 2;
 const LEAST_NAME: usize = 16;
 /// Rows of the table of errors of a prediction.
 const ERRORS: usize = 10;
+/// Differences of the environment, and lines of the chain of causes.
+const ENVIRONMENT: usize = 4;
+const CHAIN: usize = 3;
 const FOOTER: &str = "All tables: --all. Some: --only why,ops. All numbers: --format json.";
 
 /// The screen, of at most [`LINES`] lines; gates come before it.
@@ -81,7 +84,8 @@ fn head(compared: &ComparedRuns<'_>, layout: &TextLayout) -> Vec<String> {
     let differ = said("", brief.differ.as_ref(), layout, |line| {
         layout.style.dim(line)
     });
-    let mut parts = vec![sides(compared, layout), work + &differ];
+    let environment = environment(comparison, layout);
+    let mut parts = vec![sides(compared, layout), environment, work + &differ];
     if comparison.prediction.is_some() {
         parts.push(said("", Some(&comparison.statement), layout, bold));
     } else if comparison.is_comparable {
@@ -100,8 +104,53 @@ fn ending(comparison: &Comparison, layout: &TextLayout) -> String {
     let conclusion = said("", brief.conclusion.as_ref(), layout, bold);
     let look = brief.look_first.as_ref();
     conclusion
+        + &chain(comparison, layout)
         + &said("look first at ", look, layout, str::to_owned)
         + &said("", brief.record_next.as_ref(), layout, str::to_owned)
+}
+
+/// In what the environments differ, a line each.
+fn environment(comparison: &Comparison, layout: &TextLayout) -> String {
+    let changes = &comparison.environment;
+    let mut lines: Vec<String> = changes
+        .iter()
+        .take(ENVIRONMENT)
+        .map(|change| match &change.note {
+            Some(note) => format!("{}: {note}", change.in_words()),
+            None => change.in_words(),
+        })
+        .collect();
+    let more = changes.len().saturating_sub(lines.len());
+    if more > 0 {
+        lines.push(format!("and {more} more: --only environment"));
+    }
+    let head = |line: String| layout.lines(0, &line, str::to_owned);
+    let lines = lines
+        .iter()
+        .map(|line| layout.lines(2, line, str::to_owned));
+    let title = (!changes.is_empty()).then(|| head("Environment:".to_owned()));
+    title.into_iter().chain(lines).collect()
+}
+
+/// From what differs in the environment to the milliseconds, where the environment is known.
+fn chain(comparison: &Comparison, layout: &TextLayout) -> String {
+    let causes = comparison
+        .causes
+        .as_ref()
+        .filter(|causes| !causes.candidates.is_empty());
+    let Some(causes) = causes else {
+        return String::new();
+    };
+    let lines = causes.lines.iter().take(CHAIN);
+    let lines: String = lines
+        .map(|line| layout.lines(2, &line.text, str::to_owned))
+        .collect();
+    let ending = format!(
+        "{} {}",
+        sentence(&causes.unexplained()),
+        sentence(&causes.note)
+    );
+    lines + &layout.lines(2, &ending, |line| layout.style.dim(line))
 }
 
 /// A sentence in lines.

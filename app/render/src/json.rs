@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use analysis::compare::Comparison;
+use analysis::engine::environment::RUN_SCHEMA;
 use analysis::engine::json_text::{JsonText, TruncatedList};
 use analysis::gates::GatesReport;
 use analysis::math::parallel;
-use analysis::{ANALYSES, Options, Scope};
+use analysis::{ANALYSES, Environment, Options, Scope, facts};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, json_schema};
 use serde::Serialize;
@@ -30,6 +31,9 @@ struct WrittenReport<'a> {
     tool: ToolVersion,
     /// The files that were read.
     input: Vec<InputFile>,
+    /// What the run was built from and where it ran, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<Environment>,
     /// The scope of the reports.
     scope: Scope,
     /// The assumptions.
@@ -102,6 +106,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
         schema: SCHEMA,
         tool: ToolVersion::THIS,
         input: document.inputs(),
+        environment: facts::environment(&document.session.context(document.scope)),
         scope: document.scope,
         options: document.session.options(),
         trace: TraceSize {
@@ -149,6 +154,17 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     };
     cuts.sort_by_key(place);
     end(text, &cuts, after)
+}
+
+/// The JSON Schema of the file beside a profile, which summaries hold, too.
+pub fn environment_schema() -> Value {
+    // It becomes a part of other schemas.
+    let settings = SchemaSettings::draft2020_12().with(|all| all.inline_subschemas = true);
+    let generator = settings.for_serialize().into_generator();
+    let mut whole = generator.into_root_schema_for::<Environment>().to_value();
+    whole["$id"] = "urn:systole:run/1".into();
+    whole["properties"]["schema"] = json!({ "const": RUN_SCHEMA });
+    whole
 }
 
 /// The placeholder after the name of the field `truncated`, written before it is known whether lists were truncated.

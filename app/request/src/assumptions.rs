@@ -255,6 +255,7 @@ impl Assumptions {
         let chip = device_spec.as_ref().map(|chip| chip.0.chip()).transpose();
         let chip = chip.map_err(|why| RequestError::argument("device_spec", why))?;
         Ok(Options {
+            environment: None,
             hints: settings.hints()?,
             topology: topology.as_ref().map(|topology| topology.0.clone()),
             devices: device.clone(),

@@ -10,6 +10,7 @@
 pub mod anonymize;
 mod capture_size;
 pub mod convert;
+pub mod environment;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod events;
 #[cfg(feature = "columnar")]

@@ -11,6 +11,7 @@ use analysis::{
 use importers::{HostEvents, ImportError, ImportOptions, Progress};
 use trace_model::{Severity, Source, TraceModel};
 
+use crate::environment;
 use crate::files::open_regular;
 use crate::fingerprint::{fingerprint_of, fingerprint_text, sha256_of};
 use crate::stdin;
@@ -77,6 +78,10 @@ impl Session {
             });
         }
         let model = importers::import_path(path, import, progress)?;
+        let options = Options {
+            environment: environment::beside(&model).map(Arc::new),
+            ..options
+        };
         Ok(Self {
             path: Some(importers::shown_path(path)),
             ..Self::from_model(model, options)

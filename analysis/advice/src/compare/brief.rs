@@ -67,7 +67,8 @@ fn differ(compared: &Comparison) -> Option<String> {
     let texts: Vec<String> = compared
         .differences
         .iter()
-        .filter(|found| !said(found.id))
+        // Versions have a table of their own.
+        .filter(|found| !said(found.id) && found.id != "versions")
         .map(|found| {
             let title = found.title.to_lowercase();
             if found.id == "module_fingerprint" {

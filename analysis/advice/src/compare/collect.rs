@@ -161,6 +161,7 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         simulator: model.simulator().map(str::to_owned),
         is_predicted: model.has_caveat(Caveat::Predicted),
         versions: versions(model),
+        environment: facts::environment(cx),
         programs: Vec::new(),
         lost: model.import_log().lost(),
         health: health.collect(),

@@ -4,6 +4,7 @@ use engine::Percent;
 use facts::steps::StepSource;
 use serde::Serialize;
 
+use super::environment;
 use super::summary::{ProgramFacts, StepFacts, Summary};
 
 /// How much a difference between two runs matters for comparing them.
@@ -276,14 +277,10 @@ fn sources(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let weights = [base, cand].map(|run| run.facts.weights.clone());
     both("weights", "Weights", weights, Weight::Note, why);
     let why = "another compiler or another flag compiles the same code differently";
-    let versions = [base, cand].map(|run| run.facts.versions_in_words());
-    both(
-        "versions",
-        "Versions and flags",
-        versions,
-        Weight::Note,
-        why,
-    );
+    let versions = environment::versions(base, cand);
+    let title = "Versions and flags";
+    let versions = versions.map_or([None, None], |sides| sides.map(Some));
+    both("versions", title, versions, Weight::Note, why);
 }
 
 fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {

@@ -6,8 +6,10 @@ use serde::{Serialize, Serializer};
 
 use super::MatchedBy;
 use super::attribution::{Attribution, OpChange};
+use super::causes::CauseChain;
 use super::change::{MetricChange, TestOptions};
 use super::comparable::Difference;
+use super::environment::EnvironmentChange;
 use super::run_loop::LoopChange;
 use super::summary::Better;
 
@@ -89,6 +91,9 @@ pub struct Comparison {
     pub base: ComparisonSide,
     /// The second side.
     pub cand: ComparisonSide,
+    /// In what the environments of the runs differ: versions, flags, code. Absent if that is not known of either side.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<EnvironmentChange>,
     /// Their differences, most important first.
     pub differences: Vec<Difference>,
     /// What should be the same in both runs and is not known of both: `programs`, `shapes` …
@@ -103,6 +108,9 @@ pub struct Comparison {
     pub steps: Vec<SeriesChange>,
     /// How the change of the step is distributed.
     pub attribution: Option<Attribution>,
+    /// Why the step changed, from the environment to the milliseconds. Absent if it did not change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub causes: Option<CauseChain>,
     /// Ops, sorted by the size of their change.
     pub ops: Vec<OpChange>,
     /// Numbers with one value per run, so their variation is unknown.

@@ -22,12 +22,14 @@
 mod attribution;
 mod attribution_table;
 mod brief;
+mod causes;
 mod change;
 mod change_rows;
 mod classes;
 mod collect;
 pub mod comparable;
 mod comparison;
+mod environment;
 mod headline;
 mod idle;
 mod likeness;
@@ -58,6 +60,7 @@ use math::unit::Unit;
 use pool::PooledRuns;
 
 pub use attribution::{Attribution, OpChange};
+pub use causes::{CAUSES, CauseChain, CauseLine};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
@@ -65,6 +68,7 @@ pub use comparison::{
     CompareBrief, CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange,
 };
 pub use comparison::{PredictedOp, PredictionError};
+pub use environment::EnvironmentChange;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub(crate) use run_loop::compilations_in_loop;
@@ -104,6 +108,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         .unwrap_or_default();
     out.is_comparable = !(incomparable && !options.force || base.is_empty() || cand.is_empty());
     out.differences = differences;
+    out.environment = environment::changes(base, cand);
     if out.is_comparable {
         out.fill(first, second);
         out.loop_change = out.of_loop(base, cand);
@@ -121,6 +126,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         Some(prediction) => prediction.statement(),
         None => headline::statement(&out),
     };
+    out.causes = CauseChain::of(&out);
     out.brief = CompareBrief::of(&out, first, second);
     out
 }
@@ -172,12 +178,14 @@ impl Comparison {
             brief: CompareBrief::default(),
             base: side(base),
             cand: side(cand),
+            environment: Vec::new(),
             differences: Vec::new(),
             unknown: Vec::new(),
             is_comparable: false,
             loop_change: None,
             steps: Vec::new(),
             attribution: None,
+            causes: None,
             ops: Vec::new(),
             values: Vec::new(),
             aligned_steps: Vec::new(),

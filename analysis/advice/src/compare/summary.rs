@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use device_reports::steps::step_parts::StepPart;
-use engine::Provenance;
+use engine::{Environment, Provenance};
 use math::unit::Unit;
 use serde::{Deserialize, Serialize};
 
@@ -138,6 +138,9 @@ pub struct RunFacts {
     /// Versions of software and flags of compilers that the files record, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,
+    /// What it was built from and where it ran, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     /// Programs with device time, most first.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,
@@ -150,15 +153,6 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    pub(super) fn versions_in_words(&self) -> Option<String> {
-        let texts: Vec<String> = self
-            .versions
-            .iter()
-            .map(|(name, value)| format!("{name} {value}"))
-            .collect();
-        (!texts.is_empty()).then(|| texts.join(", "))
-    }
-
     /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
     pub fn badge(&self) -> Option<String> {
         self.simulator

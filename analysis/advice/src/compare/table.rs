@@ -9,7 +9,7 @@ use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
 use super::verdict_words::word_of;
-use super::{GroupChange, ShiftEstimate, WHY_ROWS};
+use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS, environment};
 
 impl SeriesChange {
     /// `slower`, `~`, `? too few` …
@@ -82,7 +82,8 @@ fn direction(change: &MetricChange, unit: Unit, better: Better) -> &'static str 
 
 impl Tabular for Comparison {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.differences_table()];
+        let mut tables: Vec<Table> = environment::table(&self.environment).into_iter().collect();
+        tables.push(self.differences_table());
         if !self.is_comparable {
             return tables;
         }
@@ -110,6 +111,10 @@ impl Tabular for Comparison {
         }
         let why = |attribution: &Attribution| attribution.why_table(WHY_ROWS);
         tables.extend(self.attribution.as_ref().map(why));
+        // Without a candidate it says what "why" says.
+        let causes = self.causes.as_ref();
+        let causes = causes.filter(|causes| !causes.candidates.is_empty());
+        tables.extend(causes.map(CauseChain::table));
         tables.extend(self.steps_tables());
         tables.extend(self.attribution.as_ref().map(attribution_table));
         if !self.ops.is_empty() {

@@ -2,3 +2,4 @@
 
 pub mod buffers;
 pub mod hbm;
+pub mod shortage;

@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod anonymize;
+pub mod bisect;
 pub mod cache;
 #[cfg(feature = "capture")]
 pub mod capture;
@@ -11,6 +12,7 @@ pub mod compile;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+pub mod environment;
 pub mod events;
 pub mod expect;
 pub mod explain;
@@ -22,6 +24,7 @@ pub mod hlo;
 pub mod init;
 pub mod kernels;
 pub mod man;
+pub mod memory;
 pub mod metrics;
 pub mod pack;
 #[cfg(feature = "query")]

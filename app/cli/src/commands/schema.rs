@@ -32,6 +32,8 @@ pub enum SchemaArg {
     Report,
     /// A line of `--history`.
     History,
+    /// systole.run.json beside a profile: versions, flags, code.
+    Environment,
     /// The file of budgets, systole.toml, as JSON.
     Budget,
 }
@@ -40,23 +42,55 @@ impl SchemaArg {
     /// The JSON Schema.
     fn text(self) -> serde_json::Result<Cow<'static, str>> {
         Ok(match self {
-            Self::Summary => include_str!("../../schemas/summary.schema.json").into(),
-            Self::Runs => include_str!("../../schemas/runs.schema.json").into(),
+            Self::Summary => pretty(&summary()?)?.into(),
+            Self::Runs => runs()?.into(),
             Self::Comparison => comparison::schema()?.into(),
             Self::Report => json::schema()?.into(),
             Self::History => history()?.into(),
             Self::Budget => budget()?.into(),
+            Self::Environment => pretty(&json::environment_schema())?.into(),
         })
     }
+}
+
+fn pretty(schema: &Value) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(schema).map(|text| text + "\n")
+}
+
+/// Removes what only the schema of a whole file has.
+fn unnamed(schema: &mut Value) {
+    let fields = schema.as_object_mut();
+    if let Some(fields) = fields {
+        fields.retain(|name, _| !["$schema", "$id", "title"].contains(&name.as_str()));
+    }
+}
+
+/// The schema of a summary, which contains an environment.
+fn summary() -> serde_json::Result<Value> {
+    let mut schema: Value =
+        serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
+    let mut environment = json::environment_schema();
+    unnamed(&mut environment);
+    environment["properties"]["schema"] = serde_json::json!({ "type": "string" });
+    schema["properties"]["facts"]["properties"]["environment"] = environment;
+    Ok(schema)
+}
+
+/// The schema of several summaries.
+fn runs() -> serde_json::Result<String> {
+    let mut schema: Value = serde_json::from_str(include_str!("../../schemas/runs.schema.json"))?;
+    let mut one = summary()?;
+    unnamed(&mut one);
+    schema["properties"]["runs"]["items"] = one;
+    pretty(&schema)
 }
 
 /// The schema of a line of the history, which contains a summary.
 fn history() -> serde_json::Result<String> {
     let mut schema: Value =
         serde_json::from_str(include_str!("../../schemas/history.schema.json"))?;
-    schema["properties"]["summary"] =
-        serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
-    serde_json::to_string_pretty(&schema).map(|text| text + "\n")
+    schema["properties"]["summary"] = summary()?;
+    pretty(&schema)
 }
 
 /// The schema of systole.toml, which may contain expectations.
@@ -66,7 +100,7 @@ fn budget() -> serde_json::Result<String> {
     expectation["required"] = json!(["name"]);
     expectation["additionalProperties"] = json!(false);
     schema["properties"]["expect"] = json!({ "type": "array", "items": expectation });
-    serde_json::to_string_pretty(&schema).map(|text| text + "\n")
+    pretty(&schema)
 }
 
 pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, RequestError> {

@@ -48,6 +48,30 @@ pub const DOCTOR: &str = "\
 Example:
   systole doctor t.xplane.pb";
 
+pub const BISECT: &str = "\
+CMD runs the program once and writes its profile into $SYSTOLE_PROFILE_DIR: jax.profiler.trace(os.environ[...]), or
+systole.trace(). A point is slow if its steps differ from those of the good end by more than noise, and not from those of
+the bad end. A point whose command fails is skipped. Your files stay as they are: commits are checked out elsewhere.
+
+Examples:
+  systole bisect --good v1.4 --bad main -- python train.py --steps 20
+  systole bisect --good v1.4 --bad main --log search.jsonl -- sh build-and-run.sh        goes on where it was stopped
+  systole bisect --over versions.txt --good jax==0.9.0 --bad jax==0.10.2 -- sh -c 'pip install {} && python train.py'
+
+Exit code 11: the ends do not differ by more than noise, or what could not be measured hides the first slow point.";
+
+pub const MEMORY: &str = "\
+Examples:
+  systole memory train.log                                     a log with RESOURCE_EXHAUSTED in it
+  python train.py 2>&1 | systole memory -
+  systole memory t.xplane.pb                                   the plan of the program that needs most
+  systole memory train.log --format json | jq '.shortages[0].fixes'";
+
+pub const ENVIRONMENT: &str = "\
+Examples:
+  systole environment runs/                                    versions, flags, chip, commit, lock file
+  systole environment runs/ --write --package my-model         record them beside the profile";
+
 pub const WATCH: &str = "\
 Examples:
   systole watch runs/                                          one line for each run as it appears

@@ -2,8 +2,8 @@
 //! network access.
 
 use analysis::compare::{
-    Attribution, CompareBrief, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate,
-    Summary, WHY_ROWS, Weight, matched_classes, signed,
+    Attribution, CauseChain, CompareBrief, Comparison, ComparisonSide, MetricChange, OpChange,
+    ShiftEstimate, Summary, WHY_ROWS, Weight, matched_classes, signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};
@@ -44,6 +44,9 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
             (brief(&comparison.brief))
         }
         @if let Some(gates) = compared.gates { (gates_section(gates)) }
+        @if let Some(environment) = comparison.tables().first().filter(|table| table.id == "environment") {
+            (section("Environment", &html_table(environment)))
+        }
         @if comparison.is_comparable {
             @for (at, (one, sides)) in classes.enumerate() {
                 @if at > 0 { (section(&format!("Steps of {}", one.class_title()), &html! { p { (capitalised(&one.statement)) } })) }
@@ -112,6 +115,7 @@ fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup 
     };
     html! {
         @if let Some(attribution) = &comparison.attribution { (section("Why it changed", &why(attribution))) }
+        @if let Some(causes) = &comparison.causes { (section("From cause to milliseconds", &chain(causes))) }
         (section("Steps", &steps))
         (section("Ops", &ops(comparison)))
     }
@@ -123,6 +127,14 @@ fn why(attribution: &Attribution) -> Markup {
     html! {
         (charts::waterfall(&rows))
         (html_table(&attribution.why_table(WHY_ROWS)))
+    }
+}
+
+/// A line for each group of ops that moved, and what no line explains.
+fn chain(causes: &CauseChain) -> Markup {
+    html! {
+        ul { @for line in &causes.lines { li { (line.text) } } }
+        p.dim { (sentence(&causes.unexplained())) " " (sentence(&causes.note)) }
     }
 }
 

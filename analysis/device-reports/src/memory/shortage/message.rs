@@ -1,0 +1,360 @@
+//! Messages of `RESOURCE_EXHAUSTED` of the TPU compiler and its runtime, as JAX, PyTorch/XLA and TensorFlow print them.
+//!
+//! They come in the middle of logs, with a prefix on each line or as one line with `\n` in it, often several times. The
+//! compiler says "Ran out of memory in memory space hbm", with tables of kinds and of the largest allocations; the runtime
+//! "Attempting to reserve" (for a program) or "Attempting to allocate" (for a buffer). Lines that are not understood are
+//! skipped.
+
+use super::size::{size, size_after};
+use super::{MemoryShortage, NeededBuffer, NeededKind};
+
+/// Messages, buffers of each, and letters of a field at most: a log may be anything.
+const MOST_MESSAGES: usize = 64;
+const MOST_BUFFERS: usize = 4096;
+const MOST_LETTERS: usize = 600;
+
+const RAN_OUT: &str = "Ran out of memory in memory space ";
+const RESERVE: &str = "Attempting to reserve ";
+const ALLOCATE: &str = "Attempting to allocate ";
+const OTHER_ALLOCATE: &str = "Out of memory while trying to allocate ";
+
+/// Whether a text holds such a message.
+fn is_meant(text: &str) -> bool {
+    [RAN_OUT, RESERVE, ALLOCATE, OTHER_ALLOCATE]
+        .iter()
+        .any(|mark| text.contains(mark))
+}
+
+/// All different messages of a log, in its order.
+#[cfg(test)]
+fn read(log: &str) -> Vec<MemoryShortage> {
+    let mut reader = MessageReader::default();
+    log.lines().for_each(|line| reader.add(line));
+    reader.finish()
+}
+
+/// The table that the lines belong to.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Section {
+    #[default]
+    None,
+    /// `Total hbm usage >= 65.05G:`
+    Total,
+    /// `Program hbm requirement 63.80G:`
+    Program,
+    /// `Persistent allocations include some or all of:`
+    Persistent,
+    /// `Largest program allocations in hbm:`
+    Buffers,
+}
+
+/// Reads a log line by line, so that it may be longer than memory.
+#[derive(Default)]
+pub struct MessageReader {
+    messages: Vec<MemoryShortage>,
+    current: Option<MemoryShortage>,
+    section: Section,
+}
+
+impl MessageReader {
+    /// The next line of the log.
+    pub fn add(&mut self, line: &str) {
+        if line.contains("\\n") && is_meant(line) {
+            // A message that was written as the text of an exception.
+            line.split("\\n").for_each(|line| self.line(line));
+            self.end();
+        } else {
+            self.line(line);
+        }
+    }
+
+    /// All different messages, in the order of the log.
+    pub fn finish(mut self) -> Vec<MemoryShortage> {
+        self.end();
+        self.messages
+    }
+
+    fn line(&mut self, line: &str) {
+        let line = without_prefix(line);
+        self.begin(line);
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        numbers(line, current);
+        match header(line) {
+            Some(section) => self.section = section,
+            None => match self.section {
+                Section::Buffers => buffer_line(line, current),
+                Section::None => {}
+                section => entry(line, section, current),
+            },
+        }
+    }
+
+    /// Begins a message, if the line does.
+    fn begin(&mut self, line: &str) {
+        let begun = if let Some(at) = line.find(RAN_OUT) {
+            let rest = line.get(at + RAN_OUT.len()..).unwrap_or_default();
+            let memory = rest
+                .split(|c: char| !c.is_ascii_alphanumeric())
+                .next()
+                .unwrap_or_default();
+            Some(("the compiler", memory.to_owned(), None))
+        } else {
+            let runtime = [RESERVE, ALLOCATE, OTHER_ALLOCATE].into_iter();
+            let mut found = runtime.filter_map(|mark| Some((mark, size_after(line, mark)?)));
+            found
+                .next()
+                .map(|(_, bytes)| ("the runtime", "hbm".to_owned(), Some(bytes)))
+        };
+        let Some((told_by, memory, needed_bytes)) = begun else {
+            return;
+        };
+        self.end();
+        self.current = Some(MemoryShortage {
+            told_by: told_by.to_owned(),
+            memory,
+            program: quoted(line, "rror loading program '", '\''),
+            needed_bytes,
+            ..MemoryShortage::default()
+        });
+    }
+
+    /// Keeps a message unless it was there before.
+    fn end(&mut self) {
+        self.section = Section::None;
+        let Some(message) = self.current.take() else {
+            return;
+        };
+        let message = message.finish();
+        if self.messages.len() < MOST_MESSAGES && !self.messages.contains(&message) {
+            self.messages.push(message);
+        }
+    }
+}
+
+/// The line without what a logger writes before it: `2020-05-04 09:05:40.72: E 1578 xla_util.cc:76] `.
+fn without_prefix(line: &str) -> &str {
+    let logged = line.split_once("] ").filter(|(before, _)| {
+        before.contains(".cc:") || before.contains(".py:") || before.contains(".h:")
+    });
+    logged.map_or(line, |(_, rest)| rest).trim()
+}
+
+/// The table that a line begins.
+fn header(line: &str) -> Option<Section> {
+    if line.starts_with("Total ") && line.contains(" usage >=") {
+        Some(Section::Total)
+    } else if line.starts_with("Program ") && line.contains(" requirement ") {
+        Some(Section::Program)
+    } else if line.starts_with("Persistent allocations") {
+        Some(Section::Persistent)
+    } else if line.starts_with("Largest ") && line.contains("allocations in ") {
+        Some(Section::Buffers)
+    } else if line.ends_with(':')
+        && (line.starts_with("Heap allocator") || line.contains("capacity "))
+    {
+        Some(Section::None)
+    } else {
+        None
+    }
+}
+
+/// Numbers that stand in sentences.
+fn numbers(line: &str, out: &mut MemoryShortage) {
+    if let Some(at) = line.find("Used ")
+        && let Some(used) = line.get(at..)
+        && used.contains(" of ")
+        && out.told_by == "the compiler"
+    {
+        out.needed_bytes = size_after(used, "Used ").or(out.needed_bytes);
+        out.capacity_bytes = size_after(used, " of ").or(out.capacity_bytes);
+    }
+    if line.contains("Exceeded ") {
+        out.over_bytes = size_after(line, "capacity by ").or(out.over_bytes);
+    }
+    if line.contains("That was not possible") && out.told_by == "the runtime" {
+        // What can be reserved is what counts for a program.
+        let free = line
+            .rsplit_once(" reservable")
+            .and_then(|(before, _)| size(before.rsplit(' ').next()?));
+        out.capacity_bytes = free
+            .or_else(|| size_after(line, "There are "))
+            .or(out.capacity_bytes);
+    }
+    if line.starts_with("Output size ") {
+        let output = size_after(line, "Output size ");
+        out.shared_bytes = size_after(line, "shares ").or(out.shared_bytes);
+        match output {
+            Some(bytes) => add(
+                out,
+                "results",
+                bytes.saturating_sub(out.shared_bytes.unwrap_or(0)),
+                None,
+            ),
+            None => unknown(out, "the size of the results"),
+        }
+    }
+    for (mark, kind) in [
+        ("Top-of-Memory reserved:", "reserved by the system"),
+        ("Currently allocated:", "allocated before"),
+    ] {
+        if let Some(bytes) = line.strip_prefix(mark).and_then(size) {
+            add(out, kind, bytes, None);
+        }
+    }
+    if line.contains("by rematerialization") {
+        out.unknown.extend(
+            line.find("Can't reduce")
+                .and_then(|at| line.get(at..))
+                .map(limited),
+        );
+    }
+}
+
+/// A row of a table of kinds: `HLO temp 63.79G (…)`.
+fn entry(line: &str, section: Section, out: &mut MemoryShortage) {
+    let mut words = line.split_whitespace();
+    let name: Vec<&str> = words
+        .by_ref()
+        .take_while(|word| !word.starts_with(|c: char| c.is_ascii_digit()))
+        .collect();
+    let name = name.join(" ");
+    let Some(rest) = line
+        .find(|c: char| c.is_ascii_digit())
+        .and_then(|at| line.get(at..))
+    else {
+        if let Some(what) = line.strip_suffix("unknown size") {
+            unknown(out, &format!("the size of {}", what.trim()));
+        }
+        return;
+    };
+    let Some(bytes) = size(rest).filter(|_| !name.is_empty()) else {
+        return;
+    };
+    match (section, name.as_str()) {
+        // The sum of the next table, and the heap, which holds arguments and results of all programs.
+        (Section::Total, "program") => {}
+        (Section::Total | Section::Persistent, "arguments") => add(out, "arguments", bytes, None),
+        (Section::Total, name) if name.starts_with("reserved") => {
+            add(out, "reserved by the system", bytes, None);
+        }
+        (Section::Total, name) if name.starts_with("heap") => {}
+        (Section::Persistent, "output") => add(out, "results", bytes, None),
+        (Section::Program, "HLO temp") => temporaries(line, bytes, out),
+        (Section::Program, name) => add(out, &limited(name), bytes, None),
+        _ => {}
+    }
+}
+
+/// Temporaries, their padding and what is lost between them.
+fn temporaries(line: &str, bytes: u64, out: &mut MemoryShortage) {
+    let fragmentation = line
+        .split_once("fragmentation (")
+        .and_then(|(_, rest)| size(rest))
+        .unwrap_or(0);
+    let unpadded = size_after(line, "Unpadded (");
+    let padded = line
+        .match_indices("Padded (")
+        .find_map(|(at, mark)| size(line.get(at + mark.len()..)?));
+    let padding = unpadded
+        .zip(padded)
+        .map(|(unpadded, padded)| padded.saturating_sub(unpadded));
+    add(
+        out,
+        "temporaries",
+        bytes.saturating_sub(fragmentation),
+        padding,
+    );
+    if fragmentation > 0 {
+        add(out, "fragmentation", fragmentation, None);
+    }
+}
+
+/// A kind that is not there yet.
+fn add(out: &mut MemoryShortage, kind: &str, bytes: u64, padding_bytes: Option<u64>) {
+    if bytes > 0 && out.kind(kind).is_none() && out.kinds.len() < 32 {
+        out.kinds.push(NeededKind {
+            kind: kind.to_owned(),
+            bytes,
+            padding_bytes,
+        });
+    }
+}
+
+fn unknown(out: &mut MemoryShortage, what: &str) {
+    let text = format!("{what}: the message does not know it");
+    if !out.unknown.contains(&text) && out.unknown.len() < 16 {
+        out.unknown.push(text);
+    }
+}
+
+/// A line of the table of allocations.
+fn buffer_line(line: &str, out: &mut MemoryShortage) {
+    let numbered = line
+        .split_once(". Size: ")
+        .filter(|(number, _)| number.parse::<u32>().is_ok());
+    if let Some((_, rest)) = numbered {
+        if let Some(bytes) = size(rest).filter(|_| out.buffers.len() < MOST_BUFFERS) {
+            out.buffers.push(NeededBuffer {
+                bytes,
+                ..NeededBuffer::default()
+            });
+        }
+        return;
+    }
+    let Some(buffer) = out.buffers.last_mut() else {
+        return;
+    };
+    let Some((name, value)) = line.split_once(": ") else {
+        return;
+    };
+    match name {
+        "Operator" => {
+            buffer.op_name = quoted(value, "op_name=\"", '"');
+            let file = quoted(value, "source_file=\"", '"');
+            let number = value
+                .split_once("source_line=")
+                .and_then(|(_, rest)| leading_number(rest));
+            buffer.source = file.map(|file| {
+                number.map_or_else(|| file.clone(), |number| format!("{file}:{number}"))
+            });
+        }
+        "Shape" => buffer.shape = Some(limited(value)),
+        "Unpadded size" => {
+            buffer.padding_bytes =
+                size(value).map(|unpadded| buffer.bytes.saturating_sub(unpadded));
+        }
+        "Extra memory due to padding" => {
+            buffer.padding_bytes = size(value).or(buffer.padding_bytes);
+        }
+        "XLA label" => {
+            let label = value.trim_start_matches('%');
+            let label = label.split(" = ").next().unwrap_or(label);
+            buffer.instruction = limited(label);
+        }
+        "Allocation type" => buffer.kind = limited(value),
+        _ => {}
+    }
+}
+
+/// What stands between `mark` and the next `end`.
+fn quoted(text: &str, mark: &str, end: char) -> Option<String> {
+    let (_, rest) = text.split_once(mark)?;
+    let value = rest.split(end).next()?;
+    (!value.is_empty()).then(|| limited(value))
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text.get(..end)?.parse().ok()
+}
+
+fn limited(text: &str) -> String {
+    text.trim().chars().take(MOST_LETTERS).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! Messages written anew after the forms that compilers and runtimes of several years print.
+
+use super::*;
+
+/// As JAX prints it since 2022.
+const COMPILER: &str = r#"
+step 0
+jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 17.00G of 15.50G hbm. Exceeded hbm capacity by 1.50G.
+
+Total hbm usage >= 17.50G:
+    reserved        512.00M
+    program          14.00G
+    arguments         3.00G
+
+Output size 2.00G; shares 0B with arguments.
+
+Program hbm requirement 14.00G:
+    global            1.00M
+    scoped            4.00M
+    HLO temp         13.90G (90.0% utilization: Unpadded (9.50G) Padded (13.50G), 1.0% fragmentation (100.00M))
+
+  Largest program allocations in hbm:
+
+  1. Size: 4.00G
+     Operator: op_name="jit(step)/jit(main)/jvp(Model)/layers/mlp/dot_general[dimension_numbers=(((1,), (0,)), ((), ()))]" source_file="/home/u/mlp.py" source_line=88
+     Shape: f32[1024,1024,8]{2,1,0:T(8,128)}
+     Unpadded size: 256.00M
+     Extra memory due to padding: 3.75G (16.0x expansion)
+     XLA label: %fusion.7 = f32[1024,1024,8]{2,1,0:T(8,128)} fusion(%p.1), kind=kLoop
+     Allocation type: HLO temp
+     ==========================
+
+  2. Size: 1.00G
+     Operator: op_name="jit(step)/add" stack_frame_id=4
+     Shape: bf16[8192,65536]{1,0:T(8,128)(2,1)}
+     Unpadded size: 1.00G
+     XLA label: add.3 = add(fusion.7, p.2)
+     Allocation type: HLO temp
+     ==========================
+
+Traceback ended
+"#;
+
+fn only(log: &str) -> MemoryShortage {
+    let mut found = read(log);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found.remove(0)
+}
+
+fn kinds(of: &MemoryShortage) -> Vec<(&str, u64)> {
+    of.kinds
+        .iter()
+        .map(|kind| (kind.kind.as_str(), kind.bytes >> 20))
+        .collect()
+}
+
+#[test]
+fn tables_of_the_compiler_are_read() {
+    let found = only(COMPILER);
+    assert_eq!(found.needed_bytes, Some(17 << 30));
+    assert_eq!(found.over_bytes, Some(3 << 29));
+    assert_eq!(
+        kinds(&found),
+        [
+            ("reserved by the system", 512),
+            ("arguments", 3072),
+            ("results", 2048),
+            ("global", 1),
+            ("scoped", 4),
+            ("temporaries", 14133),
+            ("fragmentation", 100)
+        ]
+    );
+    assert_eq!(found.kinds[5].padding_bytes, Some(4 << 30));
+    let first = &found.buffers[0];
+    assert_eq!(
+        (
+            first.instruction.as_str(),
+            first.source.as_deref(),
+            first.padding_bytes
+        ),
+        ("fusion.7", Some("/home/u/mlp.py:88"), Some(15 << 28))
+    );
+    assert_eq!(found.buffers[1].source, None, "a frame id names no line");
+    assert_eq!(
+        found.statement,
+        "the program needs 17.00 GiB of HBM, and there are 15.50 GiB: 1.50 GiB too few; 4.00 GiB of it is padding; most of \
+         what is listed is from mlp.py:88 (4.00 GiB)"
+    );
+}
+
+#[test]
+fn fixes_that_suffice_come_first_with_their_bytes() {
+    let found = only(COMPILER);
+    let fixes: Vec<(&str, u64, Option<bool>)> = found
+        .fixes
+        .iter()
+        .map(|fix| (fix.id.as_str(), fix.frees_bytes >> 20, fix.suffices))
+        .collect();
+    assert_eq!(
+        fixes,
+        [
+            ("donate", 2048, Some(true)),
+            ("dtype", 2048, Some(true)),
+            ("shard", 2048, Some(true)),
+            ("padding", 3840, Some(true)),
+            ("rematerialize", 4096, Some(true)),
+            ("microbatch", 7066, Some(true))
+        ]
+    );
+    assert!(
+        found.fixes[3]
+            .action
+            .contains("has 8 elements of a tile of 128"),
+        "{:?}",
+        found.fixes[3]
+    );
+}
+
+#[test]
+fn loggers_prefixes_and_exceptions_in_one_line_are_read_and_repetitions_dropped() {
+    let prefix = "2020-05-04 09:05:40.719: E    1578 tensorflow/xla_util.cc:76] ";
+    let lines: Vec<String> = COMPILER
+        .lines()
+        .map(|line| format!("{prefix}{line}"))
+        .collect();
+    let logged = lines.join("\n");
+    let in_one_line = format!("XlaRuntimeError('{}')", COMPILER.replace('\n', "\\n"));
+    let expected = only(COMPILER);
+    for log in [logged.clone(), in_one_line.clone()] {
+        let found = only(&log);
+        assert_eq!(
+            (&found.kinds, &found.buffers),
+            (&expected.kinds, &expected.buffers)
+        );
+    }
+    let many = format!("{COMPILER}\n{logged}\nnoise\n{COMPILER}");
+    assert_eq!(read(&many).len(), 1, "the same message");
+}
+
+#[test]
+fn messages_of_the_runtime_are_read() {
+    let program = "RuntimeError: Resource exhausted: From /job:tpu_worker/replica:0/task:0:\n\
+        Attempting to reserve 3.95G at the bottom of memory. That was not possible. There are 2.92G free, 0B reserved, and 1.92G reservable.; \n\
+        HBM capacity 8.00G:\n       Top-of-Memory reserved:  529.00M (     554,696,704 bytes)\n\
+        \x20         Currently allocated:    6.08G (   6,532,939,776 bytes)\n\
+        Persistent allocations include some or all of:\n    arguments                478.00M (89.4% utilization)\n\
+        \x20   output                     5.00G (71.6% utilization) [may share some memory with arguments]\n\n\
+        Program hbm requirement 4.34G:\n    HLO temp          3.93G (97.4% utilization: Unpadded (3.81G) Padded (3.92G), 0.4% fragmentation (14.00M))\n    overlays          2.00M\n";
+    let found = only(program);
+    assert_eq!(found.capacity_bytes.map(|bytes| bytes >> 20), Some(1966));
+    assert_eq!(
+        kinds(&found),
+        [
+            ("reserved by the system", 529),
+            ("allocated before", 6225),
+            ("arguments", 478),
+            ("results", 5120),
+            ("temporaries", 4010),
+            ("fragmentation", 14),
+            ("overlays", 2)
+        ]
+    );
+    let buffer = only(
+        "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 129.50M. That was not possible. There are 78.00M free.; (0x0x0_HBM0)",
+    );
+    assert_eq!(
+        (buffer.needed_bytes, buffer.capacity_bytes),
+        (Some(259 << 19), Some(78 << 20))
+    );
+    assert!(
+        buffer
+            .unknown
+            .iter()
+            .any(|text| text.contains("which buffers")),
+        "{buffer:?}"
+    );
+    let loading = only(
+        "Error loading program 'jit_step': Attempting to reserve 2.00G at the bottom of memory. That was not possible. There are 1.00G free, 0B reserved, and 1.00G reservable.",
+    );
+    assert_eq!(loading.program.as_deref(), Some("jit_step"));
+}
+
+#[test]
+fn older_tables_without_padding_and_other_memories_are_read() {
+    let old = "Compilation failure: Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm.\n Exceeded hbm capacity by 25.74G.\n\n\
+        Total hbm usage >= 41.74G:\n    reserved        528.00M\n    program          41.22G\n    arguments       unknown size\n\nOutput size unknown.\n\n\
+        Program hbm requirement 41.22G:\n    HLO temp         41.19G (24.2% utilization, 0.7% fragmentation (293.00M))\n";
+    let found = only(old);
+    assert_eq!(found.over_bytes.map(|bytes| bytes >> 20), Some(26357));
+    assert_eq!(found.kinds[1].padding_bytes, None, "unknown, not zero");
+    assert_eq!(found.unknown.len(), 3, "{:?}", found.unknown);
+    let vmem = "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem. Used 29.95M of 16.00M vmem. Exceeded vmem capacity by 13.95M.\n\n\
+        Program vmem requirement 29.95M:\n    scoped           29.95M\n\n  Largest program allocations in vmem:\n\n  1. Size: 29.66M\n\
+        \x20    XLA label: register allocator spill slots call depth 2\n     Allocation type: scoped\n";
+    let found = only(vmem);
+    assert_eq!(found.memory, "vmem");
+    assert!(
+        found.fixes[0]
+            .action
+            .contains("--xla_tpu_scoped_vmem_limit_kib=30669"),
+        "{:?}",
+        found.fixes
+    );
+}
+
+#[test]
+fn hostile_logs_do_no_harm() {
+    assert_eq!(read("").len(), 0);
+    assert_eq!(
+        read("an ordinary log\nUsed 3 of 4 eggs\n1. Size: 4.00G\n").len(),
+        0
+    );
+    for at in 0..COMPILER.len() {
+        let cut = COMPILER.get(..at).unwrap_or_default();
+        assert!(read(cut).len() <= 1);
+    }
+    let many =
+        (0..10_000).map(|n| format!("Attempting to allocate {n}.00M. That was not possible."));
+    let many = many.collect::<Vec<_>>().join("\n");
+    assert_eq!(read(&many).len(), MOST_MESSAGES);
+    let buffers = format!(
+        "{}{}",
+        &COMPILER[..400],
+        "  Largest program allocations in hbm:\n".to_owned()
+            + &"  1. Size: 1.00G\n".repeat(100_000)
+    );
+    assert!(only(&buffers).buffers.len() <= MOST_BUFFERS);
+    let huge = "Ran out of memory in memory space hbm. Used 99999999999999999999P of 1G hbm. Exceeded hbm capacity by 1e400G.";
+    assert_eq!(only(huge).needed_bytes, None);
+}

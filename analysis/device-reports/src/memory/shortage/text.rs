@@ -1,0 +1,52 @@
+//! A shortage in one sentence.
+
+use super::MemoryShortage;
+use super::size::binary;
+
+/// Padding below this share of the need is not mentioned.
+const WORTH_SAYING: f64 = 0.05;
+
+/// `jit_step needs 17.54 GiB of HBM and there are 15.75 GiB, 1.78 GiB too few; …`
+pub(super) fn statement(of: &MemoryShortage) -> String {
+    let memory = match of.memory.as_str() {
+        "main memory" => of.memory.clone(),
+        name => name.to_uppercase(),
+    };
+    let what = match (&of.program, of.told_by.as_str()) {
+        (Some(program), _) => program.clone(),
+        (None, "the runtime") => "the next allocation".to_owned(),
+        (None, _) => "the program".to_owned(),
+    };
+    let needed = of.needed_bytes.map_or_else(
+        || format!("{what} needs more {memory} than there is"),
+        |bytes| format!("{what} needs {} of {memory}", binary(bytes)),
+    );
+    let there = match (of.capacity_bytes, of.over_bytes) {
+        (Some(there), Some(0)) => format!(", and there are {}: it fits", binary(there)),
+        (Some(there), Some(over)) => format!(
+            ", and there are {}: {} too few",
+            binary(there),
+            binary(over)
+        ),
+        (Some(there), None) => format!(", and there are {}", binary(there)),
+        (None, Some(over)) => format!(", {} too much", binary(over)),
+        (None, None) => String::new(),
+    };
+    let padding = of.padding();
+    let share = of
+        .needed_bytes
+        .map_or(0.0, |needed| padding as f64 / needed.max(1) as f64);
+    let padding = if share >= WORTH_SAYING {
+        format!("; {} of it is padding", binary(padding))
+    } else {
+        String::new()
+    };
+    let largest = of.sources.first().map_or_else(String::new, |source| {
+        let file = source.source.rsplit('/').next().unwrap_or_default();
+        format!(
+            "; most of what is listed is from {file} ({})",
+            binary(source.bytes)
+        )
+    });
+    format!("{needed}{there}{padding}{largest}")
+}

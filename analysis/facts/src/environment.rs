@@ -1,0 +1,30 @@
+//! What a run was built from and where it ran: from the profile where it records that, else from the file beside it.
+
+use engine::{Context, Environment};
+
+/// The environment of the run; `None` if neither the profile nor a file beside it tells anything.
+pub fn environment(cx: &Context<'_>) -> Option<Environment> {
+    let mut found = cx
+        .options
+        .environment
+        .as_deref()
+        .cloned()
+        .unwrap_or_default();
+    let sources = cx.model.sources().iter();
+    for (name, value) in sources.flat_map(|source| &source.facts) {
+        found.add_recorded(name, value);
+    }
+    if !found.is_known() {
+        return None;
+    }
+    let mut cores = cx.model.tensor_cores().into_iter();
+    let chip = cores.find_map(|core| cx.model.group(core).device.as_ref()?.type_name.clone());
+    if let Some(chip) = chip {
+        found.from_profile.insert("chip".to_owned());
+        found.chip = Some(chip);
+    }
+    if found.topology.is_none() {
+        found.topology = cx.options.topology.as_ref().map(ToString::to_string);
+    }
+    Some(found)
+}

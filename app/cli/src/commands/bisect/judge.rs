@@ -1,0 +1,66 @@
+//! Whether a point is like the good end or the bad one: by the same comparison, with the same noise, as two runs.
+
+use analysis::compare::{
+    ChangeVerdict, CompareOptions, Comparison, MetricChange, Summary, compare,
+};
+
+use super::search::Likeness;
+
+/// What the step of some runs is against others.
+struct StepChange {
+    /// Whether it differs by more than noise.
+    is_real: bool,
+    /// By how much, ps.
+    change: f64,
+}
+
+/// The comparison of the step; `None` if it is not known on both sides.
+fn step_change(compared: &Comparison) -> Option<StepChange> {
+    let step = compared.step_time()?;
+    Some(StepChange {
+        is_real: step.finding == ChangeVerdict::Changed,
+        change: step.change?,
+    })
+}
+
+/// Whether the ends differ by more than noise: how much longer the step of the bad end is, ps.
+pub fn ends_differ(compared: &Comparison) -> Option<f64> {
+    let step = step_change(compared)?;
+    step.is_real.then_some(step.change)
+}
+
+/// Whether more runs of the ends could tell more: they do not when the comparison itself is impossible.
+pub fn can_be_compared(compared: &Comparison) -> bool {
+    compared
+        .step_time()
+        .is_some_and(|step| step.change.is_some() && step.finding != ChangeVerdict::Untested)
+}
+
+/// What a point is like. One that differs from both ends is like the nearer one: several changes lie between them.
+pub fn likeness(
+    (good, bad): (&[Summary], &[Summary]),
+    point: &[Summary],
+    options: &CompareOptions,
+) -> Result<Likeness, String> {
+    let [to_good, to_bad] = [good, bad].map(|end| compare(end, point, options));
+    let steps = step_change(&to_good).zip(step_change(&to_bad));
+    let Some((from_good, from_bad)) = steps else {
+        let why = to_good.mismatch().or_else(|| to_bad.mismatch());
+        return Err(
+            why.unwrap_or_else(|| "its steps cannot be compared with those of the ends".to_owned())
+        );
+    };
+    Ok(match (from_good.is_real, from_bad.is_real) {
+        (false, true) => Likeness::Good,
+        (true, true) if from_good.change.abs() < from_bad.change.abs() => Likeness::Good,
+        (true, _) => Likeness::Bad,
+        (false, false) => Likeness::Unclear,
+    })
+}
+
+/// The median step of runs, ps.
+pub fn median_step(runs: &[Summary], options: &CompareOptions) -> Option<f64> {
+    let compared = compare(runs, runs, options);
+    let step: Option<&MetricChange> = compared.step_time();
+    Some(step?.base?.median)
+}

@@ -1,0 +1,245 @@
+//! What a search found, in every format.
+
+use std::fmt::Write as _;
+
+use analysis::compare::{CauseChain, Comparison, EnvironmentChange, signed};
+use analysis::{Table, Unit};
+use serde_json::{Value, json};
+
+use super::points::BisectPoint;
+use super::search::{FoundEnds, Likeness, PointState};
+use crate::common::outcome::CommandOutcome;
+use crate::common::terminal;
+use crate::common::values::OutputFormat;
+use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson};
+use request::RequestError;
+use view::words::sentence;
+
+/// Fields may be added to this version, but never changed or removed.
+const SCHEMA: &str = "systole.bisect/1";
+/// Differences of the environment that are listed.
+const ENVIRONMENT: usize = 6;
+
+/// A point that was measured.
+pub struct PointRow {
+    id: String,
+    title: String,
+    date: Option<String>,
+    runs: usize,
+    step_ps: Option<f64>,
+    is: String,
+}
+
+impl PointRow {
+    pub fn new(point: &BisectPoint, state: &PointState, runs: usize, step_ps: Option<f64>) -> Self {
+        Self {
+            id: point.id.clone(),
+            title: point.to_string(),
+            date: point.date.clone(),
+            runs,
+            step_ps,
+            is: words(state),
+        }
+    }
+}
+
+/// `like the good end`
+pub fn words(state: &PointState) -> String {
+    match state {
+        PointState::Like(Likeness::Good) => "like the good end".to_owned(),
+        PointState::Like(Likeness::Bad) => "like the bad end".to_owned(),
+        PointState::Like(Likeness::Unclear) => "measured".to_owned(),
+        PointState::Skipped(why) => format!("skipped: {why}"),
+    }
+}
+
+/// The result of a search.
+pub struct BisectReport {
+    statement: String,
+    rows: Vec<PointRow>,
+    /// Why there is no single point.
+    doubt: Option<String>,
+    /// The first point that is like the bad end, and those before it that could not be measured.
+    culprits: Vec<BisectPoint>,
+    chain: Option<Value>,
+    /// Differences of the environment and lines of the chain.
+    lines: Vec<String>,
+}
+
+impl BisectReport {
+    /// A search without a result.
+    pub fn nothing(rows: Vec<PointRow>, why: String) -> Self {
+        Self {
+            statement: why.clone(),
+            rows,
+            doubt: Some(why),
+            culprits: Vec::new(),
+            chain: None,
+            lines: Vec::new(),
+        }
+    }
+
+    /// The first bad point, and the comparison of the last good one with it.
+    pub fn found(
+        rows: Vec<PointRow>,
+        points: &[BisectPoint],
+        ends: &FoundEnds,
+        compared: &Comparison,
+    ) -> Self {
+        let culprits = points
+            .get(ends.good + 1..=ends.bad)
+            .unwrap_or_default()
+            .to_vec();
+        let step = compared.brief.step.clone();
+        let step = step.unwrap_or_else(|| compared.statement.clone());
+        let (statement, doubt) = match &culprits[..] {
+            [only] => (
+                format!(
+                    "{} is the first that is like the bad end: {step}",
+                    named(only)
+                ),
+                None,
+            ),
+            several => {
+                let why = format!(
+                    "the first that is like the bad end is one of {}, because those before the last could not be measured",
+                    several.len()
+                );
+                (format!("{why}: {step}"), Some(why))
+            }
+        };
+        Self {
+            statement,
+            rows,
+            doubt,
+            culprits,
+            chain: Some(json!({
+                "step": compared.step_time(),
+                "environment": compared.environment,
+                "conclusion": compared.brief.conclusion,
+                "causes": compared.causes,
+            })),
+            lines: lines(compared),
+        }
+    }
+
+    pub fn outcome(self) -> CommandOutcome {
+        self.doubt
+            .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive)
+    }
+
+    pub fn rendered(&self, format: OutputFormat) -> Result<String, RequestError> {
+        Ok(match format {
+            OutputFormat::Text => self.text(),
+            OutputFormat::Md => self.markdown(),
+            OutputFormat::Json => serde_json::to_string_pretty(&self.json())? + "\n",
+            OutputFormat::Csv => csv::csv(&self.table(), 0, CsvCells::Exact),
+            OutputFormat::Ndjson => {
+                let table = NamedTable {
+                    report: "bisect",
+                    table: self.table(),
+                };
+                ndjson::lines(&[&table], &[], 0)
+            }
+        })
+    }
+
+    fn text(&self) -> String {
+        let layout = TextLayout {
+            width: terminal::width(),
+            top: 12,
+            entries: 0,
+            style: AnsiStyle::PLAIN,
+        };
+        let mut text = layout.lines(0, &sentence(&self.statement), str::to_owned);
+        for line in &self.lines {
+            text.push_str(&layout.lines(2, line, str::to_owned));
+        }
+        if !self.rows.is_empty() {
+            text.push('\n');
+            text.push_str(&render::table::table(&self.table(), &layout));
+        }
+        text
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = format!("## {}\n\n", markdown::escaped(&sentence(&self.statement)));
+        for line in &self.lines {
+            let _ = writeln!(text, "- {}", markdown::escaped(line));
+        }
+        text + "\n" + &markdown::markdown(&self.table(), 0)
+    }
+
+    fn json(&self) -> Value {
+        let culprit = |point: &BisectPoint| json!({ "id": point.id, "subject": point.subject, "author_date": point.date, "is_merge": point.is_merge });
+        let row = |row: &PointRow| {
+            json!({
+                "id": row.id, "title": row.title, "author_date": row.date, "runs": row.runs, "step_ps": row.step_ps,
+                "is": row.is,
+            })
+        };
+        json!({
+            "schema": SCHEMA,
+            "statement": self.statement,
+            "is_found": self.doubt.is_none(),
+            "culprits": self.culprits.iter().map(culprit).collect::<Vec<_>>(),
+            "change": self.chain,
+            "points": self.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+
+    fn table(&self) -> Table {
+        Table::of("points", "Points that were measured, in order", &self.rows)
+            .derived("point", "Point", Unit::None, |row: &PointRow| &row.title)
+            .derived(
+                "step_ps",
+                "Median step",
+                Unit::Picoseconds,
+                |row: &PointRow| row.step_ps,
+            )
+            .derived("runs", "Runs", Unit::Count, |row: &PointRow| row.runs)
+            .derived("is", "Is", Unit::None, |row: &PointRow| &row.is)
+            .build()
+    }
+}
+
+/// `the commit 1a2b3c4d5e6f (Use float32), of 2026-01-31T12:00:00+01:00,`
+fn named(point: &BisectPoint) -> String {
+    match &point.date {
+        Some(date) => {
+            let merge = if point.is_merge {
+                ", which joins branches,"
+            } else {
+                ""
+            };
+            format!("commit {point}{merge} of {date}")
+        }
+        None => point.to_string(),
+    }
+}
+
+/// From what differs to the milliseconds.
+fn lines(compared: &Comparison) -> Vec<String> {
+    let mut lines: Vec<String> = compared
+        .environment
+        .iter()
+        .take(ENVIRONMENT)
+        .map(EnvironmentChange::in_words)
+        .collect();
+    match &compared.causes {
+        Some(causes) => {
+            let line = |line: &analysis::compare::CauseLine| {
+                let parts = [
+                    Some(line.instructions.clone()),
+                    line.source.clone(),
+                    Some(signed(line.change_ps)),
+                ];
+                parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+            };
+            lines.extend(causes.lines.iter().map(line));
+            lines.push(sentence(&CauseChain::unexplained(causes)));
+        }
+        None => lines.extend(compared.brief.conclusion.as_deref().map(sentence)),
+    }
+    lines
+}

@@ -1,0 +1,140 @@
+//! `systole environment`: what a run was built from and where it ran, shown or recorded.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use analysis::engine::environment::{EnvironmentFact, RUN_FILE};
+use analysis::{Environment, Scope, Table, Unit, facts};
+use clap::Args;
+
+use crate::common::args::{CsvArgs, ForceArgs};
+use crate::common::outcome::CommandOutcome;
+use crate::common::stderr::Stderr;
+use crate::common::values::OutputFormat;
+use crate::common::{loading::Loading, output, terminal};
+use importers::Progress;
+use render::{AnsiStyle, NamedTable, TextLayout};
+use request::{RequestError, TraceRequest};
+use session::environment::{ObservedProcess, write};
+use session::files::{OutputGuard, directory_of};
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct EnvironmentArgs {
+    #[command(flatten)]
+    pub input: TraceRequest,
+    /// Record the environment of this command beside the profile, in systole.run.json, unless that is there
+    #[arg(long)]
+    pub write: bool,
+    /// Record the commit and the lock file only: this machine is not the one that ran the program
+    #[arg(long, requires = "write")]
+    pub only_code: bool,
+    /// A Python package whose version is recorded, too; may be repeated
+    #[arg(long, value_name = "NAME", requires = "write")]
+    pub package: Vec<String>,
+    /// Format of stdout
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+    #[command(flatten)]
+    pub csv: CsvArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
+}
+
+pub fn run(args: &EnvironmentArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    let loading = Loading::new(&args.input.assume, stderr)?;
+    if args.write {
+        let path = record(args, &loading)?;
+        output::print_names(&format!("{path}\n"))?;
+        return Ok(CommandOutcome::Done);
+    }
+    let session =
+        loading.open_for_reports(&args.input.path, args.input.run.clone(), args.format, true)?;
+    let Some(found) = facts::environment(&session.context(Scope::WholeTrace)) else {
+        return Err(RequestError::DoesNotApply(format!(
+            "nothing is known of the environment: the profile records no versions, and there is no {RUN_FILE} beside it; \
+             systole.trace() in Python, systole capture and systole environment --write record it"
+        )));
+    };
+    output::print_as(args.format, &shown(&found, args))?;
+    Ok(CommandOutcome::Done)
+}
+
+/// Writes what is known of this process beside the profile.
+fn record(args: &EnvironmentArgs, loading: &Loading<'_>) -> Result<String, RequestError> {
+    let path = &args.input.path;
+    let import = loading.import(args.input.run.clone());
+    let located = importers::locate(path, &import, &Progress::new())
+        .map_err(|error| RequestError::import(error, path))?;
+    let mut files = located.hosts.iter().flat_map(|host| &host.files);
+    let directory = files
+        .next()
+        .map_or(Path::new("."), |file| directory_of(file));
+    if importers::is_remote(directory) {
+        return Err(RequestError::Usage(format!(
+            "--write: {RUN_FILE} is written beside profiles on this machine: {}",
+            directory.display()
+        )));
+    }
+    let target = directory.join(RUN_FILE);
+    if target.exists() && !args.force.force {
+        return Ok(format!(
+            "{} is there already; --force replaces it",
+            target.display()
+        ));
+    }
+    output::check_file(
+        &target,
+        &OutputGuard::new(args.input.files(), args.force.force),
+    )?;
+    let mut found =
+        ObservedProcess::this().environment("systole environment", &BTreeMap::new(), &args.package);
+    if args.only_code {
+        found = Environment {
+            recorded_by: found.recorded_by,
+            git: found.git,
+            lock: found.lock,
+            ..Environment::default()
+        };
+    }
+    let written = write(&found, directory).map_err(|error| RequestError::Write {
+        error,
+        path: target,
+    })?;
+    Ok(format!("wrote {}", written.display()))
+}
+
+fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
+    let from = |fact: &EnvironmentFact| {
+        if found.from_profile.contains(&fact.id) {
+            "profile"
+        } else {
+            RUN_FILE
+        }
+    };
+    let facts = found.facts();
+    let table = Table::of("environment", "Environment of the run", &facts)
+        .derived("what", "What", Unit::None, |fact: &EnvironmentFact| {
+            &fact.title
+        })
+        .derived("value", "Value", Unit::None, |fact: &EnvironmentFact| {
+            &fact.value
+        })
+        .derived("from", "From", Unit::None, from)
+        .derived("id", "Id", Unit::None, |fact: &EnvironmentFact| &fact.id)
+        .notes(found.unreadable.clone())
+        .build();
+    let table = NamedTable {
+        report: "environment",
+        table,
+    };
+    let layout = TextLayout {
+        width: terminal::width(),
+        top: 0,
+        entries: 0,
+        style: AnsiStyle::PLAIN,
+    };
+    let text = |table: &Table| render::table::table(table, &layout);
+    let json = || serde_json::to_value(found).unwrap_or_default();
+    output::list(args.format, args.csv.cells(), table, text, json)
+}

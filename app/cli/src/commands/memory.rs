@@ -1,0 +1,279 @@
+//! `systole memory`: why a program does not fit into memory, and what would make it fit.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use analysis::reports::memory::buffers::Buffers;
+use analysis::reports::memory::shortage::{
+    MemoryFix, MemoryShortage, MessageReader, binary, of_program,
+};
+use analysis::{Scope, Tabular as _, shortened};
+use clap::Args;
+use serde_json::json;
+
+use crate::common::args::CsvArgs;
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
+use crate::common::stderr::Stderr;
+use crate::common::values::{OutputFormat, STANDARD};
+use crate::common::{output, terminal};
+use render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson};
+use request::{RequestError, TraceRequest};
+use session::files::{open_regular, read_small};
+use session::number::counted;
+use view::words::sentence;
+
+/// Fields may be added to this version, but never changed or removed.
+const SCHEMA: &str = "systole.memory/1";
+/// Longest line of a log that is read in one piece.
+const MOST_LINE: u64 = 4 << 20;
+/// Most text from standard input.
+const MOST_STDIN: u64 = 256 << 20;
+/// Kinds, buffers and fixes of the first screen.
+const KINDS: usize = 7;
+const BUFFERS: usize = 4;
+const FIXES: usize = 3;
+/// Messages after the first that are named.
+const OTHERS: usize = 2;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct MemoryArgs {
+    #[command(flatten)]
+    pub input: TraceRequest,
+    /// Format of stdout
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+    #[command(flatten)]
+    pub csv: CsvArgs,
+}
+
+pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    let path = &args.input.path;
+    let mut found = messages(path)?;
+    if found.is_empty() {
+        if path.as_os_str() == STANDARD {
+            return Err(RequestError::DoesNotApply(
+                "the text has no message about memory: Ran out of memory, Attempting to reserve, Attempting to allocate"
+                    .to_owned(),
+            ));
+        }
+        found.push(planned(args, stderr)?);
+    }
+    output::print_as(args.format, &rendered(&found, args)?)?;
+    Ok(CommandOutcome::Done)
+}
+
+/// The messages of a log; none if it is no text, or has none.
+fn messages(path: &Path) -> Result<Vec<MemoryShortage>, RequestError> {
+    let mut reader = MessageReader::default();
+    if path.as_os_str() == STANDARD {
+        let unread = |error: std::io::Error| RequestError::Unread {
+            what: "standard input",
+            error: error.to_string(),
+            cure: "name the file",
+            path: path.to_owned(),
+        };
+        read_small(path, MOST_STDIN)
+            .map_err(unread)?
+            .lines()
+            .for_each(|line| reader.add(line));
+        return Ok(reader.finish());
+    }
+    // What cannot be read here is reported by the import.
+    let Some(file) = open_regular(path).ok().filter(|_| path.is_file()) else {
+        return Ok(Vec::new());
+    };
+    let mut file = BufReader::new(file);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = file.by_ref().take(MOST_LINE).read_until(b'\n', &mut line);
+        if read.is_err() || line.is_empty() || line.contains(&0) {
+            break;
+        }
+        reader.add(&String::from_utf8_lossy(&line));
+    }
+    Ok(reader.finish())
+}
+
+/// What the program of a capture, or of a dump, needs by its plan.
+fn planned(args: &MemoryArgs, stderr: &Stderr) -> Result<MemoryShortage, RequestError> {
+    let TraceRequest { path, run, .. } = &args.input;
+    let loading = Loading::new(&args.input.assume, stderr)?;
+    let session = loading.open_for_reports(path, run.clone(), args.format, false)?;
+    let report = session.report::<Buffers>(Scope::WholeTrace);
+    let why = |why: String| RequestError::DoesNotApply(format!("{}: {why}", path.display()));
+    let report = report.map_err(|error| why(error.to_string()))?;
+    of_program(&report).ok_or_else(|| why("no program plans to use HBM".to_owned()))
+}
+
+fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> Result<String, RequestError> {
+    let tables: Vec<NamedTable> = found
+        .iter()
+        .take(1)
+        .flat_map(MemoryShortage::tables)
+        .map(|table| NamedTable {
+            report: "memory",
+            table,
+        })
+        .collect();
+    Ok(match args.format {
+        OutputFormat::Text => text(found),
+        OutputFormat::Md => {
+            let first = found
+                .first()
+                .map_or_else(String::new, |first| sentence(&first.statement));
+            let body = tables
+                .iter()
+                .map(|named| markdown::markdown(&named.table, 0));
+            format!(
+                "## {}\n\n{}",
+                markdown::escaped(&first),
+                body.collect::<String>()
+            )
+        }
+        OutputFormat::Json => {
+            let value = json!({ "schema": SCHEMA, "path": args.input.path.display().to_string(), "shortages": found });
+            serde_json::to_string_pretty(&value)? + "\n"
+        }
+        OutputFormat::Ndjson => ndjson::lines(&tables.iter().collect::<Vec<_>>(), &[], 0),
+        OutputFormat::Csv => {
+            let buffers = tables
+                .iter()
+                .find(|named| named.table.id == "buffers")
+                .or_else(|| tables.first());
+            buffers.map_or_else(String::new, |named| {
+                csv::csv(&named.table, 0, args.csv.cells())
+            })
+        }
+    })
+}
+
+/// One screen.
+fn text(found: &[MemoryShortage]) -> String {
+    let layout = TextLayout {
+        width: terminal::width(),
+        top: 0,
+        entries: 0,
+        style: AnsiStyle::PLAIN,
+    };
+    let Some(first) = found.first() else {
+        return String::new();
+    };
+    let line = |indent, text: &str| layout.lines(indent, text, str::to_owned);
+    let mut out = line(0, &sentence(&first.statement));
+    out.push_str(&kinds(first));
+    out.push_str(&buffers(first, &layout));
+    out.push_str(&fixes(first, &layout));
+    if !first.unknown.is_empty() {
+        out.push_str(&line(
+            0,
+            &sentence(&format!("unknown: {}", first.unknown.join("; "))),
+        ));
+    }
+    for other in found.iter().skip(1).take(OTHERS) {
+        out.push_str(&line(0, &sentence(&format!("also: {}", other.statement))));
+    }
+    let more = found.len().saturating_sub(1 + OTHERS);
+    if more > 0 {
+        out.push_str(&line(
+            0,
+            &format!(
+                "And {}: --format json.",
+                counted(more as u64, "more message")
+            ),
+        ));
+    }
+    out
+}
+
+fn kinds(of: &MemoryShortage) -> String {
+    let mut kinds: Vec<_> = of.kinds.iter().collect();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
+    let mut text = String::new();
+    for kind in kinds.iter().take(KINDS) {
+        let padding = kind.padding_bytes.filter(|bytes| *bytes > 0);
+        let padding = padding.map_or_else(String::new, |bytes| {
+            format!(", {} of it padding", binary(bytes))
+        });
+        let _ = writeln!(text, "  {:>11}  {}{padding}", binary(kind.bytes), kind.kind);
+    }
+    titled("What is needed, by kind", &text)
+}
+
+fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
+    let mut text = String::new();
+    for buffer in of.buffers.iter().take(BUFFERS) {
+        let shape = buffer
+            .shape
+            .as_deref()
+            .map(|shape| shape.split('{').next().unwrap_or(shape).to_owned());
+        let file = buffer
+            .source
+            .as_deref()
+            .and_then(|source| source.rsplit('/').next())
+            .map(str::to_owned);
+        let padding = buffer
+            .padding_bytes
+            .filter(|bytes| bytes * 20 >= buffer.bytes && *bytes > 0);
+        let padding = padding.map(|bytes| format!("{} padding", binary(bytes)));
+        let parts = [
+            Some(buffer.instruction.clone()),
+            shape,
+            file,
+            padding,
+            Some(buffer.kind.clone()),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect();
+        let about = shortened(&parts.join(" · "), layout.width.saturating_sub(15));
+        let _ = writeln!(text, "  {:>11}  {about}", binary(buffer.bytes));
+    }
+    let more = of.buffers.len().saturating_sub(BUFFERS);
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} smaller ones: --format csv");
+    }
+    titled("What is in memory then, the largest first", &text)
+}
+
+fn fixes(of: &MemoryShortage, layout: &TextLayout) -> String {
+    let mut text = String::new();
+    let line = |fix: &MemoryFix| {
+        let suffices = match fix.suffices {
+            Some(true) => ", which suffices",
+            Some(false) => ", which does not suffice alone",
+            None => "",
+        };
+        format!(
+            "{} Frees at most {}{suffices}.",
+            fix.action,
+            binary(fix.frees_bytes)
+        )
+    };
+    for fix in of.fixes.iter().take(FIXES) {
+        text.push_str(&layout.lines(2, &line(fix), str::to_owned));
+    }
+    let more = of.fixes.len().saturating_sub(FIXES);
+    if more > 0 {
+        let _ = writeln!(
+            text,
+            "  and {}: --format md",
+            counted(more as u64, "more way")
+        );
+    }
+    titled("What would free memory", &text)
+}
+
+/// A title above lines, if there are any.
+fn titled(title: &str, lines: &str) -> String {
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n{title}\n{lines}")
+    }
+}
