@@ -370,9 +370,11 @@ impl JudgedProgram {
         if wanted.is_empty() {
             return Answer::new(Verdict::NotMet, format!("no parameter is called {name:?}"));
         }
-        let found = match kept.len() {
-            0 => format!("all {all} parameters give their memory to a result"),
-            some => format!(
+        let found = match (kept.len(), wanted.len()) {
+            (0, 1) => "the parameter gives its memory to a result".to_owned(),
+            (0, _) => format!("all {all} parameters give their memory to a result"),
+            (1, 1) => format!("the parameter keeps its memory{}", names(&kept)),
+            (some, _) => format!(
                 "{} of {all} parameters keep their memory{}",
                 number::count(some as f64),
                 names(&kept)

@@ -18,11 +18,23 @@ const RESERVE: &str = "Attempting to reserve ";
 const ALLOCATE: &str = "Attempting to allocate ";
 const OTHER_ALLOCATE: &str = "Out of memory while trying to allocate ";
 
+/// What the compiler says instead of tables, since libtpu 0.0.40.
+const RAN_OUT_ON: &str = "Ran out of memory on ";
+/// What it says of programs with a part for the SparseCores.
+const OF_CORES: &str = "TPU TensorCore Hbm usage: ";
+
 /// Whether a text holds such a message.
 fn is_meant(text: &str) -> bool {
-    [RAN_OUT, RESERVE, ALLOCATE, OTHER_ALLOCATE]
-        .iter()
-        .any(|mark| text.contains(mark))
+    [
+        RAN_OUT,
+        RAN_OUT_ON,
+        OF_CORES,
+        RESERVE,
+        ALLOCATE,
+        OTHER_ALLOCATE,
+    ]
+    .iter()
+    .any(|mark| text.contains(mark))
 }
 
 /// All different messages of a log, in its order.
@@ -93,13 +105,20 @@ impl MessageReader {
 
     /// Begins a message, if the line does.
     fn begin(&mut self, line: &str) {
+        if let Some(told) = in_one_sentence(line).or_else(|| of_cores(line)) {
+            self.end();
+            self.current = Some(told);
+            self.end();
+            return;
+        }
         let begun = if let Some(at) = line.find(RAN_OUT) {
             let rest = line.get(at + RAN_OUT.len()..).unwrap_or_default();
             let memory = rest
                 .split(|c: char| !c.is_ascii_alphanumeric())
                 .next()
                 .unwrap_or_default();
-            Some(("the compiler", memory.to_owned(), None))
+            let scoped = size_after(line, "Scoped allocation with size ");
+            Some(("the compiler", memory.to_owned(), scoped))
         } else {
             let runtime = [RESERVE, ALLOCATE, OTHER_ALLOCATE].into_iter();
             let mut found = runtime.filter_map(|mark| Some((mark, size_after(line, mark)?)));
@@ -116,6 +135,9 @@ impl MessageReader {
             memory,
             program: quoted(line, "rror loading program '", '\''),
             needed_bytes,
+            capacity_bytes: size_after(line, " and limit "),
+            over_bytes: size_after(line, "limit by "),
+            buffers: on_stack(line).into_iter().collect(),
             ..MemoryShortage::default()
         });
     }
@@ -130,6 +152,59 @@ impl MessageReader {
         if self.messages.len() < MOST_MESSAGES && !self.messages.contains(&message) {
             self.messages.push(message);
         }
+    }
+}
+
+/// `Ran out of memory on HBM, the total memory required for HLO temporaries (40.34G) exceeds available HBM (15.75G).`
+fn in_one_sentence(line: &str) -> Option<MemoryShortage> {
+    let (_, rest) = line.split_once(RAN_OUT_ON)?;
+    let (memory, rest) = rest.split_once(',')?;
+    let (_, rest) = rest.split_once("memory required for ")?;
+    let (kind, rest) = rest.split_once(" (")?;
+    let kind = match kind {
+        "HLO temporaries" => "temporaries",
+        other => other,
+    };
+    let needed = size(rest)?;
+    let (_, available) = rest.split_once("exceeds available")?;
+    let mut told = of_compiler(memory, needed, size_after(available, "("));
+    add(&mut told, &limited(kind), needed, None);
+    unknown(&mut told, "what else the program needs");
+    Some(told)
+}
+
+/// The instruction of `while allocating on stack for %f = f32[8,4]{1,0:T(8,128)} custom-call(…)`, and what it asked for.
+fn on_stack(line: &str) -> Option<NeededBuffer> {
+    let (_, rest) = line.split_once("while allocating on stack for %")?;
+    let (instruction, rest) = rest.split_once(" = ")?;
+    Some(NeededBuffer {
+        bytes: size_after(line, "Scoped allocation with size ")?,
+        instruction: limited(instruction),
+        shape: rest.split_whitespace().next().map(limited),
+        kind: "scoped allocation".to_owned(),
+        ..NeededBuffer::default()
+    })
+}
+
+/// `TPU TensorCore Hbm usage: 34.82G, SparseCore Hbm usage 174.10G, exceeding available bytes: 95.74G`
+fn of_cores(line: &str) -> Option<MemoryShortage> {
+    let tensor = size_after(line, OF_CORES)?;
+    let sparse = size_after(line, "SparseCore Hbm usage")?;
+    let available = size_after(line, "exceeding available bytes:");
+    let mut told = of_compiler("hbm", tensor.saturating_add(sparse), available);
+    add(&mut told, "program of the TensorCore", tensor, None);
+    add(&mut told, "program of the SparseCores", sparse, None);
+    Some(told)
+}
+
+fn of_compiler(memory: &str, needed: u64, capacity: Option<u64>) -> MemoryShortage {
+    MemoryShortage {
+        told_by: "the compiler".to_owned(),
+        memory: limited(&memory.to_ascii_lowercase()),
+        needed_bytes: Some(needed),
+        capacity_bytes: capacity,
+        over_bytes: capacity.map(|capacity| needed.saturating_sub(capacity)),
+        ..MemoryShortage::default()
     }
 }
 

@@ -2,6 +2,43 @@
 
 use super::*;
 
+#[test]
+fn scoped_allocations_are_read() {
+    let read = read(
+        "Ran out of memory in memory space vmem while allocating on stack for %attention.3 = f32[64,128]{1,0:T(8,128)} \
+         custom-call(%a), custom_call_target=\"tpu_custom_call\". Scoped allocation with size 41.75M and limit 16.00M \
+         exceeded scoped vmem limit by 25.75M.",
+    );
+    let mib = |quarters: u64| Some(quarters << 18);
+    let told = &read[0];
+    assert_eq!(told.memory, "vmem");
+    assert_eq!(
+        (told.needed_bytes, told.capacity_bytes, told.over_bytes),
+        (mib(167), mib(64), mib(103))
+    );
+    assert_eq!(told.buffers[0].instruction, "attention.3");
+}
+
+#[test]
+fn messages_of_one_sentence_are_read() {
+    let log = "E0000 xla.cc:1] RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries \
+               (40.25G) exceeds available HBM (15.75G).\n\
+               RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 34.50G, SparseCore Hbm usage 174.00G, exceeding available \
+               bytes: 95.50G\n";
+    let read = read(log);
+    let gib = |quarters: u64| Some(quarters << 28);
+    let of = |at: usize| {
+        let told: &MemoryShortage = &read[at];
+        (told.needed_bytes, told.capacity_bytes, told.over_bytes)
+    };
+    assert_eq!(of(0), (gib(161), gib(63), gib(98)));
+    assert_eq!(read[0].kind("temporaries"), gib(161));
+    assert_eq!(of(1), (gib(834), gib(382), gib(452)));
+    assert_eq!(read[1].kind("program of the SparseCores"), gib(696));
+    assert!(read.iter().all(|told| told.memory == "hbm"));
+    assert!(super::read("Ran out of memory on HBM, the").is_empty());
+}
+
 /// As JAX prints it since 2022.
 const COMPILER: &str = r#"
 step 0
