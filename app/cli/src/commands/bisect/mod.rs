@@ -35,10 +35,10 @@ use session::number::counted;
 #[derive(Debug, Args)]
 pub struct BisectArgs {
     /// A commit that is fast, or a version of the list
-    #[arg(long, value_name = "A")]
+    #[arg(long, value_name = "A", allow_hyphen_values = true)]
     pub good: String,
     /// A later commit that is slow, or a version of the list
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", allow_hyphen_values = true)]
     pub bad: String,
     /// Search the lines of this file, for example requirements with their versions, and not the commits of git
     #[arg(long, value_name = "FILE")]
