@@ -252,7 +252,7 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
             "Peak memory: only one program has the compiler's plan, so that both cannot be compared.".to_owned(),
             None,
         ),
-        [Err(why), Err(_)] => (format!("Peak memory: unknown: {why} (both programs)."), None),
+        [Err(why), Err(_)] => (format!("Peak memory: unknown of both programs: {why}."), None),
         [Err(why), _] => (format!("Peak memory: unknown of the first program: {why}."), None),
         [_, Err(why)] => (format!("Peak memory: unknown of the second program: {why}."), None),
     }
