@@ -230,16 +230,13 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
     match found {
         [Ok(first), Ok(second)] if first.is_planned == second.is_planned => {
             let change = i64::try_from(i128::from(second.bytes) - i128::from(first.bytes)).ok();
-            let said = match change {
-                Some(0) => format!("the same, {}", bytes(first.bytes)),
-                _ => {
-                    let sign = if second.bytes > first.bytes { "+" } else { "-" };
-                    let (from, to) = (bytes(first.bytes), bytes(second.bytes));
-                    format!(
-                        "{from} → {to} ({sign}{})",
-                        bytes(first.bytes.abs_diff(second.bytes))
-                    )
-                }
+            let said = if change == Some(0) {
+                format!("the same, {}", bytes(first.bytes))
+            } else {
+                let sign = if second.bytes > first.bytes { "+" } else { "-" };
+                let (from, to) = (bytes(first.bytes), bytes(second.bytes));
+                let by = bytes(first.bytes.abs_diff(second.bytes));
+                format!("{from} → {to} ({sign}{by})")
             };
             let how = if first.is_planned {
                 "planned by the compiler"
