@@ -15,11 +15,14 @@ pub(super) struct ExpectTool;
 /// The keys of an expectation are told in words: their schema is as long as those of several tools.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ExpectInput {
-    /// Objects with a name and one condition: op, collective (a kind, or any), product (a type), kernel, fusion_of
-    /// (opcodes), rematerialized, host_copies, compiles_in_steps (true or false), share_of (with min_percent,
-    /// max_percent), max_peak_bytes, max_flops, max_traffic_bytes, donated. op and collective take min, max, exactly,
-    /// collective min_bytes and max_bytes, kernel and fusion_of present. named, source, scope and program narrow it; names
-    /// are patterns with *.
+    /// What is expected.
+    #[schemars(
+        description = "Objects with a name and one condition: op, collective (a kind, or any), product (a type), kernel, \
+            fusion_of (opcodes), rematerialized, host_copies, compiles_in_steps (true or false), share_of (with min_percent, \
+            max_percent), max_peak_bytes, max_flops, max_traffic_bytes, donated. op and collective take min, max, exactly, \
+            collective min_bytes and max_bytes, kernel and fusion_of present. named, source, scope and program narrow it; \
+            names are patterns with *."
+    )]
     expect: Vec<Map<String, Value>>,
     /// A program, a profile, a run or a log directory.
     path: String,
