@@ -444,7 +444,13 @@ fn declared_tables(folder: &Path, found: &mut BTreeSet<String>) {
 #[test]
 fn every_table_of_the_analyses_is_built() {
     // Of pages about programs, and of the window at its cursor: these have tests of their own.
-    const ELSEWHERE: &[&str] = &["neighbourhood", "instructions", "program", "memory_live"];
+    const ELSEWHERE: &[&str] = &[
+        "neighbourhood",
+        "instructions",
+        "program",
+        "program_diff",
+        "memory_live",
+    ];
     let mut wanted = BTreeSet::new();
     for folder in ["facts", "device-reports", "run-reports"] {
         declared_tables(

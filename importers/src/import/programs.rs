@@ -55,9 +55,8 @@ pub fn holds_programs_only(path: &Path, options: &ImportOptions, progress: &Prog
     }
     let formats: [&dyn Importer; 3] =
         [&xla::ScheduledHlo, &program::HLO_PROTO, &program::STABLEHLO];
-    let mut opener = match FileOpener::new(&LocatedRun::default(), options, progress) {
-        Ok(opener) => opener,
-        Err(_) => return false,
+    let Ok(mut opener) = FileOpener::new(&LocatedRun::default(), options, progress) else {
+        return false;
     };
     opener.open(&path).is_ok_and(|source| {
         let is_sure = |it: &dyn Importer| it.detect(source.head()) == DetectionConfidence::Certain;

@@ -74,11 +74,35 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("analyze whole.xplane.pb --baseline {}", "base.json"),
     ("analyze program.json --roles {}", "roles.toml"),
     ("analyze whole.xplane.pb --device-spec {}", "chip.toml"),
+    ("expect {} whole.xplane.pb", "expect.toml"),
+    (
+        "expect {} step.txt -o junit=out.xml -o sarif=out.sarif",
+        "expect.toml",
+    ),
+    ("expect expect.toml {}", "step.txt"),
+    ("expect --init=out.toml {}", "step.txt"),
+    ("compare {} step.txt", "step.txt"),
+    ("hlo step.txt --diff {} --format json", "step.txt"),
+    ("compare step.mlir {}", "step.mlir"),
+    ("hlo {} --text", "step.mlir"),
 ];
 
 const ROLES: &str = "simulator = \"mysim\"\ntime_unit = \"ns\"\n[[track]]\nprocess = \"*\"\nrole = \"ops\"\n[[op]]\nrole = \"ops\"\n\
                      name = \"a*\"\ncategory = \"dot\"\n";
 const CHIP: &str = "base = \"v6e\"\nhbm_bandwidth = 1e12\nbf16_flops = 900e12\n";
+
+const EXPECT: &str = "[[expect]]\nname = \"a\"\nop = \"*\"\nmin = 0\n[[expect]]\nname = \"b\"\nmax_peak_bytes = 100000000000\n";
+const HLO: &str = "HloModule jit_step, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }\n\n\
+    %f (p: f32[8]) -> f32[8] {\n  %p = f32[8]{0} parameter(0)\n  ROOT %t = f32[8]{0} tanh(%p)\n}\n\n\
+    ENTRY %main (a: f32[8]) -> f32[8] {\n  %a = f32[8]{0} parameter(0)\n  \
+    %b = f32[8]{0} fusion(%a), kind=kLoop, calls=%f, metadata={op_name=\"jit(step)/tanh\" source_file=\"m.py\" source_line=3}\n  \
+    %c = f32[32]{0} all-gather(%b), replica_groups=[2,4]<=[8], dimensions={0}\n  \
+    ROOT %d = f32[8]{0} slice(%c), slice={[0:8]}\n}\n";
+const MLIR: &str = "module @jit_f {\n  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {\n    \
+    %0:2 = stablehlo.while(%i = %arg0, %j = %arg0) : tensor<8xf32>, tensor<8xf32>\n    cond {\n      \
+    stablehlo.return %i : tensor<8xf32>\n    } do {\n      stablehlo.return %j, %i : tensor<8xf32>, tensor<8xf32>\n    } \
+    loc(#loc1)\n    %1 = \"stablehlo.all_gather\"(%0#1) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : \
+    (tensor<8xf32>) -> tensor<16xf32>\n    return %0#0 : tensor<8xf32>\n  }\n}\n#loc1 = loc(\"a\"(\"m.py\":3:1))\n";
 
 /// A folder with files that are not changed.
 fn folder(seeds: &[Seed]) -> tempfile::TempDir {
@@ -91,7 +115,13 @@ fn folder(seeds: &[Seed]) -> tempfile::TempDir {
         let seed = seeds.iter().find(|seed| seed.name == from).unwrap();
         fs::write(path(name), seed.content.to_bytes()).unwrap();
     }
-    for (name, text) in [("roles.toml", ROLES), ("chip.toml", CHIP)] {
+    for (name, text) in [
+        ("roles.toml", ROLES),
+        ("chip.toml", CHIP),
+        ("expect.toml", EXPECT),
+        ("step.txt", HLO),
+        ("step.mlir", MLIR),
+    ] {
         fs::write(path(name), text).unwrap();
     }
     for args in [

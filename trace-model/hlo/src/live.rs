@@ -23,24 +23,9 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
         times: 1,
         is_least: module.entry.is_none(),
     };
-    match module.entry {
-        Some(entry) => out
-            .iter_mut()
-            .skip(entry.index())
-            .take(1)
-            .for_each(|it| *it = once),
-        None => {
-            let mut is_called = vec![false; out.len()];
-            for called in module.instructions.iter().flat_map(|it| &it.called) {
-                is_called
-                    .iter_mut()
-                    .skip(called.index())
-                    .take(1)
-                    .for_each(|it| *it = true);
-            }
-            let roots = out.iter_mut().zip(is_called).filter(|(_, called)| !called);
-            roots.for_each(|(it, _)| *it = once);
-        }
+    let is_root = roots(module);
+    for (slot, _) in out.iter_mut().zip(is_root).filter(|(_, is_root)| *is_root) {
+        *slot = once;
     }
     // Callers come after what they call.
     for computation in module
@@ -65,6 +50,24 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
         }
     }
     out
+}
+
+/// The entry computation; where the text ends before it, those that nothing calls.
+fn roots(module: &HloModule) -> Vec<bool> {
+    let mut is_root = vec![module.entry.is_none(); module.computations.len()];
+    if let Some(slot) = module
+        .entry
+        .and_then(|entry| is_root.get_mut(entry.index()))
+    {
+        *slot = true;
+        return is_root;
+    }
+    for called in module.instructions.iter().flat_map(|it| &it.called) {
+        if let Some(slot) = is_root.get_mut(called.index()) {
+            *slot = false;
+        }
+    }
+    is_root
 }
 
 /// The most memory that the values of a program need at one time.
@@ -196,14 +199,14 @@ fn inside(
 ) -> u64 {
     let runs = matches!(&*it.opcode, "while" | "call" | "conditional") && depth < MAX_DEPTH;
     let called = it.called.iter().filter(|_| runs);
-    let peaks = called.map(|&callee| match known.get(&callee) {
-        Some(&bytes) => bytes,
-        None => {
-            let found = peak_in(module, callee, known, depth + 1);
-            let bytes = found.map_or(0, |(bytes, _)| bytes);
-            known.insert(callee, bytes);
-            bytes
+    let peaks = called.map(|&callee| {
+        if let Some(&bytes) = known.get(&callee) {
+            return bytes;
         }
+        let found = peak_in(module, callee, known, depth + 1);
+        let bytes = found.map_or(0, |(bytes, _)| bytes);
+        known.insert(callee, bytes);
+        bytes
     });
     peaks.max().unwrap_or(0)
 }

@@ -1,6 +1,7 @@
 //! Conditions on a program.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use device_reports::hlo::{HloOp, ProgramContents, ProgramOrigin, TimedProgram};
 use engine::{Context, glob, number};
@@ -44,27 +45,27 @@ impl JudgedProgram {
         match condition {
             Condition::Op(opcode) => {
                 let found = self.filtered(expected, |it| glob(opcode, &it.opcode));
-                self.counted(expected.bounds(), found)
+                self.counted(expected.bounds(), &found)
             }
             Condition::Collective(kind) => self.collectives(expected, *kind),
             Condition::Product(dtype) => self.products(expected, dtype),
             Condition::Kernel(name) => {
                 let found = self.filtered(expected, |it| is_kernel(it, name));
-                self.present(expected, found)
+                self.present(expected, &found)
             }
             Condition::FusionOf(opcodes) => {
                 let found = self.filtered(expected, |it| self.contains(it, opcodes));
-                self.present(expected, found)
+                self.present(expected, &found)
             }
             Condition::Rematerialized(wanted) => {
                 let found = self.filtered(expected, |it| {
                     self.runs_by_itself(it) && it.is_rematerialized()
                 });
-                self.counted(some_or_none(*wanted), found)
+                self.counted(some_or_none(*wanted), &found)
             }
             Condition::HostCopies(wanted) => {
                 let found = self.filtered(expected, |it| self.is_host_copy(it));
-                self.counted(some_or_none(*wanted), found)
+                self.counted(some_or_none(*wanted), &found)
             }
             Condition::PeakMemory(max) => self.peak(*max),
             Condition::Flops(max) => {
@@ -115,9 +116,9 @@ impl JudgedProgram {
     }
 
     /// Judges a number of instructions.
-    fn counted(&self, bounds: Bounds, found: Vec<InstructionId>) -> Answer {
+    fn counted(&self, bounds: Bounds, found: &[InstructionId]) -> Answer {
         let count = found.len() as u64;
-        let ops = self.ops(&found);
+        let ops = self.ops(found);
         let wanted = bounds.in_words(|count| number::count(count as f64));
         let said = format!(
             "{} found, expected {wanted}{}",
@@ -136,7 +137,7 @@ impl JudgedProgram {
         answer.about(ops)
     }
 
-    fn present(&self, expected: &Expectation, found: Vec<InstructionId>) -> Answer {
+    fn present(&self, expected: &Expectation, found: &[InstructionId]) -> Answer {
         self.counted(some_or_none(expected.present.unwrap_or(true)), found)
     }
 
@@ -151,7 +152,7 @@ impl JudgedProgram {
             .into_iter()
             .filter(|id| kept.binary_search(id).is_ok())
             .collect();
-        let mut answer = self.counted(expected.bounds(), found);
+        let mut answer = self.counted(expected.bounds(), &found);
         let bytes = Bounds {
             min: expected.min_bytes,
             max: expected.max_bytes,
@@ -173,11 +174,12 @@ impl JudgedProgram {
             return answer;
         };
         let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
-        answer.message.push_str(&format!(
+        let _ = write!(
+            answer.message,
             "; {} in one execution of the program, expected {}",
             in_bytes(sum),
             bytes.in_words(in_bytes)
-        ));
+        );
         let (too_much, too_little) = (
             bytes.max.is_some_and(|max| sum > max),
             bytes.min.is_some_and(|min| sum < min),

@@ -188,13 +188,9 @@ impl Answer {
 
 impl Tabular for ExpectReport {
     fn tables(&self) -> Vec<Table> {
-        let table = Table::of(
-            "expectations",
-            format!("Expectations: {}", self.statement),
-            &self.rows,
-        )
-        .remaining()
-        .notes(self.notes.clone());
+        let table = Table::of("expectations", self.statement.clone(), &self.rows)
+            .remaining()
+            .notes(self.notes.clone());
         vec![table.build()]
     }
 }

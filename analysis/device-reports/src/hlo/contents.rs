@@ -13,7 +13,7 @@ use hlo::{
 };
 use trace_model::{MemorySpace, ProgramId};
 
-use crate::memory::buffers::Buffers;
+use crate::memory::buffers::{Buffers, ProgramPlan};
 
 /// What a program consists of.
 #[derive(Clone, Debug)]
@@ -134,7 +134,7 @@ impl ProgramContents {
         let own = plans.iter().flat_map(|report| &report.programs);
         let plan = own
             .filter(|plan| plan.id == program)
-            .map(|plan| plan.hbm_bytes());
+            .map(ProgramPlan::hbm_bytes);
         Self::of(module, plan.max().filter(|&bytes| bytes > 0))
     }
 

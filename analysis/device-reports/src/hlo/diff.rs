@@ -230,16 +230,13 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
     match found {
         [Ok(first), Ok(second)] if first.is_planned == second.is_planned => {
             let change = i64::try_from(i128::from(second.bytes) - i128::from(first.bytes)).ok();
-            let said = match change {
-                Some(0) => format!("the same, {}", bytes(first.bytes)),
-                _ => {
-                    let sign = if second.bytes > first.bytes { "+" } else { "-" };
-                    let (from, to) = (bytes(first.bytes), bytes(second.bytes));
-                    format!(
-                        "{from} → {to} ({sign}{})",
-                        bytes(first.bytes.abs_diff(second.bytes))
-                    )
-                }
+            let said = if change == Some(0) {
+                format!("the same, {}", bytes(first.bytes))
+            } else {
+                let sign = if second.bytes > first.bytes { "+" } else { "-" };
+                let (from, to) = (bytes(first.bytes), bytes(second.bytes));
+                let by = bytes(first.bytes.abs_diff(second.bytes));
+                format!("{from} → {to} ({sign}{by})")
             };
             let how = if first.is_planned {
                 "planned by the compiler"
@@ -252,7 +249,7 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
             "Peak memory: only one program has the compiler's plan, so that both cannot be compared.".to_owned(),
             None,
         ),
-        [Err(why), Err(_)] => (format!("Peak memory: unknown: {why} (both programs)."), None),
+        [Err(why), Err(_)] => (format!("Peak memory: unknown of both programs: {why}."), None),
         [Err(why), _] => (format!("Peak memory: unknown of the first program: {why}."), None),
         [_, Err(why)] => (format!("Peak memory: unknown of the second program: {why}."), None),
     }

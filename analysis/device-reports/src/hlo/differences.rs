@@ -70,14 +70,12 @@ pub(super) fn types(shape: &Shape<'_>) -> String {
     const MOST: usize = 4;
     let one = |array: &&ArrayShape<'_>| format!("{}{:?}", array.dtype, array.dims).replace(' ', "");
     let arrays = shape.arrays();
-    match arrays[..] {
-        [only] => one(&only),
-        _ => {
-            let more = if arrays.len() > MOST { ", …" } else { "" };
-            let parts: Vec<String> = arrays.iter().take(MOST).map(one).collect();
-            format!("({}{more})", parts.join(", "))
-        }
+    if let [only] = arrays[..] {
+        return one(&only);
     }
+    let more = if arrays.len() > MOST { ", …" } else { "" };
+    let parts: Vec<String> = arrays.iter().take(MOST).map(one).collect();
+    format!("({}{more})", parts.join(", "))
 }
 
 fn shapes(a: &Instruction, b: &Instruction, parts: &mut ChangedParts, out: &mut Vec<String>) {

@@ -22,8 +22,8 @@ use session::files::OutputGuard;
 pub struct ExpectArgs {
     /// The expectations (TOML, also systole.toml), then the profile or program; with --init only the latter
     ///
-    /// A program is HLO text (compiled.as_text()), serialized HLO, StableHLO (lowered.as_text()), or a folder of
-    /// --xla_dump_to.
+    /// A program is the text of a compiled or only lowered function, serialized HLO, or a folder of programs that XLA
+    /// dumped.
     #[arg(value_names = ["FILE", "PATH"], required = true, num_args = 1..=2)]
     pub paths: Vec<PathBuf>,
     /// Write what is true now as commented expectations, to FILE or to stdout

@@ -1,12 +1,12 @@
 //! `expect`: whether a program or a run is as expected.
 
-use analysis::Tabular as _;
 use analysis::expect::Expectation;
+use analysis::{Scope, Tabular as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
+use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
 use request::{ExpectRequest, RequestError};
 
@@ -15,14 +15,21 @@ pub(super) struct ExpectTool;
 /// The keys of an expectation are told in words: their schema is as long as those of several tools.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ExpectInput {
-    /// Objects with a name and one condition: op, collective (a kind, or any), product (a type), kernel, fusion_of
-    /// (opcodes), rematerialized, host_copies, compiles_in_steps (true or false), share_of (with min_percent,
-    /// max_percent), max_peak_bytes, max_flops, max_traffic_bytes, donated. op and collective take min, max, exactly,
-    /// collective min_bytes and max_bytes, kernel and fusion_of present. named, source, scope and program narrow it; names
-    /// are patterns with *.
+    /// What is expected.
+    #[schemars(
+        description = "Objects with a name and one condition: op, collective (a kind, or any), product (a type), kernel, \
+            fusion_of (opcodes), rematerialized, host_copies, compiles_in_steps (true or false), share_of (with min_percent, \
+            max_percent), max_peak_bytes, max_flops, max_traffic_bytes, donated. op and collective take min, max, exactly, \
+            collective min_bytes and max_bytes, kernel and fusion_of present. named, source, scope and program narrow it; \
+            names are patterns with *."
+    )]
     expect: Vec<Map<String, Value>>,
+    /// A program, a profile, a run or a log directory.
+    path: String,
+    /// Run of a log directory; the newest by default.
+    run: Option<String>,
     #[serde(flatten)]
-    of: PartOfTrace,
+    bound: BoundInput,
 }
 
 impl McpTool for ExpectTool {
@@ -35,14 +42,19 @@ impl McpTool for ExpectTool {
         let read = |one: Map<String, Value>| serde_json::from_value::<Expectation>(one.into());
         let expect = input.expect.into_iter().map(read).collect::<Result<_, _>>();
         let expect = expect.map_err(|error| RequestError::argument("expect", error.to_string()))?;
-        let (session, scope) = input.of.open_programs(call)?;
-        let report = ExpectRequest { expect }.answer(&session.context(scope))?;
+        input.bound.check()?;
+        let trace = TraceInput {
+            path: input.path,
+            run: input.run,
+            ..TraceInput::default()
+        };
+        let session = call.programs(&trace)?;
+        let report = ExpectRequest { expect }.answer(&session.context(Scope::WholeTrace))?;
         let content = AnswerContent {
             statement: Some(report.statement.clone()),
             ..AnswerContent::default()
         };
-        input
-            .of
-            .answer(&session, content.with_tables(report.tables()))
+        let content = content.with_tables(report.tables());
+        input.bound.answer(Some((&trace, &session)), content)
     }
 }

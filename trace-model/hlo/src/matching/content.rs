@@ -40,7 +40,9 @@ fn shape(shape: Option<&Arc<Shape<'static>>>, precision: Precision) -> u64 {
             Shape::Array(array) => add_array(array, precision, into),
             Shape::Tuple(parts) => {
                 parts.len().hash(into);
-                parts.iter().for_each(|part| add(part, precision, into));
+                for part in parts {
+                    add(part, precision, into);
+                }
             }
         }
     }

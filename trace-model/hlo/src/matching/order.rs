@@ -23,7 +23,7 @@ pub(super) fn difference(
 ) -> Option<ScheduleDifference> {
     let places = [places(modules[0])?, places(modules[1])?];
     // Position in the second program by position in the first, for each computation of the first.
-    let mut orders: BTreeMap<usize, Vec<(usize, (usize, usize))>> = BTreeMap::new();
+    let mut orders: BTreeMap<usize, Vec<(usize, Place)>> = BTreeMap::new();
     for pair in pairs {
         let first = modules[0].instruction(pair.first)?;
         if NO_WORK.contains(&&*first.opcode) {
@@ -45,8 +45,11 @@ pub(super) fn difference(
     Some(out)
 }
 
-/// Computation and position of each instruction in the order of execution.
-fn places(module: &HloModule) -> Option<HashMap<InstructionId, (usize, usize)>> {
+/// Computation and position in its order of execution.
+type Place = (usize, usize);
+
+/// The place of each instruction.
+fn places(module: &HloModule) -> Option<HashMap<InstructionId, Place>> {
     if !module.is_scheduled() {
         return None;
     }

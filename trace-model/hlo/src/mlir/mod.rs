@@ -122,7 +122,7 @@ impl<'a> MlirReader<'a> {
             return known;
         }
         self.known.insert(name, None);
-        let function = self.functions.get(name)?.clone();
+        let function = *self.functions.get(name)?;
         let is_main = depth == 0;
         if is_main {
             self.donations(function.arguments);

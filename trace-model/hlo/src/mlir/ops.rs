@@ -134,7 +134,7 @@ impl<'a> Op<'a> {
             Some(at) => (own.tail.get(..at), own.tail.get(at + 3..)),
             None => (Some(own.tail.as_str()), None),
         };
-        self.text = text.unwrap_or_default().to_owned();
+        text.unwrap_or_default().clone_into(&mut self.text);
         let types = types.unwrap_or_default();
         let types = types.split("cond").next().unwrap_or(types).trim();
         // The same text in the source, which lives longer.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{ProductPrecision, ProgramMatch, executions};
 
-const TEXT: &str = r##"#loc1 = loc("x")
+const TEXT: &str = r#"#loc1 = loc("x")
 module @jit_step attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%arg0: tensor<8x16xf32> {tf.aliasing_output = 1 : i32} loc("x"), %arg1: tensor<16x4xbf16> {mhlo.sharding = "{devices=[2,1]<=[2]}"}) -> (tensor<f32> {jax.result_info = "a"}, tensor<8x16xf32>) {
     %c = stablehlo.constant dense<0> : tensor<i32> loc(#loc4)
@@ -39,7 +39,7 @@ module @jit_step attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 
 #loc2 = loc("/src/model.py":12:4 to :9)
 #loc3 = loc("jit(step)/dot_general"(callsite(#loc2 at #loc4)))
 #loc4 = loc("main"(#loc2))
-"##;
+"#;
 
 fn find<'a>(module: &'a HloModule, opcode: &str) -> &'a Instruction {
     let mut all = module.instructions.iter();

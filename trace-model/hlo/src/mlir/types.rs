@@ -58,7 +58,7 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = &str> + use<'_> {
 
 fn one(text: &str) -> Option<Shape<'static>> {
     let text = text.trim();
-    if text.ends_with(".token") {
+    if text.starts_with('!') && text.split('.').next_back() == Some("token") {
         return Some(array("token", Vec::new()));
     }
     let inside = text.strip_prefix("tensor<")?;
