@@ -47,6 +47,7 @@ const CRATES: [CrateFolders; 7] = [
             &["tables", "run_summary"],
             &["open"],
             &["user_files"],
+            &["environment"],
             &["files"],
             &["stdin"],
             &["number", "fingerprint", "xml"],

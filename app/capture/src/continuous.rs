@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use super::address::ServerAddress;
 use super::client::{ProfilerClient, ServerError};
-use super::environment;
 use super::gather;
 use super::messages::SnapshotRequest;
 use super::run::{Capture, CaptureOptions, hosts, keep, request};
@@ -98,6 +97,6 @@ pub fn snapshot(options: &CaptureOptions) -> io::Result<Capture> {
         .collect();
     let results = gather::block_on(gather::all(tasks, |_| true))?;
     let capture = hosts(&folder, &options.addresses, results);
-    environment::record(&capture);
+    capture.record_environment();
     Ok(capture)
 }

@@ -119,6 +119,14 @@ impl Capture {
         self.hosts.iter().filter_map(of).collect()
     }
 
+    /// Writes beside the profiles what is known of the recorded program, if it runs on this machine.
+    pub(super) fn record_environment(&self) {
+        let mut local = self.hosts.iter().filter(|host| host.address.is_loopback());
+        if let Some(saved) = local.find_map(|host| host.result.as_ref().ok()) {
+            environment::record(&self.run, &saved.contents);
+        }
+    }
+
     /// Whether each host sent a profile with events of a device.
     fn has_all_devices(&self) -> bool {
         self.saved()
@@ -192,7 +200,7 @@ pub fn capture(
     mut watch: impl FnMut(CaptureStage) -> bool,
 ) -> io::Result<Capture> {
     let capture = gather::block_on(attempts(options, &mut watch))??;
-    environment::record(&capture);
+    capture.record_environment();
     Ok(capture)
 }
 

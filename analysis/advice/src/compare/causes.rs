@@ -1,116 +1,52 @@
 //! From what differs in the environment to the instructions that moved, their source line and the milliseconds: a line
 //! for each group of ops.
 
-use engine::{Percent, Table, counted};
-use serde::Serialize;
+use engine::{Percent, counted};
 
 use super::attribution::{Attribution, OpChange};
+use super::cause_lines::{CauseChain, CauseLine};
 use super::change::ChangeVerdict;
 use super::comparison::Comparison;
 use super::run_loop::signed;
 use super::uses::{GroupChange, UseChange};
 
 /// Lines at most.
-pub const CAUSES: usize = 5;
+const CAUSES: usize = 5;
 /// Smallest part of the change that gets a line.
 const WORTH_A_LINE: f64 = 0.05;
 const NUMBERS: [&str; 10] = [
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
 ];
 
-/// Why the step changed, as far as the runs tell.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct CauseChain {
-    /// In what the environments differ, as far as both sides are known.
-    pub candidates: Vec<String>,
-    /// The groups of ops that moved most.
-    pub lines: Vec<CauseLine>,
-    /// The change of the mean step that no line explains.
-    pub unexplained_ps: f64,
-    /// How much of the change of the mean step that is.
-    pub unexplained_percent: Option<Percent>,
-    /// What may be concluded from differences of the environment.
-    pub note: String,
-}
-
-/// A group of ops that moved.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
-pub struct CauseLine {
-    /// The whole line.
-    pub text: String,
-    /// What became of the instructions: `fusion.12 split in three`.
-    #[column("What happened")]
-    pub instructions: String,
-    /// File and line of the op with the most time, without folders.
-    #[column("Source")]
-    pub source: Option<String>,
-    /// How much longer the mean step takes because of it.
-    #[column("Change")]
-    pub change_ps: f64,
-}
-
-impl CauseChain {
-    /// `None` if the step did not change, or its ops are not known.
-    pub(super) fn of(compared: &Comparison) -> Option<Self> {
-        let attribution = compared.attribution.as_ref()?;
-        let finding = compared.step_time()?.finding;
-        if finding == ChangeVerdict::Noise || compared.prediction.is_some() {
-            return None;
-        }
-        let known = compared
-            .environment
-            .iter()
-            .filter(|change| change.is_known());
-        let known: Vec<String> = known.map(super::EnvironmentChange::in_words).collect();
-        let candidate = candidate(&known);
-        let lines: Vec<CauseLine> = moved(attribution)
-            .into_iter()
-            .map(|(one, group)| line(one, group, &compared.ops, candidate.as_deref()))
-            .collect();
-        if lines.is_empty() {
-            return None;
-        }
-        let change = attribution.change_ps;
-        let unexplained = change - lines.iter().map(|line| line.change_ps).sum::<f64>();
-        Some(Self {
-            note: note(compared, known.len()),
-            candidates: known,
-            lines,
-            unexplained_ps: unexplained,
-            unexplained_percent: (change != 0.0)
-                .then(|| Percent(100.0 * (unexplained / change).abs())),
-        })
+/// `None` if the step did not change, or its ops are not known.
+pub(super) fn chain(compared: &Comparison) -> Option<CauseChain> {
+    let attribution = compared.attribution.as_ref()?;
+    let finding = compared.step_time()?.finding;
+    if finding == ChangeVerdict::Noise || compared.prediction.is_some() {
+        return None;
     }
-
-    /// The lines as a table.
-    pub(super) fn table(&self) -> Table {
-        let ending =
-            [self.unexplained(), self.note.clone()].map(|text| format!("{}.", capitalised(&text)));
-        Table::of("causes", "From cause to milliseconds", &self.lines)
-            .remaining()
-            .notes(ending)
-            .build()
+    let known = compared
+        .environment
+        .iter()
+        .filter(|change| change.is_known());
+    let known: Vec<String> = known.map(super::EnvironmentChange::in_words).collect();
+    let candidate = candidate(&known);
+    let lines: Vec<CauseLine> = moved(attribution)
+        .into_iter()
+        .map(|(one, group)| line(one, group, &compared.ops, candidate.as_deref()))
+        .collect();
+    if lines.is_empty() {
+        return None;
     }
-
-    /// `not explained by these lines: −0.2 ms of +10 ms that the mean step changed`
-    pub fn unexplained(&self) -> String {
-        let explained: f64 = self.lines.iter().map(|line| line.change_ps).sum();
-        format!(
-            "not explained by these lines: {} of {} that the mean step changed",
-            signed(self.unexplained_ps),
-            signed(explained + self.unexplained_ps)
-        )
-    }
-}
-
-/// With a capital letter.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
+    let change = attribution.change_ps;
+    let unexplained = change - lines.iter().map(|line| line.change_ps).sum::<f64>();
+    Some(CauseChain {
+        note: note(compared, known.len()),
+        candidates: known,
+        lines,
+        unexplained_ps: unexplained,
+        unexplained_percent: (change != 0.0).then(|| Percent(100.0 * (unexplained / change).abs())),
+    })
 }
 
 /// The groups that moved most in the direction of the step or against it.

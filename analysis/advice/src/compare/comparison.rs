@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::MatchedBy;
 use super::attribution::{Attribution, OpChange};
-use super::causes::CauseChain;
+use super::cause_lines::CauseChain;
 use super::change::{MetricChange, TestOptions};
 use super::comparable::Difference;
 use super::environment::EnvironmentChange;

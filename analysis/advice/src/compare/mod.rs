@@ -22,6 +22,7 @@
 mod attribution;
 mod attribution_table;
 mod brief;
+mod cause_lines;
 mod causes;
 mod change;
 mod change_rows;
@@ -60,7 +61,7 @@ use math::unit::Unit;
 use pool::PooledRuns;
 
 pub use attribution::{Attribution, OpChange};
-pub use causes::{CAUSES, CauseChain, CauseLine};
+pub use cause_lines::{CauseChain, CauseLine};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
@@ -126,7 +127,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         Some(prediction) => prediction.statement(),
         None => headline::statement(&out),
     };
-    out.causes = CauseChain::of(&out);
+    out.causes = causes::chain(&out);
     out.brief = CompareBrief::of(&out, first, second);
     out
 }

@@ -2,8 +2,8 @@
 
 use engine::counted;
 
+use super::need::{MemoryFix, MemoryShortage, NeededBuffer};
 use super::size::binary;
-use super::{MemoryShortage, NeededBuffer};
 
 /// Fixes that are named.
 const MOST: usize = 6;
@@ -15,24 +15,6 @@ const WORTH_PADDING: f64 = 0.25;
 const LANES: u64 = 128;
 /// Ways to divide work or arrays that are tried.
 const WAYS: [u64; 6] = [2, 4, 8, 16, 32, 64];
-
-/// A change that frees memory.
-#[engine::row(derived)]
-#[derive(Default)]
-pub struct MemoryFix {
-    /// `donate`, `padding`, `dtype`, `rematerialize`, `shard`, `microbatch`, `offload`, `vmem-limit`.
-    #[column("Fix", id = "fix")]
-    pub id: String,
-    /// Bytes that it frees, at most.
-    #[column("Frees at most")]
-    pub frees_bytes: u64,
-    /// Whether that suffices; null if it is not known how much is missing.
-    #[column("Suffices", with = |fix| fix.suffices.map(|yes| if yes { "yes" } else { "no" }))]
-    pub suffices: Option<bool>,
-    /// What to do.
-    #[column("What to do")]
-    pub action: String,
-}
 
 /// The fixes of a shortage: those that suffice first, of these the one that frees least; then the others, most bytes first.
 pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {

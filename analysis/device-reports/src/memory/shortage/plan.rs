@@ -1,6 +1,7 @@
 //! What a program needs by the compiler's plan of its memory.
 
-use super::{MemoryShortage, NeededBuffer, NeededKind};
+use super::finish::finished;
+use super::need::{MemoryShortage, NeededBuffer, NeededKind};
 use crate::memory::buffers::{BuffersReport, HBM, MemoryPlan, PlannedBuffer, Purpose};
 
 /// The program that needs most, against the memory there is.
@@ -37,7 +38,7 @@ pub fn of_program(report: &BuffersReport) -> Option<MemoryShortage> {
     }
     out.unknown
         .push("what other programs keep in memory meanwhile: a plan is of one program".to_owned());
-    Some(out.finish())
+    Some(finished(out))
 }
 
 /// By kind; together the whole need. Of the arguments `state` bytes are the state of an optimizer.

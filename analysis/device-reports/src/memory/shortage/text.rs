@@ -1,6 +1,6 @@
 //! A shortage in one sentence.
 
-use super::MemoryShortage;
+use super::need::MemoryShortage;
 use super::size::binary;
 
 /// Padding below this share of the need is not mentioned.

@@ -5,8 +5,9 @@
 //! "Attempting to reserve" (for a program) or "Attempting to allocate" (for a buffer). Lines that are not understood are
 //! skipped.
 
+use super::finish::finished;
+use super::need::{MemoryShortage, NeededBuffer, NeededKind};
 use super::size::{size, size_after};
-use super::{MemoryShortage, NeededBuffer, NeededKind};
 
 /// Messages, buffers of each, and letters of a field at most: a log may be anything.
 const MOST_MESSAGES: usize = 64;
@@ -148,7 +149,7 @@ impl MessageReader {
         let Some(message) = self.current.take() else {
             return;
         };
-        let message = message.finish();
+        let message = finished(message);
         if self.messages.len() < MOST_MESSAGES && !self.messages.contains(&message) {
             self.messages.push(message);
         }

@@ -1,0 +1,206 @@
+//! What a program needs of a memory, as report.
+
+use engine::{Table, Tabular};
+use hlo::Shape;
+
+/// Names of arguments that hold the state of an optimizer.
+const OPTIMIZER: [&str; 6] = ["opt_state", "optimizer", "adam", "momentum", ".mu[", ".nu["];
+
+/// What a program needs of a memory, and what there is. What is not known is null.
+#[engine::reported]
+#[derive(Default)]
+pub struct MemoryShortage {
+    /// A sentence: what is needed, what there is, and what takes most.
+    pub statement: String,
+    /// Who says so: the compiler, the runtime, or the plan of a program.
+    pub told_by: String,
+    /// `hbm`, `vmem`, `smem`.
+    pub memory: String,
+    /// The program, if it is named.
+    pub program: Option<String>,
+    /// Bytes that are needed.
+    pub needed_bytes: Option<u64>,
+    /// Bytes that there are.
+    pub capacity_bytes: Option<u64>,
+    /// Bytes that are missing; 0 if it fits.
+    pub over_bytes: Option<u64>,
+    /// What is needed, by kind.
+    pub kinds: Vec<NeededKind>,
+    /// Bytes of results whose memory is that of arguments.
+    pub shared_bytes: Option<u64>,
+    /// The largest buffers, as far as they are listed.
+    pub buffers: Vec<NeededBuffer>,
+    /// The same by source line, most bytes first.
+    pub sources: Vec<NeededSource>,
+    /// Changes that free memory: those that suffice first.
+    pub fixes: Vec<MemoryFix>,
+    /// What cannot be told, and why.
+    pub unknown: Vec<String>,
+}
+
+/// Memory of one kind.
+#[engine::row(compiler)]
+#[derive(Default)]
+pub struct NeededKind {
+    /// `arguments`, `temporaries`, `fragmentation` …
+    #[column("Kind")]
+    pub kind: String,
+    /// Its bytes.
+    #[column("Bytes")]
+    pub bytes: u64,
+    /// The part of them that holds no element, if that is known.
+    #[column("Padding", derived)]
+    pub padding_bytes: Option<u64>,
+}
+
+/// A buffer that is in memory when the most is needed.
+#[engine::row(compiler)]
+#[derive(Default)]
+pub struct NeededBuffer {
+    /// The instruction, or what the compiler calls it.
+    #[column("Instruction")]
+    pub instruction: String,
+    /// `HLO temp`, `argument` …
+    #[column("What")]
+    pub kind: String,
+    /// Bytes with padding.
+    #[column("Bytes")]
+    pub bytes: u64,
+    /// Bytes that hold no element.
+    #[column("Padding", derived)]
+    pub padding_bytes: Option<u64>,
+    /// Shape with layout.
+    #[column("Shape")]
+    pub shape: Option<String>,
+    /// Name in the framework.
+    #[column("Op")]
+    pub op_name: Option<String>,
+    /// `file:line`.
+    #[column("Source")]
+    pub source: Option<String>,
+}
+
+/// Buffers of one source line.
+#[engine::row(derived)]
+#[derive(Default)]
+pub struct NeededSource {
+    /// `file:line`.
+    #[column("Source")]
+    pub source: String,
+    /// Their number.
+    #[column("Buffers")]
+    pub buffers: usize,
+    /// Their bytes.
+    #[column("Bytes")]
+    pub bytes: u64,
+    /// What of that holds no element.
+    #[column("Padding")]
+    pub padding_bytes: u64,
+}
+
+/// A change that frees memory.
+#[engine::row(derived)]
+#[derive(Default)]
+pub struct MemoryFix {
+    /// `donate`, `padding`, `dtype`, `rematerialize`, `shard`, `microbatch`, `offload`, `vmem-limit`.
+    #[column("Fix", id = "fix")]
+    pub id: String,
+    /// Bytes that it frees, at most.
+    #[column("Frees at most")]
+    pub frees_bytes: u64,
+    /// Whether that suffices; null if it is not known how much is missing.
+    #[column("Suffices", with = |fix| fix.suffices.map(|yes| if yes { "yes" } else { "no" }))]
+    pub suffices: Option<bool>,
+    /// What to do.
+    #[column("What to do")]
+    pub action: String,
+}
+
+impl NeededBuffer {
+    /// Whether it is needed only while the program runs.
+    pub(super) fn is_temporary(&self) -> bool {
+        ["HLO temp", "temporary"].contains(&self.kind.as_str())
+    }
+
+    /// Whether its name says that it is the state of an optimizer.
+    pub(super) fn is_optimizer_state(&self) -> bool {
+        let name = self.op_name.as_deref().unwrap_or(&self.instruction);
+        let name = name.to_ascii_lowercase();
+        !self.is_temporary() && OPTIMIZER.iter().any(|part| name.contains(part))
+    }
+
+    /// Its element type and sizes.
+    pub(super) fn dims(&self) -> Option<(String, Vec<u64>, Vec<u64>)> {
+        let shape = Shape::parse(self.shape.as_deref()?)?;
+        let array = shape.array()?;
+        Some((
+            array.dtype.to_owned(),
+            array.dims.clone(),
+            array.minor_to_major.clone(),
+        ))
+    }
+
+    /// `copy.7 at train.py:38`
+    pub(super) fn named(&self) -> String {
+        let file = self
+            .source
+            .as_deref()
+            .and_then(|source| source.rsplit('/').next());
+        match file {
+            Some(file) if self.instruction.is_empty() => file.to_owned(),
+            Some(file) => format!("{} at {file}", self.instruction),
+            None => self.instruction.clone(),
+        }
+    }
+}
+
+impl MemoryShortage {
+    /// Bytes of a kind.
+    pub(super) fn kind(&self, name: &str) -> Option<u64> {
+        let mut kinds = self.kinds.iter().filter(|kind| kind.kind == name);
+        kinds.next().map(|kind| kind.bytes)
+    }
+
+    /// Bytes that hold no element: of all temporaries if the compiler says so, else of the listed buffers.
+    pub(super) fn padding(&self) -> u64 {
+        let of_kinds: u64 = self
+            .kinds
+            .iter()
+            .filter_map(|kind| kind.padding_bytes)
+            .sum();
+        let listed = self
+            .buffers
+            .iter()
+            .filter_map(|buffer| buffer.padding_bytes);
+        of_kinds.max(listed.fold(0, u64::saturating_add))
+    }
+}
+
+impl Tabular for MemoryShortage {
+    fn tables(&self) -> Vec<Table> {
+        let tables = [
+            Table::of("kinds", "What is needed", &self.kinds)
+                .remaining()
+                .note(self.statement.clone())
+                .build(),
+            Table::of("buffers", "The largest buffers", &self.buffers)
+                .remaining()
+                .build(),
+            Table::of(
+                "sources",
+                "The largest buffers by source line",
+                &self.sources,
+            )
+            .remaining()
+            .build(),
+            Table::of("fixes", "What would free memory", &self.fixes)
+                .remaining()
+                .notes(self.unknown.clone())
+                .build(),
+        ];
+        tables
+            .into_iter()
+            .filter(|table| !table.rows.is_empty())
+            .collect()
+    }
+}
