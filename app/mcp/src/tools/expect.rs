@@ -1,12 +1,12 @@
 //! `expect`: whether a program or a run is as expected.
 
+use analysis::Tabular as _;
 use analysis::expect::Expectation;
-use analysis::{Scope, Tabular as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
+use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::AnswerContent;
 use request::{ExpectRequest, RequestError};
 
@@ -24,12 +24,8 @@ pub(super) struct ExpectInput {
             names are patterns with *."
     )]
     expect: Vec<Map<String, Value>>,
-    /// A program, a profile, a run or a log directory.
-    path: String,
-    /// Run of a log directory; the newest by default.
-    run: Option<String>,
     #[serde(flatten)]
-    bound: BoundInput,
+    of: PartOfTrace,
 }
 
 impl McpTool for ExpectTool {
@@ -42,19 +38,13 @@ impl McpTool for ExpectTool {
         let read = |one: Map<String, Value>| serde_json::from_value::<Expectation>(one.into());
         let expect = input.expect.into_iter().map(read).collect::<Result<_, _>>();
         let expect = expect.map_err(|error| RequestError::argument("expect", error.to_string()))?;
-        input.bound.check()?;
-        let trace = TraceInput {
-            path: input.path,
-            run: input.run,
-            ..TraceInput::default()
-        };
-        let session = call.programs(&trace)?;
-        let report = ExpectRequest { expect }.answer(&session.context(Scope::WholeTrace))?;
+        let (session, scope) = input.of.open_programs(call)?;
+        let report = ExpectRequest { expect }.answer(&session.context(scope))?;
         let content = AnswerContent {
             statement: Some(report.statement.clone()),
             ..AnswerContent::default()
         };
         let content = content.with_tables(report.tables());
-        input.bound.answer(Some((&trace, &session)), content)
+        input.of.answer(&session, content)
     }
 }

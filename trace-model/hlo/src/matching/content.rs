@@ -3,13 +3,49 @@
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Arc;
 
-use super::{InstructionContent, is_collective, running_computations};
+use crate::facts::has_groups;
 use crate::{ArrayShape, HloModule, Instruction, InstructionId, Shape};
 
 /// Levels of labels, the surest first.
 pub(super) const LABELS: usize = 5;
 /// From this level on, only what is alone on both sides is paired.
 pub(super) const UNSURE: usize = 4;
+
+/// The hashes of one instruction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InstructionContent {
+    /// With everything that it depends on.
+    pub deep: u64,
+    /// By itself: opcode, shape, attributes, what it calls, shapes of operands.
+    pub local: u64,
+    /// The same with framework name and source line.
+    pub labelled: u64,
+    /// Like `local` without layouts and memory spaces.
+    pub bare: u64,
+}
+
+/// Whether the instructions of a computation run by themselves, and not inside a fusion or for each element of a
+/// reduction.
+pub fn running_computations(module: &HloModule) -> Vec<bool> {
+    let mut runs = vec![true; module.computations.len()];
+    for instruction in &module.instructions {
+        // Regions of other dialects, `sdy.manual_computation`, are parts of the program.
+        let is_control = matches!(&*instruction.opcode, "while" | "call" | "conditional")
+            || instruction.opcode.starts_with("async-")
+            || instruction.opcode.contains('.');
+        for called in instruction.called.iter().filter(|_| !is_control) {
+            if let Some(slot) = runs.get_mut(called.index()) {
+                *slot = false;
+            }
+        }
+    }
+    runs
+}
+
+/// Whether an instruction communicates between devices.
+pub(super) fn is_collective(opcode: &str) -> bool {
+    has_groups(opcode) || opcode.starts_with("collective-permute")
+}
 
 /// Hashes of all instructions of a program.
 pub(super) struct Contents {

@@ -19,23 +19,14 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::facts::has_groups;
 use crate::{ComputationId, HloModule, InstructionId};
-use content::{Contents, hash};
+use content::{Contents, InstructionContent, hash, is_collective};
+
+pub use content::running_computations;
+pub use order::{MatchedInstruction, ScheduleDifference};
 
 /// Candidates of the same content that are looked at for the one with the right operands.
 const MOST_CANDIDATES: usize = 32;
-
-/// Two instructions that do the same, or what became of one in the second program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MatchedInstruction {
-    /// In the first program.
-    pub first: InstructionId,
-    /// In the second program.
-    pub second: InstructionId,
-    /// Whether both do the same.
-    pub is_same: bool,
-}
 
 /// Instructions of two programs, matched by content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,15 +45,6 @@ pub struct ProgramMatch {
     pub order: Option<ScheduleDifference>,
     /// Whether all attributes were compared: a text and a serialized program do not spell them alike.
     pub is_complete: bool,
-}
-
-/// How the order of execution differs, of instructions that both programs have and that do work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScheduleDifference {
-    /// Instructions that were compared.
-    pub compared: usize,
-    /// Fewest that would have to move to make both orders equal.
-    pub moved: usize,
 }
 
 impl ProgramMatch {
@@ -101,42 +83,6 @@ impl ProgramMatch {
             && self.only_second.is_empty()
             && self.pairs.iter().all(|pair| pair.is_same)
     }
-}
-
-/// Whether the instructions of a computation run by themselves, and not inside a fusion or for each element of a
-/// reduction.
-pub fn running_computations(module: &HloModule) -> Vec<bool> {
-    let mut runs = vec![true; module.computations.len()];
-    for instruction in &module.instructions {
-        // Regions of other dialects, `sdy.manual_computation`, are parts of the program.
-        let is_control = matches!(&*instruction.opcode, "while" | "call" | "conditional")
-            || instruction.opcode.starts_with("async-")
-            || instruction.opcode.contains('.');
-        for called in instruction.called.iter().filter(|_| !is_control) {
-            if let Some(slot) = runs.get_mut(called.index()) {
-                *slot = false;
-            }
-        }
-    }
-    runs
-}
-
-/// Whether an instruction communicates between devices.
-fn is_collective(opcode: &str) -> bool {
-    has_groups(opcode) || opcode.starts_with("collective-permute")
-}
-
-/// The hashes of one instruction.
-#[derive(Clone, Copy, Debug, Default)]
-struct InstructionContent {
-    /// With everything that it depends on.
-    deep: u64,
-    /// By itself: opcode, shape, attributes, what it calls, shapes of operands.
-    local: u64,
-    /// The same with framework name and source line.
-    labelled: u64,
-    /// Like `local` without layouts and memory spaces.
-    bare: u64,
 }
 
 /// What is known of the match at some time.

@@ -2,8 +2,27 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{MatchedInstruction, ScheduleDifference};
 use crate::{HloModule, InstructionId};
+
+/// Two instructions that do the same, or what became of one in the second program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatchedInstruction {
+    /// In the first program.
+    pub first: InstructionId,
+    /// In the second program.
+    pub second: InstructionId,
+    /// Whether both do the same.
+    pub is_same: bool,
+}
+
+/// How the order of execution differs, of instructions that both programs have and that do work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScheduleDifference {
+    /// Instructions that were compared.
+    pub compared: usize,
+    /// Fewest that would have to move to make both orders equal.
+    pub moved: usize,
+}
 
 /// Opcodes that do no work: where they stand in a schedule means nothing.
 const NO_WORK: [&str; 7] = [
