@@ -44,7 +44,7 @@ const CRATES: [CrateFolders; 7] = [
         order: &[
             &["export"],
             &["convert", "events", "anonymize"],
-            &["tables", "run_summary"],
+            &["tables", "run_summary", "capture_size"],
             &["open"],
             &["user_files"],
             &["environment"],

@@ -250,6 +250,7 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
         _ => None,
     };
     let threads = threads(around.cx, &group.events);
+    let logged = logged::facts(group);
     let longest = group
         .events
         .iter()
@@ -276,7 +277,11 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
             .zip(around.steps.usual_ps)
             .map(|(step, usual)| step.time_ps - usual),
         slice: longest.map(|event| event.slice.id()),
-        ..logged::facts(group)
+        reason: logged.reason,
+        arguments: logged.arguments,
+        cache_key: logged.cache_key,
+        key_parts: logged.key_parts,
+        ..Compilation::default()
     }
 }
 

@@ -3,7 +3,6 @@
 use facts::host_class::{HostClass, pjit_function};
 use trace_model::ArgValue;
 
-use super::compilations::Compilation;
 use super::event_grouping::EventGroup;
 
 /// A part of a cache key.
@@ -16,9 +15,18 @@ pub struct KeyPart {
     pub hash: String,
 }
 
+/// What a log tells; all empty for a trace.
+#[derive(Default)]
+pub(super) struct LoggedFacts {
+    pub reason: Option<String>,
+    pub arguments: Vec<String>,
+    pub cache_key: Option<String>,
+    pub key_parts: Vec<KeyPart>,
+}
+
 /// The facts; nothing for a compilation of a trace. Its events are not asked: each would be read from the file.
-pub(super) fn facts(group: &EventGroup<'_>) -> Compilation {
-    let mut found = Compilation::default();
+pub(super) fn facts(group: &EventGroup<'_>) -> LoggedFacts {
+    let mut found = LoggedFacts::default();
     let is_logged = group
         .call
         .is_some_and(|call| pjit_function(call.name()).is_none());
