@@ -7,6 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::place::{Place, stderr, stdout};
+
 const PROFILE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../assets/samples/synthetic_v5e_8chip_serial.xplane.pb"
@@ -143,4 +145,50 @@ fn the_present_state_is_written_and_met() {
             .unwrap();
         assert_eq!(again.status.code(), Some(2), "a file that is there stays");
     }
+}
+
+/// A program with an attention of matrix products, or as a kernel.
+fn attention(kernel: bool) -> String {
+    let attend = if kernel {
+        "custom-call(%q, %k), custom_call_target=\"tpu_custom_call\", metadata={op_name=\"flash_attention\"}"
+    } else {
+        "dot(%q, %k), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name=\"attention\"}"
+    };
+    format!(
+        "HloModule jit_step, is_scheduled=true\n\nENTRY %main (q: f32[64,64], k: f32[64,64]) -> f32[64,64] {{\n  \
+         %q = f32[64,64]{{1,0}} parameter(0)\n  %k = f32[64,64]{{1,0}} parameter(1)\n  \
+         ROOT %out = f32[64,64]{{1,0}} {attend}\n}}\n"
+    )
+}
+
+/// The commands of the instructions for agents: what they print about a change, and whether the expectation is met.
+fn judged(base: &str, cand: &str, expected: &str) -> (String, bool) {
+    let place = Place::empty();
+    place.write("base.txt", base.as_bytes());
+    place.write("cand.txt", cand.as_bytes());
+    let expected = format!("version = 1\n[[expect]]\nname = \"the change\"\n{expected}\n");
+    place.write("expect.toml", expected.as_bytes());
+    let answer = place.run(&["expect", "expect.toml", "cand.txt"]);
+    let diff = place.run(&["hlo", "base.txt", "--diff", "cand.txt", "--top", "10"]);
+    let said = [&answer, &diff].map(|output| format!("{}{}", stdout(output), stderr(output)));
+    (said.concat(), answer.status.success())
+}
+
+#[test]
+fn changes_without_effect_are_found_in_few_words() {
+    let (base, kernel) = (attention(false), attention(true));
+    // A flag that only renames instructions, and a kernel that the program does not take.
+    let renamed = base
+        .replace("%out", "%out.7")
+        .replace("jit_step", "jit_step.2");
+    let gathers = "collective = \"all-gather\"\nmin = 1";
+    let (said, is_met) = judged(&base, &renamed, gathers);
+    assert!(!is_met && said.contains("0 differ"), "{said}");
+    assert!(said.len() < 12_000, "{}", said.len());
+    let taken = "kernel = \"flash_attention*\"";
+    let (said, is_met) = judged(&base, &base, taken);
+    assert!(!is_met && said.contains("NOT MET"), "{said}");
+    assert!(said.len() < 12_000, "{}", said.len());
+    let (said, is_met) = judged(&base, &kernel, taken);
+    assert!(is_met && !said.contains(" 0 differ"), "{said}");
 }
