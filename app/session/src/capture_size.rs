@@ -84,7 +84,7 @@ impl CaptureSize {
             .sum();
         let fit = |fixed: u64, repeated: u64| {
             let room = LARGEST_BYTES.saturating_sub(fixed);
-            (room as u128 * u128::from(steps?)).checked_div(u128::from(repeated))
+            (u128::from(room) * u128::from(steps?)).checked_div(u128::from(repeated))
         };
         let fit = |fixed, repeated| fit(fixed, repeated).map(|steps| steps as u64);
         let fixed = bytes - repeated;
@@ -112,7 +112,7 @@ impl CaptureSize {
                 }
             })
             .collect();
-        rows.sort_by(|a, b| b.bytes.cmp(&a.bytes));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
         let mut size = Self {
             file,
             bytes,

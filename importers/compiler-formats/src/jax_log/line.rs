@@ -227,7 +227,7 @@ impl LogTime {
     /// The time in the words before a message: `2025-06-07 00:14:40,280` of Python, `W0607 00:14:40.280123` of Abseil.
     fn of(prefix: &str) -> Option<Self> {
         let (colon, _) = prefix.match_indices(':').find(|&(at, _)| {
-            let is_time = |text: &str| text.bytes().nth(2) == Some(b':');
+            let is_time = |text: &str| text.as_bytes().get(2) == Some(&b':');
             let text = at.checked_sub(2).and_then(|at| prefix.get(at..at + 8));
             text.is_some_and(|text| is_time(text) && is_time(&text[3..]))
         })?;

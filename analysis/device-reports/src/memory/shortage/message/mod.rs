@@ -21,7 +21,7 @@ const OTHER_ALLOCATE: &str = "Out of memory while trying to allocate ";
 
 /// What the compiler says instead of tables, since libtpu 0.0.40.
 const RAN_OUT_ON: &str = "Ran out of memory on ";
-/// What it says of programs with a part for the SparseCores.
+/// What it says of programs with a part for the `SparseCore`s.
 const OF_CORES: &str = "TPU TensorCore Hbm usage: ";
 
 /// Whether a text holds such a message.

@@ -232,15 +232,15 @@ impl CompileRuns {
                     .entry((at, &function.function))
                     .or_insert_with(new);
                 row.function.clone_from(&function.function);
-                row.run = run.run.to_owned();
+                run.run.clone_into(&mut row.run);
                 row.cache_hits = function.cache_hits;
                 row.cache_misses = function.cache_misses;
                 row.wall_ps = function.wall_ps;
             }
         }
         let mut functions: Vec<RunFunction> = functions.into_values().collect();
-        functions.sort_by(|a, b| b.wall_ps.cmp(&a.wall_ps));
-        list.sort_by(|a, b| b.wall_ps.cmp(&a.wall_ps));
+        functions.sort_by_key(|row| std::cmp::Reverse(row.wall_ps));
+        list.sort_by_key(|row| std::cmp::Reverse(row.wall_ps));
         let sum = |of: fn(&RunCompilation) -> Picos| list.iter().map(of).sum::<Picos>();
         let saved = |row: &&RunCompilation| row.saved_ps.is_some_and(|saved| saved > Picos::ZERO);
         let mut report = Self {

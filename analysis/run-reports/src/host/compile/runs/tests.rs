@@ -154,7 +154,7 @@ fn changed_arguments_are_named() {
         "argument 0 f32[8,4] → f32[16,4], compared with what was compiled before in this run"
     );
     assert_eq!(row.cache, None);
-    assert_eq!(seconds(runs.saved_ps), 0.0);
+    assert_eq!(runs.saved_ps, Picos::ZERO);
 }
 
 #[test]
