@@ -192,3 +192,40 @@ fn changes_without_effect_are_found_in_few_words() {
     let (said, is_met) = judged(&base, &kernel, taken);
     assert!(is_met && !said.contains(" 0 differ"), "{said}");
 }
+
+#[test]
+fn what_a_program_does_not_tell_yet_is_unknown() {
+    let before = "module @jit_f {\n  func.func public @main(%a: tensor<8x4xf32> {mhlo.sharding = \"{devices=[2,1]<=[2]}\"}) \
+                  -> tensor<8x4xf32> {\n    %0 = stablehlo.tanh %a : tensor<8x4xf32>\n    return %0 : tensor<8x4xf32>\n  }\n}\n";
+    let sum = "HloModule jit_f, is_scheduled=true\n\n%add (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  \
+               %y = f32[] parameter(1)\n  ROOT %s = f32[] add(%x, %y)\n}\n\n%body (p: f32[64]) -> f32[64] {\n  \
+               %p = f32[64]{0} parameter(0)\n  ROOT %r = f32[64]{0} all-reduce(%p), replica_groups={{0,1}}, to_apply=%add\n}\n\n\
+               %cond (c: f32[64]) -> pred[] {\n  %c = f32[64]{0} parameter(0)\n  ROOT %t = pred[] constant(true)\n}\n\n\
+               ENTRY %main (q: f32[64]) -> f32[64] {\n  %q = f32[64]{0} parameter(0)\n  \
+               ROOT %w = f32[64]{0} while(%q), condition=%cond, body=%body\n}\n";
+    for (program, condition, why) in [
+        (
+            before,
+            "collective = \"all-gather\"\nmax = 0",
+            "divides the program",
+        ),
+        (before, "rematerialized = false", "no framework names"),
+        (
+            sum,
+            "collective = \"all-reduce\"\nmax_bytes = 1000",
+            "how often a loop runs",
+        ),
+    ] {
+        let place = Place::empty();
+        place.write("program.txt", program.as_bytes());
+        let expected = format!("version = 1\n[[expect]]\nname = \"it\"\n{condition}\n");
+        place.write("expect.toml", expected.as_bytes());
+        let answer = place.run(&["expect", "expect.toml", "program.txt", "--strict"]);
+        assert_eq!(answer.status.code(), Some(11), "{condition}: {answer:?}");
+        let said = stdout(&answer)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(said.contains(why), "{condition}: {said}");
+    }
+}

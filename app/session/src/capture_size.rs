@@ -170,7 +170,7 @@ impl CaptureSize {
         let best = self
             .parts
             .iter()
-            .filter(|part| part.steps_without > self.steps_that_fit)
+            .filter(|part| part.steps_without > Some(fitting + fitting / WORTH_IT))
             .max_by_key(|part| part.steps_without);
         if let Some(SizeOfPart {
             part,
@@ -188,6 +188,9 @@ impl CaptureSize {
         said
     }
 }
+
+/// More steps by less than this part are not worth to be named.
+const WORTH_IT: u64 = 20;
 
 /// Whether every step adds to it.
 fn is_repeated(part: ProfilePart) -> bool {

@@ -72,6 +72,8 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
             format!("collective = {}", quoted(name)),
             format!("exactly = {count}"),
         ];
+        // In a loop whose length is not stated, the bytes are those of one iteration.
+        let bytes = bytes.filter(|_| !contents.is_least);
         lines.extend(bytes.map(|bytes| format!("max_bytes = {bytes}")));
         let said = bytes.map_or_else(String::new, |bytes| {
             format!(", {} in one execution", in_bytes(bytes))
@@ -79,7 +81,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
         let what = format!("{} of {name}{said}", engine::counted(count, "instruction"));
         entry(out, &what, &lines);
     }
-    if kinds.is_empty() {
+    if kinds.is_empty() && program.unpartitioned().is_none() {
         let lines = [
             "name = \"no communication\"".to_owned(),
             "collective = \"any\"".to_owned(),
@@ -103,7 +105,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
     }
     products(out, program);
     let again = contents.rematerialized.instructions;
-    if again == 0 {
+    if again == 0 && program.without_scopes().is_none() {
         let lines = [
             "name = \"nothing is computed again\"".to_owned(),
             "rematerialized = false".to_owned(),

@@ -47,6 +47,9 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
     if !is_named {
         return Answer::unknown("the capture has no framework names of ops");
     }
+    let unnamed = ops.rows.iter().filter(|row| row.framework_name.is_none());
+    let unnamed: Picos = unnamed.map(|row| row.self_time_ps).sum();
+    let most = Percent::of(own + unnamed, ops.op_time_ps).unwrap_or(share);
     let fits = expected.min_percent.is_none_or(|min| share.0 >= min)
         && expected.max_percent.is_none_or(|max| share.0 <= max);
     let percent = |value: f64| number::value(value, Unit::Percent);
@@ -61,5 +64,15 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
         ops.op_time_ps,
         percent(share.0)
     );
+    // Ops without a framework name may belong to the scope.
+    let fits_at_most = expected.min_percent.is_none_or(|min| most.0 >= min)
+        && expected.max_percent.is_none_or(|max| most.0 <= max);
+    let is_beyond = expected.max_percent.is_some_and(|max| share.0 > max)
+        || expected.min_percent.is_some_and(|min| most.0 < min);
+    if unnamed > Picos::ZERO && !is_beyond && !(fits && fits_at_most) {
+        return Answer::unknown(format!(
+            "{found}; {unnamed} more are of ops without a framework name"
+        ));
+    }
     Answer::met_if(fits, found)
 }

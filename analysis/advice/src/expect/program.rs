@@ -61,7 +61,8 @@ impl JudgedProgram {
                 let found = self.filtered(expected, |it| {
                     self.runs_by_itself(it) && it.is_rematerialized()
                 });
-                self.counted(some_or_none(*wanted), &found)
+                let missing = self.missing.as_deref().or(self.without_scopes());
+                self.counted_of(some_or_none(*wanted), &found, missing)
             }
             Condition::HostCopies(wanted) => {
                 let found = self.filtered(expected, |it| self.is_host_copy(it));
@@ -115,8 +116,30 @@ impl JudgedProgram {
         instructions.map(|it| self.timed.op(it)).collect()
     }
 
+    /// Why the compiler may add collectives: the program is not partitioned yet.
+    pub fn unpartitioned(&self) -> Option<&'static str> {
+        let module = &self.timed.module;
+        let mut all = module.instructions.iter();
+        let is_divided = all.any(|it| it.attributes().sharding.is_some());
+        (is_divided && !module.is_scheduled())
+            .then_some("the compiler adds collectives when it divides the program among devices")
+    }
+
+    /// Why values may be computed again although no name says so.
+    pub fn without_scopes(&self) -> Option<&'static str> {
+        let module = &self.timed.module;
+        let mut all = module.instructions.iter();
+        (!module.is_scheduled() && all.all(|it| it.op_name.is_empty()))
+            .then_some("its text has no framework names, which tell jax.checkpoint")
+    }
+
     /// Judges a number of instructions.
     fn counted(&self, bounds: Bounds, found: &[InstructionId]) -> Answer {
+        self.counted_of(bounds, found, self.missing.as_deref())
+    }
+
+    /// The same if something may be `missing`.
+    fn counted_of(&self, bounds: Bounds, found: &[InstructionId], missing: Option<&str>) -> Answer {
         let count = found.len() as u64;
         let ops = self.ops(found);
         let wanted = bounds.in_words(|count| number::count(count as f64));
@@ -127,7 +150,7 @@ impl JudgedProgram {
         );
         let too_many = bounds.max.is_some_and(|max| count > max);
         let too_few = bounds.min.is_some_and(|min| count < min);
-        let answer = match &self.missing {
+        let answer = match missing {
             _ if too_many => Answer::new(Verdict::NotMet, said),
             Some(why) if too_few || bounds.max.is_some() => {
                 Answer::unknown(format!("{said}; there may be more, because {why}"))
@@ -152,7 +175,8 @@ impl JudgedProgram {
             .into_iter()
             .filter(|id| kept.binary_search(id).is_ok())
             .collect();
-        let mut answer = self.counted(expected.bounds(), &found);
+        let missing = self.missing.as_deref().or(self.unpartitioned());
+        let mut answer = self.counted_of(expected.bounds(), &found, missing);
         let bytes = Bounds {
             min: expected.min_bytes,
             max: expected.max_bytes,
@@ -176,7 +200,12 @@ impl JudgedProgram {
         let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
         let _ = write!(
             answer.message,
-            "; {} in one execution of the program, expected {}",
+            "; {}{} in one execution of the program, expected {}",
+            if self.contents.is_least {
+                "at least "
+            } else {
+                ""
+            },
             in_bytes(sum),
             bytes.in_words(in_bytes)
         );
@@ -184,10 +213,16 @@ impl JudgedProgram {
             bytes.max.is_some_and(|max| sum > max),
             bytes.min.is_some_and(|min| sum < min),
         );
-        if too_much || (too_little && self.missing.is_none()) {
+        let loops = "the compiler does not state how often a loop runs";
+        let missing = missing.or(self.contents.is_least.then_some(loops));
+        if too_much || (too_little && missing.is_none()) {
             answer.verdict = Verdict::NotMet;
-        } else if self.missing.is_some() && answer.verdict == Verdict::Met {
+        } else if let Some(why) = missing
+            && (too_little || bytes.max.is_some())
+            && answer.verdict == Verdict::Met
+        {
             answer.verdict = Verdict::Unknown;
+            let _ = write!(answer.message, "; it may be more, because {why}");
         }
         answer
     }
@@ -221,6 +256,9 @@ impl JudgedProgram {
             (Some(why), 0) => Answer::unknown(format!(
                 "the operands of {all} matrix products are {dtype}; there may be more, because {why}"
             )),
+            (None, 0) if found.len() == 1 => {
+                Answer::new(Verdict::Met, format!("the operands of the matrix product are {dtype}"))
+            }
             (None, 0) => Answer::new(Verdict::Met, format!("the operands of {all} matrix products are {dtype}")),
             (_, others) => Answer::new(
                 Verdict::NotMet,

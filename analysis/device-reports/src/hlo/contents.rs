@@ -30,6 +30,10 @@ pub struct ProgramContents {
     pub rematerialized: ContentSum,
     /// Results that reuse the memory of a parameter.
     pub donated: usize,
+    /// Parameters that give their memory away, to a result that the compiler chooses.
+    pub donors: usize,
+    /// Whether the text ends before the program does, so that counts are not known.
+    pub is_cut: bool,
     /// Operations; without those of `uncounted` products.
     pub flops: u64,
     /// Matrix products whose operations cannot be counted.
@@ -107,6 +111,8 @@ impl ProgramContents {
             custom_calls: BTreeMap::new(),
             rematerialized: ContentSum::default(),
             donated: results.len(),
+            donors: module.donors.len(),
+            is_cut: module.cut.is_some(),
             flops: 0,
             uncounted: 0,
             hbm_bytes: 0,

@@ -324,8 +324,9 @@ impl Tabular for ProgramDiff {
         let sums = Table::of("program_sums", "Sums that differ", differing)
             .remaining()
             .note(format!(
-                "{} are equal. Bytes are over all iterations of loops; of collectives, those of messages.",
-                engine::counted(equal, "more sum")
+                "{} {} equal. Bytes are over all iterations of loops of a stated length; of collectives, those of messages.",
+                engine::counted(equal, "more sum"),
+                if equal == 1 { "is" } else { "are" }
             ));
         vec![table.build(), sums.build()]
     }

@@ -29,6 +29,19 @@ pub struct ProgramSum {
     pub differs: bool,
 }
 
+impl ProgramSum {
+    /// What a text that ends too early holds is no sum of its program.
+    fn without_what_is_cut(&mut self, first: bool, second: bool) {
+        if first {
+            (self.first, self.first_bytes) = (None, None);
+        }
+        if second {
+            (self.second, self.second_bytes) = (None, None);
+        }
+        self.differs &= !first && !second;
+    }
+}
+
 fn counted(what: impl Into<String>, first: u64, second: u64) -> ProgramSum {
     ProgramSum {
         what: what.into(),
@@ -95,6 +108,9 @@ pub(super) fn sums(
         ));
     }
     out.extend(others([first, second], found, changed));
+    for row in &mut out {
+        row.without_what_is_cut(first.is_cut, second.is_cut);
+    }
     out
 }
 
@@ -135,6 +151,10 @@ fn others(
     let donated = [first.donated as u64, second.donated as u64];
     if donated != [0, 0] {
         out.push(counted("results in donated memory", donated[0], donated[1]));
+    }
+    let donors = [first.donors as u64, second.donors as u64];
+    if donors != [0, 0] {
+        out.push(counted("donated parameters", donors[0], donors[1]));
     }
     let flops = |contents: &ProgramContents| (contents.uncounted == 0).then_some(contents.flops);
     let mut row = counted("FLOPs", 0, 0);

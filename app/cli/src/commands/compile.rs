@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use analysis::reports::host::compile::{Compile, CompileReport, CompileRuns, RunCompilations};
-use analysis::{Scope, Table, Tabular as _, Unit, distinct};
+use analysis::{Scope, Table, Tabular as _, Unit, distinct, shortened};
 use clap::{Args, ValueEnum};
 use render::{AnsiStyle, NamedTable, TextLayout, table};
 use request::history_file::{self, HistoryLine};
 use request::{Assumptions, RequestError};
 use serde_json::json;
 use session::Session;
+use session::files::is_same;
 
 use crate::common::args::CsvArgs;
 use crate::common::loading::Loading;
@@ -80,7 +81,12 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let loading = Loading::new(&args.assume, stderr)?;
     let mut open = Vec::new();
     let mut failed = Vec::new();
-    for path in &args.paths {
+    for (at, path) in args.paths.iter().enumerate() {
+        let before = args.paths.get(..at).unwrap_or_default();
+        if before.iter().any(|other| is_same(other, path)) {
+            stderr.warn(&format!("named twice, read once: {}", path.display()));
+            continue;
+        }
         for run in runs(path, true, &loading) {
             let name = match &run {
                 Some(run) => path.join(run),
@@ -222,11 +228,23 @@ fn reasons(report: &CompileRuns, top: usize, layout: &TextLayout) -> String {
         if text.is_empty() {
             text.push_str("\nWhy, the last time in the run\n");
         }
-        let line = format!("{}, {}: {}", row.function, row.run, row.why);
+        let line = format!(
+            "{}, {}: {}",
+            shortened(&row.function, NAME),
+            row.run,
+            row.why
+        );
         text.push_str(&layout.lines(2, &line, str::to_owned));
+    }
+    let left = report.functions.len().saturating_sub(shown);
+    if left > 0 {
+        let more = format!("… {left} more; --top 0 shows all");
+        text.push_str(&layout.lines(2, &more, str::to_owned));
     }
     text
 }
 
+/// Letters of a function's name beside its reason.
+const NAME: usize = 60;
 /// Reasons on the first screen.
 const REASONS: usize = 3;

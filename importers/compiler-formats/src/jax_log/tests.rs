@@ -75,6 +75,7 @@ fn phases_without_times_follow_each_other() {
         args,
         [
             "function=train_step",
+            "cache=hit",
             "reason=different input types: at x, now f32[16,64] and before f32[8,64] (called at train.py:18:21 (main))",
             "cache_key=jit_train_step-01",
             "cache_key.computation=aa",

@@ -96,6 +96,8 @@ fn args(program: &LoggedProgram) -> Vec<Arg> {
         value: ArgValue::Text(value.to_owned()),
     };
     let mut args = vec![text("function", &program.function)];
+    let word = |is_hit| if is_hit { "hit" } else { "miss" };
+    args.extend(program.is_hit.map(|is_hit| text("cache", word(is_hit))));
     args.extend(program.reason.iter().map(|reason| text("reason", reason)));
     args.extend(program.key.iter().map(|key| text("cache_key", key)));
     let parts = program.key_parts.iter();

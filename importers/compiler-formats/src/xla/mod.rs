@@ -102,8 +102,7 @@ impl Importer for ScheduledHlo {
         progress.check()?;
         match check(&read, &text) {
             Err(why) if options.programs_only && !read.lines.is_empty() => {
-                out.source_mut().cannot_know = vec!["times: the program was not played"];
-                log_damage(&read, out);
+                not_played(&read, out);
                 // That a whole program was not compiled for a TPU is no loss where only the program is asked for.
                 if read.module.cut.is_some() {
                     out.log(IssueKind::NotPlayed, || why.to_string());
@@ -113,8 +112,17 @@ impl Importer for ScheduledHlo {
                 checked?;
                 let beside = schedule_mhz(source, &program, progress)?;
                 let machine =
-                    MachineModel::find(&program, source.path(), options.clock_mhz, beside)
-                        .map_err(unusable)?;
+                    MachineModel::find(&program, source.path(), options.clock_mhz, beside);
+                let machine = match machine {
+                    // Nor is it that the chip is not known.
+                    Err(_) if options.programs_only => None,
+                    found => Some(found.map_err(unusable)?),
+                };
+                let Some(machine) = machine else {
+                    not_played(&read, out);
+                    add_program(&read, blob, text.len(), out);
+                    return Ok(());
+                };
                 let run = simulate::play(&program, &machine, progress)?;
                 progress.check()?;
                 describe(&program, &machine, out);
@@ -122,11 +130,20 @@ impl Importer for ScheduledHlo {
                 emit::emit(out, &program, &machine, &run);
             }
         }
-        let id = out.program(&read.module.name, None);
-        let len = text.len();
-        out.set_program_hlo(id, ProgramBytes::new(blob, 0..len));
+        add_program(&read, blob, text.len(), out);
         Ok(())
     }
+}
+
+/// Says that a program has no times.
+fn not_played(read: &TextProgram<'_>, out: &mut TraceBuilder) {
+    out.source_mut().cannot_know = vec!["times: the program was not played"];
+    log_damage(read, out);
+}
+
+fn add_program(read: &TextProgram<'_>, blob: SharedBytes, len: usize, out: &mut TraceBuilder) {
+    let id = out.program(&read.module.name, None);
+    out.set_program_hlo(id, ProgramBytes::new(blob, 0..len));
 }
 
 /// The content as text, and as the bytes from which programs are read later.

@@ -17,6 +17,7 @@ mod scan;
 mod types;
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use crate::index::HloIndex;
@@ -172,6 +173,9 @@ impl<'a> MlirReader<'a> {
             parameter.shape = types::first(rest).or(typed).map(Arc::new);
             self.locate(&mut parameter, scan::location(rest));
             if let Some(sharding) = types::sharding(rest) {
+                let mut hasher = DefaultHasher::new();
+                sharding.hash(&mut hasher);
+                parameter.content = hasher.finish();
                 parameter.attributes = Some(Box::new(Attributes {
                     sharding: Some(sharding),
                     ..Attributes::default()

@@ -169,7 +169,7 @@ impl<'a> Op<'a> {
             return types::results(results);
         }
         match self.opcode.as_str() {
-            "while" => types::results(self.types),
+            "while" | "opt-barrier" => types::results(self.types),
             // Types of the operands, of which the last is that of the result.
             _ => types::split(self.types).last().and_then(types::first),
         }

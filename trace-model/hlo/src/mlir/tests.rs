@@ -152,6 +152,27 @@ fn regions_of_other_dialects_have_arguments() {
 }
 
 #[test]
+fn barriers_keep_the_types_of_their_values() {
+    let module = read(
+        "module @m {\n  func.func public @main(%a: tensor<8xf32>, %b: tensor<4xbf16>) -> tensor<4xbf16> {\n    \
+         %0:2 = stablehlo.optimization_barrier %a, %b : tensor<8xf32>, tensor<4xbf16>\n    \
+         %1 = stablehlo.tanh %0#1 : tensor<4xbf16>\n    return %1 : tensor<4xbf16>\n  }\n}\n",
+    );
+    let tanh = find(&module, "tanh");
+    let part = module.operands(tanh).next().unwrap();
+    assert_eq!(&*part.opcode, "get-tuple-element");
+    assert_eq!(part.shape.as_ref().unwrap().to_string(), "bf16[4]");
+}
+
+#[test]
+fn another_sharding_of_a_parameter_is_a_change() {
+    let (first, second) = (read(TEXT), read(&TEXT.replace("[2,1]<=", "[1,2]<=")));
+    let found = ProgramMatch::of(&first, &second);
+    let changed = found.pairs.iter().filter(|pair| !pair.is_same);
+    assert_eq!(changed.count(), 1);
+}
+
+#[test]
 fn damaged_texts_are_read_as_far_as_they_go() {
     for cut in 0..TEXT.len() {
         let module = read(TEXT.get(..cut).unwrap_or(""));

@@ -162,6 +162,11 @@ impl CompilationContext<'_> {
 
     /// Whether the persistent cache had the program.
     pub fn cache_use(&self, group: &EventGroup<'_>) -> Option<CacheUse> {
+        let logged = logged::facts(group);
+        if logged.is_log {
+            // Events of several processes may lie in one track.
+            return logged.cache;
+        }
         let call = group.call.map(|call| (call.track(), call.range()));
         let compiled = group
             .events

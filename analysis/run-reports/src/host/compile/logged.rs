@@ -3,6 +3,7 @@
 use facts::host_class::{HostClass, pjit_function};
 use trace_model::ArgValue;
 
+use super::cache::CacheUse;
 use super::event_grouping::EventGroup;
 
 /// A part of a cache key.
@@ -18,6 +19,9 @@ pub struct KeyPart {
 /// What a log tells; all empty for a trace.
 #[derive(Default)]
 pub(super) struct LoggedFacts {
+    /// Whether it is a log that tells this.
+    pub is_log: bool,
+    pub cache: Option<CacheUse>,
     pub reason: Option<String>,
     pub arguments: Vec<String>,
     pub cache_key: Option<String>,
@@ -26,15 +30,18 @@ pub(super) struct LoggedFacts {
 
 /// The facts; nothing for a compilation of a trace. Its events are not asked: each would be read from the file.
 pub(super) fn facts(group: &EventGroup<'_>) -> LoggedFacts {
-    let mut found = LoggedFacts::default();
-    let is_logged = group
+    let is_log = group
         .call
         .is_some_and(|call| pjit_function(call.name()).is_none());
+    let mut found = LoggedFacts {
+        is_log,
+        ..LoggedFacts::default()
+    };
     let compiled = group
         .events
         .iter()
         .find(|event| event.class == HostClass::Compile);
-    let Some(event) = compiled.filter(|_| is_logged) else {
+    let Some(event) = compiled.filter(|_| is_log) else {
         return found;
     };
     for arg in event.slice.args().unwrap_or_default() {
@@ -42,6 +49,8 @@ pub(super) fn facts(group: &EventGroup<'_>) -> LoggedFacts {
             continue;
         };
         match arg.name.as_str() {
+            "cache" if text == "hit" => found.cache = Some(CacheUse::Hit),
+            "cache" => found.cache = Some(CacheUse::Miss),
             "reason" => found.reason = Some(text),
             "cache_key" => found.cache_key = Some(text),
             name => {

@@ -169,6 +169,8 @@ fn in_one_sentence(line: &str) -> Option<MemoryShortage> {
     let needed = size(rest)?;
     let (_, available) = rest.split_once("exceeds available")?;
     let mut told = of_compiler(memory, needed, size_after(available, "("));
+    // The rest of the program needs memory, too.
+    told.over_bytes = None;
     add(&mut told, &limited(kind), needed, None);
     unknown(&mut told, "what else the program needs");
     Some(told)
@@ -182,7 +184,7 @@ fn on_stack(line: &str) -> Option<NeededBuffer> {
         bytes: size_after(line, "Scoped allocation with size ")?,
         instruction: limited(instruction),
         shape: rest.split_whitespace().next().map(limited),
-        kind: "scoped allocation".to_owned(),
+        kind: "scoped".to_owned(),
         ..NeededBuffer::default()
     })
 }

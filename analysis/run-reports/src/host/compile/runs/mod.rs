@@ -223,6 +223,7 @@ impl CompileRuns {
                 let is_seen = function.first_ps.is_some();
                 let new = || RunFunction {
                     why: "not compiled: traced only, or read from the cache".to_owned(),
+                    wall_ps: function.wall_ps,
                     ..RunFunction::default()
                 };
                 if !is_seen {
@@ -235,7 +236,6 @@ impl CompileRuns {
                 run.run.clone_into(&mut row.run);
                 row.cache_hits = function.cache_hits;
                 row.cache_misses = function.cache_misses;
-                row.wall_ps = function.wall_ps;
             }
         }
         let mut functions: Vec<RunFunction> = functions.into_values().collect();
@@ -313,6 +313,7 @@ fn add(row: &mut RunFunction, compilation: &Compilation, why: &str) {
         }
     };
     row.compilations += 1;
+    row.wall_ps += compilation.wall_ps;
     row.compile_ps += compilation.compile_ps;
     sum(&mut row.trace_ps, compilation.trace_ps);
     sum(&mut row.lower_ps, compilation.lower_ps);
@@ -323,7 +324,8 @@ fn add(row: &mut RunFunction, compilation: &Compilation, why: &str) {
 /// What was compiled before.
 #[derive(Default)]
 struct Before<'a> {
-    programs: std::collections::BTreeSet<Identity>,
+    /// Programs, with the run that compiled them last.
+    programs: BTreeMap<Identity, &'a str>,
     /// The last compilation of each function, with its run.
     last: BTreeMap<&'a str, (&'a str, &'a Compilation)>,
 }
@@ -333,36 +335,45 @@ impl<'a> Before<'a> {
     fn judge(&mut self, run: &'a str, now: &'a Compilation) -> (String, Option<Picos>) {
         let last = self.last.insert(&now.function, (run, now));
         let identity = Identity::of(now);
-        let is_known = identity
+        let known_in = identity
             .as_ref()
-            .is_some_and(|identity| self.programs.contains(identity));
+            .and_then(|identity| self.programs.get(identity).copied());
         let saved = identity.map(|identity| {
-            self.programs.insert(identity);
-            if is_known && now.cache != Some(CacheUse::Hit) {
+            self.programs.insert(identity, run);
+            if known_in.is_some() && now.cache != Some(CacheUse::Hit) {
                 now.compile_ps
             } else {
                 Picos::ZERO
             }
         });
-        (why(run, now, last, is_known), saved)
+        (why(run, now, last, known_in), saved)
     }
 }
 
-fn why(run: &str, now: &Compilation, last: Option<(&str, &Compilation)>, is_known: bool) -> String {
+fn why(
+    run: &str,
+    now: &Compilation,
+    last: Option<(&str, &Compilation)>,
+    known_in: Option<&str>,
+) -> String {
     if now.cache == Some(CacheUse::Hit) {
         return "read from the persistent cache".to_owned();
     }
     let Some((before_run, before)) = last else {
         return "the first compilation of this function in these runs".to_owned();
     };
-    let place = if before_run == run {
-        "before in this run".to_owned()
-    } else {
-        format!("in {before_run}")
+    let place = |before: &str| {
+        if before == run {
+            "before in this run".to_owned()
+        } else {
+            format!("in {before}")
+        }
     };
-    if is_known {
+    if let Some(known) = known_in {
+        let place = place(known);
         return format!("the same program had been compiled {place}: the cache did not keep it");
     }
+    let place = place(before_run);
     // A function that is new to a process may be known from another run.
     let reason = now.reason.as_deref();
     if let Some(reason) = reason.filter(|reason| !reason.starts_with("never seen")) {
@@ -430,7 +441,7 @@ impl Tabular for CompileRuns {
             &self.functions,
         )
         .remaining()
-        .notes(["Time: of all phases, without time that two of them share.".to_owned()])
+        .notes(["Time: of all phases of each compilation, added up.".to_owned()])
         .build();
         let list = Table::of(
             "compilations",
