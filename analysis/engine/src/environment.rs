@@ -90,7 +90,7 @@ pub struct LockFile {
 pub struct EnvironmentFact {
     /// `version.jax`, `flag.xla_tpu_enable_latency_hiding_scheduler`, `git.commit`.
     pub id: String,
-    /// What is shown: `jax`, `--xla_tpu_…`, `Commit`.
+    /// What is shown: `jax`, `--flag`, `Commit`.
     pub title: String,
     /// Its value.
     pub value: String,

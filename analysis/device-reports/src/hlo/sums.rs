@@ -31,14 +31,13 @@ pub struct ProgramSum {
 
 impl ProgramSum {
     /// What a text that ends too early holds is no sum of its program.
-    fn without_what_is_cut(&mut self, first: bool, second: bool) {
-        if first {
+    fn without_what_is_cut(&mut self, is_first: bool) {
+        if is_first {
             (self.first, self.first_bytes) = (None, None);
-        }
-        if second {
+        } else {
             (self.second, self.second_bytes) = (None, None);
         }
-        self.differs &= !first && !second;
+        self.differs = false;
     }
 }
 
@@ -108,8 +107,11 @@ pub(super) fn sums(
         ));
     }
     out.extend(others([first, second], found, changed));
-    for row in &mut out {
-        row.without_what_is_cut(first.is_cut, second.is_cut);
+    // Two texts that both end too early are compared by what they hold.
+    if first.is_cut != second.is_cut {
+        for row in &mut out {
+            row.without_what_is_cut(first.is_cut);
+        }
     }
     out
 }

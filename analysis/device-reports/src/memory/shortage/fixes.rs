@@ -31,7 +31,9 @@ pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {
             offload(shortage),
         ]
     };
-    let over = shortage.over_bytes.filter(|over| *over > 0);
+    let over = shortage
+        .over_bytes
+        .filter(|over| *over > 0 && !shortage.is_least);
     let least = shortage.needed_bytes.unwrap_or(0) / WORTH_A_CHANGE;
     let mut fixes: Vec<MemoryFix> = found
         .into_iter()

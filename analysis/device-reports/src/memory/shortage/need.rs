@@ -20,6 +20,8 @@ pub struct MemoryShortage {
     pub program: Option<String>,
     /// Bytes that are needed.
     pub needed_bytes: Option<u64>,
+    /// Whether more is needed than these bytes: the message tells of one kind only.
+    pub is_least: bool,
     /// Bytes that there are.
     pub capacity_bytes: Option<u64>,
     /// Bytes that are missing; 0 if it fits.

@@ -17,14 +17,15 @@ pub(super) fn statement(of: &MemoryShortage) -> String {
         (None, "the runtime") => "the next allocation".to_owned(),
         (None, _) => "the program".to_owned(),
     };
+    let least = if of.is_least { "at least " } else { "" };
     let needed = of.needed_bytes.map_or_else(
         || format!("{what} needs more {memory} than there is"),
-        |bytes| format!("{what} needs {} of {memory}", binary(bytes)),
+        |bytes| format!("{what} needs {least}{} of {memory}", binary(bytes)),
     );
     let there = match (of.capacity_bytes, of.over_bytes) {
         (Some(there), Some(0)) => format!(", and there are {}: it fits", binary(there)),
         (Some(there), Some(over)) => format!(
-            ", and there are {}: {} too few",
+            ", and there are {}: {least}{} too few",
             binary(there),
             binary(over)
         ),

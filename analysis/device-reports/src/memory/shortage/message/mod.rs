@@ -170,7 +170,7 @@ fn in_one_sentence(line: &str) -> Option<MemoryShortage> {
     let (_, available) = rest.split_once("exceeds available")?;
     let mut told = of_compiler(memory, needed, size_after(available, "("));
     // The rest of the program needs memory, too.
-    told.over_bytes = None;
+    told.is_least = true;
     add(&mut told, &limited(kind), needed, None);
     unknown(&mut told, "what else the program needs");
     Some(told)

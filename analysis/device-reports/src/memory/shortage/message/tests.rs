@@ -31,7 +31,8 @@ fn messages_of_one_sentence_are_read() {
         let told: &MemoryShortage = &read[at];
         (told.needed_bytes, told.capacity_bytes, told.over_bytes)
     };
-    assert_eq!(of(0), (gib(161), gib(63), None));
+    assert_eq!(of(0), (gib(161), gib(63), gib(98)));
+    assert!(read[0].is_least && read[0].fixes.iter().all(|fix| fix.suffices.is_none()));
     assert_eq!(read[0].kind("temporaries"), gib(161));
     assert_eq!(of(1), (gib(834), gib(382), gib(452)));
     assert_eq!(read[1].kind("program of the SparseCores"), gib(696));
