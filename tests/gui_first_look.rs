@@ -5,9 +5,9 @@ use std::path::Path;
 use analysis::Scope;
 use analysis::hints::Hints;
 use analysis::reports::summary::targets::Targets;
+use analysis::sentence;
 use egui_kittest::Node;
 use egui_kittest::kittest::NodeT as _;
-use view::words::sentence;
 use window::file_loader;
 
 use super::*;

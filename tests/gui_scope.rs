@@ -2,11 +2,11 @@
 
 use analysis::Scope;
 use analysis::hints::Hints;
+use analysis::sentence;
 use egui::{Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use view::state::{ReportScope, ViewCommand};
-use view::words::sentence;
 use window::App;
 
 use super::{on_canvas, opened, press, settle, show_op_table, state, want};

@@ -309,7 +309,7 @@ fn programs_of_compared_runs_are_diffed() {
     settle(&mut window);
     show(&mut window, "hlo");
     click(&mut window, "Changes from A to B");
-    window.get_by_label_contains(" instructions are the same, ");
+    window.get_by_label_contains("1 instruction is the same, 10 differ");
     show(&mut window, "ops");
     click(&mut window, "by category");
     click(&mut window, "icicle");

@@ -65,7 +65,6 @@ const CRATES: [CrateFolders; 7] = [
             &["drawing"],
             &["time_format", "palette", "in_time"],
             &["viewport", "overview"],
-            &["words"],
         ],
     },
     CrateFolders {

@@ -302,6 +302,6 @@ fn programs_of_other_forms_are_read() {
     for path in [dump.path().to_owned(), dump.path().join(name)] {
         let path = path.to_str().unwrap();
         assert!(stdout(&["hlo", path]).contains("jit_g"));
-        assert!(stdout(&["compare", path, path]).contains("1 instructions are the same"));
+        assert!(stdout(&["compare", path, path]).contains("1 instruction is the same, 0 differ"));
     }
 }

@@ -24,6 +24,7 @@ mod scope;
 mod table;
 mod table_builder;
 mod watched;
+mod words;
 
 pub use analysis::{Analysis, AnalysisEntry, entry};
 pub use cache::{ReportCache, ReportCost};
@@ -48,3 +49,4 @@ pub use report::{Metric, Report, Tabular};
 pub use scope::Scope;
 pub use table::{Cell, CellKind, CellType, Column, Table};
 pub use table_builder::TableBuilder;
+pub use words::{capitalised, sentence};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use analysis::compare::{Comparison, WHY_ROWS};
 
 use crate::markdown;
-use view::words::sentence;
+use analysis::sentence;
 
 /// What to read first of a comparison as Markdown, in full, without the table, and as one sentence.
 pub fn blocks(comparison: &Comparison) -> Vec<String> {
@@ -78,21 +78,13 @@ fn environment(comparison: &Comparison) -> String {
 
 /// From what differs in the environment to the milliseconds.
 fn chain(comparison: &Comparison) -> String {
-    let causes = comparison
-        .causes
-        .as_ref()
-        .filter(|causes| !causes.candidates.is_empty());
-    let Some(causes) = causes else {
+    let Some(causes) = comparison.chain() else {
         return String::new();
     };
     let mut text = String::new();
     for line in &causes.lines {
         let _ = writeln!(text, "- {}", markdown::escaped(&line.text));
     }
-    let ending = format!(
-        "{} {}",
-        sentence(&causes.unexplained()),
-        sentence(&causes.note)
-    );
+    let ending = causes.ending(causes.lines.len());
     markdown::block(&text) + &markdown::block(&markdown::escaped(&ending))
 }

@@ -9,8 +9,8 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::compared_runs::ComparedRuns;
 use crate::table::table;
 use crate::{TextLayout, gates};
+use analysis::{capitalised, sentence};
 use session::number;
-use view::words::{capitalised, sentence};
 
 /// Lines of the screen at most, where there are at least [`WIDE`] columns.
 const LINES: usize = 35;
@@ -134,22 +134,14 @@ fn environment(comparison: &Comparison, layout: &TextLayout) -> String {
 
 /// From what differs in the environment to the milliseconds, where the environment is known.
 fn chain(comparison: &Comparison, layout: &TextLayout) -> String {
-    let causes = comparison
-        .causes
-        .as_ref()
-        .filter(|causes| !causes.candidates.is_empty());
-    let Some(causes) = causes else {
+    let Some(causes) = comparison.chain() else {
         return String::new();
     };
     let lines = causes.lines.iter().take(CHAIN);
     let lines: String = lines
         .map(|line| layout.lines(2, &line.text, str::to_owned))
         .collect();
-    let ending = format!(
-        "{} {}",
-        sentence(&causes.unexplained()),
-        sentence(&causes.note)
-    );
+    let ending = causes.ending(CHAIN);
     lines + &layout.lines(2, &ending, |line| layout.style.dim(line))
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use analysis::expect::{ExpectReport, Verdict};
 
 use crate::TextLayout;
-use view::words::capitalised;
+use analysis::capitalised;
 
 /// Column where messages begin.
 const INDENT: usize = 11;

@@ -4,7 +4,7 @@ use analysis::compare::Comparison;
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 
 use crate::TextLayout;
-use view::words::capitalised;
+use analysis::capitalised;
 
 /// Column where messages begin.
 const INDENT: usize = 16;

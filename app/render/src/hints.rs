@@ -7,7 +7,7 @@ use analysis::{Percent, counted, printable};
 use trace_model::Picos;
 
 use crate::TextLayout;
-use view::words::sentence;
+use analysis::sentence;
 
 /// Columns before the lines of a card.
 const INDENT: usize = 5;

@@ -9,9 +9,9 @@ use analysis::{Tabular as _, printable, shortened_path};
 
 use crate::markdown::{MOST_BYTES, Room, block, escaped, folded, folded_tables, group};
 use crate::{comparison_md, gates, hints, summary};
+use analysis::sentence;
 use session::number;
 use view::overview::{KeyFigure, Overview};
-use view::words::sentence;
 
 /// Gates that are listed; the fold has all.
 const GATES: usize = 6;

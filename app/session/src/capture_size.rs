@@ -181,7 +181,7 @@ impl CaptureSize {
         }) = best
         {
             said.push(format!(
-                "Without {part}, {} fit: {option}. Then {lost}.",
+                "Without {part}, at most {} fit: {option}. Then {lost}.",
                 counted(*without, "step")
             ));
         }
@@ -248,12 +248,9 @@ impl Tabular for CaptureSize {
             .derived("step_bytes", "A step", Unit::Bytes, |row| {
                 row.step_bytes.map(|bytes| bytes as f64)
             })
-            .derived(
-                "steps_without",
-                "Steps that fit without",
-                Unit::Count,
-                |row| row.steps_without.map(|steps| steps as f64),
-            )
+            .derived("steps_without", "Fit at most without", Unit::Count, |row| {
+                row.steps_without.map(|steps| steps as f64)
+            })
             .derived("option", "How to leave it out", Unit::None, |row| {
                 row.option.clone()
             })
@@ -296,7 +293,7 @@ mod tests {
         assert!(
             size.statements
                 .iter()
-                .any(|said| said.contains("20 steps fit")),
+                .any(|said| said.contains("at most 20 steps fit")),
             "{size:?}"
         );
     }

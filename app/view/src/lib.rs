@@ -33,4 +33,3 @@ pub mod state;
 pub mod time_format;
 pub mod timeline;
 pub mod viewport;
-pub mod words;

@@ -1,6 +1,6 @@
 //! Lines from what differs in the environment to the milliseconds, and what they do not explain.
 
-use engine::{Percent, Table};
+use engine::{Percent, Table, sentence};
 use serde::Serialize;
 
 use super::run_loop::signed;
@@ -40,30 +40,52 @@ pub struct CauseLine {
 impl CauseChain {
     /// The lines as a table.
     pub(super) fn table(&self) -> Table {
-        let ending =
-            [self.unexplained(), self.note.clone()].map(|text| format!("{}.", capitalised(&text)));
         Table::of("causes", "From cause to milliseconds", &self.lines)
             .remaining()
-            .notes(ending)
+            .note(self.ending(self.lines.len()))
             .build()
     }
 
-    /// `not explained by these lines: −0.2 ms of +10 ms that the mean step changed`
-    pub fn unexplained(&self) -> String {
-        let explained: f64 = self.lines.iter().map(|line| line.change_ps).sum();
+    /// What the first `shown` lines leave open: `Not explained by these lines: −0.2 ms of +10 ms that the mean step
+    /// changed.`
+    pub fn unexplained(&self, shown: usize) -> String {
+        let lines = self.lines.iter().map(|line| line.change_ps);
+        let all: f64 = lines.clone().sum::<f64>() + self.unexplained_ps;
+        let explained: f64 = lines.take(shown).sum();
         format!(
-            "not explained by these lines: {} of {} that the mean step changed",
-            signed(self.unexplained_ps),
-            signed(explained + self.unexplained_ps)
+            "Not explained by these lines: {} of {} that the mean step changed.",
+            signed(all - explained),
+            signed(all)
         )
+    }
+
+    /// The same, and what may be concluded.
+    pub fn ending(&self, shown: usize) -> String {
+        format!("{} {}", self.unexplained(shown), sentence(&self.note))
     }
 }
 
-/// With a capital letter.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_not_shown_explain_nothing() {
+        let line = CauseLine {
+            text: String::new(),
+            instructions: String::new(),
+            source: None,
+            change_ps: 1e9,
+        };
+        let chain = CauseChain {
+            candidates: Vec::new(),
+            lines: vec![line; 4],
+            unexplained_ps: 1e9,
+            unexplained_percent: None,
+            note: String::new(),
+        };
+        let said = |shown| chain.unexplained(shown);
+        assert!(said(4).contains("+1.000 ms of +5.000 ms"), "{}", said(4));
+        assert!(said(3).contains("+2.000 ms of +5.000 ms"), "{}", said(3));
+    }
 }

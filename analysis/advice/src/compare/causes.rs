@@ -141,7 +141,7 @@ fn instructions(ops: &[&OpChange]) -> Option<String> {
         ([first, ..], []) => format!("{first}{} gone", more(&base)),
         _ => {
             let runs = first.base_runs.zip(first.cand_runs);
-            let runs = runs.filter(|(base, cand)| (base - cand).abs() > 0.01);
+            let runs = runs.filter(|(base, cand)| (base.round() - cand.round()).abs() > 0.5);
             let runs =
                 runs.map(|(base, cand)| format!(", {base:.0} → {cand:.0} executions a step"));
             let shapes = first

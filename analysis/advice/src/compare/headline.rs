@@ -4,6 +4,7 @@ use engine::{Percent, counted};
 use trace_model::Picos;
 
 use super::attribution::Attribution;
+use super::cause_lines::CauseChain;
 use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::Comparison;
 use super::run_loop::{LoopChange, signed};
@@ -34,6 +35,13 @@ pub(super) fn statement(comparison: &Comparison) -> String {
 }
 
 impl Comparison {
+    /// The lines from the environment to the milliseconds, where a difference of the environment is known.
+    pub fn chain(&self) -> Option<&CauseChain> {
+        self.causes
+            .as_ref()
+            .filter(|causes| !causes.candidates.is_empty())
+    }
+
     /// The time of the step.
     pub fn step_time(&self) -> Option<&MetricChange> {
         let series = self.steps.iter();

@@ -202,6 +202,9 @@ fn is_plumbing(row: &DifferenceRow) -> bool {
 fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2]) -> String {
     let count = |count: usize| number::count(count as f64);
     match found {
+        Some(ScheduleDifference { compared: 0, .. }) => {
+            "Schedule: no instruction that does work is in both programs.".to_owned()
+        }
         Some(ScheduleDifference { compared, moved: 0 }) => {
             format!(
                 "Schedule: the {} instructions that both have run in the same order.",
@@ -290,15 +293,27 @@ fn doubts(found: &ProgramMatch, contents: &[ProgramContents; 2]) -> Vec<String> 
     out
 }
 
+impl ProgramDiff {
+    /// `123 instructions are the same, 0 differ`
+    pub fn statement(&self) -> String {
+        let (same, differ) = (self.same, self.rows.len());
+        format!(
+            "{} {} the same, {} {}",
+            number::count(same as f64),
+            if same == 1 {
+                "instruction is"
+            } else {
+                "instructions are"
+            },
+            number::count(differ as f64),
+            if differ == 1 { "differs" } else { "differ" }
+        )
+    }
+}
+
 impl Tabular for ProgramDiff {
     fn tables(&self) -> Vec<Table> {
-        let title = format!(
-            "{} and {}: {} instructions are the same, {} differ",
-            self.first,
-            self.second,
-            number::count(self.same as f64),
-            number::count(self.rows.len() as f64)
-        );
+        let title = format!("{} and {}: {}", self.first, self.second, self.statement());
         let table = Table::of("program_diff", title, &self.rows)
             .declared([
                 "difference",

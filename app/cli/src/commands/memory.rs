@@ -18,11 +18,11 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::{OutputFormat, STANDARD};
 use crate::common::{output, terminal};
+use analysis::sentence;
 use render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson};
 use request::{RequestError, TraceRequest};
 use session::files::{open_regular, read_small};
 use session::number::counted;
-use view::words::sentence;
 
 /// Fields may be added to this version, but never changed or removed.
 const SCHEMA: &str = "systole.memory/1";

@@ -11,8 +11,8 @@ use maud::{Markup, PreEscaped, html};
 use super::charts;
 use super::parts::{failures, gates_section, html_table, marked, section, source_cell, whole};
 use crate::comparison::ComparedRuns;
+use analysis::{capitalised, sentence};
 use session::number;
-use view::words::{capitalised, sentence};
 
 /// Ops that are listed.
 const ROWS: usize = 25;
@@ -134,7 +134,7 @@ fn why(attribution: &Attribution) -> Markup {
 fn chain(causes: &CauseChain) -> Markup {
     html! {
         ul { @for line in &causes.lines { li { (line.text) } } }
-        p.dim { (sentence(&causes.unexplained())) " " (sentence(&causes.note)) }
+        p.dim { (causes.ending(causes.lines.len())) }
     }
 }
 

@@ -22,9 +22,9 @@ use self::parts::{ROWS, failures, gates_section, marked, section, source_cell, w
 use crate::hints::{doubt, first, worth};
 use crate::summary::HINTS_SHOWN;
 use crate::{Document, GatedDocument, summary};
+use analysis::{capitalised, sentence};
 use session::number;
 use view::overview::{KeyFigure, Overview};
-use view::words::{capitalised, sentence};
 
 pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let model = document.session.model();

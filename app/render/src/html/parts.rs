@@ -5,8 +5,8 @@ use analysis::{Cell, Table, Unit};
 use maud::{Markup, PreEscaped, html};
 
 use super::style;
+use analysis::capitalised;
 use session::number;
-use view::words::capitalised;
 
 /// Maximum number of rows of a table.
 pub const ROWS: usize = 15;

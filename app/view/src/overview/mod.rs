@@ -20,7 +20,7 @@ use analysis::{Metric, Provenance, Unit, counted};
 use session::Session;
 use trace_model::{Picos, Severity};
 
-use crate::words::{capitalised, sentence};
+use analysis::{capitalised, sentence};
 
 pub use device_time::{DeviceBar, DeviceTime, share, sum};
 pub use report_source::ReportSource;

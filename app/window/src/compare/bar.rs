@@ -15,9 +15,9 @@ use crate::panels::widgets::{ResponseExt as _, at_right, remark};
 use crate::theme;
 use crate::times;
 use crate::workspace::Workspace;
+use analysis::capitalised;
 use view::compare::{CANCELLED, TraceSide, ViewLock};
 use view::time_format;
-use view::words::capitalised;
 
 /// The bar below the toolbar.
 pub fn bar_ui(

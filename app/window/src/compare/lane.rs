@@ -17,10 +17,10 @@ use crate::timeline::canvas_x;
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 use crate::workspace::Workspace;
+use analysis::capitalised;
 use view::compare::{
     DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, TraceSide, deltas, tone_of,
 };
-use view::words::capitalised;
 
 /// Shapes wider than this also show the changes of step parts.
 const TWO_LINES: f32 = 150.0;

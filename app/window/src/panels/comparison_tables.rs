@@ -13,10 +13,10 @@ use super::widgets::ResponseExt as _;
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::drawing::chart_ui;
 use crate::jobs::JobAnswer;
+use analysis::{capitalised, sentence};
 use view::charts::Chart as _;
 use view::charts::waterfall::{self, Waterfall};
 use view::compare::TraceCorrespondence;
-use view::words::{capitalised, sentence};
 
 /// The table shown first: why the step changed.
 const FIRST: &str = "why";

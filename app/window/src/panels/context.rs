@@ -10,12 +10,12 @@ use super::controls::with_controls;
 use super::widgets::remark;
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
+use analysis::capitalised;
 use view::compare::{TraceCorrespondence, TraceSide};
 use view::panels::source::SourcePrefix;
 use view::search::SearchResults;
 use view::state::ViewState;
 use view::timeline::trace::OpenTrace;
-use view::words::capitalised;
 
 /// Everything that a panel can read.
 #[derive(Clone, Copy)]

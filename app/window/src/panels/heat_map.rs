@@ -19,10 +19,10 @@ use crate::theme::Theme;
 use crate::timeline::elide::elided_middle;
 use crate::times;
 use analysis::Unit;
+use analysis::capitalised;
 use view::drawing::neighbours_per_label;
 use view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};
 use view::state::{ReportScope, ViewCommand};
-use view::words::capitalised;
 
 /// Height of a row at most; many devices have lower ones.
 const ROW: f32 = 18.0;

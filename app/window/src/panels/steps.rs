@@ -12,10 +12,10 @@ use super::context::{PanelContext, computing_ui, reason_ui};
 use super::legend::chart_legend_ui;
 use crate::drawing::{chart_ui, frame};
 use crate::times::{self, time, time_ps};
+use analysis::capitalised;
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};
 use view::state::{ReportScope, ViewCommand};
-use view::words::capitalised;
 
 /// Height of the plot.
 const HEIGHT: f32 = 150.0;

@@ -56,7 +56,7 @@ impl Importer for JaxLog {
         let has = |texts: &[&str]| texts.iter().any(|text| contains(head, text.as_bytes()));
         if has(&SURE) {
             DetectionConfidence::Certain
-        } else if has(&HINTS) {
+        } else if has(&HINTS) && !head.contains(&0) {
             DetectionConfidence::Possible
         } else {
             DetectionConfidence::No

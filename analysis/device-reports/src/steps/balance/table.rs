@@ -3,7 +3,6 @@
 use engine::{Table, Tabular};
 
 use super::{BalanceReport, BalancedQuantity};
-use crate::steps::step_parts::sentence;
 
 impl Tabular for BalanceReport {
     fn tables(&self) -> Vec<Table> {
@@ -49,7 +48,7 @@ impl BalanceReport {
                 "steps",
                 "host",
             ])
-            .note(format!("{}.", sentence(&self.statement)))
+            .note(engine::sentence(&self.statement))
             .note(format!("{measured}; waits for others (in synchronous collectives) and barriers are of the window."))
             .note("Others wait: time that other devices waited for this one to arrive at a collective, added up.")
             .note("Work is time in ops that neither communicate nor wait: collectives make all steps equally long.")

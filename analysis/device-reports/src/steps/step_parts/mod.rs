@@ -29,7 +29,6 @@ use explain::StepOpTimes;
 pub use explain::{Explanation, HostChange, PartChange, StepOpChange};
 pub use host::HostPhase;
 pub use parts::{StepPart, TimeByPart};
-pub(crate) use table::sentence;
 
 pub use explain::MOST_EXPLAINED;
 

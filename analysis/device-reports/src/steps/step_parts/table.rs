@@ -65,7 +65,7 @@ impl StepPartsReport {
         let mut notes: Vec<String> = self
             .slow
             .iter()
-            .map(|slow| format!("{}.", sentence(&slow.statement)))
+            .map(|slow| engine::sentence(&slow.statement))
             .collect();
         if self.slow_not_explained > 0 {
             notes.push(format!(
@@ -219,12 +219,4 @@ fn slow_rows(slow: &Explanation) -> Vec<SlowRow> {
             .map(|change| row("host", change.phase.title().to_owned(), change.change_ps)),
     );
     rows
-}
-
-/// With a capital letter.
-pub(crate) fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }

@@ -49,7 +49,7 @@ impl CompileReport {
             format!("{}.", self.statement),
             "Time is the union over host threads; overlapping time counts for the phase listed first.".to_owned(),
         ];
-        notes.extend(self.notes.iter().map(|note| sentence(note)));
+        notes.extend(self.notes.iter().map(|note| engine::sentence(note)));
         Table::of("compile", "Compilation", &rows)
             .measured("phase", "Phase", Unit::None, |(phase, ..)| *phase)
             .measured("wall_ps", "Time", Unit::Picoseconds, |&(_, wall, ..)| wall)
@@ -112,13 +112,6 @@ impl CompileReport {
             .notes(notes)
             .build()
     }
-}
-
-/// With a capital first letter and a full stop at the end.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    format!("{}.", first.chain(letters).collect::<String>())
 }
 
 /// Threads by time; thread pools without their numbers.

@@ -165,10 +165,7 @@ fn statement(
         }
         text.push_str("; no TPU ops in this trace, so device metrics do not apply");
     }
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
+    engine::capitalised(&text)
 }
 
 impl Tabular for VerdictReport {

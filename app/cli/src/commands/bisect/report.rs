@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::compare::{CauseChain, Comparison, EnvironmentChange, signed};
+use analysis::compare::{Comparison, EnvironmentChange, signed};
 use analysis::{Table, Unit};
 use serde_json::{Value, json};
 
@@ -11,9 +11,9 @@ use super::search::{FoundEnds, Likeness, PointState};
 use crate::common::outcome::CommandOutcome;
 use crate::common::terminal;
 use crate::common::values::OutputFormat;
+use analysis::sentence;
 use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson};
 use request::RequestError;
-use view::words::sentence;
 
 /// Fields may be added to this version, but never changed or removed.
 const SCHEMA: &str = "systole.bisect/1";
@@ -237,7 +237,7 @@ fn lines(compared: &Comparison) -> Vec<String> {
                 parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
             };
             lines.extend(causes.lines.iter().map(line));
-            lines.push(sentence(&CauseChain::unexplained(causes)));
+            lines.push(causes.unexplained(causes.lines.len()));
         }
         None => lines.extend(compared.brief.conclusion.as_deref().map(sentence)),
     }

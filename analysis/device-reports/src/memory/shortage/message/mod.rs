@@ -179,11 +179,11 @@ fn in_one_sentence(line: &str) -> Option<MemoryShortage> {
 /// The instruction of `while allocating on stack for %f = f32[8,4]{1,0:T(8,128)} custom-call(…)`, and what it asked for.
 fn on_stack(line: &str) -> Option<NeededBuffer> {
     let (_, rest) = line.split_once("while allocating on stack for %")?;
-    let (instruction, rest) = rest.split_once(" = ")?;
+    let (instruction, _) = rest.split_once(" = ")?;
+    // The shape of its result is not what it allocates.
     Some(NeededBuffer {
         bytes: size_after(line, "Scoped allocation with size ")?,
         instruction: limited(instruction),
-        shape: rest.split_whitespace().next().map(limited),
         kind: "scoped".to_owned(),
         ..NeededBuffer::default()
     })

@@ -338,14 +338,17 @@ impl<'a> Before<'a> {
         let known_in = identity
             .as_ref()
             .and_then(|identity| self.programs.get(identity).copied());
+        let is_hit = now.cache == Some(CacheUse::Hit);
         let saved = identity.map(|identity| {
             self.programs.insert(identity, run);
-            if known_in.is_some() && now.cache != Some(CacheUse::Hit) {
+            if known_in.is_some() && !is_hit {
                 now.compile_ps
             } else {
                 Picos::ZERO
             }
         });
+        // What the cache had is nothing to be saved, whatever program it was.
+        let saved = saved.or(is_hit.then_some(Picos::ZERO));
         (why(run, now, last, known_in), saved)
     }
 }

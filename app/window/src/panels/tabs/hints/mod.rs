@@ -21,9 +21,9 @@ use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::remark;
 use crate::theme::{self, Theme, readable_on};
 use crate::times::time;
+use analysis::sentence;
 use render::hints::{doubt, worth};
 use view::state::ViewCommand;
-use view::words::sentence;
 
 pub const TAB: Tab = Tab {
     id: "hints",

@@ -10,7 +10,6 @@ use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
 use session::Session;
 use view::compare::TraceSide;
-use view::timeline::tree::group_digits;
 
 /// Compares a program with that of its name in the other run; `side` is that of the first session.
 pub fn diff_of(
@@ -65,10 +64,9 @@ pub fn diff_ui<'a>(
     sorted: &mut SortedTable,
     out: &mut Vec<AppCommand>,
 ) -> Option<&'a HloOp> {
-    let [same, differ] = [found.same, found.rows.len()].map(|count| group_digits(count as u64));
     ui.horizontal_wrapped(|ui| {
         ui.strong(format!("A: {}  ·  B: {}", found.first, found.second));
-        ui.weak(format!("{same} instructions are the same, {differ} differ"));
+        ui.weak(found.statement());
     });
     if found.rows.is_empty() {
         return None;

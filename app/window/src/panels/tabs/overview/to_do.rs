@@ -10,9 +10,9 @@ use crate::panels::tabs::hints::{
 use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme;
 use crate::times;
+use analysis::sentence;
 use render::hints::{doubt, first, worth};
 use view::state::ViewCommand;
-use view::words::sentence;
 
 /// Number of hints on the overview.
 const HINTS: usize = 3;
