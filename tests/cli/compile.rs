@@ -38,6 +38,11 @@ fn logs_of_several_runs_are_compared() {
         assert!(out.contains(said), "{said}: {out}");
     }
     assert!(out.lines().count() <= 30, "{out}");
+    let of_folder = place.run(&["compile", "."]);
+    assert!(
+        stdout(&of_folder).contains("2 compilations in 2 runs"),
+        "{of_folder:?}"
+    );
     assert!(
         err.contains("JAX_LOG_COMPILES=1") && err.contains("other.log"),
         "{err}"

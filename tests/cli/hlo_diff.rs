@@ -281,9 +281,8 @@ fn programs_of_other_forms_are_read() {
     );
     let list = stdout(&["hlo", first.to_str().unwrap()]);
     assert!(list.contains("jit_f"), "{list}");
-    let refused = systole(&["analyze", first.to_str().unwrap()]);
-    assert_eq!(refused.status.code(), Some(4));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("a program has no times"));
+    let sums = stdout(&["analyze", first.to_str().unwrap()]);
+    assert!(sums.contains("No times"), "{sums}");
 
     let mut file = sample_traces::write::ProtoMessage::default();
     file.message(1, |module| {

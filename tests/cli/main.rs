@@ -31,12 +31,14 @@ mod hlo;
 mod hlo_diff;
 #[path = "../json_schema.rs"]
 mod json_schema;
+mod kernels;
 mod limits;
 mod memory;
 mod mock_profiler;
 mod outputs;
 mod pack;
 mod place;
+mod program_gates;
 mod real_traces;
 mod refused_files;
 mod runs;

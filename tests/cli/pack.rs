@@ -90,6 +90,19 @@ fn packed_run_has_the_same_reports() {
 }
 
 #[test]
+fn environment_is_packed() {
+    let place = Place::empty();
+    place.write("run/w0.xplane.pb", &sample());
+    place.write(
+        "run/systole.run.json",
+        br#"{"schema": "systole.run/1", "versions": {"jax": "0.10.2"}}"#,
+    );
+    assert_eq!(place.code(&["pack", "run", "-o", "run.systole.zip"]), 0);
+    let output = place.run(&["environment", "run.systole.zip"]);
+    assert!(stdout(&output).contains("0.10.2"), "{output:?}");
+}
+
+#[test]
 fn zipped_run_folder_is_opened() {
     let place = Place::empty();
     let sample = sample();
@@ -229,7 +242,9 @@ fn the_view_that_was_saved_last_is_packed() {
         "{said}"
     );
     let archive = place.path("run.systole.zip");
-    let text = importers::packed_session(&archive).unwrap().unwrap();
+    let text = importers::packed_file(&archive, importers::PACKED_SESSION)
+        .unwrap()
+        .unwrap();
     assert!(
         !String::from_utf8_lossy(&text).contains(place.dir.path().to_str().unwrap()),
         "where it lay concerns nobody"
@@ -252,6 +267,10 @@ fn the_view_that_was_saved_last_is_packed() {
     assert_eq!(place.code(&["doctor", "run.systole.zip"]), 0);
 
     assert!(!pack(&["--no-session"]).contains("is packed"));
-    assert!(importers::packed_session(&archive).unwrap().is_none());
+    assert!(
+        importers::packed_file(&archive, importers::PACKED_SESSION)
+            .unwrap()
+            .is_none()
+    );
     assert!(pack(&["--session", "of another run"]).contains("of another run"));
 }

@@ -4,4 +4,5 @@ pub mod compare;
 pub mod expect;
 pub mod gates;
 pub mod hints;
+pub mod kernels;
 pub mod what_if;

@@ -198,7 +198,11 @@ impl Environment {
 
     /// Whether a fact that is missing was looked for, so that it has no value: a flag that is not set.
     pub fn has_looked_for(&self, id: &str) -> bool {
-        id.starts_with("flag.") && self.flags.is_some()
+        // A profile records some of the flags, a file beside it all.
+        let from_profile = |flag: &String| self.from_profile.contains(&format!("flag.{flag}"));
+        let are_all =
+            |flags: &BTreeMap<String, String>| flags.is_empty() || !flags.keys().all(from_profile);
+        id.starts_with("flag.") && self.flags.as_ref().is_some_and(are_all)
             || id.starts_with("variable.") && self.variables.is_some()
     }
 
@@ -356,8 +360,14 @@ mod tests {
         assert_eq!(ids, ["version.jaxlib", "flag.xla_a"]);
         assert_eq!(environment.from_profile.len(), 2);
         assert!(
+            !environment.has_looked_for("flag.xla_b"),
+            "the profile records some flags"
+        );
+        let written = environment.flags.get_or_insert_default();
+        written.insert("xla_c".to_owned(), "2".to_owned());
+        assert!(
             environment.has_looked_for("flag.xla_b"),
-            "flags are recorded: it is not set"
+            "all flags are recorded: it is not set"
         );
         assert!(!environment.has_looked_for("version.jax"));
     }

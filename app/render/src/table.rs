@@ -155,12 +155,15 @@ fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
             .saturating_sub(GAP)
     };
     let mut dropped = Vec::new();
-    while columns.len() > 2 && sum(columns, |column| column.min) > width {
-        let last = columns.len() - 1;
-        let at = columns
-            .iter()
-            .rposition(|column| column.is_void)
-            .unwrap_or(last);
+    loop {
+        let void = columns.iter().rposition(|column| column.is_void);
+        let is_wide = |of| columns.len() > 2 && sum(columns, of) > width;
+        // Texts are shortened only where no column can be spared.
+        let at = match void {
+            Some(void) if is_wide(|column| column.width) => void,
+            None if is_wide(|column| column.min) => columns.len() - 1,
+            _ => break,
+        };
         let column = columns.remove(at);
         dropped.push((column.place, column.heading));
     }

@@ -69,8 +69,13 @@ fn header(document: &Document, layout: &TextLayout) -> String {
             }),
         );
     }
-    let slices = number::counted(model.recorded_slices(), "slice");
-    let mut facts = vec![format!("{} captured", model.extent().dur()), slices];
+    let mut facts = if model.recorded_slices() == 0 && model.program_ids().next().is_some() {
+        let programs = number::counted(model.programs().len() as u64, "program");
+        vec![format!("{programs} without times")]
+    } else {
+        let slices = number::counted(model.recorded_slices(), "slice");
+        vec![format!("{} captured", model.extent().dur()), slices]
+    };
     facts.extend(devices_in_words(model, document.session.options()));
     facts.push(scope_in_words(document.scope));
     text.push_str(&layout.lines(0, &facts.join(" · "), str::to_owned));

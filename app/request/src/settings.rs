@@ -94,7 +94,10 @@ impl SettingsFile {
                 }
             }
             _ => {
-                let (what, cure) = ("the configuration", "write one with `systole init`");
+                let (what, cure) = (
+                    "the configuration",
+                    "write one with `systole init`, of expectations with `systole expect --init`",
+                );
                 RequestError::Unread {
                     what,
                     error: error.to_string(),

@@ -23,7 +23,7 @@ pub static HLO_PROTO: ProgramFile = ProgramFile {
         extensions: &["hlo.pb", "hlo_proto.pb"],
         markers: &[],
         about: "A program as XLA dumps it (--xla_dump_hlo_as_proto) and XProf keeps it: instructions and the plan of \
-                memory, without times. For hlo, compare and expect.",
+                memory, without times. For analyze, hlo, compare, expect and memory.",
     },
     is_mlir: false,
 };
@@ -35,8 +35,8 @@ pub static STABLEHLO: ProgramFile = ProgramFile {
         title: "StableHLO text",
         extensions: &["mlir"],
         markers: &[],
-        about: "A program before compilation (lowered.as_text()): instructions, without times. For hlo, compare and \
-                expect.",
+        about: "A program before compilation (lowered.as_text()): instructions, without times. For analyze, hlo, \
+                compare and expect.",
     },
     is_mlir: true,
 };
@@ -63,7 +63,7 @@ impl Importer for ProgramFile {
     ) -> Result<(), ImportError> {
         if !options.programs_only {
             return Err(self.format.unusable(
-                "a program has no times: systole hlo, systole compare and systole expect read it",
+                "a program has no times: systole analyze, hlo, compare, expect and memory read it",
             ));
         }
         let content = source.content(progress)?;

@@ -28,8 +28,8 @@ pub const PACK_FACTS: &str = "systole-pack.json";
 pub const PACKED_PROFILES: &str = "profile";
 /// The view of the run in the window, in such an archive.
 pub const PACKED_SESSION: &str = "session.json";
-/// Largest view that is read.
-const MOST_SESSION: u64 = 8 << 20;
+/// Largest of such files that is read.
+const MOST_EXTRA: u64 = 8 << 20;
 /// Profiles are unpacked in memory, up to this size in all.
 const MOST_BYTES: u64 = if cfg!(target_pointer_width = "32") {
     1 << 30
@@ -181,43 +181,40 @@ pub(super) fn unpack(
     })
 }
 
-/// The view of the window in an archive of `systole pack`, as it was saved; `None` if the file is no such archive, or has
-/// none.
+/// A file that `systole pack` adds to the profiles, the view of the window for example; `None` if this is no such archive,
+/// or has none.
 ///
 /// # Errors
 ///
-/// The archive is damaged, or the view larger than any.
-pub fn packed_session(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
+/// The archive is damaged, or the file larger than any.
+pub fn packed_file(path: &Path, name: &str) -> Result<Option<Vec<u8>>, ImportError> {
     if head_of(path).starts_with(ZIP) {
-        packed_session_in(InputSource::open(path)?)
+        packed_file_in(InputSource::open(path)?, name)
     } else {
         Ok(None)
     }
 }
 
-/// The view of the window in an open file, as [`packed_session`] finds it.
+/// The same in an open file.
 ///
 /// # Errors
 ///
-/// See [`packed_session`].
-pub fn packed_session_in(source: InputSource) -> Result<Option<Vec<u8>>, ImportError> {
+/// See [`packed_file`].
+pub fn packed_file_in(source: InputSource, name: &str) -> Result<Option<Vec<u8>>, ImportError> {
     if !source.head().starts_with(ZIP) {
         return Ok(None);
     }
     let archive = Archive::of(source)?;
     let find = |name: &str| archive.files().iter().find(|file| file.name == name);
-    let (Some(_), Some(session)) = (find(PACK_FACTS), find(PACKED_SESSION)) else {
+    let (Some(_), Some(file)) = (find(PACK_FACTS), find(name)) else {
         return Ok(None);
     };
-    if session.bytes > MOST_SESSION {
+    if file.bytes > MOST_EXTRA {
         return Err(ImportError::TooLarge {
-            what: format!(
-                "{PACKED_SESSION} of this archive has {} bytes",
-                session.bytes
-            ),
+            what: format!("{name} of this archive has {} bytes", file.bytes),
         });
     }
-    archive.read(session).map(Some)
+    archive.read(file).map(Some)
 }
 
 /// The archive at a path; `None` if it is none. In a bucket it is told by its name, because a look inside copies it.

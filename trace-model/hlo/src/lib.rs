@@ -52,7 +52,9 @@ pub use facts::{
     PrecisionConfig, ProductPrecision, WindowDimension,
 };
 pub use instruction::{ComputationId, Instruction, InstructionId};
-pub use live::{Executions, LivePeak, executions, peak_of_live_bytes};
+pub use live::{
+    Executions, LivePeak, executions, main_memory_bytes, peak_of_live_bytes, started_result,
+};
 pub use matching::{
     MatchedInstruction, ProgramMatch, ScheduleDifference, opcodes_inside, running_computations,
 };

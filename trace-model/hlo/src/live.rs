@@ -71,12 +71,14 @@ fn roots(module: &HloModule) -> Vec<bool> {
 }
 
 /// The most memory that the values of a program need at one time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LivePeak {
     /// Bytes in main memory, parameters included; without padding and gaps.
     pub bytes: u64,
     /// The instruction of the entry computation during which that is.
     pub at: InstructionId,
+    /// The values that are in main memory then, parameters excluded, with their bytes.
+    pub live: Vec<(InstructionId, u64)>,
 }
 
 /// The peak of the live bytes in main memory, in the order of the schedule. Results that a program may write into the
@@ -95,10 +97,11 @@ pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> 
         let parameters = module.parameters();
         let parameters = parameters
             .iter()
-            .map(|(_, it)| main_memory(it.shape.as_deref()));
+            .map(|(_, it)| main_memory_bytes(it.shape.as_deref()));
         Ok(LivePeak {
             bytes: parameters.fold(bytes, u64::saturating_add),
             at,
+            live: live_at_peak(module, entry, &mut peaks, 0).unwrap_or_default(),
         })
     } else if module.cut.is_some() {
         Err("its text ends before the program does")
@@ -108,7 +111,7 @@ pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> 
 }
 
 /// Bytes in main memory of a value.
-fn main_memory(shape: Option<&Shape<'_>>) -> u64 {
+pub fn main_memory_bytes(shape: Option<&Shape<'_>>) -> u64 {
     let arrays = shape.map(Shape::arrays).unwrap_or_default().into_iter();
     arrays
         .filter(|array| array.memory_space == HBM)
@@ -134,14 +137,63 @@ fn allocated(module: &HloModule, it: &Instruction) -> u64 {
     if is_alias(module, it) {
         return 0;
     }
-    // Starts of transfers have their operand, too: (result, operand, context), others (operand, result, context).
+    main_memory_bytes(started_result(it))
+}
+
+/// The result of an instruction, or of the transfer that it starts. Results of starts have their operand, too: of copies
+/// (result, operand, context), of others (operand, result, context).
+pub fn started_result(it: &Instruction) -> Option<&Shape<'static>> {
     let shape = it.shape.as_deref();
-    let part = match (&*it.opcode, shape) {
+    match (&*it.opcode, shape) {
         ("copy-start", Some(Shape::Tuple(parts))) => parts.first(),
         (opcode, Some(Shape::Tuple(parts))) if opcode.ends_with("-start") => parts.get(1),
         _ => shape,
-    };
-    main_memory(part)
+    }
+}
+
+/// How long each value of a computation is needed, in the order of its schedule.
+struct Lifetimes {
+    order: Vec<InstructionId>,
+    /// Place in the order after which it is no longer needed.
+    ends: Vec<usize>,
+    /// Bytes in main memory of its own.
+    bytes: Vec<u64>,
+}
+
+impl Lifetimes {
+    fn of(module: &HloModule, computation: ComputationId) -> Option<Self> {
+        let order = module.schedule(computation)?;
+        let place: HashMap<InstructionId, usize> = order.iter().copied().zip(0..).collect();
+        let last = order.len().checked_sub(1)?;
+        let mut ends: Vec<usize> = (0..order.len()).collect();
+        let root = module.computation(computation)?.root;
+        let donated = donated_results(module, computation);
+        let mut bytes = vec![0; order.len()];
+        for (at, &id) in order.iter().enumerate().rev() {
+            let it = module.instruction(id)?;
+            if !donated.contains(&id) {
+                *bytes.get_mut(at)? = allocated(module, it);
+            }
+            let own = ends.get_mut(at)?;
+            *own = if Some(id) == root { last } else { *own };
+            let until = if is_alias(module, it) { *own } else { at };
+            for end in it.operands.iter().filter_map(|id| place.get(id)) {
+                if let Some(end) = ends.get_mut(*end) {
+                    *end = (*end).max(until);
+                }
+            }
+        }
+        Some(Self { order, ends, bytes })
+    }
+
+    /// The values that are needed at a place, with their bytes.
+    fn live(&self, place: usize) -> impl Iterator<Item = (InstructionId, u64)> {
+        let values = self.order.iter().zip(&self.ends).zip(&self.bytes);
+        values
+            .take(place + 1)
+            .filter(move |((_, end), bytes)| **end >= place && **bytes > 0)
+            .map(|((id, _), bytes)| (*id, *bytes))
+    }
 }
 
 /// The most bytes that a computation needs beside its parameters, and where.
@@ -151,43 +203,47 @@ fn peak_in(
     known: &mut HashMap<ComputationId, u64>,
     depth: usize,
 ) -> Option<(u64, InstructionId)> {
-    let order = module.schedule(computation)?;
-    let place: HashMap<InstructionId, usize> = order.iter().copied().zip(0..).collect();
-    let last = order.len().checked_sub(1)?;
-    let mut ends: Vec<usize> = (0..order.len()).collect();
-    let root = module.computation(computation)?.root;
-    let donated = donated_results(module, computation);
-    for (at, &id) in order.iter().enumerate().rev() {
-        let it = module.instruction(id)?;
-        let own = ends.get_mut(at)?;
-        *own = if Some(id) == root { last } else { *own };
-        let until = if is_alias(module, it) { *own } else { at };
-        for end in it.operands.iter().filter_map(|id| place.get(id)) {
-            if let Some(end) = ends.get_mut(*end) {
-                *end = (*end).max(until);
-            }
-        }
-    }
-    let mut released = vec![0_u64; order.len()];
-    let (mut live, mut peak) = (0_u64, (0, *order.first()?));
-    for (at, &id) in order.iter().enumerate() {
-        let it = module.instruction(id)?;
-        let bytes = if donated.contains(&id) {
-            0
-        } else {
-            allocated(module, it)
-        };
+    let values = Lifetimes::of(module, computation)?;
+    let mut released = vec![0_u64; values.order.len()];
+    let (mut live, mut peak) = (0_u64, (0, *values.order.first()?));
+    for (at, (&id, &bytes)) in values.order.iter().zip(&values.bytes).enumerate() {
         live = live.saturating_add(bytes);
-        if let Some(slot) = ends.get(at).and_then(|&end| released.get_mut(end)) {
+        if let Some(slot) = values.ends.get(at).and_then(|&end| released.get_mut(end)) {
             *slot = slot.saturating_add(bytes);
         }
-        let inside = inside(module, it, known, depth);
+        let inside = inside(module, module.instruction(id)?, known, depth);
         if live.saturating_add(inside) > peak.0 {
             peak = (live.saturating_add(inside), id);
         }
         live = live.saturating_sub(released.get(at).copied().unwrap_or_default());
     }
     Some(peak)
+}
+
+/// The values that are in memory at the peak of a computation, and of what it calls then.
+fn live_at_peak(
+    module: &HloModule,
+    computation: ComputationId,
+    known: &mut HashMap<ComputationId, u64>,
+    depth: usize,
+) -> Option<Vec<(InstructionId, u64)>> {
+    let (_, at) = peak_in(module, computation, known, depth)?;
+    let values = Lifetimes::of(module, computation)?;
+    let place = values.order.iter().position(|id| *id == at)?;
+    let mut live: Vec<_> = values.live(place).collect();
+    let it = module.instruction(at)?;
+    if runs_others(it, depth) {
+        let needs = |callee: &&ComputationId| known.get(callee).copied().unwrap_or_default();
+        if let Some(&callee) = it.called.iter().max_by_key(needs) {
+            live.extend(live_at_peak(module, callee, known, depth + 1).unwrap_or_default());
+        }
+    }
+    Some(live)
+}
+
+/// Whether an instruction runs the instructions of other computations, as deep as they are followed.
+fn runs_others(it: &Instruction, depth: usize) -> bool {
+    matches!(&*it.opcode, "while" | "call" | "conditional") && depth < MAX_DEPTH
 }
 
 /// What loops, calls and branches need while they run.
@@ -197,7 +253,7 @@ fn inside(
     known: &mut HashMap<ComputationId, u64>,
     depth: usize,
 ) -> u64 {
-    let runs = matches!(&*it.opcode, "while" | "call" | "conditional") && depth < MAX_DEPTH;
+    let runs = runs_others(it, depth);
     let called = it.called.iter().filter(|_| runs);
     let peaks = called.map(|&callee| {
         if let Some(&bytes) = known.get(&callee) {
@@ -275,7 +331,10 @@ mod tests {
         // The parameter, the state of the loop, and inside of it the long row and what is made of it; the sum is
         // written into the parameter, and vector memory does not count.
         assert_eq!(peak.bytes, 1024 + 1024 + 4096 + 1024);
-        assert_eq!(&*module.instruction(peak.at).unwrap().name, "w");
+        let name = |id| &*module.instruction(id).unwrap().name;
+        assert_eq!(name(peak.at), "w");
+        let live: Vec<_> = peak.live.iter().map(|&(id, at)| (name(id), at)).collect();
+        assert_eq!(live, [("b", 1024), ("t", 4096), ("s", 1024)]);
         let reason = |text: &str| {
             let module = TextProgram::read(text).unwrap().module;
             peak_of_live_bytes(&module).unwrap_err()

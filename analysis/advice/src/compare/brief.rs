@@ -4,7 +4,7 @@ use super::attribution::Attribution;
 use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
 use super::comparison::{CompareBrief, Comparison};
 use super::run_loop::LoopChange;
-use super::{Summary, headline, likeness};
+use super::{ProgramComparison, Summary, headline, likeness};
 use engine::{Percent, counted};
 
 /// What shows that the same work was done.
@@ -78,7 +78,12 @@ fn differ(compared: &Comparison) -> Option<String> {
             }
         })
         .collect();
-    (!texts.is_empty()).then(|| format!("they differ in {}", super::table::listed(&texts)))
+    let runs =
+        (!texts.is_empty()).then(|| format!("they differ in {}", super::table::listed(&texts)));
+    let program = compared.program.as_ref();
+    let said = [runs, program.and_then(ProgramComparison::clause)];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What would tell the change of the step from noise.

@@ -14,10 +14,12 @@ use super::idle::{IdleByCause, idle_times};
 use super::likeness::{model_file, weight_types};
 use super::metrics::MOST_STEPS;
 use super::op_times::add_ops;
+use super::programs;
 use super::run_loop;
 use super::run_values::values;
 use super::summary::{
-    HealthFact, RunFacts, SCHEMA, StepFacts, StepSeries, Summary, SummaryInput, thinned,
+    HealthFact, RunFacts, SCHEMA, StepFacts, StepSeries, Summary, SummaryInput, WHOLE_CAPTURE,
+    thinned,
 };
 use super::times::{self, DividedSteps};
 
@@ -31,6 +33,9 @@ impl Summary {
     ///
     /// The trace has no steps and no ops to compare.
     pub fn of(cx: &Context<'_>) -> Result<Self, AnalysisError> {
+        if cx.model.recorded_slices() == 0 && cx.model.program_ids().next().is_some() {
+            return Ok(Self::of_programs(cx));
+        }
         let steps = cx.report::<Steps>()?;
         let why_none = no_loop(cx, &steps);
         let (mut chosen, mut classes_not_listed) = classes(&steps);
@@ -59,7 +64,7 @@ impl Summary {
         (facts.model_file, facts.weights) = (model_file(&main.ops), weight_types(&main.ops));
         let summary = Self {
             schema: SCHEMA.to_owned(),
-            tool: format!("systole {}", env!("CARGO_PKG_VERSION")),
+            tool: tool(),
             inputs: inputs(cx.model),
             loop_series: if why_none.is_some() {
                 Vec::new()
@@ -71,13 +76,41 @@ impl Summary {
             ..Self::default()
         };
         let classes = classes.collect();
-        Ok(Self {
+        let mut summary = Self {
             classes,
             classes_not_listed,
             ..summary.with_steps(main)
-        }
-        .rounded())
+        };
+        programs::add_parts(cx, &mut summary.facts.programs);
+        summary
+            .values
+            .extend(programs::values(&summary.facts.programs));
+        Ok(summary.rounded())
     }
+
+    /// The summary of programs that did not run.
+    fn of_programs(cx: &Context<'_>) -> Self {
+        let mut facts = facts(cx);
+        facts.programs = programs::without_times(cx);
+        programs::add_parts(cx, &mut facts.programs);
+        Self {
+            schema: SCHEMA.to_owned(),
+            tool: tool(),
+            inputs: inputs(cx.model),
+            steps: StepFacts {
+                source: WHOLE_CAPTURE.to_owned(),
+                why_none: Some("a program has no times".to_owned()),
+                ..StepFacts::default()
+            },
+            values: programs::values(&facts.programs),
+            facts,
+            ..Self::default()
+        }
+    }
+}
+
+fn tool() -> String {
+    format!("systole {}", env!("CARGO_PKG_VERSION"))
 }
 
 /// The reason why there is no steady step, if there is none.

@@ -10,6 +10,7 @@ use super::cause_lines::CauseChain;
 use super::change::{MetricChange, TestOptions};
 use super::comparable::Difference;
 use super::environment::EnvironmentChange;
+use super::programs::ProgramComparison;
 use super::run_loop::LoopChange;
 use super::summary::Better;
 
@@ -113,6 +114,9 @@ pub struct Comparison {
     pub causes: Option<CauseChain>,
     /// Ops, sorted by the size of their change.
     pub ops: Vec<OpChange>,
+    /// In what the programs with the most time differ. Absent unless both runs hold theirs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramComparison>,
     /// Numbers with one value per run, so their variation is unknown.
     pub values: Vec<ValueChange>,
     /// Pairs of steps with the same position: the first steady step of the first run on each side, the second of

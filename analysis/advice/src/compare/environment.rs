@@ -88,7 +88,17 @@ impl SideFacts {
         let known = runs.iter().filter_map(|run| run.facts.environment());
         let environments: Vec<Environment> = known.map(Cow::into_owned).collect();
         let mut facts: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
-        for fact in environments.iter().flat_map(Environment::facts) {
+        // Profiles tell the chip, whatever else is known.
+        let chips = runs.iter().map(|run| Environment {
+            chip: run.facts.device_type.clone(),
+            ..Environment::default()
+        });
+        let chips: Vec<Environment> = chips.collect();
+        for fact in environments
+            .iter()
+            .chain(&chips)
+            .flat_map(Environment::facts)
+        {
             let (_, values) = facts
                 .entry(fact.id)
                 .or_insert_with(|| (fact.title, BTreeSet::new()));
@@ -127,6 +137,9 @@ impl SideFacts {
 /// In what the environments differ: what both sides know first. Empty if neither side knows anything.
 pub(super) fn changes(base: &[Summary], cand: &[Summary]) -> Vec<EnvironmentChange> {
     let sides = [SideFacts::of(base), SideFacts::of(cand)];
+    if sides.iter().all(|side| side.environments.is_empty()) {
+        return Vec::new();
+    }
     let all = sides.iter().flat_map(|side| &side.facts);
     let titles: BTreeMap<&String, &String> = all.map(|(id, (title, _))| (id, title)).collect();
     let mut changes: Vec<EnvironmentChange> = titles

@@ -98,6 +98,13 @@ impl RunValue {
             note: None,
         }
     }
+
+    /// The same of one kind, where the name of the metric has a `*`.
+    pub(super) fn of_kind(mut self, kind: &str) -> Self {
+        self.id = self.id.replace('*', kind);
+        self.title = format!("{}, {kind}", self.title);
+        self
+    }
 }
 
 fn listed(metric: &str) -> &'static SummaryMetric {
@@ -159,6 +166,12 @@ macro_rules! unit {
     };
     ($end:ident count) => {
         ""
+    };
+    ($end:ident flop) => {
+        ""
+    };
+    (flop) => {
+        Unit::Flop
     };
     ($end:ident ms_per_step) => {
         ""
@@ -240,6 +253,14 @@ pub const METRICS: &[SummaryMetric] = metrics! {
     Run "host_offload_wait" pct Lower "Waiting for copies to and from the host" "Waiting for copies to and from the memory of the host, of the time of ops";
     Run "recompute" pct Lower "Computed a second time to save memory" "Ops recomputed to save memory, of the time of ops";
     Run "padding_waste" pct Lower "Padding of matmuls" "Padding of matmuls of known size, of their work on whole tiles";
+    Run "program.flops" flop Neither "FLOPs of the program" "Operations of an execution of the program with the most time";
+    Run "program.traffic" gib Lower "Traffic of the program" "Bytes that this program reads from and writes to main memory";
+    Run "program.peak_memory" gib Lower "Peak memory of the program" "Most memory that this program needs at one time, as the compiler planned it, else live bytes in the order of its schedule";
+    Run "program.fusions" count Neither "Fusions of the program" "Fusions of this program";
+    Run "program.custom_calls" count Neither "Custom calls of the program" "Custom calls of this program, kernels among them";
+    Run "program.rematerialized" count Lower "Rematerialized instructions" "Instructions of this program that compute a value again";
+    Run "program.collectives.*.count" count Lower "Collectives of the program" "Executions of collectives of a kind (all-reduce, all-gather …; all) in an execution of this program";
+    Run "program.collectives.*" gib Lower "Bytes of collectives" "Bytes of the messages of collectives of a kind in an execution of this program";
     Op "op.time" ms_per_step Lower "" "Time of ops in a step in which they are the innermost op or exposed";
     Op "op.exposed" ms_per_step Lower "" "Exposed time of collectives in a step";
 };

@@ -39,6 +39,7 @@ mod metrics;
 mod op_times;
 mod pool;
 mod predicted;
+mod programs;
 mod run_loop;
 mod run_spread;
 mod run_values;
@@ -72,6 +73,7 @@ pub use comparison::{PredictedOp, PredictionError};
 pub use environment::EnvironmentChange;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
+pub use programs::ProgramComparison;
 pub(crate) use run_loop::compilations_in_loop;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
@@ -81,6 +83,7 @@ pub use summary::{
     Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
     StepFacts, StepSeries, Summary, SummaryInput, thinned,
 };
+pub(crate) use table::word_of_change;
 pub use uses::{GroupChange, TimesOfSides, UseChange};
 pub use verdict_words::doubt;
 pub use why::{WHY_ROWS, WhyRow};
@@ -113,6 +116,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     if out.is_comparable {
         out.fill(first, second);
         out.loop_change = out.of_loop(base, cand);
+        out.program = programs::comparison(first, second);
         out.values = value_changes(base, cand, options);
         out.classes = found
             .matched
@@ -188,6 +192,7 @@ impl Comparison {
             attribution: None,
             causes: None,
             ops: Vec::new(),
+            program: None,
             values: Vec::new(),
             aligned_steps: Vec::new(),
             prediction: None,
@@ -332,8 +337,12 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         })
     };
     let known = |row: &ValueChange| {
-        let change = &row.number.change;
-        change.base.is_some() || change.cand.is_some()
+        let sides = [&row.number.change.base, &row.number.change.cand];
+        let is_none = |value: &ShiftEstimate| value.median == 0.0;
+        // Kinds of collectives that neither program has.
+        let has_none = row.number.id.starts_with("program.collectives.")
+            && sides.iter().all(|side| side.as_ref().is_none_or(is_none));
+        sides.iter().any(|side| side.is_some()) && !has_none
     };
     ids(names)
         .into_iter()

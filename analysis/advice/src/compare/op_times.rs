@@ -35,8 +35,7 @@ pub(super) fn add_ops(
                 programs.push(ProgramFacts {
                     name,
                     id,
-                    ops: 0,
-                    time_ps: 0.0,
+                    ..ProgramFacts::default()
                 });
             }
             let facts = programs.get_mut(at)?;

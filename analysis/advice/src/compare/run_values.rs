@@ -100,10 +100,8 @@ fn communication(cx: &Context<'_>) -> Vec<RunValue> {
         for kind in collectives.kinds.iter().filter(|kind| !kind.is_fused) {
             let metric = "collectives.*.bus_bytes_per_second";
             let (of, derived) = ("sent ÷ time", Provenance::Derived);
-            let mut value = RunValue::of(metric, kind.bus_bandwidth, of, derived);
-            value.id = metric.replace('*', &kind.kind);
-            value.title = format!("{}, {}", value.title, kind.kind);
-            out.push(value);
+            let value = RunValue::of(metric, kind.bus_bandwidth, of, derived);
+            out.push(value.of_kind(&kind.kind));
         }
     }
     out

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use device_reports::hlo::ProgramPart;
 use device_reports::steps::step_parts::StepPart;
 use engine::{Environment, Provenance};
 use math::unit::Unit;
@@ -14,6 +15,9 @@ use serde::{Deserialize, Serialize};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.summary/1";
+
+/// Where steps come from, if none were found.
+pub(super) const WHOLE_CAPTURE: &str = "whole-capture";
 
 /// The summary of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -175,6 +179,9 @@ pub struct ProgramFacts {
     /// Device time in the steps of the summary, middle half (see [`OpTimes::middle_ps`]).
     #[serde(default)]
     pub time_ps: f64,
+    /// What it consists of; empty unless the run holds the whole program and it is one of those with most time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<ProgramPart>,
 }
 
 /// A problem of a capture.
@@ -395,7 +402,7 @@ impl Summary {
 
     /// Whether steps were found; otherwise the whole capture counts as one.
     pub(crate) fn has_steps(&self) -> bool {
-        self.steps.source != "whole-capture"
+        self.steps.source != WHOLE_CAPTURE
     }
 
     /// A summary small enough to be committed: the `ops` largest ops, each in `steps` steps; the others are summed.

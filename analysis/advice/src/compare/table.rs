@@ -1,5 +1,6 @@
 //! The tables of a comparison.
 
+use device_reports::hlo::ProgramSum;
 use engine::{Table, TableBuilder, Tabular, counted};
 use math::unit::Unit;
 
@@ -47,6 +48,11 @@ impl GroupChange {
             (finding, ..) => word_of(finding, self.times.change_ps),
         }
     }
+}
+
+/// Of a time: `slower`, `faster`, `~` …
+pub(crate) fn word_of_change(change: &MetricChange) -> String {
+    verdict(change, Unit::Picoseconds, Better::Lower)
 }
 
 /// `slower`, `~`, `? too few` …
@@ -123,6 +129,8 @@ impl Tabular for Comparison {
         for (place, class) in self.classes.iter().enumerate() {
             tables.extend(class.class_tables(place));
         }
+        let program = self.program.as_ref();
+        tables.extend(program.map(|program| ProgramSum::table(&program.sums)));
         tables.extend(values_tables(&self.values));
         tables
     }

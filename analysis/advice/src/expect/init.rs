@@ -39,6 +39,10 @@ pub fn expectations_of(cx: &Context<'_>, wanted: Option<&str>) -> Result<String,
         out.push_str("# Of a part of a program nothing is expected: save the whole text.\n");
     }
     of_run(&mut out, cx);
+    if !out.contains("\n[[expect]]\n") {
+        let why = "nothing can be expected of it: a part of a program, without times. Save the whole text";
+        return Err(AnalysisError::from(why));
+    }
     Ok(out)
 }
 

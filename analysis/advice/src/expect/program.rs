@@ -346,14 +346,10 @@ impl JudgedProgram {
         let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
         match &self.contents.peak {
             Ok(peak) => {
-                let how = if peak.is_planned {
-                    "planned by the compiler"
-                } else {
-                    "live bytes in the order of the schedule, without padding"
-                };
                 let found = format!(
-                    "{}, {how}; expected at most {}",
+                    "{}, {}; expected at most {}",
                     in_bytes(peak.bytes),
+                    peak.how(),
                     in_bytes(max)
                 );
                 Answer::met_if(peak.bytes <= max, found)

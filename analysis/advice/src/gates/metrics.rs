@@ -111,11 +111,19 @@ fn wanted(metric: &'static SummaryMetric, name: &str) -> Option<WantedMetric> {
             ..name_in_summary(stem)
         });
     }
-    if name == metric.id || metric.unit == Unit::Count && metric.aliases.contains(&name) {
+    if name == metric.id {
         return Some(name_in_summary(metric.id));
     }
     let (stem, unit) = split_unit(name);
-    let (unit, scale) = unit.filter(|(unit, _)| *unit == metric.unit)?;
+    let (unit, scale) = match unit {
+        Some(found) => found,
+        // Counts have no unit.
+        None if suffixes(metric.unit).next().is_none() => (metric.unit, 1.0),
+        None => return None,
+    };
+    if unit != metric.unit {
+        return None;
+    }
     let (id_stem, _) = split_unit(metric.id);
     let is_named = |other: &str| split_unit(other).0 == stem;
     if metric.aliases.iter().any(|alias| is_named(alias))
@@ -210,6 +218,15 @@ mod tests {
             id("collectives.all-gather.bus_gb_per_s"),
             "collectives.all-gather.bus_bytes_per_second / 1000000000"
         );
+        assert_eq!(
+            id("program.collectives.all-gather.count"),
+            "program.collectives.all-gather.count / 1"
+        );
+        assert_eq!(
+            id("program.collectives.all_mib"),
+            "program.collectives.all_bytes / 1048576"
+        );
+        assert_eq!(id("program.flops"), "program.flops / 1");
         for wrong in [
             "step.time",
             "step.time_pct",

@@ -203,12 +203,14 @@ impl ProgramContents {
             }
             None => self.uncounted += 1,
         }
-        let bytes = if it.opcode.ends_with("-start") {
-            // The result of a start holds its operand, too.
-            let operands = module.operands(it).map(Instruction::bytes);
-            operands.fold(0, u64::saturating_add).saturating_mul(2)
-        } else if moves_nothing(&it.opcode) {
+        let bytes = if moves_nothing(&it.opcode) {
             0
+        } else if it.opcode.ends_with("-start") {
+            // The result of a start holds its operand, too.
+            let operands = module.operands(it);
+            let operands = operands.map(|it| hlo::main_memory_bytes(it.shape.as_deref()));
+            let written = hlo::main_memory_bytes(hlo::started_result(it));
+            operands.fold(written, u64::saturating_add)
         } else {
             let own = costs.bytes(it).into_iter();
             let own = own.filter(|access| access.space == MemorySpace::Hbm);
@@ -232,6 +234,9 @@ fn moves_nothing(opcode: &str) -> bool {
         "conditional",
         "opt-barrier",
         "after-all",
+        // What it starts is an instruction of its own.
+        "async-start",
+        "async-update",
     ];
     words.contains(&opcode) || opcode.ends_with("-done")
 }

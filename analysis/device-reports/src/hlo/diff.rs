@@ -9,9 +9,9 @@ use hlo::{InstructionId, ProgramMatch, ScheduleDifference};
 use math::unit::Unit;
 use trace_model::{Picos, ProgramId};
 
-use super::contents::{PeakMemory, ProgramContents};
+use super::contents::{ContentSum, PeakMemory, ProgramContents};
 use super::differences::{ChangedParts, change, types};
-use super::sums::{ProgramSum, sums};
+use super::sums::{ProgramSum, REMATERIALIZED};
 use super::{HloOp, TimedProgram};
 
 /// How an instruction differs.
@@ -160,13 +160,14 @@ pub fn diff(
         notes_of("Second program", &b),
     ]
     .concat();
-    notes.extend(doubts(&found, &contents));
+    notes.extend(not_compared(&found));
+    notes.extend(doubts(&[&contents[0], &contents[1]]));
     Ok(ProgramDiff {
         first: a.title,
         second: b.title,
         same: found.pairs.iter().filter(|pair| pair.is_same).count(),
         rows,
-        sums: sums([&contents[0], &contents[1]], &found, &parts),
+        sums: sums(&contents, &found, &parts),
         order: order(found.order, modules.map(hlo::HloModule::is_scheduled)),
         moved: found.order.map(|order| order.moved),
         peak,
@@ -227,6 +228,40 @@ fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2]) -> String {
     }
 }
 
+/// All sums that one of both programs has.
+fn sums(
+    contents: &[ProgramContents; 2],
+    found: &ProgramMatch,
+    changed: &ChangedParts,
+) -> Vec<ProgramSum> {
+    let [first, second] = contents;
+    let mut out = ProgramSum::between(&first.parts(), &second.parts());
+    if let Some(row) = out.iter_mut().find(|row| row.what == REMATERIALIZED) {
+        // Only names and scopes tell, and these are not compared of what both programs have.
+        let is_in = |sum: &ContentSum, only: &[InstructionId]| {
+            sum.ids.iter().any(|id| only.binary_search(id).is_ok())
+        };
+        row.differs &= is_in(&first.rematerialized, &found.only_first)
+            || is_in(&second.rematerialized, &found.only_second);
+    }
+    // Two texts that both end too early are compared by what they hold.
+    if first.is_cut != second.is_cut {
+        for row in &mut out {
+            row.without_what_is_cut(first.is_cut);
+        }
+    }
+    for (what, count) in [
+        ("other layouts", changed.layouts),
+        ("other memory spaces", changed.memory_spaces),
+        ("other shardings", changed.shardings),
+    ] {
+        if count > 0 {
+            out.push(ProgramSum::changed(what, count));
+        }
+    }
+    out
+}
+
 /// Peak memory of both, in words, and its change.
 fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
     let bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
@@ -241,12 +276,7 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
                 let by = bytes(first.bytes.abs_diff(second.bytes));
                 format!("{from} → {to} ({sign}{by})")
             };
-            let how = if first.is_planned {
-                "planned by the compiler"
-            } else {
-                "live bytes in the order of the schedule, without padding"
-            };
-            (format!("Peak memory: {said}; {how}."), change)
+            (format!("Peak memory: {said}; {}.", first.how()), change)
         }
         [Ok(_), Ok(_)] => (
             "Peak memory: only one program has the compiler's plan, so that both cannot be compared.".to_owned(),
@@ -259,7 +289,7 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
 }
 
 /// What was not compared.
-fn doubts(found: &ProgramMatch, contents: &[ProgramContents; 2]) -> Vec<String> {
+fn not_compared(found: &ProgramMatch) -> Vec<String> {
     let mut out = Vec::new();
     if found.kernels_otherwise > 0 {
         out.push(format!(
@@ -280,6 +310,12 @@ fn doubts(found: &ProgramMatch, contents: &[ProgramContents; 2]) -> Vec<String> 
                 .to_owned(),
         );
     }
+    out
+}
+
+/// What sums do not know.
+pub(super) fn doubts(contents: &[&ProgramContents]) -> Vec<String> {
+    let mut out = Vec::new();
     if contents.iter().any(|it| it.is_least) {
         out.push(
             "A loop whose number of iterations the compiler does not state counts once.".to_owned(),
@@ -334,15 +370,6 @@ impl Tabular for ProgramDiff {
         } else {
             table
         };
-        let differing = self.sums.iter().filter(|sum| sum.differs);
-        let equal = self.sums.iter().filter(|sum| !sum.differs).count();
-        let sums = Table::of("program_sums", "Sums that differ", differing)
-            .remaining()
-            .note(format!(
-                "{} {} equal. Bytes are over all iterations of loops of a stated length; of collectives, those of messages.",
-                engine::counted(equal, "more sum"),
-                if equal == 1 { "is" } else { "are" }
-            ));
-        vec![table.build(), sums.build()]
+        vec![table.build(), ProgramSum::table(&self.sums)]
     }
 }

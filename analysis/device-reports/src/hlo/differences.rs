@@ -105,16 +105,18 @@ fn shapes(a: &Instruction, b: &Instruction, parts: &mut ChangedParts, out: &mut 
 }
 
 fn attributes(a: &Attributes, b: &Attributes, parts: &mut ChangedParts, out: &mut Vec<String>) {
-    let groups = |it: &Attributes| {
-        let collective = it.collective.as_ref();
-        collective
-            .and_then(|it| it.groups.as_ref())
-            .map(ReplicaGroups::to_string)
-    };
+    fn groups(it: &Attributes) -> Option<&ReplicaGroups> {
+        it.collective.as_ref()?.groups.as_ref()
+    }
     let pairs = |it: &Attributes| it.collective.as_ref().map(|it| it.pairs.clone());
     let said = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
-    if groups(a) != groups(b) {
-        out.push(format!("groups {} → {}", said(groups(a)), said(groups(b))));
+    let same_groups = match (groups(a), groups(b)) {
+        (Some(a), Some(b)) => a.is_same(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    if !same_groups {
+        let [from, to] = [a, b].map(|it| said(groups(it).map(ReplicaGroups::to_string)));
+        out.push(format!("groups {from} → {to}"));
     } else if pairs(a) != pairs(b) {
         out.push("source and target pairs".to_owned());
     }

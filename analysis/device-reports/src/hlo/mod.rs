@@ -13,6 +13,7 @@ mod differences;
 mod line;
 mod list;
 mod neighbourhood;
+mod parts;
 mod search;
 mod sums;
 #[cfg(test)]
@@ -32,8 +33,9 @@ pub use contents::{ContentSum, PeakMemory, ProgramContents};
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
 pub use list::{ProgramList, ProgramRow, programs};
 pub use neighbourhood::{HloEdge, HloNode, Neighbourhood, NodeRelation, Reach, neighbourhood};
+pub use parts::{ProgramParts, program_parts};
 pub use search::{FoundInstructions, HloQuery, find};
-pub use sums::ProgramSum;
+pub use sums::{ProgramPart, ProgramSum};
 pub use text::{ProgramLine, ProgramListing, listing};
 use times::ProgramTimes;
 

@@ -1,11 +1,147 @@
-//! Sums of two programs beside each other.
+//! What programs consist of, as sums, and those of two programs beside each other.
 
-use std::collections::BTreeSet;
-
-use hlo::ProgramMatch;
+use engine::Table;
+use serde::{Deserialize, Serialize};
 
 use super::contents::{ContentSum, PeakMemory, ProgramContents};
-use super::differences::ChangedParts;
+
+/// Sums that every program has, known or not.
+const FLOPS: &str = "FLOPs";
+const TRAFFIC: &str = "traffic of main memory";
+const PEAK: &str = "peak memory";
+pub(super) const REMATERIALIZED: &str = "rematerialized instructions";
+
+/// One sum of a program, small enough to be kept with a run.
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+    engine::Columns,
+)]
+#[columns(compiler)]
+pub struct ProgramPart {
+    /// Of what: `all-gather among 8 devices`, `fusions of kind loop`, `FLOPs`.
+    #[column("What")]
+    pub what: String,
+    /// Their number in the text; absent if it is a number of bytes, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[column("Number")]
+    pub count: Option<u64>,
+    /// Their number over all iterations of loops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[column("Executions")]
+    pub executions: Option<u64>,
+    /// Bytes over all iterations of loops; absent if unknown, or if it moves none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[column("Bytes")]
+    pub bytes: Option<u64>,
+    /// How a number was found, where there are several ways: only numbers of one way can be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[column("How")]
+    pub how: Option<String>,
+}
+
+impl ProgramPart {
+    fn counted(what: impl Into<String>, count: Option<u64>) -> Self {
+        Self {
+            what: what.into(),
+            count,
+            ..Self::default()
+        }
+    }
+
+    fn of_sort(what: String, sum: &ContentSum) -> Self {
+        Self {
+            executions: Some(sum.executions),
+            ..Self::counted(what, Some(sum.instructions as u64))
+        }
+    }
+
+    fn bytes(what: &str, bytes: Option<u64>) -> Self {
+        Self {
+            what: what.to_owned(),
+            bytes,
+            ..Self::default()
+        }
+    }
+
+    /// A program without instructions of a sort has none of them; sums of the whole program are unknown instead.
+    fn none(&self) -> Self {
+        let zero = |known: Option<u64>| known.map(|_| 0);
+        Self {
+            what: self.what.clone(),
+            count: zero(self.count),
+            executions: zero(self.executions),
+            bytes: zero(self.bytes),
+            how: None,
+        }
+    }
+}
+
+impl ProgramContents {
+    /// All sums, in the order of tables.
+    pub fn parts(&self) -> Vec<ProgramPart> {
+        let collectives = self.collectives.iter().map(|((kind, devices), sum)| {
+            let what = match devices {
+                Some(devices) => format!("{} among {devices} devices", kind.name()),
+                None => kind.name().to_owned(),
+            };
+            ProgramPart {
+                bytes: sum.bytes,
+                ..ProgramPart::of_sort(what, sum)
+            }
+        });
+        let products = self.products.iter();
+        let products =
+            products.map(|(types, sum)| ProgramPart::of_sort(format!("products {types}"), sum));
+        let calls = self
+            .custom_calls
+            .iter()
+            .map(|(target, sum)| ProgramPart::of_sort(format!("custom calls of {target}"), sum));
+        let fusions = self.fusions.iter();
+        let fusions =
+            fusions.map(|(kind, sum)| ProgramPart::of_sort(format!("fusions of kind {kind}"), sum));
+        let mut out: Vec<ProgramPart> = collectives
+            .chain(products)
+            .chain(calls)
+            .chain(fusions)
+            .collect();
+        for (what, count) in [
+            (REMATERIALIZED, self.rematerialized.instructions),
+            ("results in donated memory", self.donated),
+            ("donated parameters", self.donors),
+        ] {
+            if count > 0 {
+                out.push(ProgramPart::counted(what, Some(count as u64)));
+            }
+        }
+        let flops = (self.uncounted == 0).then_some(self.flops);
+        out.push(ProgramPart::counted(FLOPS, flops));
+        out.push(ProgramPart::bytes(TRAFFIC, Some(self.hbm_bytes)));
+        let peak = self.peak.as_ref().ok();
+        out.push(ProgramPart {
+            how: peak.map(|peak| peak.how().to_owned()),
+            ..ProgramPart::bytes(PEAK, peak.map(|peak| peak.bytes))
+        });
+        out
+    }
+}
+
+impl PeakMemory {
+    /// How it was found.
+    pub fn how(self) -> &'static str {
+        if self.is_planned {
+            "planned by the compiler"
+        } else {
+            "live bytes, without padding"
+        }
+    }
+}
 
 /// A sum of two programs.
 #[engine::row(derived)]
@@ -25,13 +161,74 @@ pub struct ProgramSum {
     /// Bytes in the second program.
     #[column("Bytes, second")]
     pub second_bytes: Option<u64>,
-    /// Whether both differ.
+    /// Whether both differ, as far as both are known.
     pub differs: bool,
 }
 
 impl ProgramSum {
+    /// All sums that one of both programs has.
+    pub fn between(first: &[ProgramPart], second: &[ProgramPart]) -> Vec<Self> {
+        let called = |parts: &[ProgramPart], what: &str| {
+            parts.iter().find(|part| part.what == what).cloned()
+        };
+        let mut order: Vec<&ProgramPart> = first.iter().collect();
+        let mut place = 0;
+        for part in second {
+            if let Some(known) = order.iter().position(|known| known.what == part.what) {
+                place = known + 1;
+            } else {
+                order.insert(place, part);
+                place += 1;
+            }
+        }
+        order
+            .into_iter()
+            .map(|part| {
+                let side = |parts| called(parts, &part.what).unwrap_or_else(|| part.none());
+                Self::of(&side(first), &side(second))
+            })
+            .collect()
+    }
+
+    fn of(first: &ProgramPart, second: &ProgramPart) -> Self {
+        let differ = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
+        // A plan and an estimate are different numbers of the same program.
+        let differs = first.how == second.how
+            && (differ(first.count, second.count)
+                || differ(first.executions, second.executions)
+                || differ(first.bytes, second.bytes));
+        Self {
+            what: first.what.clone(),
+            first: first.count,
+            second: second.count,
+            first_bytes: first.bytes,
+            second_bytes: second.bytes,
+            differs,
+        }
+    }
+
+    /// The sums that differ, as a table.
+    pub fn table(sums: &[Self]) -> Table {
+        let differing = sums.iter().filter(|sum| sum.differs);
+        let equal = sums.iter().filter(|sum| !sum.differs).count();
+        Table::of("program_sums", "Sums that differ", differing)
+            .remaining()
+            .note(format!(
+                "{} {} equal. Bytes are over all iterations of loops of a stated length; of collectives, those of messages.",
+                engine::counted(equal, "more sum"),
+                if equal == 1 { "is" } else { "are" }
+            ))
+            .build()
+    }
+
+    /// How many instructions of the second program are otherwise.
+    pub(super) fn changed(what: &str, count: usize) -> Self {
+        let part = |count: usize| ProgramPart::counted(what, Some(count as u64));
+        Self::of(&part(0), &part(count))
+    }
+
     /// What a text that ends too early holds is no sum of its program.
-    fn without_what_is_cut(&mut self, is_first: bool) {
+    pub(super) fn without_what_is_cut(&mut self, is_first: bool) {
         if is_first {
             (self.first, self.first_bytes) = (None, None);
         } else {
@@ -39,141 +236,4 @@ impl ProgramSum {
         }
         self.differs = false;
     }
-}
-
-fn counted(what: impl Into<String>, first: u64, second: u64) -> ProgramSum {
-    ProgramSum {
-        what: what.into(),
-        first: Some(first),
-        second: Some(second),
-        first_bytes: None,
-        second_bytes: None,
-        differs: first != second,
-    }
-}
-
-fn bytes(what: impl Into<String>, first: Option<u64>, second: Option<u64>) -> ProgramSum {
-    ProgramSum {
-        what: what.into(),
-        first: None,
-        second: None,
-        first_bytes: first,
-        second_bytes: second,
-        differs: first != second,
-    }
-}
-
-/// All sums that one of both programs has.
-pub(super) fn sums(
-    [first, second]: [&ProgramContents; 2],
-    found: &ProgramMatch,
-    changed: &ChangedParts,
-) -> Vec<ProgramSum> {
-    let mut out = Vec::new();
-    let keys: BTreeSet<_> = first
-        .collectives
-        .keys()
-        .chain(second.collectives.keys())
-        .collect();
-    for key in keys {
-        let what = match key {
-            (kind, Some(devices)) => format!("{} among {devices} devices", kind.name()),
-            (kind, None) => kind.name().to_owned(),
-        };
-        let (a, b) = (first.collectives.get(key), second.collectives.get(key));
-        let mut row = of_sort(what, a, b);
-        let moved = |sum: Option<&ContentSum>| sum.map_or(Some(0), |sum| sum.bytes);
-        (row.first_bytes, row.second_bytes) = (moved(a), moved(b));
-        row.differs |= row.first_bytes != row.second_bytes;
-        out.push(row);
-    }
-    for (what, a, b) in [
-        ("products", &first.products, &second.products),
-        ("custom calls of", &first.custom_calls, &second.custom_calls),
-    ] {
-        let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
-        out.extend(
-            keys.into_iter()
-                .map(|key| of_sort(format!("{what} {key}"), a.get(key), b.get(key))),
-        );
-    }
-    let kinds: BTreeSet<_> = first.fusions.keys().chain(second.fusions.keys()).collect();
-    for kind in kinds {
-        let what = format!("fusions of kind {kind}");
-        out.push(of_sort(
-            what,
-            first.fusions.get(kind),
-            second.fusions.get(kind),
-        ));
-    }
-    out.extend(others([first, second], found, changed));
-    // Two texts that both end too early are compared by what they hold.
-    if first.is_cut != second.is_cut {
-        for row in &mut out {
-            row.without_what_is_cut(first.is_cut);
-        }
-    }
-    out
-}
-
-fn of_sort(what: String, first: Option<&ContentSum>, second: Option<&ContentSum>) -> ProgramSum {
-    let count = |sum: Option<&ContentSum>| sum.map_or(0, |sum| sum.instructions as u64);
-    let times = |sum: Option<&ContentSum>| sum.map_or(0, |sum| sum.executions);
-    let mut row = counted(what, count(first), count(second));
-    row.differs |= times(first) != times(second);
-    row
-}
-
-fn others(
-    [first, second]: [&ProgramContents; 2],
-    found: &ProgramMatch,
-    changed: &ChangedParts,
-) -> Vec<ProgramSum> {
-    let mut out = Vec::new();
-    let again = [first, second].map(|it| it.rematerialized.instructions as u64);
-    if again != [0, 0] {
-        let mut row = counted("rematerialized instructions", again[0], again[1]);
-        // Only names and scopes tell, and these are not compared of what both programs have.
-        let is_in = |sum: &ContentSum, only: &[hlo::InstructionId]| {
-            sum.ids.iter().any(|id| only.binary_search(id).is_ok())
-        };
-        row.differs &= is_in(&first.rematerialized, &found.only_first)
-            || is_in(&second.rematerialized, &found.only_second);
-        out.push(row);
-    }
-    for (what, count) in [
-        ("other layouts", changed.layouts),
-        ("other memory spaces", changed.memory_spaces),
-        ("other shardings", changed.shardings),
-    ] {
-        if count > 0 {
-            out.push(counted(what, 0, count as u64));
-        }
-    }
-    let donated = [first.donated as u64, second.donated as u64];
-    if donated != [0, 0] {
-        out.push(counted("results in donated memory", donated[0], donated[1]));
-    }
-    let donors = [first.donors as u64, second.donors as u64];
-    if donors != [0, 0] {
-        out.push(counted("donated parameters", donors[0], donors[1]));
-    }
-    let flops = |contents: &ProgramContents| (contents.uncounted == 0).then_some(contents.flops);
-    let mut row = counted("FLOPs", 0, 0);
-    (row.first, row.second) = (flops(first), flops(second));
-    row.differs = row.first != row.second;
-    out.push(row);
-    out.push(bytes(
-        "traffic of main memory",
-        Some(first.hbm_bytes),
-        Some(second.hbm_bytes),
-    ));
-    let peak = |contents: &ProgramContents| contents.peak.as_ref().ok().copied();
-    let (a, b) = (peak(first), peak(second));
-    let mut row = bytes("peak memory", a.map(|it| it.bytes), b.map(|it| it.bytes));
-    let is_planned = |peak: Option<PeakMemory>| peak.map(|peak| peak.is_planned);
-    // A plan and an estimate are different numbers of the same program.
-    row.differs &= is_planned(a).is_some() && is_planned(a) == is_planned(b);
-    out.push(row);
-    out
 }

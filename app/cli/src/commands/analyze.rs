@@ -9,7 +9,7 @@ use crate::common::args::{ForceArgs, GateArgs, OutputArgs};
 use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
-use crate::common::{gating, output};
+use crate::common::{gating, output, programs};
 use request::{
     DigestRequest, PartRequest, RequestError, TraceRequest, answers, checks, history_file,
 };
@@ -91,7 +91,11 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         .with_sha256(args.digest.digest);
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     say_all_warmup(&session, stderr);
-    let mut document = answers::document(&session, scope, &args.only)?;
+    let mut document = if args.only.is_empty() && programs::are_without_times(&session) {
+        programs::document(&session, scope)
+    } else {
+        answers::document(&session, scope, &args.only)?
+    };
     let config = assume.reading.config.as_deref();
     document.gated = gating::judge(
         &session,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use analysis::reports::host::compile::{Compile, CompileReport, CompileRuns, RunCompilations};
 use analysis::{Scope, Table, Tabular as _, Unit, distinct, shortened};
 use clap::{Args, ValueEnum};
+use importers::Progress;
 use render::{AnsiStyle, NamedTable, TextLayout, table};
 use request::history_file::{self, HistoryLine};
 use request::{Assumptions, RequestError};
@@ -26,7 +27,7 @@ const SCHEMA: &str = "systole.compilations/1";
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct CompileArgs {
-    /// Profiles, run or log directories (all runs of them), and logs of JAX programs
+    /// Profiles, run or log directories (all runs of them), logs of JAX programs, and folders of them
     #[arg(required_unless_present = "history")]
     pub paths: Vec<PathBuf>,
     /// Also the runs that this file of `--history` tells of
@@ -81,8 +82,13 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let loading = Loading::new(&args.assume, stderr)?;
     let mut open = Vec::new();
     let mut failed = Vec::new();
-    for (at, path) in args.paths.iter().enumerate() {
-        let before = args.paths.get(..at).unwrap_or_default();
+    let paths: Vec<PathBuf> = args
+        .paths
+        .iter()
+        .flat_map(|path| logs_in(path, &loading).unwrap_or_else(|| vec![path.clone()]))
+        .collect();
+    for (at, path) in paths.iter().enumerate() {
+        let before = paths.get(..at).unwrap_or_default();
         if before.iter().any(|other| is_same(other, path)) {
             stderr.warn(&format!("named twice, read once: {}", path.display()));
             continue;
@@ -124,6 +130,22 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let text = written(&report, &tables, chosen, args, stderr);
     output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
+}
+
+/// The logs in a folder without profiles; `None` if it has runs, or no logs.
+fn logs_in(path: &Path, loading: &Loading<'_>) -> Option<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(path).ok()?;
+    if importers::locate(path, &loading.import(None), &Progress::new()).is_ok() {
+        return None;
+    }
+    let is_log = |path: &PathBuf| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| ["log", "txt"].contains(&ending)) && path.is_file()
+    };
+    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut logs: Vec<PathBuf> = files.filter(is_log).collect();
+    logs.sort();
+    (!logs.is_empty()).then_some(logs)
 }
 
 fn opened(

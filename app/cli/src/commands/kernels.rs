@@ -1,13 +1,22 @@
-//! `systole kernels`: custom kernels and what they do inside.
+//! `systole kernels`: custom kernels, how long they take on the chip, and what they do inside.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use analysis::compare::TestOptions;
+use analysis::kernels::compare_kernels;
+use analysis::reports::ops::kernels::Kernels;
+use analysis::{AnalysisError, Report, Scope};
 use clap::Args;
 
 use crate::common::args::{ForceArgs, OutputArgs};
+use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
+use crate::common::output;
 use crate::common::stderr::Stderr;
-use crate::common::{loading, output};
-use render::{Document, DocumentView};
+use render::{Document, DocumentView, ReportSection};
 use request::{PartRequest, RequestError, TraceRequest, checks};
+use session::Session;
 use session::files::OutputGuard;
 
 /// Ids of the analyses: those of the tab *Kernels*.
@@ -18,6 +27,9 @@ const KERNELS: [&str; 3] = ["kernels", "hardware_counters", "sparse_cores"];
 pub struct KernelsArgs {
     #[command(flatten)]
     pub input: TraceRequest,
+    /// Another run: how long its kernels take against those of the first
+    #[arg(value_name = "CAND")]
+    pub cand: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -27,11 +39,39 @@ pub struct KernelsArgs {
 }
 
 pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
-    let guard = OutputGuard::new(args.input.files(), args.force.force);
+    let files = args.input.files().into_iter().chain(args.cand.clone());
+    let guard = OutputGuard::new(files, args.force.force);
     output::check(&args.output, &guard)?;
-    let session = loading::open_for(&args.output, &args.input, stderr)?;
+    let loading = Loading::new(&args.input.assume, stderr)?;
+    let open = |path: &Path, run: Option<String>| {
+        let is_identified = args.output.identifies_input();
+        loading.open_for_reports(path, run, args.output.format, is_identified)
+    };
+    let session = open(&args.input.path, args.input.run.clone())?;
     checks::check_scope(&session, &args.input, &args.scope)?;
-    let document = Document::new(&session, args.scope.scope(), &KERNELS, DocumentView::Tables);
+    let scope = args.scope.scope();
+    let document = match &args.cand {
+        Some(cand) => changes(&session, &open(cand, None)?, scope),
+        None => Document::new(&session, scope, &KERNELS, DocumentView::Tables),
+    };
     output::write(&document, &args.output, &guard, stderr)?;
     Ok(args.output.outcome(document.doubt()))
+}
+
+/// The kernels of two runs.
+fn changes(base: &Session, cand: &Session, scope: Scope) -> Document {
+    let compared = || -> Result<Arc<dyn Report>, AnalysisError> {
+        let (first, second) = (
+            base.report::<Kernels>(scope)?,
+            cand.report::<Kernels>(scope)?,
+        );
+        let compared = compare_kernels(&first, &second, &TestOptions::default());
+        Ok(Arc::new(compared))
+    };
+    let section = ReportSection {
+        id: "kernels",
+        title: "Kernels",
+        result: compared(),
+    };
+    Document::of(base, scope, section)
 }

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use analysis::compare::to_json;
+use analysis::engine::environment::RUN_FILE;
 use analysis::{Scope, Unit};
 use clap::Args;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
@@ -66,6 +67,9 @@ pub fn run(
         (PACK_FACTS, facts),
     ];
     texts.extend(view.map(|view| (PACKED_SESSION, view)));
+    if let Some(environment) = &session.options().environment {
+        texts.push((RUN_FILE, environment.to_json()?));
+    }
     let written = write_with(&args.output, |file| {
         let mut archive = ArchiveWriter::new(BufWriter::new(file));
         // The reports come first: they are found at once in a list of files.

@@ -8,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use analysis::Options;
-use importers::{ImportError, ImportOptions, ListedRun, Progress, ProgressStage};
+use importers::{
+    ImportError, ImportOptions, ListedRun, Progress, ProgressStage, holds_programs_only,
+};
 use trace_model::{IssueKind, Severity};
 
 use crate::common::args::OutputArgs;
@@ -86,7 +88,7 @@ impl<'a> Loading<'a> {
         self.opened(path, &import, Session::open, format)
     }
 
-    /// The same for commands that ask for nothing but reports.
+    /// The same for commands that ask for nothing but reports; of what can have no times the programs.
     pub fn open_for_reports(
         &self,
         path: &Path,
@@ -96,9 +98,14 @@ impl<'a> Loading<'a> {
     ) -> Result<Session, RequestError> {
         let import = ImportOptions {
             fingerprints: is_identified,
-            ..self.import(run)
+            ..self.import(run.clone())
         };
-        self.opened(path, &import, Session::open_for_reports, format)
+        let opened = self.opened(path, &import, Session::open_for_reports, format);
+        let is_program = || holds_programs_only(path, &import, &Progress::new());
+        match opened {
+            Err(_) if is_program() => self.open_programs(path, run, is_identified),
+            opened => opened,
+        }
     }
 
     /// The same for questions about programs, which need no times. Answers do not name losses.

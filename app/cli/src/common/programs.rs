@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use analysis::reports::hlo::ProgramDiff;
+use analysis::reports::hlo::{ProgramDiff, program_parts};
 use analysis::{AnalysisError, Report, Scope};
 use importers::{Progress, holds_programs_only};
 
@@ -27,6 +27,23 @@ pub struct ProgramAnswer {
     pub result: Result<Arc<dyn Report>, AnalysisError>,
 }
 
+/// Whether programs were read, and no run of them.
+pub fn are_without_times(session: &Session) -> bool {
+    let model = session.model();
+    model.recorded_slices() == 0 && model.program_ids().next().is_some()
+}
+
+/// What the largest program consists of.
+pub fn document(session: &Session, scope: Scope) -> Document {
+    let result = program_parts(&session.context(scope));
+    let section = ReportSection {
+        id: "hlo",
+        title: "Programs",
+        result: result.map(|report| Arc::new(report) as Arc<dyn Report>),
+    };
+    Document::of(session, scope, section)
+}
+
 /// What differs between two programs that have no times to compare; `None` if a path holds a profile, or if both programs
 /// have predicted times.
 pub fn diff(
@@ -42,8 +59,7 @@ pub fn diff(
     }
     let open = |path: &Path| loading.open_programs(path, None, true);
     let (session, other) = (open(first)?, open(second)?);
-    let has_times = |session: &Session| !session.model().ops().is_empty();
-    if has_times(&session) && has_times(&other) {
+    if !are_without_times(&session) && !are_without_times(&other) {
         return Ok(None);
     }
     let question = HloRequest {

@@ -22,8 +22,12 @@ pub use record::{ObservedProcess, write};
 /// Largest file that is read.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What the file beside the profiles of a trace says, if there is one.
-pub fn beside(model: &TraceModel) -> Option<Environment> {
+/// What the file beside the profiles of a trace says, if there is one; of an archive, the file that was packed with them.
+pub fn beside(model: &TraceModel, path: &Path) -> Option<Environment> {
+    if model.sources().iter().all(|source| source.path.is_none()) {
+        let packed = importers::packed_file(path, RUN_FILE).ok()?;
+        return packed.as_deref().map(Environment::read);
+    }
     let paths = model
         .sources()
         .iter()

@@ -176,6 +176,10 @@ impl Contents {
                 facts.fusion_kind.map(|kind| kind as u8),
             ))
         };
+        // The same groups are written in several ways.
+        let groups = it.attributes().collective.as_ref();
+        let groups = groups.and_then(|it| it.groups.as_ref()?.expand());
+        let attributes = hash(&(attributes, groups));
         let layout = layouts.get(at).copied().unwrap_or_default();
         let inside: Vec<u64> = called
             .iter()

@@ -20,9 +20,11 @@ use crate::instruction::{ComputationId, Instruction, InstructionId};
 const INSTRUCTION: &str = "HloInstructionProto";
 
 /// Fields that name things, number them anew in each compilation, or are compared in another way: name, opcode, shape,
-/// metadata, number of a parameter, channel, ids, configuration, frontend attributes, statistics, original values,
-/// payload.
-const NOT_CONTENT: [u32; 15] = [1, 2, 3, 7, 9, 26, 35, 36, 37, 38, 43, 68, 77, 88, 99];
+/// metadata, number of a parameter, channel, ids, configuration, groups of devices, frontend attributes, statistics,
+/// original values, payload.
+const NOT_CONTENT: [u32; 19] = [
+    1, 2, 3, 7, 9, 26, 35, 36, 37, 38, 43, 49, 68, 77, 87, 88, 92, 93, 99,
+];
 
 /// References that are resolved after the whole instruction is read.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hasher as _};
 
-use crate::syntax::{HloText, split_attributes};
+use crate::syntax::{HloText, ReplicaGroups, split_attributes};
 
 /// Attributes that name things, number them anew in each compilation, or are compared in another way.
 const LEFT_OUT: [&str; 22] = [
@@ -35,7 +35,10 @@ pub(super) fn content(hlo: &HloText<'_>) -> u64 {
     let attributes = split_attributes(hlo.attributes).map(|attribute| {
         let (key, value) = attribute.split_once('=').unwrap_or((attribute, ""));
         let key = key.trim();
-        if LEFT_OUT.contains(&key) {
+        // Groups that can be read are compared by what they are.
+        let is_read =
+            || ReplicaGroups::parse(value.trim()).is_some_and(|groups| groups.expand().is_some());
+        if LEFT_OUT.contains(&key) || key == "replica_groups" && is_read() {
             0
         } else {
             hash(&(key, value.trim()))

@@ -123,6 +123,7 @@ fn rejects_programs_that_no_step_runs() {
         id: None,
         ops: 1,
         time_ps: 1.0,
+        ..ProgramFacts::default()
     };
     let mut with = run(100.0);
     with.facts.programs = vec![program("jit_train_step")];

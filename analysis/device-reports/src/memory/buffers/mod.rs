@@ -35,7 +35,7 @@ pub struct Buffers;
 /// Number of the memory that programs and buffers use by default.
 pub const HBM: u64 = 0;
 /// Name of that memory on a TPU.
-const HBM_NAME: &str = "HBM";
+pub const HBM_NAME: &str = "HBM";
 /// Number of the vector memory.
 pub const VMEM: u64 = 1;
 /// Number of the memory of the host.
@@ -242,7 +242,7 @@ fn set_aside(cx: &Context<'_>, programs: &[ProgramPlan]) -> Option<SetAside> {
 }
 
 /// HBM size of a device: as its allocator records it, otherwise as published.
-fn capacity(cx: &Context<'_>) -> Option<Capacity> {
+pub fn capacity(cx: &Context<'_>) -> Option<Capacity> {
     let recorded = cx.report::<Memory>().ok().and_then(|report| {
         let devices = report
             .memories

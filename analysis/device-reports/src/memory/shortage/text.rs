@@ -23,6 +23,9 @@ pub(super) fn statement(of: &MemoryShortage) -> String {
         |bytes| format!("{what} needs {least}{} of {memory}", binary(bytes)),
     );
     let there = match (of.capacity_bytes, of.over_bytes) {
+        (Some(there), Some(0)) if of.is_least => {
+            format!(", without padding, and there are {}", binary(there))
+        }
         (Some(there), Some(0)) => format!(", and there are {}: it fits", binary(there)),
         (Some(there), Some(over)) => format!(
             ", and there are {}: {least}{} too few",

@@ -25,6 +25,7 @@ mod report;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -42,6 +43,7 @@ pub use report::{
     Kernel, KernelCounter, KernelEstimate, KernelLine, KernelOp, KernelPipeline, KernelStage,
     KernelUnit, KernelsReport,
 };
+pub use timing::{KernelTiming, stem};
 
 /// The analysis `kernels`.
 pub struct Kernels;
@@ -69,7 +71,7 @@ impl Analysis for Kernels {
         }
         let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op).collect();
         let inside = inside::collect(cx, &wanted)?;
-        Ok(KernelsReport::new(cx, &report, &rows, &inside))
+        KernelsReport::new(cx, &report, &rows, &inside)
     }
 }
 
@@ -88,9 +90,10 @@ impl KernelsReport {
         report: &OpsReport,
         rows: &[&OpRow],
         inside: &BTreeMap<trace_model::OpId, KernelInside>,
-    ) -> Self {
+    ) -> Result<Self, AnalysisError> {
         let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());
+        let mut names = BTreeMap::new();
         for row in rows {
             let text = row
                 .op
@@ -103,6 +106,7 @@ impl KernelsReport {
                 row.source.as_deref(),
                 target,
             );
+            names.extend(row.op.map(|op| (op, name.clone())));
             let inside = row.op.and_then(|op| inside.get(&op));
             ops.push(kernel_op(row, &name, inside));
             let group = groups.entry((name, &*row.program)).or_default();
@@ -132,7 +136,8 @@ impl KernelsReport {
         let hints = advice::hints(&kernels);
         let (op_time_ps, peaks, sums_over) =
             (report.op_time_ps, report.peaks.clone(), report.sums_over);
-        Self {
+        Ok(Self {
+            timings: timing::timings(cx, &names)?,
             kernels,
             ops,
             time_ps,
@@ -140,7 +145,7 @@ impl KernelsReport {
             peaks,
             sums_over,
             hints,
-        }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use hardware::peaks::Peaks;
 use trace_model::Picos;
 
 use super::declared::DeclaredCosts;
+use super::timing::KernelTiming;
 use crate::ops::hardware_counters::CounterMetric;
 
 /// Every kernel.
@@ -15,6 +16,8 @@ use crate::ops::hardware_counters::CounterMetric;
 pub struct KernelsReport {
     /// The longest first; ties by name.
     pub kernels: Vec<Kernel>,
+    /// How long their executions take, by kernel and shapes of operands.
+    pub timings: Vec<KernelTiming>,
     /// The ops that run them, the longest first.
     pub ops: Vec<KernelOp>,
     /// Time of all kernels.

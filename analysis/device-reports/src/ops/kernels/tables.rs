@@ -7,7 +7,7 @@ use super::{Kernel, KernelsReport, TRACING};
 
 impl Tabular for KernelsReport {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.kernel_table()];
+        let mut tables = vec![self.kernel_table(), self.timing_table()];
         if self.kernels.iter().any(|kernel| kernel.pipeline.is_some()) {
             tables.push(self.stage_table());
         }
@@ -97,6 +97,37 @@ impl KernelsReport {
             .remaining()
             .notes(self.kernel_notes())
             .build()
+    }
+
+    fn timing_table(&self) -> Table {
+        let is_ranked = self.timings.iter().any(|one| one.verdict.is_some());
+        let table = Table::of(
+            "kernel_timings",
+            "Kernels: time of an execution on the chip",
+            &self.timings,
+        )
+        .declared([
+            "kernel",
+            "occurrences",
+            "median_ps",
+            "low_ps",
+            "high_ps",
+            "spread_percent",
+            "gap_ps",
+            "over_fastest_percent",
+            "verdict",
+        ])
+        .remaining()
+        .note(
+            "From and to: 95 % confidence interval of the median; spread: range of the middle half, of the median; gap \
+             before: median time since the op before on the same core, dispatch included",
+        );
+        let table = if is_ranked {
+            table.note("over fastest: among kernels whose names differ in numbers only, with the same operands")
+        } else {
+            table
+        };
+        table.build()
     }
 
     fn kernel_notes(&self) -> Vec<String> {

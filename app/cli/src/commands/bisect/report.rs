@@ -115,6 +115,7 @@ impl BisectReport {
             culprits,
             chain: Some(json!({
                 "step": compared.step_time(),
+                "work": compared.brief.work,
                 "environment": compared.environment,
                 "conclusion": compared.brief.conclusion,
                 "causes": compared.causes,
@@ -220,12 +221,11 @@ fn named(point: &BisectPoint) -> String {
 
 /// From what differs to the milliseconds.
 fn lines(compared: &Comparison) -> Vec<String> {
-    let mut lines: Vec<String> = compared
-        .environment
-        .iter()
-        .take(ENVIRONMENT)
-        .map(EnvironmentChange::in_words)
-        .collect();
+    // A commit that changes the work is found like any other.
+    let work = compared.mismatch().as_deref().map(sentence);
+    let environment = compared.environment.iter().take(ENVIRONMENT);
+    let environment = environment.map(EnvironmentChange::in_words);
+    let mut lines: Vec<String> = work.into_iter().chain(environment).collect();
     match &compared.causes {
         Some(causes) => {
             let line = |line: &analysis::compare::CauseLine| {

@@ -199,7 +199,7 @@ impl ReadFile {
         }
         let bytes = self.bytes.dyn_into::<Array>().unwrap_or_default();
         let source = InputSource::from_bytes(self.name, bytes::copied(&bytes))?;
-        let view = importers::packed_session_in(source.clone());
+        let view = importers::packed_file_in(source.clone(), importers::PACKED_SESSION);
         Ok(DecodedFile {
             sources: importers::sources_in(source, self.host)?,
             view,

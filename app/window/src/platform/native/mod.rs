@@ -39,7 +39,7 @@ pub fn import_fetched(
 
 /// The view in the archive at a path from which a trace was just opened, if it has one.
 pub fn packed_view(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
-    importers::packed_session(path)
+    importers::packed_file(path, importers::PACKED_SESSION)
 }
 
 pub fn dropped(file: &DroppedFileHandle) -> PathBuf {

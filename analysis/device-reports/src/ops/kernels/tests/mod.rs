@@ -168,7 +168,10 @@ fn stages_nest_and_sum_to_the_kernel() {
     );
     assert!((report.ops[0].dma_wait_percent.unwrap().0 - 30.0).abs() < 1e-9);
     let titles: Vec<_> = report.tables().iter().map(|table| table.id).collect();
-    assert_eq!(titles, ["kernels", "kernel_stages", "kernel_ops"]);
+    assert_eq!(
+        titles,
+        ["kernels", "kernel_timings", "kernel_stages", "kernel_ops"]
+    );
 }
 
 /// User-defined scopes alone do not show waiting.
@@ -323,6 +326,7 @@ fn units_and_lines_divide_a_generated_capture() {
     let titles: Vec<_> = report.tables().iter().map(|table| table.id).collect();
     let expected = [
         "kernels",
+        "kernel_timings",
         "kernel_stages",
         "kernel_estimates",
         "kernel_lines",

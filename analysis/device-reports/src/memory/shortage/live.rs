@@ -1,0 +1,92 @@
+//! What a program without a plan needs: the values that are live at the same time.
+
+use hlo::{HloModule, Instruction, InstructionId, main_memory_bytes, peak_of_live_bytes};
+
+use super::finish::finished;
+use super::need::{MemoryShortage, NeededBuffer, NeededKind};
+use crate::memory::buffers::{HBM_NAME, Purpose};
+
+/// The live values of a program in the order of its schedule, against the memory there is.
+///
+/// # Errors
+///
+/// Why they cannot be told.
+pub fn of_schedule(
+    module: &HloModule,
+    program: &str,
+    capacity_bytes: Option<u64>,
+) -> Result<MemoryShortage, &'static str> {
+    let peak = peak_of_live_bytes(module)?;
+    let parameters = module.parameters();
+    let parameters = parameters
+        .iter()
+        .map(|(_, it)| (*it, main_memory_bytes(it.shape.as_deref())));
+    let arguments = parameters.map(|(it, bytes)| buffer(module, it, bytes, Purpose::Argument));
+    let values = peak.live.iter().filter_map(|&(id, bytes)| {
+        let purpose = if is_result(module, id) {
+            Purpose::Output
+        } else {
+            Purpose::Temporary
+        };
+        Some(buffer(module, module.instruction(id)?, bytes, purpose))
+    });
+    let buffers: Vec<NeededBuffer> = arguments
+        .chain(values)
+        .filter(|buffer| buffer.bytes > 0)
+        .collect();
+    let kinds = [
+        (Purpose::Argument, "arguments"),
+        (Purpose::Output, "results"),
+        (Purpose::Temporary, "temporaries"),
+    ];
+    let kinds = kinds.map(|(purpose, kind)| {
+        let own = buffers.iter().filter(|it| it.kind == purpose.title());
+        NeededKind {
+            kind: kind.to_owned(),
+            bytes: own.map(|it| it.bytes).fold(0, u64::saturating_add),
+            padding_bytes: None,
+        }
+    });
+    let donated = module.aliases.len();
+    let mut unknown = vec![
+        "padding and gaps: the program holds no plan of its memory, so that the need is a lower limit".to_owned(),
+    ];
+    if capacity_bytes.is_none() {
+        unknown.push("how much memory there is: name the chip with --device-spec".to_owned());
+    }
+    Ok(finished(MemoryShortage {
+        told_by: "the order of the schedule".to_owned(),
+        memory: HBM_NAME.to_lowercase(),
+        program: Some(program.to_owned()),
+        needed_bytes: Some(peak.bytes),
+        is_least: true,
+        capacity_bytes,
+        kinds: kinds.into_iter().filter(|kind| kind.bytes > 0).collect(),
+        shared_bytes: (donated == 0).then_some(0),
+        buffers,
+        unknown,
+        ..MemoryShortage::default()
+    }))
+}
+
+/// Whether a value is a result of the program.
+fn is_result(module: &HloModule, id: InstructionId) -> bool {
+    let entry = module.entry.and_then(|entry| module.computation(entry));
+    let Some(root) = entry.and_then(|entry| entry.root) else {
+        return false;
+    };
+    let of_tuple = module.instruction(root);
+    id == root || of_tuple.is_some_and(|it| &*it.opcode == "tuple" && it.operands.contains(&id))
+}
+
+fn buffer(module: &HloModule, it: &Instruction, bytes: u64, purpose: Purpose) -> NeededBuffer {
+    NeededBuffer {
+        instruction: it.name.to_string(),
+        kind: purpose.title().to_owned(),
+        bytes,
+        padding_bytes: None,
+        shape: it.shape.as_deref().map(ToString::to_string),
+        op_name: Some(it.op_name.to_string()).filter(|name| !name.is_empty()),
+        source: module.source(it),
+    }
+}

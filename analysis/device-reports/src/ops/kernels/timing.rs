@@ -1,0 +1,282 @@
+//! How long kernels take on the chip: each execution by the clock of the device, so that dispatch does not count.
+
+use std::collections::BTreeMap;
+
+use engine::{AnalysisError, Context, Percent};
+use facts::TraceFacts as _;
+use hlo::ArrayShape;
+use math::quantile::quantile;
+use math::resample::{FEWEST, change_range, median_range, noise};
+use trace_model::{OpId, SliceRef, Timestamp, TrackKind};
+
+/// Executions of a kernel on one core whose times are kept, evenly spread.
+const MOST_SAMPLES: usize = 2048;
+/// Operands whose shapes tell two kernels apart.
+const MOST_OPERANDS: usize = 8;
+
+/// The executions of one kernel with operands of the same shapes.
+#[engine::row(measured)]
+pub struct KernelTiming {
+    /// Name given by its author, often with the sizes of its blocks.
+    #[column("Kernel")]
+    pub kernel: String,
+    /// Types and sizes of its operands; absent if they are not recorded.
+    #[column("Operands", recorded)]
+    pub operands: Option<String>,
+    /// Executions.
+    #[column("Runs")]
+    pub occurrences: u64,
+    /// Median time of an execution.
+    #[column("Median on chip")]
+    pub median_ps: f64,
+    /// 95 % confidence interval of the median; absent for fewer than six executions.
+    #[column("From")]
+    pub low_ps: Option<f64>,
+    /// Upper end of the interval.
+    #[column("To")]
+    pub high_ps: Option<f64>,
+    /// The range of the middle half, of the median.
+    #[column("Spread", derived)]
+    pub spread_percent: Option<Percent>,
+    /// Median time since the end of what ran before on the same core: dispatch, if nothing else waits.
+    #[column("Gap before")]
+    pub gap_ps: Option<f64>,
+    /// How much longer than the fastest of the kernels that differ from it in numbers of their names only and have the
+    /// same operands.
+    #[column("Over fastest", derived)]
+    pub over_fastest_percent: Option<Percent>,
+    /// Whether that is more than chance.
+    #[column("Verdict", derived)]
+    pub verdict: Option<String>,
+    /// Times of executions by core, in time order.
+    #[serde(skip)]
+    pub samples: Vec<Vec<f64>>,
+}
+
+/// Times that are collected.
+#[derive(Default)]
+struct Executions {
+    count: u64,
+    by_core: Vec<Vec<f64>>,
+    gaps: Vec<f64>,
+}
+
+/// The timing of the kernels whose ops are in `names`; the longest first.
+pub(super) fn timings(
+    cx: &Context<'_>,
+    names: &BTreeMap<OpId, String>,
+) -> Result<Vec<KernelTiming>, AnalysisError> {
+    let mut found: BTreeMap<(&str, Option<String>), Executions> = BTreeMap::new();
+    let operands: BTreeMap<OpId, Option<String>> =
+        names.keys().map(|&op| (op, operands(cx, op))).collect();
+    for core in cx.tensor_cores() {
+        let Some(window) = cx.window(core)? else {
+            continue;
+        };
+        let mut own: BTreeMap<(&str, Option<String>), Vec<f64>> = BTreeMap::new();
+        let mut before = BusyBefore::default();
+        for call in cx.model.slices_of_kind(core, TrackKind::Ops) {
+            let gap = before.next(call);
+            let Some(name) = call.op().and_then(|op| names.get(&op)) else {
+                continue;
+            };
+            if call.range().intersect(window.range) != Some(call.range()) {
+                continue;
+            }
+            let shapes = call.op().and_then(|op| operands.get(&op)?.clone());
+            let key = (name.as_str(), shapes);
+            let executions = found.entry(key.clone()).or_default();
+            executions.count += 1;
+            executions.gaps.extend(gap);
+            let time = call.measured_range().dur().ps() as f64;
+            own.entry(key).or_default().push(time);
+        }
+        for (key, times) in own {
+            let every = times.len().div_ceil(MOST_SAMPLES);
+            let kept = times.into_iter().step_by(every).collect();
+            found.entry(key).or_default().by_core.push(kept);
+        }
+    }
+    let mut timings: Vec<KernelTiming> = found
+        .into_iter()
+        .filter_map(|((kernel, operands), found)| timing(kernel, operands, found))
+        .collect();
+    rank(&mut timings);
+    let time = |one: &KernelTiming| one.median_ps * one.occurrences as f64;
+    timings.sort_by(|a, b| {
+        time(b)
+            .total_cmp(&time(a))
+            .then_with(|| (&a.kernel, &a.operands).cmp(&(&b.kernel, &b.operands)))
+    });
+    Ok(timings)
+}
+
+fn timing(kernel: &str, operands: Option<String>, found: Executions) -> Option<KernelTiming> {
+    let times = found.by_core.concat();
+    let median = quantile(&times, 0.5)?;
+    let (low, high) = median_range(&found.by_core).unzip();
+    let middle = quantile(&times, 0.75)? - quantile(&times, 0.25)?;
+    Some(KernelTiming {
+        kernel: kernel.to_owned(),
+        operands,
+        occurrences: found.count,
+        median_ps: median,
+        low_ps: low,
+        high_ps: high,
+        spread_percent: (median > 0.0).then(|| Percent(100.0 * middle / median)),
+        gap_ps: quantile(&found.gaps, 0.5),
+        over_fastest_percent: None,
+        verdict: None,
+        samples: found.by_core,
+    })
+}
+
+/// Compares kernels that could stand for each other with the fastest of them.
+fn rank(timings: &mut [KernelTiming]) {
+    let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    for (at, one) in timings.iter().enumerate() {
+        if let Some(operands) = &one.operands {
+            let key = (stem(&one.kernel).to_owned(), operands.clone());
+            groups.entry(key).or_default().push(at);
+        }
+    }
+    for mut group in groups.into_values().filter(|group| group.len() > 1) {
+        group.sort_by(|&a, &b| timings[a].median_ps.total_cmp(&timings[b].median_ps));
+        let Some((&first, others)) = group.split_first() else {
+            continue;
+        };
+        let fastest = timings[first].clone();
+        timings[first].verdict = Some("fastest".to_owned());
+        for &at in others {
+            let other = &mut timings[at];
+            let over = other.median_ps - fastest.median_ps;
+            other.over_fastest_percent =
+                (fastest.median_ps > 0.0).then(|| Percent(100.0 * over / fastest.median_ps));
+            other.verdict = Some(verdict(&fastest, other, over).to_owned());
+        }
+    }
+}
+
+fn verdict(fastest: &KernelTiming, other: &KernelTiming, over: f64) -> &'static str {
+    if fastest.occurrences.min(other.occurrences) < FEWEST as u64 {
+        return "? too few";
+    }
+    let range = change_range(&fastest.samples, &other.samples);
+    let noise = [fastest, other].map(|one| noise(&one.samples).unwrap_or(0.0));
+    match range {
+        Some((low, _)) if low > 0.0 && over > noise[0].max(noise[1]) => "slower",
+        _ => "~",
+    }
+}
+
+/// The name of a kernel up to the sizes of its blocks: `RPA` of `RPA-bq_32-bkvp_64`, `matmul_kernel` of
+/// `matmul_kernel_512_1024`.
+pub fn stem(name: &str) -> &str {
+    let bytes = name.as_bytes();
+    let is_separator = |at: usize| bytes.get(at).is_some_and(|byte| b"-_".contains(byte));
+    let number = (1..bytes.len())
+        .find(|&at| bytes[at].is_ascii_digit() && is_separator(at - 1))
+        .unwrap_or(bytes.len());
+    let before = name.get(..number).unwrap_or(name);
+    let end = match before.rfind('-') {
+        Some(dash) if number < bytes.len() => dash,
+        _ => before.trim_end_matches(['-', '_']).len(),
+    };
+    match name.get(..end) {
+        Some(stem) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
+
+/// Types and sizes of the operands of a kernel: `bf16[8,128], s8[128,512]`.
+fn operands(cx: &Context<'_>, op: OpId) -> Option<String> {
+    let text = |array: &ArrayShape<'_>| format!("{}{:?}", array.dtype, array.dims).replace(' ', "");
+    let found = cx.instruction(op)?;
+    let operands = found.operands().take(MOST_OPERANDS);
+    let shapes = operands.map(|it| it.arrays().first().map(|array| text(array)));
+    let shapes: Vec<String> = shapes.collect::<Option<_>>()?;
+    (!shapes.is_empty()).then(|| shapes.join(", "))
+}
+
+/// When the core was last busy before each op, ops around it left out.
+#[derive(Default)]
+struct BusyBefore {
+    /// Ends of the ops that have begun and not ended.
+    open: Vec<(Timestamp, Timestamp)>,
+    last_end: Option<Timestamp>,
+}
+
+impl BusyBefore {
+    /// Time between this op and what ran before: another op, or the begin of the op around it. Ops come in the order of
+    /// their starts.
+    fn next(&mut self, call: SliceRef<'_>) -> Option<f64> {
+        let range = call.range();
+        while let Some(&(_, end)) = self.open.last().filter(|(_, end)| *end <= range.start) {
+            self.last_end = self.last_end.max(Some(end));
+            self.open.pop();
+        }
+        let around = self.open.last().map(|(start, _)| *start);
+        let before = self.last_end.max(around);
+        self.open.push((range.start, range.end));
+        before.map(|before| (range.start - before).ps() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(kernel: &str, times: &[f64]) -> KernelTiming {
+        let found = Executions {
+            count: times.len() as u64,
+            by_core: vec![times.to_vec()],
+            gaps: Vec::new(),
+        };
+        timing(kernel, Some("bf16[8,128]".to_owned()), found).unwrap()
+    }
+
+    #[test]
+    fn variants_are_compared_with_the_fastest() {
+        let around = |middle: f64| -> Vec<f64> {
+            (0..40).map(|at| middle + f64::from(at * 7 % 5)).collect()
+        };
+        let mut all = [
+            timed("k_128", &around(1000.0)),
+            timed("k_256", &around(800.0)),
+            timed("k_512", &around(800.2)),
+            timed("k_64", &[900.0; 3]),
+            timed("other", &around(1.0)),
+        ];
+        rank(&mut all);
+        let said: Vec<_> = all.iter().map(|one| one.verdict.as_deref()).collect();
+        let expected = [
+            Some("slower"),
+            Some("fastest"),
+            Some("~"),
+            Some("? too few"),
+            None,
+        ];
+        assert_eq!(said, expected);
+        let over = all[0].over_fastest_percent.unwrap().0;
+        assert!((over - 100.0 * 200.0 / 802.0).abs() < 1e-9, "{over}");
+        let (low, high) = (all[0].low_ps.unwrap(), all[0].high_ps.unwrap());
+        assert!(low <= all[0].median_ps && all[0].median_ps <= high);
+    }
+
+    #[test]
+    fn stems_end_before_sizes_of_blocks() {
+        for (name, expected) in [
+            ("RPA-bq_32-bkvp_64-p_64-", "RPA"),
+            (
+                "quantized_matmul_kernel_512_6400_1024",
+                "quantized_matmul_kernel",
+            ),
+            ("flash_attention", "flash_attention"),
+            ("kernel_v2", "kernel_v2"),
+            ("_128", "_128"),
+            ("ragged-paged", "ragged-paged"),
+        ] {
+            assert_eq!(stem(name), expected);
+        }
+    }
+}

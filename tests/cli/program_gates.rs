@@ -1,0 +1,104 @@
+//! Budgets, comparisons and memory of programs that never ran.
+
+use crate::place::{Place, json, stderr, stdout};
+
+/// A product and a sum over eight devices, before compilation.
+const LOWERED: &str = "module @jit_f attributes {mhlo.num_partitions = 8 : i32} {\n  \
+    func.func public @main(%arg0: tensor<64x128xf32>, %arg1: tensor<128x32xf32>) -> tensor<64x32xf32> {\n    \
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : \
+    (tensor<64x128xf32>, tensor<128x32xf32>) -> tensor<64x32xf32>\n    \
+    return %0 : tensor<64x32xf32>\n  }\n}\n";
+
+/// `f32[1024]` is 4 KiB. The copy to vector memory is read from main memory once.
+const SCHEDULED: &str = "HloModule jit_g, is_scheduled=true\n\n\
+    ENTRY %main (a: f32[1024]) -> f32[1024] {\n  %a = f32[1024]{0} parameter(0)\n  \
+    %s = (f32[1024]{0:S(1)}, f32[1024]{0}, u32[]{:S(2)}) copy-start(%a)\n  \
+    %d = f32[1024]{0:S(1)} copy-done(%s)\n  \
+    %t = f32[4096]{0} broadcast(%a), dimensions={0}, metadata={op_name=\"jit(g)/grow\" source_file=\"/u/g.py\" source_line=7}\n  \
+    %u = f32[1024]{0} slice(%t), slice={[0:1024]}\n  \
+    ROOT %r = f32[1024]{0} add(%u, %d)\n}\n";
+
+fn programs() -> Place {
+    let place = Place::empty();
+    place.write("base.mlir", LOWERED.as_bytes());
+    place.write("wide.mlir", LOWERED.replace("x32x", "x64x").as_bytes());
+    place.write("g.txt", SCHEDULED.as_bytes());
+    place
+}
+
+#[test]
+fn budgets_of_programs_need_no_run() {
+    let place = programs();
+    let flops = 2 * 64 * 128 * 32;
+    let budget = |most: u64| {
+        format!(
+            "[[budget]]\nmetric = \"program.flops\"\nmax = {most}\n\n\
+             [[budget]]\nmetric = \"program.collectives.all-gather.count\"\nmax = 0\n"
+        )
+    };
+    for (most, code) in [(flops, 0), (flops - 1, 10)] {
+        place.write("systole.toml", budget(most).as_bytes());
+        let output = place.run(&["analyze", "base.mlir", "--budget", "systole.toml"]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        let text = stdout(&output);
+        assert!(text.contains("program.flops"), "{text}");
+        assert!(text.contains("No times"), "{text}");
+    }
+}
+
+#[test]
+fn growth_of_programs_is_judged() {
+    let place = programs();
+    place.write(
+        "systole.toml",
+        b"[[regression]]\nmetric = \"program.flops\"\nmax_increase_pct = 50\n",
+    );
+    let judged =
+        |cand: &str| place.run(&["compare", "base.mlir", cand, "--budget", "systole.toml"]);
+    let same = judged("base.mlir");
+    assert_eq!(same.status.code(), Some(0), "{}", stderr(&same));
+    let grown = judged("wide.mlir");
+    assert_eq!(grown.status.code(), Some(10), "{}", stderr(&grown));
+}
+
+#[test]
+fn transfers_between_memories_count_once() {
+    let place = programs();
+    let output = place.run(&["analyze", "g.txt", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = json(stdout(&output));
+    let rows = said["reports"]["hlo"]["report"]["rows"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let traffic = rows
+        .iter()
+        .find(|row| row["what"] == "traffic of main memory");
+    // The copy reads 4 KiB; broadcast 4 and 16, slice 16 and 4 (what is read of it counts), add 4 and 4.
+    let bytes = traffic.unwrap()["bytes"].as_u64().unwrap();
+    assert_eq!(bytes % 4096, 0, "{bytes}");
+    assert!(bytes <= 4096 * (1 + 5 + 5 + 2), "{bytes}");
+}
+
+#[test]
+fn memory_of_a_program_without_a_plan_is_a_lower_limit() {
+    let place = programs();
+    let output = place.run(&["memory", "g.txt", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = json(stdout(&output));
+    let need = &said["shortages"][0];
+    // The argument, the long row and its first part.
+    assert_eq!(need["needed_bytes"], 4096 + 16384 + 4096);
+    assert_eq!(need["is_least"], true);
+    assert_eq!(need["buffers"][0]["instruction"], "t");
+    assert_eq!(need["sources"][0]["source"], "/u/g.py:7");
+    let text = stdout(&place.run(&["memory", "g.txt"])).to_owned();
+    assert!(text.contains("at least 24.00 KiB"), "{text}");
+    let lowered = place.run(&["memory", "base.mlir"]);
+    assert_ne!(lowered.status.code(), Some(0));
+    assert!(
+        stderr(&lowered).contains("not scheduled"),
+        "{}",
+        stderr(&lowered)
+    );
+}
