@@ -198,12 +198,19 @@ impl Environment {
 
     /// Whether a fact that is missing was looked for, so that it has no value: a flag that is not set.
     pub fn has_looked_for(&self, id: &str) -> bool {
-        // A profile records some of the flags, a file beside it all.
+        let Some(wanted) = id.strip_prefix("flag.") else {
+            return id.starts_with("variable.") && self.variables.is_some();
+        };
+        // A file beside the profile has all flags; a profile those of the variables that it records: XLA takes no flags
+        // of the TPU compiler from XLA_FLAGS.
         let from_profile = |flag: &String| self.from_profile.contains(&format!("flag.{flag}"));
-        let are_all =
-            |flags: &BTreeMap<String, String>| flags.is_empty() || !flags.keys().all(from_profile);
-        id.starts_with("flag.") && self.flags.as_ref().is_some_and(are_all)
-            || id.starts_with("variable.") && self.variables.is_some()
+        let is_of_tpu = |flag: &str| flag.starts_with("xla_tpu");
+        self.flags.as_ref().is_some_and(|flags| {
+            flags.is_empty()
+                || flags
+                    .keys()
+                    .any(|flag| !from_profile(flag) || is_of_tpu(flag) == is_of_tpu(wanted))
+        })
     }
 
     /// No more than a file should hold: it may be anyone's.
@@ -360,14 +367,12 @@ mod tests {
         assert_eq!(ids, ["version.jaxlib", "flag.xla_a"]);
         assert_eq!(environment.from_profile.len(), 2);
         assert!(
-            !environment.has_looked_for("flag.xla_b"),
-            "the profile records some flags"
-        );
-        let written = environment.flags.get_or_insert_default();
-        written.insert("xla_c".to_owned(), "2".to_owned());
-        assert!(
             environment.has_looked_for("flag.xla_b"),
-            "all flags are recorded: it is not set"
+            "XLA_FLAGS is recorded: it is not set"
+        );
+        assert!(
+            !environment.has_looked_for("flag.xla_tpu_b"),
+            "it may be in LIBTPU_INIT_ARGS"
         );
         assert!(!environment.has_looked_for("version.jax"));
     }

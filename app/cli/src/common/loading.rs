@@ -7,7 +7,8 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use analysis::Options;
+use analysis::reports::hlo::chosen;
+use analysis::{Options, Scope, TraceFacts as _};
 use importers::{
     ImportError, ImportOptions, ListedRun, Progress, ProgressStage, holds_programs_only,
 };
@@ -103,7 +104,15 @@ impl<'a> Loading<'a> {
         let opened = self.opened(path, &import, Session::open_for_reports, format);
         let is_program = || holds_programs_only(path, &import, &Progress::new());
         match opened {
-            Err(_) if is_program() => self.open_programs(path, run, is_identified),
+            Err(error) if is_program() => {
+                let session = self.open_programs(path, run, is_identified)?;
+                // Sums are those of whole programs.
+                if is_whole_program(&session) {
+                    Ok(session)
+                } else {
+                    Err(error)
+                }
+            }
             opened => opened,
         }
     }
@@ -170,6 +179,13 @@ impl<'a> Loading<'a> {
         say_which_files(&session, stderr);
         Ok(session)
     }
+}
+
+/// Whether the largest program of a session does not end too early.
+fn is_whole_program(session: &Session) -> bool {
+    let cx = session.context(Scope::WholeTrace);
+    let largest = chosen(&cx, None).ok().and_then(|all| all.first().copied());
+    largest.is_some_and(|id| cx.hlo(id).is_ok_and(|module| module.cut.is_none()))
 }
 
 /// How a session is opened.
