@@ -34,6 +34,7 @@ mod json_schema;
 mod limits;
 mod memory;
 mod mock_profiler;
+mod names;
 mod outputs;
 mod pack;
 mod place;

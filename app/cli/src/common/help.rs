@@ -50,7 +50,7 @@ Example:
 
 pub const BISECT: &str = "\
 CMD runs the program once and writes its profile into $SYSTOLE_PROFILE_DIR: jax.profiler.trace(os.environ[...]), or
-systole.trace(). A point is slow if its steps differ from those of the good end by more than noise, and not from those of
+systole_tpu.trace(). A point is slow if its steps differ from those of the good end by more than noise, and not from those of
 the bad end. A point whose command fails is skipped. Your files stay as they are: commits are checked out elsewhere.
 
 Examples:

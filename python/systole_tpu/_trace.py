@@ -43,7 +43,7 @@ class Trace:
         try:
             import jax.profiler
         except ImportError:
-            raise ImportError("systole.trace takes profiles with JAX, which is not installed") from None
+            raise ImportError("systole_tpu.trace takes profiles with JAX, which is not installed") from None
         jax.profiler.start_trace(self._logdir, **self._options)
         return self
 
@@ -54,7 +54,7 @@ class Trace:
         _record_environment(self._logdir, self._packages)
 
     def report(self, **options: Any) -> Run:
-        """The profile that was taken, opened once; options are those of :func:`systole.open`."""
+        """The profile that was taken, opened once; options are those of :func:`systole_tpu.open`."""
         if self._run is None:
             self._run = open(self._logdir, **options)
         return self._run
@@ -66,7 +66,7 @@ def trace(logdir: str | os.PathLike[str], *, packages: Sequence[str] = (), **opt
     Beside it ``systole.run.json`` says what ran: versions of JAX, libtpu and other packages, and of those in ``packages``;
     flags of XLA; the commit; the file that pins dependencies. Only variables of a fixed list are recorded.
 
-    with systole.trace("logdir") as t:
+    with systole_tpu.trace("logdir") as t:
         train_step(...).block_until_ready()
     print(t.report())
     """

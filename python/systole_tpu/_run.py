@@ -184,14 +184,14 @@ class Run:
         return [dict(zip(columns, row)) for row in rows]
 
     def sql(self, query: str) -> Any:
-        """Answers SQL of DuckDB over all tables (needs ``pip install systole[sql]``): a DuckDB relation."""
+        """Answers SQL of DuckDB over all tables (needs ``pip install systole-tpu[sql]``): a DuckDB relation."""
         import re
 
         try:
             import duckdb
             import pyarrow
         except ImportError as missing:
-            raise ImportError(f"run.sql needs {missing.name}: pip install 'systole[sql]'; run.query does without") from None
+            raise ImportError(f"run.sql needs {missing.name}: pip install 'systole-tpu[sql]'; run.query does without") from None
         connection = duckdb.connect()
         for name in [name for name in self.tables if re.search(rf"\b{name}\b", query)]:
             # A stream can be read once: DuckDB may read a table several times.
@@ -263,7 +263,7 @@ class Run:
 
     def __repr__(self) -> str:
         part = f", {self._part}" if self._part else ""
-        return f"<systole.Run {self.path}{part}: {self.slice_count} slices>"
+        return f"<systole_tpu.Run {self.path}{part}: {self.slice_count} slices>"
 
     def _repr_html_(self) -> str:
         return framed(self.html())
@@ -305,7 +305,7 @@ class Comparison(_Answer):
         return self._answer.html
 
     def __repr__(self) -> str:
-        return f"<systole.Comparison: {self.statement}>"
+        return f"<systole_tpu.Comparison: {self.statement}>"
 
     def _repr_html_(self) -> str:
         return framed(self.html())
@@ -328,7 +328,7 @@ class Expectations(_Answer):
         return all(verdict == "met" for verdict in self.verdicts.values())
 
     def __repr__(self) -> str:
-        return f"<systole.Expectations>\n{self}"
+        return f"<systole_tpu.Expectations>\n{self}"
 
 
 class ProgramDiff(_Answer):
@@ -339,11 +339,11 @@ class ProgramDiff(_Answer):
         return bool(self.report["reports"]["hlo"]["report"]["rows"])
 
     def __repr__(self) -> str:
-        return f"<systole.ProgramDiff>\n{self}"
+        return f"<systole_tpu.ProgramDiff>\n{self}"
 
 
 class Prediction(_Answer):
     """How long the run would take with changes."""
 
     def __repr__(self) -> str:
-        return f"<systole.Prediction>\n{self}"
+        return f"<systole_tpu.Prediction>\n{self}"
