@@ -50,6 +50,7 @@ mod agents;
 mod events;
 mod exports;
 mod mcp;
+mod mcp_answers;
 mod mcp_files;
 mod mcp_hostile;
 mod serve;
