@@ -27,6 +27,7 @@ mod guide;
 mod guide_outputs;
 mod help;
 mod hints;
+mod history;
 mod hlo;
 mod hlo_diff;
 #[path = "../json_schema.rs"]
