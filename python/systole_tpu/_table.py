@@ -68,6 +68,10 @@ class Table:
         with translated():
             return Table(self._table.select(None if columns is None else list(columns), start, stop))
 
+    def head(self, rows: int = 10) -> Table:
+        """The first rows: ``run.table("ops").head(3)``."""
+        return self.select(stop=rows)
+
     def to_pylist(self) -> list[dict[str, Any]]:
         """All rows as dictionaries."""
         return self._table.to_pylist()

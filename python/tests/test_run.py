@@ -1,12 +1,16 @@
 """The module says what the command line says."""
 
+import gc
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import types
 from importlib import metadata
 
 import pytest
@@ -156,6 +160,84 @@ def test_query_can_be_interrupted_and_limited(run):
     with pytest.raises(KeyboardInterrupt):
         run.query(endless)
     assert run.query("SELECT 1 AS one") == [{"one": 1}]
+
+
+def test_bytes_and_open_files_are_opened_like_paths(run):
+    content = RECOMPILE.read_bytes()
+    opened = [systole_tpu.open(content), systole_tpu.open(memoryview(content)), systole_tpu.open(io.BytesIO(content))]
+    with RECOMPILE.open("rb") as file:
+        opened.append(systole_tpu.open(file))
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        opened.append(systole_tpu.open(file))
+    slice_id = run.query("SELECT slice_id FROM slices WHERE args IS NOT NULL LIMIT 1")[0]["slice_id"]
+    for other in opened:
+        assert other.verdict == run.verdict and other.slice_count == run.slice_count
+        # The copy is there as long as any part of the run.
+        part = other.scope(steps=2)
+        del other
+        gc.collect()
+        assert part.args(slice_id) == run.args(slice_id)
+    assert os.path.basename(opened[3].path) == RECOMPILE.name
+    folder = os.path.dirname(opened[0].path)
+    del opened, other, part
+    gc.collect()
+    assert not os.path.exists(folder)
+    with pytest.raises(systole_tpu.FormatError):
+        systole_tpu.open(b"no profile")
+    with pytest.raises(TypeError, match="mode"):
+        systole_tpu.open(io.StringIO("text"))
+
+
+def test_parts_are_slices_of_python(run):
+    for steps in (slice(1, 3), range(1, 3)):
+        assert run.scope(steps=steps).report("steps") == run.scope(steps="1..2").report("steps")
+    assert run.scope(steps=slice(None, 2)).report("steps") == run.scope(steps="..1").report("steps")
+    assert run.scope(steps=slice(2, None)).report("steps") == run.scope(steps="2..").report("steps")
+    half = slice(0, 40_000_000_000)
+    assert len(run.scope(range=half).slices()) == len(run.scope(range="0..40ms").slices()) > 0
+    assert len(run.scope(range=slice(None)).slices()) == run.slice_count
+    for wrong in ({"steps": slice(1, 9, 2)}, {"steps": slice(-2, None)}, {"steps": slice(3, 3)}, {"range": slice(9, 5)}):
+        with pytest.raises(systole_tpu.UsageError):
+            run.scope(**wrong)
+
+
+def test_a_run_is_compared_with_a_path(run):
+    by_path = run.compare(PADDED)
+    assert by_path.statement == run.compare(systole_tpu.open(PADDED)).statement
+    assert run.compare(str(PADDED), force=True).statement
+    with pytest.raises(systole_tpu.PathError):
+        run.compare("/no/such")
+    assert len(run.table("ops").head(3)) == 3 and len(run.table("runs").head()) == 1
+
+
+def test_a_trace_has_no_calls_of_python(monkeypatch, tmp_path):
+    class ProfileOptions:
+        python_tracer_level = 1
+
+    started = []
+    profiler = types.ModuleType("jax.profiler")
+    profiler.ProfileOptions = ProfileOptions
+    profiler.start_trace = lambda logdir, **options: started.append(options)
+    profiler.stop_trace = lambda: None
+    jax = types.ModuleType("jax")
+    jax.profiler, jax.devices = profiler, list
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setitem(sys.modules, "jax.profiler", profiler)
+    run = tmp_path / "plugins" / "profile" / "2026_01_01"
+    run.mkdir(parents=True)
+    own = ProfileOptions()
+    for options in ({}, {"profiler_options": own}, {"create_perfetto_link": False}):
+        with systole_tpu.trace(tmp_path, **options):
+            pass
+    assert [options["profiler_options"].python_tracer_level for options in started] == [0, 1, 0]
+    assert started[1]["profiler_options"] is own and started[2]["create_perfetto_link"] is False
+    assert json.loads((run / "systole.run.json").read_text())["recorded_by"] == "systole_tpu.trace"
+    del profiler.ProfileOptions
+    with systole_tpu.trace(tmp_path):
+        pass
+    assert started[3] == {}, "older versions of JAX"
 
 
 def test_command_and_module_keep_exit_codes():
