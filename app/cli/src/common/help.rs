@@ -122,7 +122,7 @@ Times are picoseconds. --steps and --range choose what the tables of reports are
 Examples:
   systole query t.xplane.pb --list                                      tables, columns, functions, ready-made queries
   systole query t.xplane.pb top-ops                                     a ready-made query
-  systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
+  systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM op_slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
   systole query t.xplane.pb \"SELECT * FROM hints\" --format json";
 
 pub const EVENTS: &str = "\
