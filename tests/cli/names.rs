@@ -1,4 +1,4 @@
-//! Names of the Python package: `systole` belongs to another project on PyPI, so that nothing here may tell people to
+//! Names of the Python package: `systole` belongs to another project on `PyPI`, so that nothing here may tell people to
 //! install or import it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
@@ -16,7 +16,7 @@ const USES: [&str; 5] = [
     r"\b(?:import|from|python3? -m) +(systole[a-z_]*)\b",
     r#"\buvx +(?:--from +)?['"]?(systole[a-z_-]*)(?:[^a-z/.]|$)"#,
     r"[^A-Za-z_:-](systole(?:-tpu|_tpu)?)\[[a-z,]+\]",
-    r#"(?:^|[^A-Za-z_./-])(systole(?:_tpu)?)\.(?:open|trace|fleet|program|Run|Error)[(`\s)]"#,
+    r"(?:^|[^A-Za-z_./-])(systole(?:_tpu)?)\.(?:open|trace|fleet|program|Run|Error)[(`\s)]",
 ];
 
 fn named_in(text: &str) -> Vec<String> {

@@ -12,7 +12,7 @@ use crate::common::stderr::Stderr;
 use request::RequestError;
 
 /// How long a command may run: the next run must be judged, too.
-const MOST: Duration = Duration::from_secs(60);
+const MOST: Duration = Duration::from_mins(1);
 /// How often it is looked whether it has ended.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_millis(20);
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Alerts")]
 pub struct NotifyArgs {
-    /// Run this command of the shell for a run, with its line as JSON on standard input and the run in SYSTOLE_RUN
+    /// Run this command of the shell for a run, with its line as JSON on standard input and the run in `SYSTOLE_RUN`
     #[arg(long, value_name = "CMD")]
     pub exec: Option<String>,
     /// Post the line as JSON to this address (http:// or https://)
