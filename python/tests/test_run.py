@@ -171,17 +171,20 @@ def test_bytes_and_open_files_are_opened_like_paths(run):
         file.write(content)
         file.seek(0)
         opened.append(systole_tpu.open(file))
-    slice_id = run.query("SELECT slice_id FROM slices WHERE args IS NOT NULL LIMIT 1")[0]["slice_id"]
+    slice_id = run.query("SELECT slice_id FROM slices WHERE args IS NOT NULL AND step = 2 LIMIT 1")[0]["slice_id"]
     for other in opened:
         assert other.verdict == run.verdict and other.slice_count == run.slice_count
         # The copy is there as long as any part of the run.
         part = other.scope(steps=2)
-        del other
         gc.collect()
         assert part.args(slice_id) == run.args(slice_id)
     assert os.path.basename(opened[3].path) == RECOMPILE.name
     folder = os.path.dirname(opened[0].path)
-    del opened, other, part
+    part = opened[0].scope(steps=2)
+    del opened, other
+    gc.collect()
+    assert part.args(slice_id) == run.args(slice_id)
+    del part
     gc.collect()
     assert not os.path.exists(folder)
     with pytest.raises(systole_tpu.FormatError):
