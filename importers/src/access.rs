@@ -34,6 +34,15 @@ pub fn remote_head(path: &Path, progress: &Progress) -> Result<Option<Vec<u8>>, 
     })
 }
 
+/// Posts JSON to a web server.
+///
+/// # Errors
+///
+/// The server does not take it, or this build asks no servers.
+pub fn post_json(address: &str, json: String) -> Result<(), ImportError> {
+    remote::post_json(address, json)
+}
+
 /// Writes a file in a bucket.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ mod remote;
 
 #[cfg(feature = "remote")]
 use ::remote;
-pub use access::{remote_head, write_remote};
+pub use access::{post_json, remote_head, write_remote};
 pub use import::packed::{
     PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_file, packed_file_in, source_for_args,
     sources_in,

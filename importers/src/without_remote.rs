@@ -36,6 +36,12 @@ pub(crate) fn upload(_: &Path, _: &mut File) -> io::Result<()> {
     ))
 }
 
+pub(crate) fn post_json(_: &str, _: String) -> Result<(), ImportError> {
+    Err(ImportError::Remote {
+        what: "this build asks no web servers; build with --features remote".to_owned(),
+    })
+}
+
 fn not_built() -> ImportError {
     ImportError::Remote {
         what: "this build cannot read buckets; build with --features remote".to_owned(),

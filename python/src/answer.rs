@@ -8,7 +8,7 @@ use request::answers::CommandAnswer;
 use crate::table::Table;
 
 /// What a command answers, in every form.
-#[pyclass(frozen, module = "systole._systole")]
+#[pyclass(frozen, module = "systole_tpu._systole")]
 pub(crate) struct Answer(CommandAnswer);
 
 impl From<CommandAnswer> for Answer {

@@ -6,7 +6,7 @@ use query::QueryError;
 use request::RequestError;
 
 pyo3::create_exception!(
-    systole._systole,
+    systole_tpu._systole,
     CommandFailed,
     PyException,
     "A command failed: its message, and the exit code that the command line would have."

@@ -1,4 +1,4 @@
-//! The Python module `systole._systole`: sessions, tables and the command line. What users see is the package
+//! The Python module `systole_tpu._systole`: sessions, tables and the command line. What users see is the package
 //! `systole` beside it, which is written in Python and typed.
 
 #![allow(clippy::needless_pass_by_value, reason = "Python hands over values")]

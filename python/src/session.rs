@@ -23,7 +23,7 @@ use crate::error::{interruptible, of_query, of_request, of_usage};
 use crate::table::Table;
 
 /// An open trace with a scope, the part that reports are about.
-#[pyclass(frozen, module = "systole._systole")]
+#[pyclass(frozen, module = "systole_tpu._systole")]
 pub(crate) struct Session {
     trace: ::session::Session,
     scope: analysis::Scope,
@@ -74,7 +74,7 @@ pub(crate) fn record_environment(
 ) -> PyResult<PathBuf> {
     let versions = [("python".to_owned(), python)].into();
     let process = ObservedProcess::this().with_packages(folders);
-    let mut environment = process.environment("systole.trace", &versions, &packages);
+    let mut environment = process.environment("systole_tpu.trace", &versions, &packages);
     environment.chip = chip;
     Ok(write(&environment, &directory)?)
 }

@@ -15,7 +15,7 @@ use session::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
 use crate::error::{CommandFailed, interruptible, of_usage};
 
 /// A table with typed columns.
-#[pyclass(frozen, module = "systole._systole")]
+#[pyclass(frozen, module = "systole_tpu._systole")]
 #[derive(Clone)]
 pub(crate) struct Table(Arc<DataTable>);
 

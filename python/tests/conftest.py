@@ -3,7 +3,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import systole
+import systole_tpu
 
 SAMPLES = Path(__file__).parents[2] / "assets" / "samples"
 RECOMPILE = SAMPLES / "synthetic_v5e_8chip_recompile.xplane.pb"
@@ -22,8 +22,8 @@ def samples() -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def run() -> systole.Run:
-    return systole.open(RECOMPILE)
+def run() -> systole_tpu.Run:
+    return systole_tpu.open(RECOMPILE)
 
 
 @pytest.fixture(scope="session")

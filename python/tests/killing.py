@@ -3,7 +3,7 @@
 import os
 import signal
 
-from systole.fleet._task import analyze as analyzed
+from systole_tpu.fleet._task import analyze as analyzed
 
 
 def analyze(task):

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-import systole
+import systole_tpu
 
 pytest.importorskip("libtpu")
 pytest.importorskip("jax")
@@ -51,7 +51,7 @@ compiled("gathered", weights=("data", "model"))
 def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     subprocess.run([sys.executable, "-c", COMPILE, str(folder)], check=True, timeout=600)
-    return {path.name.split(".")[0]: systole.program(path) for path in folder.iterdir()}
+    return {path.name.split(".")[0]: systole_tpu.program(path) for path in folder.iterdir()}
 
 
 def test_one_program_twice_has_no_differences(programs):

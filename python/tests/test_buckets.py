@@ -8,9 +8,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-import systole
+import systole_tpu
 from conftest import RECOMPILE, SAMPLES
-from systole.fleet import find
+from systole_tpu.fleet import find
 
 SERVER = Path(__file__).parents[2] / "target/bucket-tests/bin/moto_server"
 pytestmark = pytest.mark.skipif(not SERVER.exists(), reason="scripts/bucket-tests --install installs the server")
@@ -77,20 +77,20 @@ def test_captures_below_an_address_are_a_fleet(bucket, tmp_path):
     assert find(Path("s3://profiles/logs")) == found
 
     dataset = tmp_path / "dataset"
-    result = systole.fleet("s3://profiles/logs", dataset, workers=2)
+    result = systole_tpu.fleet("s3://profiles/logs", dataset, workers=2)
     assert (result.analyzed, result.skipped, [one.path for one in result.failed]) == (2, 0, [found[2].path])
-    assert systole.fleet.report(dataset).overview["captures"] == 2
+    assert systole_tpu.fleet.report(dataset).overview["captures"] == 2
     assert not list((tmp_path / "home").rglob("*.pb")), "the files stay in the bucket"
-    again = systole.fleet("s3://profiles/logs/llm", dataset, workers=1)
+    again = systole_tpu.fleet("s3://profiles/logs/llm", dataset, workers=1)
     assert (again.analyzed, again.skipped) == (0, 2)
     request("PUT", f"{bucket}/logs/{RUN}/w1.xplane.pb", (SAMPLES / "synthetic_v5e_decode.xplane.pb").read_bytes())
-    changed = systole.fleet("s3://profiles/logs/llm", dataset, workers=1)
+    changed = systole_tpu.fleet("s3://profiles/logs/llm", dataset, workers=1)
     assert (changed.analyzed, changed.skipped) == (1, 1)
 
 
 def test_an_address_without_profiles_is_named(bucket):
-    with pytest.raises(systole.PathError, match="s3://profiles/none"):
+    with pytest.raises(systole_tpu.PathError, match="s3://profiles/none"):
         find("s3://profiles/none")
     request("PUT", f"{bucket}/notes/a.txt", b"nothing")
-    with pytest.raises(systole.PathError, match="no profile below this address"):
+    with pytest.raises(systole_tpu.PathError, match="no profile below this address"):
         find("s3://profiles/notes")

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import systole
+import systole_tpu
 from conftest import RECOMPILE, SAMPLES, command
-from systole.fleet import _engines, _report
-from systole.fleet._captures import find
+from systole_tpu.fleet import _engines, _report
+from systole_tpu.fleet._captures import find
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -68,7 +68,7 @@ def filled(profiles, tmp_path_factory):
 
     _engines._started = remembered
     try:
-        result = systole.fleet(profiles, dataset, workers=2, progress=tick)
+        result = systole_tpu.fleet(profiles, dataset, workers=2, progress=tick)
     finally:
         _engines._started = start
     assert killed and killed[0].wait() == -signal.SIGKILL and len(started) == 3
@@ -87,7 +87,7 @@ def test_a_killed_worker_and_a_damaged_capture_lose_nothing_else(profiles, fille
     assert rows(dataset, parts) == expected
     assert not (dataset / "_tmp").exists()
     for job, name in enumerate(SMALL):
-        run = systole.open(sample(name), progress=False)
+        run = systole_tpu.open(sample(name), progress=False)
         for table in ("steps", "ops", "hints"):
             files = f"{dataset}/{table}/date=2026-01-02/job=job{job}/host=w3/*.parquet"
             found = duckdb.sql(f"SELECT * EXCLUDE (capture, run, version, times_from) FROM read_parquet('{files}', hive_partitioning = false)")
@@ -97,20 +97,20 @@ def test_a_killed_worker_and_a_damaged_capture_lose_nothing_else(profiles, fille
 def test_finished_captures_are_skipped_and_changed_ones_replaced(profiles, filled, tmp_path):
     dataset, source = tmp_path / "dataset", tmp_path / "job/plugins/profile/2026_01_01_12_00_00"
     paths = [put(sample("v5e_decode"), source / f"w{host}.xplane.pb") for host in range(3)]
-    assert systole.fleet(tmp_path / "job", dataset, workers=1).analyzed == 3
-    again = systole.fleet(tmp_path / "job", dataset, workers=1)
+    assert systole_tpu.fleet(tmp_path / "job", dataset, workers=1).analyzed == 3
+    again = systole_tpu.fleet(tmp_path / "job", dataset, workers=1)
     assert (again.analyzed, again.skipped) == (0, 3)
     os.utime(paths[0], (1, 1))  # the same content
     put(sample("v5p_ring_serial"), paths[1])
     paths[2].write_bytes(b"damaged" * 99)
-    changed = systole.fleet(tmp_path / "job", dataset, workers=2)
+    changed = systole_tpu.fleet(tmp_path / "job", dataset, workers=2)
     assert (changed.analyzed, changed.skipped, len(changed.failed)) == (1, 1, 1)
     assert rows(dataset, "SELECT count(*) FROM RUNS WHERE device_type LIKE '%v5p%'") == [(1,)]
-    assert systole.fleet([paths[0], paths[1]], dataset, workers=1).skipped == 2
+    assert systole_tpu.fleet([paths[0], paths[1]], dataset, workers=1).skipped == 2
     # The name of the version is part of each row.
-    assert systole.fleet([paths[0]], dataset, workers=1, version="v2").analyzed == 1
+    assert systole_tpu.fleet([paths[0]], dataset, workers=1, version="v2").analyzed == 1
     assert rows(dataset, "SELECT count(*) FROM RUNS WHERE version = 'v2'") == [(1,)]
-    result = systole.fleet(profiles, filled[0], workers=2)
+    result = systole_tpu.fleet(profiles, filled[0], workers=2)
     assert (result.analyzed, result.skipped, len(result.failed)) == (0, 199, 1)
 
 
@@ -128,7 +128,7 @@ def test_a_worker_that_dies_after_its_work_has_done_it(tmp_path, monkeypatch):
         return note
 
     monkeypatch.setattr(_engines, "_answer", dies_once)
-    result = systole.fleet(tmp_path / "in", tmp_path / "dataset", workers=1)
+    result = systole_tpu.fleet(tmp_path / "in", tmp_path / "dataset", workers=1)
     assert died and (result.analyzed, result.skipped, result.failed) == (2, 0, ())
 
 
@@ -141,8 +141,8 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        systole.fleet(tmp_path / "in", tmp_path / "dataset", workers=2, progress=stop)
-    result = systole.fleet(tmp_path / "in", tmp_path / "dataset", workers=2)
+        systole_tpu.fleet(tmp_path / "in", tmp_path / "dataset", workers=2, progress=stop)
+    result = systole_tpu.fleet(tmp_path / "in", tmp_path / "dataset", workers=2)
     assert result.analyzed + result.skipped == 6 and result.skipped >= 2 and not result.failed
     assert rows(tmp_path / "dataset", "SELECT count(*), count(DISTINCT capture) FROM RUNS") == [(6, 6)]
     assert not (tmp_path / "dataset/_tmp").exists()
@@ -159,7 +159,7 @@ def test_a_capture_that_kills_its_workers_is_given_up_and_the_others_are_not(tmp
         return answer(process, task)
 
     monkeypatch.setattr(_engines, "_answer", killing)
-    result = systole.fleet(tmp_path / "in", tmp_path / "dataset", workers=1)
+    result = systole_tpu.fleet(tmp_path / "in", tmp_path / "dataset", workers=1)
     assert result.analyzed == 2
     assert [one.reason for one in result.failed] == ["the worker died 3 times, last by SIGKILL (out of memory?)"]
 
@@ -172,32 +172,32 @@ def test_paths_and_layouts_name_jobs_runs_and_hosts(tmp_path):
     assert find(path, "{job}/*/{run}/*")[0].run == "night"
     given = find([{"path": str(path), "job": "x", "version": "9"}])[0]
     assert (given.job, given.version, given.run) == ("x", "9", "w1")
-    for wrong, error in (("{jbo}/{run}", systole.UsageError), ("{job}/b/{run}", systole.UsageError)):
+    for wrong, error in (("{jbo}/{run}", systole_tpu.UsageError), ("{job}/b/{run}", systole_tpu.UsageError)):
         with pytest.raises(error, match="layout"):
             find(path, wrong)
     remote = "gs://bucket/llm/plugins/profile/night/w1.xplane.pb"
     (capture,) = find(remote)
     assert (capture.path, capture.job, capture.run, capture.host, capture.size) == (remote, "llm", "night", "w1", None)
     for dataset in ("gs://bucket/dataset", Path("gs://bucket/dataset")):
-        with pytest.raises(systole.UsageError, match="a dataset cannot be in a bucket"):
-            systole.fleet(path, dataset)
-        with pytest.raises(systole.UsageError, match="a dataset cannot be in a bucket"):
-            systole.fleet.report(dataset)
+        with pytest.raises(systole_tpu.UsageError, match="a dataset cannot be in a bucket"):
+            systole_tpu.fleet(path, dataset)
+        with pytest.raises(systole_tpu.UsageError, match="a dataset cannot be in a bucket"):
+            systole_tpu.fleet.report(dataset)
     for missing in (tmp_path / "no", tmp_path / "no*", (tmp_path / "empty")):
         (tmp_path / "empty").mkdir(exist_ok=True)
-        with pytest.raises(systole.PathError):
+        with pytest.raises(systole_tpu.PathError):
             find(missing)
 
 
 def test_the_report_says_what_runs_say(filled):
     dataset, _ = filled
-    report = systole.fleet.report(dataset)
+    report = systole_tpu.fleet.report(dataset)
     assert report.overview["captures"] == 199 and report.overview["jobs"] == 5 and report.overview["hosts"] == 10
     assert [one["path"].rsplit("/", 1)[1] for one in report.failed] == ["w7.xplane.pb"]
     by_job = {job["job"]: job for job in report.jobs}
     assert [job["wasted_ps"] for job in report.jobs] == sorted((job["wasted_ps"] for job in report.jobs), reverse=True)
     for number, name in enumerate(SMALL):
-        run, job = systole.open(sample(name), progress=False), by_job[f"job{number}"]
+        run, job = systole_tpu.open(sample(name), progress=False), by_job[f"job{number}"]
         findings = {finding.id: finding.time_ps for finding in run.verdict.findings}
         wasted = sum(findings.get(id, 0) for id in ("idle", "collective", "async-wait", "host-io"))
         assert job["wasted_ps"] == wasted * job["captures"], name
@@ -219,8 +219,8 @@ def test_the_report_says_what_runs_say(filled):
 def test_versions_are_compared_as_by_the_command_line(tmp_path):
     for version, name in (("v9", "v5e_8chip_serial"), ("v10", "v5e_8chip_overlap")):
         put(sample(name), tmp_path / f"in/train/{version}/r/w0.xplane.pb")
-    systole.fleet(tmp_path / "in", tmp_path / "dataset", layout="{job}/{version}/{run}/{host}", workers=1)
-    (found,) = systole.fleet.report(tmp_path / "dataset").regressions
+    systole_tpu.fleet(tmp_path / "in", tmp_path / "dataset", layout="{job}/{version}/{run}/{host}", workers=1)
+    (found,) = systole_tpu.fleet.report(tmp_path / "dataset").regressions
     said = json.loads(command("compare", sample("v5e_8chip_serial"), sample("v5e_8chip_overlap"), "--format", "json"))
     assert (found["base"], found["cand"], found["by"]) == ("v9", "v10", "version")
     assert found["statement"] == said["statement"]
@@ -243,7 +243,7 @@ def test_a_host_stands_out_by_how_often_it_is_the_slowest():
 
 
 def module(*args: object) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "systole.fleet", *map(str, args)], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", "systole_tpu.fleet", *map(str, args)], capture_output=True, text=True)
 
 
 def test_the_command_has_the_exit_codes_of_systole(tmp_path):
@@ -274,7 +274,7 @@ def test_engines_survive_a_killed_worker(engine, profiles, tmp_path, monkeypatch
     import killing
 
     monkeypatch.setattr(_engines, "analyze", killing.analyze)
-    result = systole.fleet(profiles, tmp_path / "dataset", engine=engine, workers=2)
+    result = systole_tpu.fleet(profiles, tmp_path / "dataset", engine=engine, workers=2)
     assert victim.exists()
     assert (result.analyzed, len(result.failed)) == (199, 1), str(result)
     assert rows(tmp_path / "dataset", "SELECT count(*), count(DISTINCT capture) FROM RUNS") == [(199, 199)]

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-import systole
+import systole_tpu
 from conftest import SAMPLES, command
 
 messages = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
@@ -11,7 +11,7 @@ messages = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb
 
 @pytest.mark.parametrize("name", ["synthetic_v5e_8chip_overlap.xplane.pb", "jax_cpu_small.xplane.pb"])
 def test_slices_counters_and_flows_are_exported(name, tmp_path):
-    run = systole.open(SAMPLES / name, progress=False)
+    run = systole_tpu.open(SAMPLES / name, progress=False)
     command("export", SAMPLES / name, "--to", "perfetto", "-o", tmp_path)
     trace = messages.Trace()
     trace.ParseFromString((tmp_path / "trace.perfetto-trace").read_bytes())

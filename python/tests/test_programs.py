@@ -1,7 +1,7 @@
 """Programs without a run: expectations, differences."""
 
 import pytest
-import systole
+import systole_tpu
 
 TEXT = """HloModule jit_f, is_scheduled=true
 
@@ -24,7 +24,7 @@ class Compiled:
 
 
 def test_expectations_are_answered():
-    program = systole.program(Compiled(TEXT))
+    program = systole_tpu.program(Compiled(TEXT))
     answers = program.expect(
         {"name": "one sum", "collective": "all-reduce", "exactly": 1},
         {"name": "no gathers", "collective": "all-gather", "max": 0},
@@ -32,17 +32,17 @@ def test_expectations_are_answered():
     assert answers and answers.verdicts == {"one sum": "met", "no gathers": "met"}
     answers = program.expect({"name": "gathers", "collective": "all-gather"}, {"name": "steps", "compiles_in_steps": False})
     assert not answers and answers.verdicts == {"gathers": "not-met", "steps": "unknown"}
-    with pytest.raises(systole.UsageError, match="did you mean"):
+    with pytest.raises(systole_tpu.UsageError, match="did you mean"):
         program.expect({"name": "wrong", "collective": "all-gathr"})
 
 
 def test_programs_are_compared_by_content(tmp_path):
     path = tmp_path / "renamed.txt"
     path.write_text(TEXT.replace("%b", "%other.7").replace("jit_f", "jit_g"))
-    program = systole.program(Compiled(TEXT))
-    assert not program.program_diff(systole.program(path))
+    program = systole_tpu.program(Compiled(TEXT))
+    assert not program.program_diff(systole_tpu.program(path))
     path.write_text(TEXT.replace("negate", "sine"))
-    diff = program.program_diff(systole.program(path))
+    diff = program.program_diff(systole_tpu.program(path))
     assert diff and "sine" in str(diff)
     with pytest.raises(TypeError, match="as_text|compile"):
-        systole.program(3)
+        systole_tpu.program(3)

@@ -1,16 +1,20 @@
 """The module says what the command line says."""
 
+import gc
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import types
 from importlib import metadata
 
 import pytest
-import systole
+import systole_tpu
 from conftest import PADDED, RECOMPILE, SAMPLES, command, samples
 
 
@@ -28,7 +32,7 @@ def test_values_match_the_command_line(run, said):
 
 @pytest.mark.parametrize("path", samples(), ids=lambda path: path.name)
 def test_tables_of_every_sample_match_the_command_line(path):
-    run = systole.open(path, progress=False)
+    run = systole_tpu.open(path, progress=False)
     listed = json.loads(command("query", path, "--list", "--format", "json"))
     assert run.tables == [table["name"] for table in listed["tables"]]
     for table in listed["tables"]:
@@ -43,18 +47,18 @@ def test_tables_of_every_sample_match_the_command_line(path):
 
 def test_files_of_records_are_read():
     records = SAMPLES.parents[1] / "importers" / "tests" / "fixtures" / "host.xplane.riegeli"
-    assert systole.open(records).slice_count > 0
+    assert systole_tpu.open(records).slice_count > 0
 
 
 def test_annotations_of_a_server_can_be_told():
     path = SAMPLES / "synthetic_v5e_serving.xplane.pb"
-    served = systole.open(path, serving={"batch": "decode*"}, wait=1, no_cache=True).report("serving")
+    served = systole_tpu.open(path, serving={"batch": "decode*"}, wait=1, no_cache=True).report("serving")
     assert {one["name"]: one["read_as"] for one in served["annotations"]}["decode"] == "batch"
 
 
 def test_programs_of_a_dump_are_attached(tmp_path):
-    with pytest.raises(systole.PathError, match="no program there"):
-        systole.open(RECOMPILE, hlo=[tmp_path])
+    with pytest.raises(systole_tpu.PathError, match="no program there"):
+        systole_tpu.open(RECOMPILE, hlo=[tmp_path])
 
 
 def test_scope_changes_reports_and_slices_but_not_the_trace(run):
@@ -78,7 +82,7 @@ def test_slices_can_be_filtered_and_columns_chosen(run):
 
 
 def test_comparisons_and_predictions_match_the_command_line(run):
-    other = systole.open(PADDED, progress=False)
+    other = systole_tpu.open(PADDED, progress=False)
     comparison = run.compare(other, force=True)
     said = json.loads(command("compare", RECOMPILE, PADDED, "--force", "--format", "json", "--top", "0"))
     assert comparison.report == said
@@ -92,38 +96,38 @@ def test_comparisons_and_predictions_match_the_command_line(run):
 
 def test_errors_are_exceptions_with_command_line_messages(run, tmp_path):
     missing = tmp_path / "missing.xplane.pb"
-    with pytest.raises(systole.PathError) as error:
-        systole.open(missing)
+    with pytest.raises(systole_tpu.PathError) as error:
+        systole_tpu.open(missing)
     assert str(error.value) in command("analyze", missing, code=3)
     damaged = tmp_path / "damaged.xplane.pb"
     damaged.write_bytes(b"\x00nothing that is known" * 50)
-    with pytest.raises(systole.FormatError) as error:
-        systole.open(damaged)
+    with pytest.raises(systole_tpu.FormatError) as error:
+        systole_tpu.open(damaged)
     assert str(error.value) in command("analyze", damaged, code=4)
-    assert isinstance(error.value, systole.Error) and error.value.code == 4
+    assert isinstance(error.value, systole_tpu.Error) and error.value.code == 4
     for options, message in [
         ({"clock": "fast"}, 'clock "fast": write a clock'),
         ({"device_spec": "v99"}, "device_spec: v99: no file, and known chips are"),
         ({"device": 99}, "device: 99 is not there"),
         ({"serving": {"lunch": "a*"}}, "one of the phases"),
     ]:
-        with pytest.raises(systole.UsageError, match=message):
-            systole.open(RECOMPILE, **options)
-    with pytest.raises(systole.UsageError, match="alpha: write a probability"):
+        with pytest.raises(systole_tpu.UsageError, match=message):
+            systole_tpu.open(RECOMPILE, **options)
+    with pytest.raises(systole_tpu.UsageError, match="alpha: write a probability"):
         run.compare(run, alpha=7)
-    with pytest.raises(systole._systole.CommandFailed, match='open has no argument "colour"; it has clock, '):
-        systole._systole.open(str(RECOMPILE), {"colour": 1})
-    with pytest.raises(systole.UsageError, match="steps: the trace has steps 0 to"):
+    with pytest.raises(systole_tpu._systole.CommandFailed, match='open has no argument "colour"; it has clock, '):
+        systole_tpu._systole.open(str(RECOMPILE), {"colour": 1})
+    with pytest.raises(systole_tpu.UsageError, match="steps: the trace has steps 0 to"):
         run.scope(steps="900..901")
     with pytest.raises(ValueError, match="no such column: nme"):
         run.query("SELECT nme FROM slices")
-    with pytest.raises(systole.UsageError, match='there is no table "opps"'):
+    with pytest.raises(systole_tpu.UsageError, match='there is no table "opps"'):
         run.table("opps")
-    with pytest.raises(systole.UsageError, match='no column "nme"; it has slice_id'):
+    with pytest.raises(systole_tpu.UsageError, match='no column "nme"; it has slice_id'):
         run.slices(["nme"])
-    with pytest.raises(systole.UsageError, match="at least one change"):
+    with pytest.raises(systole_tpu.UsageError, match="at least one change"):
         run.what_if()
-    with pytest.raises(systole.UsageError, match="no communication between slices"):
+    with pytest.raises(systole_tpu.UsageError, match="no communication between slices"):
         run.report("dcn")
 
 
@@ -139,7 +143,7 @@ def test_other_threads_run_while_a_trace_is_opened():
     thread.start()
     try:
         before = len(ticks)
-        run = systole.open(RECOMPILE)
+        run = systole_tpu.open(RECOMPILE)
         run.query("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 300000) SELECT count(*) FROM n")
         assert len(ticks) > before
     finally:
@@ -149,7 +153,7 @@ def test_other_threads_run_while_a_trace_is_opened():
 
 def test_query_can_be_interrupted_and_limited(run):
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
-    with pytest.raises(systole.UsageError, match="stopped after 0.2 s"):
+    with pytest.raises(systole_tpu.UsageError, match="stopped after 0.2 s"):
         run.query(endless, seconds=0.2)
     main = threading.main_thread().ident
     threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
@@ -158,12 +162,93 @@ def test_query_can_be_interrupted_and_limited(run):
     assert run.query("SELECT 1 AS one") == [{"one": 1}]
 
 
+def test_bytes_and_open_files_are_opened_like_paths(run):
+    content = RECOMPILE.read_bytes()
+    opened = [systole_tpu.open(content), systole_tpu.open(memoryview(content)), systole_tpu.open(io.BytesIO(content))]
+    with RECOMPILE.open("rb") as file:
+        opened.append(systole_tpu.open(file))
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        opened.append(systole_tpu.open(file))
+    slice_id = run.query("SELECT slice_id FROM slices WHERE args IS NOT NULL AND step = 2 LIMIT 1")[0]["slice_id"]
+    for other in opened:
+        assert other.verdict == run.verdict and other.slice_count == run.slice_count
+        # The copy is there as long as any part of the run.
+        part = other.scope(steps=2)
+        gc.collect()
+        assert part.args(slice_id) == run.args(slice_id)
+    assert os.path.basename(opened[3].path) == RECOMPILE.name
+    folder = os.path.dirname(opened[0].path)
+    part = opened[0].scope(steps=2)
+    del opened, other
+    gc.collect()
+    assert part.args(slice_id) == run.args(slice_id)
+    del part
+    gc.collect()
+    assert not os.path.exists(folder)
+    with pytest.raises(systole_tpu.FormatError):
+        systole_tpu.open(b"no profile")
+    with pytest.raises(TypeError, match="mode"):
+        systole_tpu.open(io.StringIO("text"))
+
+
+def test_parts_are_slices_of_python(run):
+    for steps in (slice(1, 3), range(1, 3)):
+        assert run.scope(steps=steps).report("steps") == run.scope(steps="1..2").report("steps")
+    assert run.scope(steps=slice(None, 2)).report("steps") == run.scope(steps="..1").report("steps")
+    assert run.scope(steps=slice(2, None)).report("steps") == run.scope(steps="2..").report("steps")
+    half = slice(0, 40_000_000_000)
+    assert len(run.scope(range=half).slices()) == len(run.scope(range="0..40ms").slices()) > 0
+    assert len(run.scope(range=slice(None)).slices()) == run.slice_count
+    for wrong in ({"steps": slice(1, 9, 2)}, {"steps": slice(-2, None)}, {"steps": slice(3, 3)}, {"range": slice(9, 5)}):
+        with pytest.raises(systole_tpu.UsageError):
+            run.scope(**wrong)
+
+
+def test_a_run_is_compared_with_a_path(run):
+    by_path = run.compare(PADDED)
+    assert by_path.statement == run.compare(systole_tpu.open(PADDED)).statement
+    assert run.compare(str(PADDED), force=True).statement
+    with pytest.raises(systole_tpu.PathError):
+        run.compare("/no/such")
+    assert len(run.table("ops").head(3)) == 3 and len(run.table("runs").head()) == 1
+
+
+def test_a_trace_has_no_calls_of_python(monkeypatch, tmp_path):
+    class ProfileOptions:
+        python_tracer_level = 1
+
+    started = []
+    profiler = types.ModuleType("jax.profiler")
+    profiler.ProfileOptions = ProfileOptions
+    profiler.start_trace = lambda logdir, **options: started.append(options)
+    profiler.stop_trace = lambda: None
+    jax = types.ModuleType("jax")
+    jax.profiler, jax.devices = profiler, list
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setitem(sys.modules, "jax.profiler", profiler)
+    run = tmp_path / "plugins" / "profile" / "2026_01_01"
+    run.mkdir(parents=True)
+    own = ProfileOptions()
+    for options in ({}, {"profiler_options": own}, {"create_perfetto_link": False}):
+        with systole_tpu.trace(tmp_path, **options):
+            pass
+    assert [options["profiler_options"].python_tracer_level for options in started] == [0, 1, 0]
+    assert started[1]["profiler_options"] is own and started[2]["create_perfetto_link"] is False
+    assert json.loads((run / "systole.run.json").read_text())["recorded_by"] == "systole_tpu.trace"
+    del profiler.ProfileOptions
+    with systole_tpu.trace(tmp_path):
+        pass
+    assert started[3] == {}, "older versions of JAX"
+
+
 def test_command_and_module_keep_exit_codes():
     assert command("--version").startswith("systole ")
-    module = subprocess.run([sys.executable, "-m", "systole", "analyze", "/no/such"], capture_output=True, text=True)
+    module = subprocess.run([sys.executable, "-m", "systole_tpu", "analyze", "/no/such"], capture_output=True, text=True)
     assert module.returncode == 3 and "no such" in module.stderr.lower()
     env = {**os.environ, "PYTHONWARNINGS": "error"}
-    quiet = subprocess.run([sys.executable, "-c", "import systole"], capture_output=True, text=True, env=env)
+    quiet = subprocess.run([sys.executable, "-c", "import systole_tpu"], capture_output=True, text=True, env=env)
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 
@@ -172,13 +257,13 @@ def test_pages_render_in_a_notebook(run):
     assert run._repr_html_().startswith("<iframe srcdoc=") and "<script" not in run._repr_html_().split("srcdoc")[0]
     table = run.table("hints")._repr_html_()
     assert "<table>" in table and "saving_ps" in table
-    assert "rows of" in repr(run.table("ops")) and repr(run).startswith("<systole.Run ")
+    assert "rows of" in repr(run.table("ops")) and repr(run).startswith("<systole_tpu.Run ")
 
 
 def test_module_command_and_wheel_have_one_version():
-    assert command("--version").split()[1] == systole.__version__
+    assert command("--version").split()[1] == systole_tpu.__version__
     try:
-        assert metadata.version("systole") == systole.__version__
+        assert metadata.version("systole-tpu") == systole_tpu.__version__
     except metadata.PackageNotFoundError:
         pytest.skip("the package was not installed from a wheel")
 
@@ -187,9 +272,9 @@ def test_tables_are_written_without_any_library(run, tmp_path):
     run.table("steps").write(tmp_path / "steps.csv", format="csv", constants={"job": "a", "version": None})
     lines = (tmp_path / "steps.csv").read_text().splitlines()
     assert lines[0].startswith("job,version,") and lines[1].startswith("a,,") and len(lines) == 1 + len(run.steps)
-    with pytest.raises(systole.PathError, match="steps.parquet"):
+    with pytest.raises(systole_tpu.PathError, match="steps.parquet"):
         run.table("steps").write(tmp_path / "none" / "steps.parquet")
-    with pytest.raises(systole.UsageError, match="no format"):
+    with pytest.raises(systole_tpu.UsageError, match="no format"):
         run.table("steps").write(tmp_path / "steps.xls", format="xls")
 
 
@@ -198,12 +283,12 @@ def test_pictures_are_those_of_the_command_line(run):
     words = ["render", RECOMPILE, "--steps", "2..2", "--size", "800x400"]
     assert timeline.svg == command(*words) and timeline.dark_svg == command(*words, "--dark") != timeline.svg
     assert "prefers-color-scheme: dark" in timeline._repr_html_()
-    with pytest.raises(systole.UsageError, match="800x4"):
+    with pytest.raises(systole_tpu.UsageError, match="800x4"):
         run.picture("steps", size="800x4")
 
 
 def test_environment_is_recorded_without_secrets(tmp_path, monkeypatch):
-    from systole import _systole
+    from systole_tpu import _systole
 
     secret = "hf_0123456789abcdef"
     monkeypatch.setenv("HF_TOKEN", secret)
@@ -215,4 +300,4 @@ def test_environment_is_recorded_without_secrets(tmp_path, monkeypatch):
     written = json.loads(text)
     assert written["versions"] == {"my-model": "1.2", "python": "3.12.1"}
     assert written["flags"]["xla_a"] == "1" and written["chip"] == "TPU v6 lite"
-    assert written["recorded_by"] == "systole.trace"
+    assert written["recorded_by"] == "systole_tpu.trace"

@@ -6,17 +6,17 @@ import sys
 import pytest
 
 USE = """
-import systole
-from systole.fleet import FleetReport
+import systole_tpu
+from systole_tpu.fleet import FleetReport
 
-run = systole.open("logdir", device_spec="v5e")
+run = systole_tpu.open("logdir", device_spec="v5e")
 saving: float | None = run.hints[0].saving_percent
 run.compare(run).tables["ops"].to_pylist()[0]["name"]
-result = systole.fleet("profiles", "dataset", engine="local", workers=2)
+result = systole_tpu.fleet("profiles", "dataset", engine="local", workers=2)
 reason: str = result.failed[0].reason
-report: FleetReport = systole.fleet.report("dataset")
+report: FleetReport = systole_tpu.fleet.report("dataset")
 wrong: int = run.timeline().svg
-systole.fleet("profiles", "dataset").nothing
+systole_tpu.fleet("profiles", "dataset").nothing
 """
 
 

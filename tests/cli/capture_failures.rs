@@ -85,14 +85,12 @@ fn arguments_that_cannot_work_are_refused_before_anything_is_recorded() {
     assert!(place.path("logs/plugins/profile/before").is_dir());
     let twice = format!("{address},{address}");
     for wrong in [
-        &["capture", &address][..],
-        &["capture", "localhost", "-o", "logs"],
+        &["capture", "localhost", "-o", "logs"][..],
         &["capture", &twice, "-o", "logs"],
         &["capture", &address, "-o", "gs://bucket/logs"],
         &["capture", &address, "-o", "logs", "--session", "../x"],
         &["capture", &address, "-o", "logs", "--option", "x"],
         &["capture", &address, "-o", "logs", "--ms", "0"],
-        &["capture", &address, "--continuous", "snapshot"],
     ] {
         assert_eq!(place.code(wrong), 2, "{wrong:?}");
     }
@@ -133,4 +131,44 @@ fn no_server_is_asked_where_the_network_is_forbidden() {
         .args(["capture", &address, "-o", "logs", "--ms", "50"])
         .env("SYSTOLE_NETWORK", "loopback");
     assert_eq!(command.output().unwrap().status.code(), Some(0));
+}
+
+#[test]
+fn a_profile_has_a_place_and_a_length_by_default_and_by_another_name() {
+    let (place, server) = (Place::empty(), serves(profile(1)));
+    let address = server.address();
+    let args = ["capture", &address, "--duration", "20", "--no-report"];
+    assert_eq!(place.code(&args), 0);
+    assert!(place.path("systole-logs/plugins/profile").is_dir());
+    assert_eq!(server.calls()[0].numbers(&[1]), [20], "milliseconds");
+}
+
+/// A process that is stopped still has its port: the system accepts connections for it.
+#[test]
+fn a_server_that_hangs_is_called_so_within_the_timeout() {
+    let place = Place::empty();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let begun = std::time::Instant::now();
+    for args in [
+        &["capture", &address, "--ms", "20", "--timeout", "1"][..],
+        &[
+            "capture",
+            &address,
+            "--continuous",
+            "stop",
+            "--timeout",
+            "1",
+        ],
+    ] {
+        let output = place.run(args);
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("answers nothing within 1 s: the program hangs"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    assert!(begun.elapsed().as_secs_f64() < 8.0, "{:?}", begun.elapsed());
+    assert!(!place.path("systole-logs").exists());
 }

@@ -116,11 +116,10 @@ impl Client {
         let answer = self.call(tool, arguments);
         let result = &answer["result"];
         assert_eq!(result["isError"], false, "{tool} {arguments}: {answer}");
+        // It is sent once, beside a short text.
         let text = result["content"][0]["text"].as_str().unwrap();
-        assert_eq!(
-            serde_json::from_str::<Value>(text).unwrap(),
-            result["structuredContent"]
-        );
+        assert!(text.len() < 300 && text.contains(" rows"), "{text}");
+        assert!(result["structuredContent"].is_object(), "{answer}");
         result["structuredContent"].clone()
     }
 
@@ -164,34 +163,33 @@ fn every_tool_says_what_it_takes_and_answers() {
     let answer = client.ask("tools/list", &json!({}));
     let tools = &answer["result"]["tools"];
     // An agent pays for the list before its first question.
-    assert!(
-        tools.to_string().len() < 63_000,
-        "{}",
-        tools.to_string().len()
-    );
+    let bytes = answer.to_string().len();
+    assert!(bytes <= 15_000, "{bytes}");
     for name in [
         "open", "verdict", "hints", "explain", "report", "ops", "steps", "events", "hlo", "expect",
         "compare", "what_if", "doctor",
     ] {
         assert!(names(tools).contains(&name), "{name}");
     }
+    // What several tools take is explained at one of them.
+    let mut explained = std::collections::BTreeSet::new();
+    let mut taken = std::collections::BTreeSet::new();
     for tool in tools.as_array().unwrap() {
         let (name, input) = (&tool["name"], &tool["inputSchema"]);
         assert!(tool["description"].as_str().unwrap().len() > 30, "{name}");
         assert_eq!(input["type"], "object", "{name}");
         for (property, schema) in input["properties"].as_object().unwrap() {
-            assert!(
-                schema["description"]
-                    .as_str()
-                    .is_some_and(|text| text.len() > 5),
-                "{name}: {property}"
-            );
+            taken.insert(property.clone());
+            if schema["description"]
+                .as_str()
+                .is_some_and(|text| text.len() > 5)
+            {
+                explained.insert(property.clone());
+            }
         }
-        assert!(
-            tool["outputSchema"]["properties"]["truncated"].is_object() || name == "render",
-            "{name}"
-        );
+        assert!(tool["outputSchema"].is_null(), "{name}");
     }
+    assert_eq!(explained, taken);
 }
 
 /// What a client sees for each tool: reviewed as a diff. `UPDATE_GOLDEN=1` writes it again.
@@ -203,14 +201,11 @@ fn a_transcript_of_each_tool() {
     for (tool, arguments) in [
         ("open", json!({"path": path})),
         ("verdict", json!({"path": path})),
-        ("hints", json!({"path": path, "max_bytes": 4000})),
+        ("hints", json!({"path": path})),
         ("explain", json!({"hint": "k37", "max_bytes": 2000})),
         ("report", json!({"path": path, "report": "compile"})),
-        (
-            "ops",
-            json!({"path": path, "steps": "2", "max_bytes": 3000}),
-        ),
-        ("steps", json!({"path": path, "max_bytes": 3000})),
+        ("ops", json!({"path": path, "steps": "2", "top": 3})),
+        ("steps", json!({"path": path})),
         (
             "events",
             json!({"path": path, "kind": ["ops"], "group_by": ["category"], "device": [0]}),
@@ -232,7 +227,7 @@ fn a_transcript_of_each_tool() {
             json!({"base": "synthetic_v5e_8chip_serial.xplane.pb", "cand": "synthetic_v5e_8chip_overlap.xplane.pb", "max_bytes": 5000}),
         ),
         ("what_if", json!({"path": path, "no_recompile": true})),
-        ("doctor", json!({"path": path, "max_bytes": 3000})),
+        ("doctor", json!({"path": path})),
     ] {
         let answer = client.tool(tool, &arguments);
         let size = answer.to_string().len() as u64;
@@ -255,14 +250,17 @@ fn a_transcript_of_each_tool() {
 #[test]
 fn parts_of_an_answer_follow_by_the_cursor() {
     let mut client = at_samples();
-    let whole = client.tool("ops", &json!({"path": RECOMPILE, "max_bytes": 1_000_000}));
+    let whole = client.tool(
+        "ops",
+        &json!({"path": RECOMPILE, "top": 0, "max_bytes": 1_000_000}),
+    );
     assert_eq!(
         (whole["truncated"].as_bool(), &whole["shown"]),
         (Some(false), &whole["total"])
     );
     let (mut rows, mut cursor) = (0, None::<String>);
     loop {
-        let mut arguments = json!({"path": RECOMPILE, "max_bytes": 2000});
+        let mut arguments = json!({"path": RECOMPILE, "top": 0, "max_bytes": 2000});
         if let Some(cursor) = &cursor {
             arguments["cursor"] = json!(cursor);
         }

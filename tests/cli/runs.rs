@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::place::{Place, stderr, stdout};
+
 /// The JSON of `doctor`, and its messages on stderr.
 fn doctor(path: &Path, more: &[&str]) -> (Value, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
@@ -266,4 +268,28 @@ fn run_that_is_being_written_is_waited_for() {
         !json["import"].to_string().contains("still-written"),
         "{json}"
     );
+}
+
+#[test]
+fn a_list_of_which_nothing_can_be_read_fails() {
+    let place = Place::empty();
+    place.write("logs/plugins/profile/a/host.xplane.pb", b"no profile");
+    place.write("logs/plugins/profile/b/host.xplane.pb", b"no profile");
+    let output = place.run(&["runs", "logs"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("none of 2 runs could be opened"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(
+        stdout(&output).contains("cannot be opened"),
+        "it says why of each"
+    );
+    assert_eq!(
+        place.code(&["runs", "logs", "--verdicts", "0"]),
+        0,
+        "nothing was tried"
+    );
+    assert_eq!(place.code(&["runs", "logs", "--verdicts", "1"]), 4);
 }

@@ -424,6 +424,7 @@ fn agents_have_the_same_tools_over_http() {
     let kinds = [
         "Content-Type: application/json",
         "Accept: application/json, text/event-stream",
+        "MCP-Protocol-Version: 2025-06-18",
     ];
     let ask = |method: &str, params: Value| {
         let body =

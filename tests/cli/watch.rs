@@ -284,3 +284,134 @@ fn a_cut_run_of_old_is_read_at_once_and_called_damaged() {
         text(&missing.stderr)
     );
 }
+
+/// Whoever is to be told of a run gets its line: a command on standard input, a web server in a request.
+#[test]
+fn commands_and_web_servers_are_told_of_bad_runs_or_of_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path();
+    for (day, work) in [(1, 7), (2, 7), (3, 9)] {
+        add_run(logs, &format!("2026_01_0{day}_10_00_00"), work);
+    }
+    let (hook, posted) = hook(200);
+    let told = logs.join("told.jsonl");
+    let exec = format!("cat >> {}; echo \"$SYSTOLE_RUN\"", told.display());
+    let (output, lines) = watch(logs, &["--exec", &exec, "--webhook", &hook]);
+    assert_eq!(
+        lines.len(),
+        3,
+        "what a command prints is not among the lines"
+    );
+    assert!(text(&output.stderr).contains("2026_01_03_10_00_00"));
+    let bad: Value = serde_json::from_str(fs::read_to_string(&told).unwrap().trim()).unwrap();
+    assert_eq!(bad, lines[2]);
+    let (head, body) = posted.recv().unwrap();
+    assert!(
+        head.starts_with("POST /hook?token=secret HTTP/1.1") && head.contains("application/json"),
+        "{head}"
+    );
+    assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), lines[2]);
+    assert!(posted.try_recv().is_err(), "runs that pass alert nobody");
+
+    fs::remove_file(logs.join("systole.history.jsonl")).unwrap();
+    let (output, lines) = watch(
+        logs,
+        &["--exec", "exit 3", "--alert", "all", "--webhook", &hook],
+    );
+    assert_eq!((lines.len(), posted.iter().take(3).count()), (3, 3));
+    let said = text(&output.stderr);
+    assert!(
+        said.matches("--exec: the command ended with").count() == 3,
+        "{said}"
+    );
+}
+
+/// What fails to be told is a warning, without the secrets of an address; the watch goes on.
+#[test]
+fn alerts_that_fail_are_warnings() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path();
+    add_run(logs, "2026_01_01_10_00_00", 7);
+    let (hook, _posted) = hook(500);
+    let (output, lines) = watch(logs, &["--alert", "all", "--webhook", &hook]);
+    let said = text(&output.stderr);
+    assert!(output.status.success() && lines.len() == 1, "{said}");
+    assert!(
+        said.contains("--webhook: 127.0.0.1 answers with status 500") && !said.contains("secret"),
+        "{said}"
+    );
+    fs::remove_file(logs.join("systole.history.jsonl")).unwrap();
+    let closed = "http://127.0.0.1:1/hook?token=secret";
+    let (output, _) = watch(logs, &["--alert", "all", "--webhook", closed]);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("--webhook: ") && !said.contains("secret"),
+        "{said}"
+    );
+    let (output, _) = watch(logs, &["--webhook", "ftp://x"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// What holds at each look is said at the first.
+#[test]
+fn warnings_are_not_repeated() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path();
+    for day in 1..4 {
+        add_run(logs, &format!("2026_01_0{day}_10_00_00"), 7);
+    }
+    let (output, _) = watch(logs, &[]);
+    assert!(output.status.success());
+    let history = logs.join("systole.history.jsonl");
+    let lines = fs::read_to_string(&history).unwrap();
+    fs::write(&history, lines.replacen('\n', "\nno entry\n", 1)).unwrap();
+    add_run(logs, "2026_01_04_10_00_00", 7);
+    let (output, lines) = watch(logs, &[]);
+    assert_eq!(lines.len(), 1);
+    let said = text(&output.stderr);
+    assert_eq!(said.matches("damaged line").count(), 1, "{said}");
+}
+
+/// A web server that answers each request with this status, its address, and what was posted: head and body.
+fn hook(status: u16) -> (String, std::sync::mpsc::Receiver<(String, String)>) {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!(
+        "http://{}/hook?token=secret",
+        listener.local_addr().unwrap()
+    );
+    let (send, posted) = std::sync::mpsc::sync_channel(100);
+    std::thread::Builder::new()
+        .name("hook".to_owned())
+        .spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
+                let (head, body) = loop {
+                    let read = stream.read(&mut part).unwrap();
+                    bytes.extend_from_slice(&part[..read]);
+                    let text = String::from_utf8_lossy(&bytes).into_owned();
+                    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+                        continue;
+                    };
+                    let length = head.lines().find_map(|line| {
+                        let (name, value) = line.split_once(':')?;
+                        name.eq_ignore_ascii_case("content-length")
+                            .then(|| value.trim().parse::<usize>().unwrap())
+                    });
+                    if body.len() >= length.unwrap_or(0) {
+                        break (head.to_owned(), body.to_owned());
+                    }
+                };
+                let answer = format!(
+                    "HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                );
+                stream.write_all(answer.as_bytes()).unwrap();
+                if send.send((head, body)).is_err() {
+                    return;
+                }
+            }
+        })
+        .unwrap();
+    (address, posted)
+}

@@ -15,7 +15,7 @@ use super::messages::{
     Empty, MonitorRequest, MonitorResponse, ProfileRequest, ProfileResponse, SnapshotRequest,
 };
 
-/// A server answers the first call at once, or it is none.
+/// A server answers the first call at once, or it is none, or hangs. A caller may wait less.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
 /// A dead peer is noticed by TCP. Pings of HTTP/2 are no help: servers end connections with many of them.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
@@ -42,6 +42,12 @@ pub enum ServerError {
         "something listens, but does not speak gRPC ({0}); check the port, which is not that of TensorBoard"
     )]
     NotGrpc(String),
+    /// Something listens and says nothing.
+    #[error(
+        "it accepts connections, but answers nothing within {} s: the program hangs or is stopped (look at it with py-spy \
+         dump or a debugger), or something else listens on this port", .0.as_secs_f64()
+    )]
+    Silent(Duration),
     /// A gRPC server without this call.
     #[error("a gRPC server listens, but it has no profiler ({0}); check the port")]
     NotAProfiler(String),
@@ -114,14 +120,15 @@ pub(super) struct ProfilerClient {
 }
 
 impl ProfilerClient {
-    /// Connects, and waits until something has answered in gRPC.
-    pub async fn connect(address: &ServerAddress) -> Result<Self, ServerError> {
+    /// Connects, and waits until something has answered in gRPC, but not longer than `timeout`.
+    pub async fn connect(address: &ServerAddress, timeout: Duration) -> Result<Self, ServerError> {
+        let first_answer = FIRST_ANSWER.min(timeout);
         importers::may_ask(&address.host)
             .map_err(|error| ServerError::Forbidden(error.to_string()))?;
         let no_uri = |error: tonic::transport::Error| ServerError::UnknownHost(error.to_string());
         let endpoint = Endpoint::from_shared(address.uri()).map_err(no_uri)?;
         let endpoint = endpoint
-            .connect_timeout(FIRST_ANSWER)
+            .connect_timeout(first_answer)
             .tcp_keepalive(Some(KEEP_ALIVE))
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW);
@@ -133,8 +140,8 @@ impl ProfilerClient {
         let mut client = Self { grpc };
         // No server has this call: each says so at once, also one that is busy.
         let probe = client.call::<_, Empty>("/tensorflow.ProfilerService/None", Empty {});
-        match tokio::time::timeout(FIRST_ANSWER, probe).await {
-            Err(_) => Err(ServerError::NotGrpc("no answer".to_owned())),
+        match tokio::time::timeout(first_answer, probe).await {
+            Err(_) => Err(ServerError::Silent(first_answer)),
             Ok(Err(status)) if status.source().is_some() => {
                 Err(ServerError::NotGrpc(root_of(&status)))
             }

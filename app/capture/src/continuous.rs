@@ -34,7 +34,7 @@ pub fn start(options: &CaptureOptions) -> io::Result<Vec<ServerAnswer>> {
             );
             let address = address.clone();
             async move {
-                ProfilerClient::connect(&address)
+                ProfilerClient::connect(&address, timeout)
                     .await?
                     .start(request, timeout)
                     .await
@@ -52,7 +52,10 @@ pub fn start(options: &CaptureOptions) -> io::Result<Vec<ServerAnswer>> {
 pub fn stop(options: &CaptureOptions) -> io::Result<Vec<ServerAnswer>> {
     let timeout = options.timeout;
     let stop = |address: ServerAddress| async move {
-        ProfilerClient::connect(&address).await?.stop(timeout).await
+        ProfilerClient::connect(&address, timeout)
+            .await?
+            .stop(timeout)
+            .await
     };
     answers(
         options,
@@ -86,7 +89,7 @@ pub fn snapshot(options: &CaptureOptions) -> io::Result<Capture> {
             let (folder, address, timeout) =
                 (Arc::clone(&folder), address.clone(), options.timeout);
             async move {
-                let mut client = ProfilerClient::connect(&address).await?;
+                let mut client = ProfilerClient::connect(&address, timeout).await?;
                 let request = SnapshotRequest {
                     snapshot_session_id: folder.session.clone(),
                 };

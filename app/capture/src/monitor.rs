@@ -100,7 +100,7 @@ pub fn monitor(
                 |(client, address)| async move {
                     let mut client = match client {
                         Some(client) => client,
-                        None => ProfilerClient::connect(&address).await?,
+                        None => ProfilerClient::connect(&address, options.timeout).await?,
                     };
                     let request = MonitorRequest {
                         duration_ms: options.duration.as_millis() as u64,

@@ -240,7 +240,9 @@ async fn once(
     options: &CaptureOptions,
     watch: &mut impl FnMut(CaptureStage) -> bool,
 ) -> io::Result<Capture> {
-    let connect = |address: ServerAddress| async move { ProfilerClient::connect(&address).await };
+    let patience = options.timeout;
+    let connect =
+        |address: ServerAddress| async move { ProfilerClient::connect(&address, patience).await };
     let connections = gather::all(options.addresses.iter().cloned().map(connect), |_| {
         watch(CaptureStage::Connecting)
     })

@@ -2,7 +2,6 @@
 
 use analysis::{Cell, Metric, Table};
 use request::RequestError;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -20,7 +19,7 @@ const CELL: usize = 600;
 const LINE: usize = 2_000;
 
 /// An answer: tables, or text, or both.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct ToolAnswer {
     /// The trace that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +48,7 @@ pub struct ToolAnswer {
 }
 
 /// A part of a table.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 pub struct AnswerTable {
     /// Its name.
     pub id: String,
@@ -68,7 +67,7 @@ pub struct AnswerTable {
 }
 
 /// A column.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 pub struct AnswerColumn {
     /// Its name, which ends in its unit.
     pub id: String,

@@ -16,4 +16,7 @@ pub struct McpArgs {
     /// Also offer the tool `capture`, which records running programs and writes the profiles below a directory of --root
     #[arg(long)]
     pub allow_capture: bool,
+    /// Answer with text alone, for clients that hand on no structured answers (Gemini CLI)
+    #[arg(long)]
+    pub text: bool,
 }

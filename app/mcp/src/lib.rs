@@ -11,6 +11,7 @@
 
 mod answer;
 mod args;
+mod brief;
 mod service;
 mod tools;
 
@@ -30,8 +31,9 @@ use request::{OpenTraces, RequestError};
 pub fn run(args: &McpArgs) -> Result<CommandOutcome, RequestError> {
     let roots = Roots::new(&args.root, "systole mcp --root DIR")?;
     let traces = OpenTraces::new(usize::from(args.keep), usize::MAX);
-    let service =
-        SystoleService::new(Arc::new(roots), Arc::new(traces)).with_capture(args.allow_capture);
+    let service = SystoleService::new(Arc::new(roots), Arc::new(traces))
+        .with_capture(args.allow_capture)
+        .with_text_only(args.text);
     let internal = |error: &dyn std::fmt::Display| RequestError::Internal(error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

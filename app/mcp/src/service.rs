@@ -11,11 +11,12 @@ use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
 
-use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
+use super::answer::ToolAnswer;
+use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput};
 use request::places::Roots;
 use request::{OpenTraces, RequestError};
 
@@ -25,9 +26,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What agents read first.
 const INSTRUCTIONS: &str = "Systole finds what limits a TPU program from its profile. Start with `verdict` and a path: it \
     names the limit, the figures behind it and the hints worth most. `explain` says how to check a hint and what to do. \
-    Look closer with `ops`, `steps`, `report`, `events`, `hlo` and `query`; `doctor` says what the capture lacks; \
-    `compare` tells a change from noise; `what_if` predicts a fix. A missing value is null and means not recorded, never \
-    0. Answers are cut at `max_bytes`: `truncated`, `total` and `cursor` say what is left.";
+    Look closer with `ops`, `steps`, `events`, `hlo` and `query`; `doctor` says what the capture lacks; `report` has all \
+    rows and columns of any report; `compare` tells a change from noise; `what_if` predicts a fix. A missing value is null \
+    and means not recorded, never 0. path, run, steps, range, device, assume, max_bytes and cursor are the same everywhere: \
+    `verdict` explains them. Answers are cut at `max_bytes`: `truncated`, `total` and `cursor` say what is left.";
 
 /// The tools over the traces below some directories. Clones share the open traces, so that each connection of a server
 /// can have its own.
@@ -37,6 +39,8 @@ pub struct SystoleService {
     traces: Arc<OpenTraces>,
     /// Whether running programs may be captured.
     captures: bool,
+    /// Whether answers are text alone.
+    is_text_only: bool,
 }
 
 impl SystoleService {
@@ -46,6 +50,15 @@ impl SystoleService {
             roots,
             traces,
             captures: false,
+            is_text_only: false,
+        }
+    }
+
+    /// The same with answers as text alone, for clients that hand on nothing else.
+    pub(super) fn with_text_only(self, is_text_only: bool) -> Self {
+        Self {
+            is_text_only,
+            ..self
         }
     }
 
@@ -104,7 +117,13 @@ impl ServerHandler for SystoleService {
             is_cancelled: Arc::new(AtomicBool::new(false)),
         };
         let arguments = request.arguments.unwrap_or_default();
-        Ok(watched(tool, call, arguments, &context).await?.into())
+        // Older clients know no structured answers.
+        let is_old = context
+            .protocol_version()
+            .is_some_and(|version| version < ProtocolVersion::V_2025_06_18);
+        let is_text_only = self.is_text_only || is_old;
+        let result = watched(tool, call, arguments, &context).await?;
+        Ok(sent(result, is_text_only).into())
     }
 }
 
@@ -112,12 +131,7 @@ fn described(tool: &ToolEntry) -> Tool {
     let about = ToolAnnotations::default()
         .read_only(tool.is_read_only)
         .open_world(!tool.is_read_only);
-    let tool_of = Tool::new(tool.name, tool.about, (tool.input)()).with_annotations(about);
-    if tool.is_picture {
-        tool_of
-    } else {
-        tool_of.with_raw_output_schema(schema_of_answers())
-    }
+    Tool::new(tool.name, tool.about, (tool.input)()).with_annotations(about)
 }
 
 /// Stops a call that nobody waits for any more.
@@ -136,7 +150,7 @@ async fn watched(
     call: Call,
     arguments: JsonObject,
     context: &RequestContext<RoleServer>,
-) -> Result<CallToolResult, ErrorData> {
+) -> Result<Result<ToolOutput, RequestError>, ErrorData> {
     let progress = Arc::clone(&call.progress);
     let stop = StopOnDrop(Arc::clone(&call.progress), Arc::clone(&call.is_cancelled));
     let mut running = tokio::task::spawn_blocking(move || (tool.run)(&call, arguments));
@@ -144,12 +158,8 @@ async fn watched(
     let mut told = 0;
     loop {
         match tokio::time::timeout(LOOK_EVERY, &mut running).await {
-            Ok(Ok(result)) => return Ok(sent(result)),
-            Ok(Err(error)) => {
-                return Ok(CallToolResult::error(vec![ContentBlock::text(format!(
-                    "internal error: {error}"
-                ))]));
-            }
+            Ok(Ok(result)) => return Ok(result),
+            Ok(Err(error)) => return Ok(Err(RequestError::Internal(error.to_string()))),
             Err(_is_running) if context.ct.is_cancelled() => {
                 drop(stop);
                 return Err(ErrorData::internal_error("the call was cancelled", None));
@@ -179,10 +189,30 @@ fn bounded(message: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn sent(result: Result<ToolOutput, RequestError>) -> CallToolResult {
+/// Beside the structured answer, which has it all: its statement, and how much of it is there.
+fn short(answer: &ToolAnswer) -> String {
+    const LETTERS: usize = 160;
+    let statement = answer.statement.as_deref().unwrap_or_default();
+    let rows = format!("{} of {} rows", answer.shown, answer.total);
+    if statement.is_empty() {
+        rows
+    } else {
+        format!("{} ({rows})", analysis::shortened(statement, LETTERS))
+    }
+}
+
+/// An answer is sent once: structured with a short text, or as text.
+fn sent(result: Result<ToolOutput, RequestError>, is_text_only: bool) -> CallToolResult {
     match result {
         Ok(ToolOutput::Answer(answer)) => match serde_json::to_value(&answer) {
-            Ok(value) => CallToolResult::structured(value),
+            Ok(value) if is_text_only => {
+                CallToolResult::success(vec![ContentBlock::text(value.to_string())])
+            }
+            Ok(value) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(short(&answer))]);
+                result.structured_content = Some(value);
+                result
+            }
             Err(error) => {
                 CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))])
             }

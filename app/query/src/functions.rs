@@ -1,10 +1,12 @@
 //! SQL functions for time, statistics and arguments of slices.
 
+use std::sync::Mutex;
+
 use analysis::math::quantile::quantile;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
-use trace_model::{SliceId, TraceModel};
+use trace_model::{Arg, ArgValue, SliceId, TraceModel, locked};
 
 use super::memory::{HeldBytes, HeldNumbers};
 use session::tables::cut;
@@ -68,11 +70,19 @@ pub(super) fn register(
         Ok(name.map(|name| trace_model::without_number(&name).to_owned()))
     })?;
     let model = model.clone();
+    // A query that asks for several arguments of a slice reads them once.
+    let last: Mutex<Option<(i64, Vec<Arg>)>> = Mutex::default();
     connection.create_scalar_function("arg", 2, pure, move |context| {
         let (row, key): (Option<i64>, Option<String>) = (context.get(0)?, context.get(1)?);
-        Ok(row
-            .zip(key)
-            .and_then(|(row, key)| argument(&model, row, &key)))
+        let Some((row, key)) = row.zip(key) else {
+            return Ok(None);
+        };
+        let mut last = locked(&last);
+        if last.as_ref().is_none_or(|(known, _)| *known != row) {
+            *last = Some((row, arguments(&model, row)));
+        }
+        let args = last.iter().flat_map(|(_, args)| args);
+        Ok(args.into_iter().find(|arg| arg.name == key).map(value))
     })?;
     connection.create_aggregate_function(
         "median",
@@ -105,15 +115,17 @@ fn number(context: &Context<'_>, index: usize) -> Result<Option<f64>> {
     }
 }
 
-fn argument(model: &TraceModel, row: i64, key: &str) -> Option<rusqlite::types::Value> {
-    use rusqlite::types::Value;
-    use trace_model::ArgValue;
+/// The arguments of a slice; none if it has none, or they cannot be read.
+fn arguments(model: &TraceModel, row: i64) -> Vec<Arg> {
     let row = usize::try_from(row)
         .ok()
-        .filter(|&row| row < model.slice_count())?;
-    let args = model.slice(SliceId::from_index(row)).args().ok()?;
-    let arg = args.into_iter().find(|arg| arg.name == key)?;
-    Some(match arg.value {
+        .filter(|&row| row < model.slice_count());
+    row.and_then(|row| model.slice(SliceId::from_index(row)).args().ok())
+        .unwrap_or_default()
+}
+
+fn value(arg: &Arg) -> Value {
+    match arg.value {
         ArgValue::Int(number) => Value::Integer(number),
         ArgValue::Uint(number) => {
             i64::try_from(number).map_or_else(|_| Value::Text(number.to_string()), Value::Integer)
@@ -124,7 +136,7 @@ fn argument(model: &TraceModel, row: i64, key: &str) -> Option<rusqlite::types::
         ArgValue::Text(_) | ArgValue::Opaque(_) => {
             Value::Text(cut(&arg.value.to_string()).into_owned())
         }
-    })
+    }
 }
 
 /// Percentile of a group, as [`analysis::math::quantile`] defines it.

@@ -10,6 +10,7 @@ mod functions;
 mod memory;
 mod presets;
 mod table;
+mod views;
 mod virtual_table;
 
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ pub use functions::{FUNCTIONS, SqlFunction};
 pub use presets::{PRESETS, QueryPreset, preset};
 pub use rusqlite::types::Value as SqlValue;
 pub use table::{query_table, word_at};
+pub use views::{QueryView, VIEWS};
 
 use session::Session;
 use session::tables::{Catalog, DataTable};
@@ -305,7 +307,8 @@ impl Database {
     /// The names that exist where a query used one that does not.
     fn help(&self, sql: &str, message: &str) -> Option<String> {
         if message.starts_with("no such table") {
-            let names: BTreeSet<&str> = self.tables.iter().map(|table| &*table.name).collect();
+            let tables = self.tables.iter().map(|table| &*table.name);
+            let names: BTreeSet<&str> = tables.chain(VIEWS.iter().map(|view| view.name)).collect();
             return Some(format!(
                 "tables: {}",
                 names.into_iter().collect::<Vec<_>>().join(", ")
@@ -323,7 +326,13 @@ impl Database {
                 let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
                 format!("columns of {}: {}", table.name, columns.join(", "))
             });
-            return Some(lists.collect::<Vec<_>>().join("\n")).filter(|help| !help.is_empty());
+            let views = VIEWS.iter().filter(|view| words.contains(view.name));
+            let views = views.map(|view| {
+                let columns: Vec<&str> = view.columns().collect();
+                format!("columns of {}: {}", view.name, columns.join(", "))
+            });
+            let lists: Vec<String> = lists.chain(views).collect();
+            return Some(lists.join("\n")).filter(|help| !help.is_empty());
         }
         if message.starts_with("no such function") {
             let calls: Vec<&str> = FUNCTIONS.iter().map(|function| function.call).collect();
@@ -358,6 +367,9 @@ fn connect(
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_OF_VALUE)?;
     for table in tables {
         virtual_table::register(&connection, table)?;
+    }
+    for view in &VIEWS {
+        connection.execute_batch(&view.definition())?;
     }
     connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
         AuthAction::Select

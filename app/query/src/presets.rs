@@ -10,43 +10,44 @@ pub struct QueryPreset {
     pub sql: &'static str,
 }
 
+/// Times are in milliseconds to the nanosecond: the last digits of picoseconds are for computing, not for reading.
 pub const PRESETS: [QueryPreset; 10] = [
     QueryPreset {
         name: "top-ops",
         about: "ops by self time on all devices",
-        sql: "SELECT name, category, count(*) AS executions, sum(self_ps) AS self_ps, avg(self_ps) AS mean_self_ps\n\
-              FROM slices WHERE track_kind = 'ops' GROUP BY name, category ORDER BY sum(self_ps) DESC",
+        sql: "SELECT name, category, count(*) AS executions, round(ms(sum(self_ps)), 6) AS self_ms,\n\
+              round(ms(avg(self_ps)), 6) AS mean_self_ms FROM op_slices GROUP BY name, category ORDER BY sum(self_ps) DESC",
     },
     QueryPreset {
         name: "categories",
         about: "self time of ops by kind of work, one row per device",
-        sql: "SELECT device, category, count(*) AS executions, sum(self_ps) AS self_ps\n\
-              FROM slices WHERE track_kind = 'ops' GROUP BY device, category ORDER BY device, sum(self_ps) DESC",
+        sql: "SELECT device, category, count(*) AS executions, round(ms(sum(self_ps)), 6) AS self_ms\n\
+              FROM op_slices GROUP BY device, category ORDER BY device, sum(self_ps) DESC",
     },
     QueryPreset {
         name: "longest",
         about: "the longest slices of anything but steps and programs",
-        sql: "SELECT slice_id, name, host, device, track, start_ps, dur_ps FROM slices\n\
-              WHERE track_kind NOT IN ('steps', 'modules', 'derived') ORDER BY dur_ps DESC",
+        sql: "SELECT slice_id, name, host, device, track, round(ms(start_ps), 6) AS start_ms, round(ms(dur_ps), 6) AS dur_ms\n\
+              FROM slices WHERE track_kind NOT IN ('steps', 'modules', 'derived') ORDER BY dur_ps DESC",
     },
     QueryPreset {
         name: "programs",
         about: "executions of compiled programs",
-        sql: "SELECT name, device, count(*) AS executions, sum(dur_ps) AS total_ps, median(dur_ps) AS median_ps,\n\
-              max(dur_ps) AS longest_ps FROM slices WHERE track_kind = 'modules'\n\
-              GROUP BY name, device ORDER BY sum(dur_ps) DESC",
+        sql: "SELECT name, device, count(*) AS executions, round(ms(sum(dur_ps)), 6) AS total_ms,\n\
+              round(ms(median(dur_ps)), 6) AS median_ms, round(ms(max(dur_ps)), 6) AS longest_ms\n\
+              FROM slices WHERE track_kind = 'modules' GROUP BY name, device ORDER BY sum(dur_ps) DESC",
     },
     QueryPreset {
         name: "steps",
         about: "self time of ops in each step, by kind of work",
-        sql: "SELECT step, category, sum(self_ps) AS self_ps, count(*) AS executions FROM slices\n\
-              WHERE track_kind = 'ops' AND step IS NOT NULL GROUP BY step, category ORDER BY step, sum(self_ps) DESC",
+        sql: "SELECT step, category, round(ms(sum(self_ps)), 6) AS self_ms, count(*) AS executions FROM op_slices\n\
+              WHERE step IS NOT NULL GROUP BY step, category ORDER BY step, sum(self_ps) DESC",
     },
     QueryPreset {
         name: "host-events",
-        about: "events of host threads by total time",
-        sql: "SELECT name, count(*) AS events, sum(dur_ps) AS total_ps, sum(self_ps) AS self_ps, max(dur_ps) AS longest_ps\n\
-              FROM slices WHERE track_kind = 'host_thread' GROUP BY name ORDER BY sum(dur_ps) DESC",
+        about: "events of host threads by self time",
+        sql: "SELECT name, count(*) AS events, round(ms(sum(self_ps)), 6) AS self_ms, round(ms(max(dur_ps)), 6) AS longest_ms\n\
+              FROM slices WHERE track_kind = 'host_thread' GROUP BY name ORDER BY sum(self_ps) DESC",
     },
     QueryPreset {
         name: "tracks",
@@ -62,8 +63,8 @@ pub const PRESETS: [QueryPreset; 10] = [
     QueryPreset {
         name: "launches",
         about: "flows between slices: where they lead and how long they take",
-        sql: "SELECT a.name AS from_name, b.name AS to_name, count(*) AS flows, median(latency_ps) AS median_latency_ps,\n\
-              max(latency_ps) AS longest_latency_ps\n\
+        sql: "SELECT a.name AS from_name, b.name AS to_name, count(*) AS flows,\n\
+              round(ms(median(latency_ps)), 6) AS median_latency_ms, round(ms(max(latency_ps)), 6) AS longest_latency_ms\n\
               FROM flows JOIN slices a ON a.slice_id = from_slice_id JOIN slices b ON b.slice_id = to_slice_id\n\
               GROUP BY a.name, b.name ORDER BY count(*) DESC",
     },

@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_int};
 use std::ops::Range;
 use std::sync::Arc;
@@ -105,6 +106,7 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
             rows: RemainingRows::Ranges(Vec::new()),
             checks: Vec::new(),
             row: None,
+            text: RefCell::default(),
         })
     }
 }
@@ -274,7 +276,12 @@ fn key_space(table: &DataTable, order: &[(usize, bool)]) -> Option<u64> {
 /// A condition on a row.
 enum RowCheck {
     Limits(RowFilter),
-    Choice { column: usize, code: Option<u32> },
+    Choice {
+        column: usize,
+        code: Option<u32>,
+    },
+    /// A comparison with NULL, as a join has on rows without the key: no row passes, and none need be read.
+    Never,
 }
 
 impl RowCheck {
@@ -283,6 +290,7 @@ impl RowCheck {
             column, comparison, ..
         } = constraint;
         match (table.columns.get(column)?.kind(), value) {
+            (_, ValueRef::Null) => Some(Self::Never),
             (ColumnKind::Int, ValueRef::Integer(value)) => {
                 let (least, most) = match comparison {
                     FilterOperator::Equal => (value, value),
@@ -325,6 +333,7 @@ impl RowCheck {
                         .get(*column)
                         .is_some_and(|column| column.code(row) == *code)
             }
+            Self::Never => false,
         }
     }
 }
@@ -357,6 +366,9 @@ struct TraceCursor {
     rows: RemainingRows,
     checks: Vec<RowCheck>,
     row: Option<usize>,
+    /// Row and column of the last text that was made and not only looked up, and the text: SQLite asks again for each
+    /// mention in a query, and arguments are read from the file.
+    text: RefCell<Option<(usize, c_int, String)>>,
 }
 
 impl TraceCursor {
@@ -415,7 +427,15 @@ unsafe impl VTabCursor for TraceCursor {
                 None
             }
         });
-        let mut ranges = self.table.find(&limits.collect::<Vec<_>>());
+        let is_none = self
+            .checks
+            .iter()
+            .any(|check| matches!(check, RowCheck::Never));
+        let mut ranges = if is_none {
+            Vec::new()
+        } else {
+            self.table.find(&limits.collect::<Vec<_>>())
+        };
         self.rows = if plan.order.is_empty() {
             ranges.reverse();
             RemainingRows::Ranges(ranges)
@@ -435,11 +455,24 @@ unsafe impl VTabCursor for TraceCursor {
         self.row.is_none()
     }
 
-    fn column(&self, context: &mut Context, column: c_int) -> Result<()> {
-        let column = usize::try_from(column)
+    fn column(&self, context: &mut Context, number: c_int) -> Result<()> {
+        let known = self.text.borrow();
+        if let Some((row, column, text)) = &*known
+            && (Some(*row), *column) == (self.row, number)
+        {
+            return context.set_result(text);
+        }
+        drop(known);
+        let column = usize::try_from(number)
             .ok()
             .and_then(|column| self.table.columns.get(column));
         match self.row.zip(column).map(|(row, column)| column.value(row)) {
+            Some(Value::Text(Cow::Owned(text))) => {
+                let text = cut(&text).into_owned();
+                context.set_result(&text)?;
+                *self.text.borrow_mut() = self.row.map(|row| (row, number, text));
+                Ok(())
+            }
             Some(Value::Int(number)) => context.set_result(number),
             Some(Value::Float(number)) => context.set_result(number),
             Some(Value::Text(text)) => context.set_result(&*cut(&text)),

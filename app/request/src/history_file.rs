@@ -294,6 +294,39 @@ impl HistoryLine {
         self.metrics.get(id)?.as_f64()
     }
 
+    /// The steps of a number of the run, as far as they are kept; else the number alone. `None` if it is missing.
+    pub fn values(&self, id: &str) -> Option<Vec<f64>> {
+        let middle = self.number(id)?;
+        let series = self
+            .summary
+            .as_ref()
+            .and_then(|run| run.get("series")?.as_array());
+        let steps = series.and_then(|all| {
+            let own = all.iter().find(|series| series["id"] == id)?;
+            own["values"]
+                .as_array()?
+                .iter()
+                .map(Value::as_f64)
+                .collect::<Option<Vec<f64>>>()
+        });
+        Some(
+            steps
+                .filter(|steps| !steps.is_empty())
+                .unwrap_or_else(|| vec![middle]),
+        )
+    }
+
+    /// The names of the gates that failed.
+    pub fn failed_gates(&self) -> Vec<String> {
+        let failed = json!(Status::Fail);
+        let gates = self
+            .gates
+            .iter()
+            .filter(|gate| gate.get("status") == Some(&failed));
+        let names = gates.filter_map(|gate| gate.get("name")?.as_str());
+        names.map(str::to_owned).collect()
+    }
+
     /// Name of the run.
     pub fn run(&self) -> String {
         Summary {

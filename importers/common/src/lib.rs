@@ -8,7 +8,9 @@ pub mod names;
 pub mod op_track;
 pub mod roles;
 pub mod simulated;
+mod source_lines;
 pub mod waits;
 
 pub use importer::{DetectionConfidence, HostEvents, ImportOptions, Importer, TraceFormat};
 pub use roles::TrackRoles;
+pub use source_lines::fill_source_lines;

@@ -13,6 +13,7 @@ mod location;
 mod neighbours;
 mod object;
 mod part;
+mod post;
 mod runtime;
 mod settings;
 mod stores;
@@ -22,6 +23,7 @@ mod upload;
 mod web;
 
 pub use neighbours::with_neighbours;
+pub use post::post_json;
 pub use transfer::fetch;
 pub use tree::tree_below;
 pub use upload::upload;

@@ -15,7 +15,7 @@ mod writing;
 use std::path::{Path, PathBuf};
 
 use compiler_formats::{hlo_dump, llo, xla};
-use importer_common::{DetectionConfidence, ImportOptions, Importer};
+use importer_common::{DetectionConfidence, ImportOptions, Importer, fill_source_lines};
 use input::sniffing::{self, looks_like};
 use input::source::file_name;
 use input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
@@ -208,7 +208,8 @@ pub fn detect<'a>(
 /// and for large files memory matters more than time.
 const MAPPED_IN_HUGE_PAGES: u64 = 64 << 20;
 
-fn finish(builder: TraceBuilder, progress: &Progress) -> Result<TraceModel, ImportError> {
+fn finish(mut builder: TraceBuilder, progress: &Progress) -> Result<TraceModel, ImportError> {
+    fill_source_lines(&mut builder);
     builder
         .finish_unless(&|| progress.check().is_err())
         .ok_or(ImportError::Cancelled)

@@ -10,6 +10,11 @@ impl TraceBuilder {
         self.strings.intern(text)
     }
 
+    /// The id of a text that was interned before.
+    pub fn known(&self, text: &str) -> Option<StringId> {
+        self.strings.find(text)
+    }
+
     /// The string of an id.
     pub fn str(&self, id: StringId) -> &str {
         self.strings.get(id)

@@ -25,6 +25,7 @@ mod brief;
 mod cause_lines;
 mod causes;
 mod change;
+mod change_point;
 mod change_rows;
 mod classes;
 mod collect;
@@ -64,6 +65,7 @@ use pool::PooledRuns;
 pub use attribution::{Attribution, OpChange};
 pub use cause_lines::{CauseChain, CauseLine};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
+pub use change_point::{ChangePoint, FEWEST_RUNS, change_point};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
 pub use comparison::{

@@ -37,15 +37,10 @@ pub struct CaptureArgs {
     #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
     pub addresses: Vec<ServerAddress>,
     /// Log directory; the profiles go to LOGDIR/plugins/profile/TIME/HOST.xplane.pb, TIME in UTC
-    #[arg(
-        short,
-        long,
-        value_name = "LOGDIR",
-        required_unless_present = "continuous"
-    )]
-    pub output: Option<PathBuf>,
+    #[arg(short, long, value_name = "LOGDIR", default_value = "systole-logs")]
+    pub output: PathBuf,
     /// Length of the recording in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub ms: u64,
     /// Try again up to N times until a device was recorded on each host; the last attempt with a profile is kept
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -157,21 +152,13 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
 
 /// What to capture.
 fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, RequestError> {
-    let logdir = match (&args.output, args.continuous) {
-        (Some(logdir), _) if logdir.to_string_lossy().contains("://") => {
-            return Err(RequestError::Usage(format!(
-                "-o: capture writes to a directory of this machine; copy it to {} afterwards",
-                logdir.display()
-            )));
-        }
-        (Some(logdir), _) => logdir.clone(),
-        (None, Some(ContinuousArg::Snapshot) | None) => {
-            return Err(RequestError::Usage(
-                "a snapshot is kept in a log directory: add -o LOGDIR".to_owned(),
-            ));
-        }
-        (None, Some(ContinuousArg::Start | ContinuousArg::Stop)) => PathBuf::new(),
-    };
+    let logdir = args.output.clone();
+    if logdir.to_string_lossy().contains("://") {
+        return Err(RequestError::Usage(format!(
+            "-o: capture writes to a directory of this machine; copy it to {} afterwards",
+            logdir.display()
+        )));
+    }
     let duration = Duration::from_millis(args.ms);
     let options = CaptureOptions {
         addresses: args.addresses.clone(),

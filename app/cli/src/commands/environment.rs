@@ -53,7 +53,7 @@ pub fn run(args: &EnvironmentArgs, stderr: &Stderr) -> Result<CommandOutcome, Re
     let Some(found) = facts::environment(&session.context(Scope::WholeTrace)) else {
         return Err(RequestError::DoesNotApply(format!(
             "nothing is known of the environment: the profile records no versions, and there is no {RUN_FILE} beside it; \
-             systole.trace() in Python, systole capture and systole environment --write record it"
+             systole_tpu.trace() in Python, systole capture and systole environment --write record it"
         )));
     };
     output::print_as(args.format, &shown(&found, args))?;

@@ -1,17 +1,20 @@
 //! `systole history`: the recorded runs, one row each.
 
+use crate::common::args::ForceArgs;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
-use analysis::compare::LOOP_COMPILATIONS;
+use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
 use analysis::{Cell, Table, Unit, distinct, shortened_path};
 use clap::Args;
+use render::html::history::{self, HistoryNumber, HistoryRun};
 use render::{AnsiStyle, CsvCells, NamedTable, table};
 use request::history_file::HistoryLine;
 use request::{RequestError, history_file};
 use serde_json::json;
-use std::path::PathBuf;
+use session::files::OutputGuard;
+use std::path::{Path, PathBuf};
 
 /// Columns of the name of a run.
 const NAME: usize = 30;
@@ -27,12 +30,29 @@ pub struct HistoryArgs {
     /// What to print on stdout
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
+    /// Also write a page with charts of step time, MFU and compile time over the runs, and where they changed
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    let guard = OutputGuard::new([args.path.clone()], args.force.force);
+    args.html
+        .as_deref()
+        .map_or(Ok(()), |page| output::check_file(page, &guard))?;
     let mut lines = history_file::read(&args.path, stderr)?;
     if args.last > 0 && lines.len() > args.last {
         lines.drain(..lines.len() - args.last);
+    }
+    if let Some(page) = &args.html {
+        let written = session::files::write_file(page, page_of(&args.path, &lines).as_bytes());
+        written.map_err(|error| RequestError::Write {
+            error,
+            path: page.clone(),
+        })?;
+        stderr.detail(&format!("wrote {}", page.display()));
     }
     let trend = NamedTable {
         report: "history",
@@ -56,6 +76,60 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let text = output::list(args.format, CsvCells::Exact, trend, text, runs);
     output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
+}
+
+/// Smallest change of a number that is worth a mark, in percent.
+const WORTH_A_MARK: f64 = 1.0;
+
+/// Charts of the numbers that people watch, with the gates of each run.
+fn page_of(path: &Path, lines: &[HistoryLine]) -> String {
+    let names: Vec<String> = lines.iter().map(HistoryLine::run).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let runs = lines
+        .iter()
+        .zip(distinct(&names))
+        .map(|(line, name)| HistoryRun {
+            name,
+            commit: commit(line),
+            verdict: line.verdict(),
+            failed: line.failed_gates(),
+        });
+    let numbers = [
+        ("Step time", "step.time_ps", Unit::Picoseconds),
+        ("MFU", "mfu_steady_percent", Unit::Percent),
+        ("Compile time", "compile.wall_ps", Unit::Picoseconds),
+    ];
+    let number = |(title, id, unit)| {
+        let values: Vec<Option<f64>> = lines.iter().map(|line| line.number(id)).collect();
+        let steps: Vec<Vec<f64>> = lines.iter().filter_map(|line| line.values(id)).collect();
+        let change = change_point(&steps, WORTH_A_MARK, &TestOptions::default());
+        HistoryNumber {
+            title,
+            unit,
+            values,
+            change,
+        }
+    };
+    let mut newest = with_distinct_runs(&trend(lines));
+    newest.rows.reverse();
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy();
+    history::page(
+        &name,
+        &runs.collect::<Vec<_>>(),
+        &numbers.map(number),
+        &newest,
+    )
+}
+
+/// The beginning of the hash of a commit; empty if it is not known.
+fn commit(line: &HistoryLine) -> String {
+    line.commit
+        .iter()
+        .flat_map(|hash| hash.chars().take(10))
+        .collect()
 }
 
 /// The table with what tells its runs apart in place of their paths.
@@ -89,12 +163,6 @@ fn trend(lines: &[HistoryLine]) -> Table {
         })
         .collect();
     let number = |id: &'static str| move |(line, _): (&HistoryLine, Option<f64>)| line.number(id);
-    let commit = |line: &HistoryLine| {
-        line.commit
-            .iter()
-            .flat_map(|hash| hash.chars().take(10))
-            .collect::<String>()
-    };
     Table::of(
         "trend",
         match lines.len() {

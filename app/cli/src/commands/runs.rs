@@ -19,6 +19,8 @@ use render::{AnsiStyle, NamedTable};
 use request::{Assumptions, RequestError};
 use session::{RunSummary, Session};
 
+/// Exit code where nothing could be read, that of a damaged file.
+const UNREADABLE: u8 = 4;
 /// Columns before what is said of a run.
 const INDENT: usize = 4;
 
@@ -78,6 +80,13 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
         output::print_names(&list)?;
     } else {
         output::print(&list)?;
+    }
+    let tried = rows.iter().filter(|row| row.opened.is_some()).count();
+    if tried > 0 && rows.iter().all(|row| row.opened().is_none()) {
+        return Ok(CommandOutcome::Failed {
+            why: format!("none of {} could be opened", counted(tried, "run")),
+            code: UNREADABLE,
+        });
     }
     Ok(CommandOutcome::Done)
 }

@@ -50,7 +50,7 @@ Example:
 
 pub const BISECT: &str = "\
 CMD runs the program once and writes its profile into $SYSTOLE_PROFILE_DIR: jax.profiler.trace(os.environ[...]), or
-systole.trace(). A point is slow if its steps differ from those of the good end by more than noise, and not from those of
+systole_tpu.trace(). A point is slow if its steps differ from those of the good end by more than noise, and not from those of
 the bad end. A point whose command fails is skipped. Your files stay as they are: commits are checked out elsewhere.
 
 Examples:
@@ -122,7 +122,7 @@ Times are picoseconds. --steps and --range choose what the tables of reports are
 Examples:
   systole query t.xplane.pb --list                                      tables, columns, functions, ready-made queries
   systole query t.xplane.pb top-ops                                     a ready-made query
-  systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
+  systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM op_slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
   systole query t.xplane.pb \"SELECT * FROM hints\" --format json";
 
 pub const EVENTS: &str = "\

@@ -1,8 +1,11 @@
 //! Messages on stderr.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex};
 
 use analysis::{is_printable, printable, turns_text};
+use trace_model::locked;
 
 use crate::common::args::MessageArgs;
 
@@ -27,6 +30,8 @@ pub struct Stderr {
     color: bool,
     /// Whether to use colour on stdout.
     color_out: bool,
+    /// The warnings so far, where each is printed once.
+    told: Option<Arc<Mutex<BTreeSet<String>>>>,
 }
 
 impl Stderr {
@@ -44,6 +49,15 @@ impl Stderr {
             level,
             color: wanted && std::io::stderr().is_terminal(),
             color_out: wanted && std::io::stdout().is_terminal(),
+            told: None,
+        }
+    }
+
+    /// The same for a command that looks again and again: each warning is printed once.
+    pub fn once(&self) -> Self {
+        Self {
+            told: Some(Arc::default()),
+            ..self.clone()
         }
     }
 
@@ -65,7 +79,11 @@ impl Stderr {
     }
 
     pub fn warn(&self, text: &str) {
-        if self.warns() {
+        let is_new = self
+            .told
+            .as_ref()
+            .is_none_or(|told| locked(told).insert(text.to_owned()));
+        if self.warns() && is_new {
             self.say("warning: ", "33", text);
         }
     }

@@ -1,6 +1,7 @@
 //! Width and character set of the terminal.
 
 use std::env;
+use std::io::{self, IsTerminal as _};
 
 use render::{AnsiStyle, TextLayout};
 use unicode_width::UnicodeWidthChar as _;
@@ -22,6 +23,11 @@ pub fn width() -> usize {
     told.or_else(seen)
         .unwrap_or(DEFAULT_WIDTH)
         .clamp(MIN_WIDTH, MAX_WIDTH)
+}
+
+/// Columns of a terminal on stdout, or those that `COLUMNS` tells; `None` if stdout is a pipe or a file.
+pub fn width_of_stdout() -> Option<usize> {
+    (env::var_os("COLUMNS").is_some() || io::stdout().is_terminal()).then(width)
 }
 
 /// The layout of tables with all their rows.

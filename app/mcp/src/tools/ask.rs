@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::{AnswerColumn, AnswerContent, AnswerTable, rounded};
 
-use query::{Database, PRESETS, QueryError, QueryLimits, SqlValue};
+use query::{Database, PRESETS, QueryError, QueryLimits, QueryView, SqlValue, VIEWS};
 use request::RequestError;
 use session::tables::DataTable;
 
@@ -30,10 +30,10 @@ pub(super) struct QueryTool;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct QueryInput {
-    /// A query in the SQL of SQLite, or the name of a ready-made one; without it, tables with their columns and
-    /// ready-made queries are listed. Times are picoseconds: us(x), ms(x), seconds(x).
+    /// SQL of SQLite, or the name of a ready-made query; without it, tables and these are listed. Times are picoseconds:
+    /// us(x), ms(x), seconds(x).
     sql: Option<String>,
-    /// Most rows of a part; 1000 by default. `cursor` continues, up to row 10000.
+    /// Most rows of a part; 1000 by default, 10000 in all.
     limit: Option<usize>,
     /// Stop after so many seconds; 60 by default, at most 600.
     seconds: Option<u32>,
@@ -48,8 +48,8 @@ fn refused(error: &QueryError) -> RequestError {
 impl McpTool for QueryTool {
     type Input = QueryInput;
     const NAME: &'static str = "query";
-    const ABOUT: &'static str = "SQL over slices, tracks, counters, flows, instructions and the tables of all reports. \
-        Nothing can be written.";
+    const ABOUT: &'static str = "SQL over op_slices (ops, safe to sum), slices, tracks, counters, flows, instructions and \
+        the tables of all reports. Nothing can be written.";
 
     fn run(call: &Call, input: QueryInput) -> Result<ToolOutput, RequestError> {
         let from = input.of.bound.check()?.0.unwrap_or(0);
@@ -135,7 +135,14 @@ fn listed(tables: &[Arc<DataTable>]) -> AnswerContent {
             json!(columns.join(", ")),
         ]
     };
-    let tables = tables.iter().map(|table| names(table));
+    let view = |view: &QueryView| {
+        let columns: Vec<&str> = view.columns().collect();
+        [json!(view.name), Value::Null, json!(columns.join(", "))]
+    };
+    let tables = VIEWS
+        .iter()
+        .map(view)
+        .chain(tables.iter().map(|table| names(table)));
     let queries = PRESETS
         .iter()
         .map(|one| [one.name.to_owned(), one.about.to_owned()]);

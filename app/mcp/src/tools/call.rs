@@ -10,8 +10,8 @@ use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
+use super::schema::{schema_of, with_assumptions};
 use crate::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BYTES};
 
 use request::places::Roots;
@@ -29,8 +29,6 @@ pub(super) trait McpTool {
     const NAME: &'static str;
     /// What it answers.
     const ABOUT: &'static str;
-    /// Whether it answers with a picture.
-    const IS_PICTURE: bool = false;
     /// Whether it changes nothing.
     const IS_READ_ONLY: bool = true;
     /// Answers.
@@ -42,7 +40,6 @@ pub(super) trait McpTool {
 pub struct ToolEntry {
     pub name: &'static str,
     pub about: &'static str,
-    pub is_picture: bool,
     pub is_read_only: bool,
     pub input: fn() -> JsonObject,
     pub run: fn(&Call, JsonObject) -> Result<ToolOutput, RequestError>,
@@ -52,21 +49,14 @@ pub(super) const fn entry<T: McpTool>() -> ToolEntry {
     ToolEntry {
         name: T::NAME,
         about: T::ABOUT,
-        is_picture: T::IS_PICTURE,
         is_read_only: T::IS_READ_ONLY,
-        input: request::schema_of::<T::Input>,
+        input: || schema_of::<T::Input>(T::NAME),
         run: run_of::<T>,
     }
 }
 
-/// The schema of answers.
-pub fn schema_of_answers() -> Arc<JsonObject> {
-    let schema = rmcp::handler::server::tool::schema_for_output::<ToolAnswer>();
-    let schema = request::without_formats(Value::Object(Arc::unwrap_or_clone(schema)));
-    Arc::new(schema.as_object().cloned().unwrap_or_default())
-}
-
 fn run_of<T: McpTool>(call: &Call, arguments: JsonObject) -> Result<ToolOutput, RequestError> {
+    let arguments = with_assumptions(arguments)?;
     T::run(call, request::read(T::NAME, arguments)?)
 }
 

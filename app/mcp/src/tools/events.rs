@@ -25,8 +25,8 @@ pub(super) struct EventsInput {
 impl McpTool for EventsTool {
     type Input = EventsInput;
     const NAME: &'static str = "events";
-    const ABOUT: &'static str = "Events of the timeline (executions of ops and programs, steps, host events) by name, \
-        category, track, step, time or length: a list, or count, total, self, mean and percentiles by group.";
+    const ABOUT: &'static str = "Events of the timeline (ops, programs, steps, host events) by name, category, track, step, \
+        time or length: a list, or count, total, self, mean and percentiles by group.";
 
     fn run(call: &Call, input: EventsInput) -> Result<ToolOutput, RequestError> {
         let (cursor, most_bytes) = input.of.bound.check()?;

@@ -10,8 +10,9 @@ mod open;
 mod picture;
 mod reports;
 mod runs;
+mod schema;
 
-pub use call::{Call, ToolEntry, ToolOutput, schema_of_answers};
+pub use call::{Call, ToolEntry, ToolOutput};
 
 use call::entry;
 

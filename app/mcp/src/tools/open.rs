@@ -25,8 +25,8 @@ pub(super) struct OpenInput {
 impl McpTool for Open {
     type Input = OpenInput;
     const NAME: &'static str = "open";
-    const ABOUT: &'static str = "Opens a profile and says what it holds: files, devices, steps, what was lost, which \
-        reports there are. Not needed before other tools: they open the path themselves and share open traces.";
+    const ABOUT: &'static str = "What a profile holds: files, devices, steps, what was lost, which reports there are. \
+        Not needed before other tools.";
 
     fn run(call: &Call, input: OpenInput) -> Result<ToolOutput, RequestError> {
         let session = call.session(&input.trace)?;

@@ -45,7 +45,6 @@ impl McpTool for RenderTool {
     const NAME: &'static str = "render";
     const ABOUT: &'static str =
         "A picture (PNG) of the timeline at a place, of the roofline or of the steps.";
-    const IS_PICTURE: bool = true;
 
     fn run(call: &Call, input: RenderInput) -> Result<ToolOutput, RequestError> {
         let (width, height) = (input.width.unwrap_or(1000), input.height.unwrap_or(600));

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::call::{BoundInput, Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::{AnswerContent, AnswerTable};
+use crate::brief::{BriefRows, BriefTable, brief};
 use cli::commands::explain;
 
 use cli::common::values::OutputFormat;
@@ -29,7 +30,33 @@ impl PartOfTrace {
         let tables = report.tables().into_iter().filter(is_wanted);
         self.answer(&session, AnswerContent::default().with_tables(tables))
     }
+
+    /// The part of a report that the next question needs; all of it if `top` is 0.
+    fn brief_report(
+        &self,
+        call: &Call,
+        id: &str,
+        wanted: &[BriefTable],
+        top: Option<usize>,
+    ) -> Result<ToolOutput, RequestError> {
+        if top == Some(0) {
+            return self.report(call, id, |_| true);
+        }
+        let (session, scope) = self.open(call)?;
+        let report = session.report_by_id(id, scope);
+        let report =
+            report.map_err(|error| RequestError::DoesNotApply(format!("{id}: {error}")))?;
+        let tables = report.tables().into_iter().map(AnswerTable::from);
+        let content = AnswerContent {
+            tables: brief(tables.collect(), wanted, top),
+            ..AnswerContent::default()
+        };
+        self.answer(&session, content)
+    }
 }
+
+/// Figures of a verdict: those behind it come first.
+const MOST_FIGURES: usize = 10;
 
 pub(super) struct VerdictTool;
 
@@ -37,7 +64,7 @@ impl McpTool for VerdictTool {
     type Input = PartOfTrace;
     const NAME: &'static str = "verdict";
     const ABOUT: &'static str = "What limits this program: one sentence, the figures behind it with denominator and \
-        provenance, the hints worth most, and what makes the capture doubtful. Ask this first.";
+        provenance, the names of the hints worth most, what makes the capture doubtful. Ask this first.";
 
     fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         let (session, scope) = input.open(call)?;
@@ -69,57 +96,163 @@ impl McpTool for VerdictTool {
             (None, Err(why)) => format!("no verdict: {why}"),
             (None, Ok(_)) => "no verdict".to_owned(),
         };
-        let health = overview.health.iter().map(|finding| {
-            [
-                finding.id.to_owned(),
-                finding.message.clone(),
-                finding.evidence.clone(),
-                finding.cure.to_owned(),
-            ]
-        });
+        let health = overview
+            .health
+            .iter()
+            .map(|finding| [finding.id.to_owned(), finding.message.clone()]);
         let hints = overview
             .hints
             .iter()
             .flat_map(|hints| analysis::Tabular::tables(hints).into_iter().take(1));
+        let hints = hints.map(AnswerTable::from).collect();
+        let figures = AnswerTable::of_figures("figures", figures.map(metric).take(MOST_FIGURES));
+        let health = AnswerTable::of_texts("capture", ["id", "finding"], health);
+        let mut tables =
+            vec![figures.with_columns(&["figure", "value", "unit", "of", "provenance", "note"])];
+        tables.extend(brief(hints, &NAMES_OF_HINTS, None));
+        tables.extend((!health.rows.is_empty()).then_some(health));
         let content = AnswerContent {
             statement: Some(statement),
+            tables,
             ..AnswerContent::default()
-        }
-        .with(AnswerTable::of_figures("figures", figures.map(metric)))
-        .with_tables(hints)
-        .with(AnswerTable::of_texts(
-            "capture",
-            ["id", "finding", "evidence", "cure"],
-            health,
-        ));
+        };
         input.answer(&session, content)
     }
 }
 
-/// Tools that answer with a whole report, which has their name.
+/// A question about a report, of which only the most needed part is shown.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct BriefInput {
+    /// Rows of the first table; 0: all rows, columns and tables.
+    top: Option<usize>,
+    #[serde(flatten)]
+    of: PartOfTrace,
+}
+
+/// Tools that answer with the most needed part of a report, which has their name.
 macro_rules! tools_of_reports {
-    ($($tool:ident: $name:literal, $about:literal;)*) => {
+    ($($tool:ident: $name:literal, $about:literal, $brief:expr;)*) => {
         $(pub(super) struct $tool;
 
         impl McpTool for $tool {
-            type Input = PartOfTrace;
+            type Input = BriefInput;
             const NAME: &'static str = $name;
             const ABOUT: &'static str = $about;
 
-            fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
-                input.report(call, Self::NAME, |_| true)
+            fn run(call: &Call, input: BriefInput) -> Result<ToolOutput, RequestError> {
+                input.of.brief_report(call, Self::NAME, $brief, input.top)
             }
         })*
     };
 }
 
+const fn table(id: &'static str, columns: &'static [&'static str], rows: BriefRows) -> BriefTable {
+    BriefTable { id, columns, rows }
+}
+
+const HINTS: [BriefTable; 3] = [
+    table(
+        "hints",
+        &[
+            "hint",
+            "title",
+            "saving_ps",
+            "saving_percent",
+            "statement",
+            "action",
+            "code",
+            "also",
+        ],
+        BriefRows::First(2),
+    ),
+    table(
+        "hint_evidence",
+        &["hint", "what", "value", "of", "threshold"],
+        BriefRows::Each(3),
+    ),
+    table(
+        "hint_ops",
+        &["hint", "op", "self_time_each_ps", "source"],
+        BriefRows::Each(2),
+    ),
+];
+
+/// The hints of a verdict: their names, which `hints` and `explain` take.
+const NAMES_OF_HINTS: [BriefTable; 1] = [table(
+    "hints",
+    &["hint", "title", "saving_ps", "saving_percent"],
+    BriefRows::First(4),
+)];
+
+const STEPS: [BriefTable; 2] = [
+    table(
+        "step_time",
+        &[
+            "what",
+            "steps",
+            "mean_ps",
+            "median_ps",
+            "min_ps",
+            "max_ps",
+            "cv_percent",
+        ],
+        BriefRows::First(4),
+    ),
+    table(
+        "steps",
+        &[
+            "step",
+            "time_ps",
+            "compile_ps",
+            "slowest",
+            "remark",
+            "left_out",
+        ],
+        BriefRows::First(10),
+    ),
+];
+
+const FINDINGS: [BriefTable; 2] = [
+    table(
+        "findings",
+        &["finding", "severity", "message", "cure"],
+        BriefRows::First(6),
+    ),
+    table(
+        "import_log",
+        &["issue", "severity", "count", "explanation"],
+        BriefRows::First(4),
+    ),
+];
+
+const OPS: [BriefTable; 2] = [
+    table(
+        "ops",
+        &[
+            "name",
+            "category",
+            "self_time_each_ps",
+            "self_of_total_percent",
+            "occurrences",
+            "flops_percent",
+            "hbm_percent",
+            "bound_by",
+            "source",
+        ],
+        BriefRows::First(10),
+    ),
+    table(
+        "op_groups",
+        &["group", "ops", "self_time_each_ps", "self_of_total_percent"],
+        BriefRows::First(8),
+    ),
+];
+
 tools_of_reports! {
-    HintsTool: "hints", "What to do about this program, most worthwhile first: each hint with its saving, its \
-        evidence and its ops, and the rules that could not tell.";
-    StepsTool: "steps", "Step times: their statistics and each step, with what is partial or warm-up.";
-    DoctorTool: "doctor", "How far the capture can be trusted: what is missing, lost, repaired or assumed.";
-    OpsTool: "ops", "Ops by self time: category, executions, share of the time, rates and what they are \
-        measured against; also by kind of work and by source line.";
+    HintsTool: "hints", "What to do, most worthwhile first: two hints with saving, evidence, ops and code; more with `top`.", &HINTS;
+    StepsTool: "steps", "Step times: statistics and the first ten steps, with what is partial or warm-up; more with `top`.", &STEPS;
+    DoctorTool: "doctor", "How far the capture can be trusted: what is missing, lost, repaired or assumed.", &FINDINGS;
+    OpsTool: "ops", "The ten ops with most self time: category, share of the window, rates, source; more with `top`.", &OPS;
 }
 
 pub(super) struct ReportTool;

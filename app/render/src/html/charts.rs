@@ -26,7 +26,7 @@ use view::time_format::TimeFormat;
 use view::timeline::bands::group_of;
 
 /// Width of a chart in its own units.
-const WIDTH: f32 = 800.0;
+pub(super) const WIDTH: f32 = 800.0;
 
 /// A drawing, with a description for screen readers.
 fn painted(label: &str, drawing: &Drawing) -> Markup {
@@ -37,11 +37,11 @@ fn painted(label: &str, drawing: &Drawing) -> Markup {
 }
 
 /// A drawing with texts: on a phone it is wider than the screen and scrolls.
-fn plotted(label: &str, drawing: &Drawing) -> Markup {
+pub(super) fn plotted(label: &str, drawing: &Drawing) -> Markup {
     html! { div.scroll.plot { (painted(label, drawing)) } }
 }
 
-fn key(swatches: &[ChartSwatch]) -> Markup {
+pub(super) fn key(swatches: &[ChartSwatch]) -> Markup {
     html! {
         ul.key {
             @for swatch in swatches {

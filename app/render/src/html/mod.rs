@@ -3,6 +3,7 @@
 
 mod charts;
 pub mod comparison;
+pub mod history;
 mod parts;
 mod style;
 

@@ -308,14 +308,24 @@ impl SliceRows {
             RowFilter::limits(filters, START),
         );
         let ids = limits_of(filters, SLICE_ID, self.model.slice_count());
-        let lanes = self.model.all_lanes().iter();
-        let lanes =
-            lanes.filter(|lane| (tracks.0..=tracks.1).contains(&(lane.track.index() as i64)));
+        // A join looks up a slice for each row: only the lanes around it are looked at.
+        let lanes = self.model.all_lanes();
+        let first = lanes.partition_point(|lane| self.model.lane_rows(lane).end <= ids.start);
+        let lanes = lanes[first..]
+            .iter()
+            .take_while(|lane| self.model.lane_rows(lane).start < ids.end)
+            .filter(|lane| (tracks.0..=tracks.1).contains(&(lane.track.index() as i64)));
         let parts = lanes.filter_map(|lane| {
             let rows = self.model.lane_rows(lane);
             let start_of = |row: &usize| self.at(*row).start().ps();
-            let from = partition(rows.clone(), |row| start_of(&row) < starts.0);
-            let to = partition(rows, |row| start_of(&row) <= starts.1);
+            let from = match starts.0 {
+                i64::MIN => rows.start,
+                least => partition(rows.clone(), |row| start_of(&row) < least),
+            };
+            let to = match starts.1 {
+                i64::MAX => rows.end,
+                most => partition(rows, |row| start_of(&row) <= most),
+            };
             let part = from.max(ids.start)..to.min(ids.end);
             (!part.is_empty()).then_some(part)
         });

@@ -18,7 +18,7 @@ use crate::panels::tables::trace_table_ui;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
-use query::{Database, PRESETS, QueryError, QueryLimits, query_table, word_at};
+use query::{Database, PRESETS, QueryError, QueryLimits, QueryView, VIEWS, query_table, word_at};
 use session::Session;
 use view::state::ViewCommand;
 use view::timeline::tree::group_digits;
@@ -215,7 +215,19 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableDescriptions, Strin
         let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
         (table.name.clone(), columns.join(", "), table.about.clone())
     };
-    Ok(tables.iter().map(about).collect())
+    let view = |view: &QueryView| {
+        let columns: Vec<&str> = view.columns().collect();
+        (
+            view.name.to_owned(),
+            columns.join(", "),
+            view.about.to_owned(),
+        )
+    };
+    Ok(VIEWS
+        .iter()
+        .map(view)
+        .chain(tables.iter().map(about))
+        .collect())
 }
 
 fn result_ui(

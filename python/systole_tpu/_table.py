@@ -68,6 +68,10 @@ class Table:
         with translated():
             return Table(self._table.select(None if columns is None else list(columns), start, stop))
 
+    def head(self, rows: int = 10) -> Table:
+        """The first rows: ``run.table("ops").head(3)``."""
+        return self.select(stop=rows)
+
     def to_pylist(self) -> list[dict[str, Any]]:
         """All rows as dictionaries."""
         return self._table.to_pylist()
@@ -84,7 +88,7 @@ class Table:
             self._table.write(os.fspath(path), format, list((constants or {}).items()))
 
     def to_arrow(self) -> Any:
-        """A ``pyarrow.Table`` (needs pyarrow: ``pip install systole[arrow]``)."""
+        """A ``pyarrow.Table`` (needs pyarrow: ``pip install systole-tpu[arrow]``)."""
         import pyarrow
 
         return pyarrow.table(self)
@@ -104,7 +108,7 @@ class Table:
 
     def __repr__(self) -> str:
         columns = ", ".join(column.name for column in self.columns)
-        return f"<systole.Table {self.name}: {len(self)} rows of {columns}>"
+        return f"<systole_tpu.Table {self.name}: {len(self)} rows of {columns}>"
 
     def _repr_html_(self) -> str:
         shown = self.select(stop=_SHOWN).to_pylist()

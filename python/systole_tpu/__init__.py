@@ -1,7 +1,7 @@
 """What limits a TPU program: profiles of JAX, PyTorch/XLA and TensorFlow, analyzed.
 
-    import systole
-    run = systole.open("logdir")
+    import systole_tpu
+    run = systole_tpu.open("logdir")
     print(run.verdict)
     for hint in run.hints:
         print(hint.title, hint.action)
@@ -24,7 +24,7 @@ from ._values import Evidence, Finding, Hint, Metric, Step, Verdict
 if TYPE_CHECKING:
     from .fleet import _Callable as _Fleet
 
-    #: The module :mod:`systole.fleet`, which can be called.
+    #: The module :mod:`systole_tpu.fleet`, which can be called.
     fleet: _Fleet
 else:
     from . import fleet

@@ -1,4 +1,4 @@
-"""``python -m systole.fleet run PATHS -o DATASET`` and ``python -m systole.fleet report DATASET``."""
+"""``python -m systole_tpu.fleet run PATHS -o DATASET`` and ``python -m systole_tpu.fleet report DATASET``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from systole import Error
-from systole.fleet import report, run
+from systole_tpu import Error
+from systole_tpu.fleet import report, run
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m systole.fleet", description="Captures of many jobs and hosts.")
+    parser = argparse.ArgumentParser(prog="python -m systole_tpu.fleet", description="Captures of many jobs and hosts.")
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("run", help="analyze captures, and write their rows into a dataset")
     make.add_argument("paths", nargs="+", metavar="PATH", help="profiles, directories with profiles below them, patterns")

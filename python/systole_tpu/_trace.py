@@ -30,6 +30,20 @@ def _record_environment(logdir: str, packages: Sequence[str]) -> None:
         warnings.warn(f"systole.run.json was not written, so that comparisons cannot name versions and flags: {error}", stacklevel=3)
 
 
+def _without_python_tracer(options: dict[str, Any]) -> dict[str, Any]:
+    """The same options, where they do not say what is recorded without calls of Python: tracing them makes hosts slow, and
+    fills files with what no report about devices needs."""
+    import jax.profiler
+
+    # Older versions of JAX have no such options.
+    kind = getattr(jax.profiler, "ProfileOptions", None)
+    if kind is None or options.get("profiler_options") is not None:
+        return options
+    chosen = kind()
+    chosen.python_tracer_level = 0
+    return {**options, "profiler_options": chosen}
+
+
 class Trace:
     """A profile that is being taken; afterwards :meth:`report` opens it."""
 
@@ -43,8 +57,8 @@ class Trace:
         try:
             import jax.profiler
         except ImportError:
-            raise ImportError("systole.trace takes profiles with JAX, which is not installed") from None
-        jax.profiler.start_trace(self._logdir, **self._options)
+            raise ImportError("systole_tpu.trace takes profiles with JAX, which is not installed") from None
+        jax.profiler.start_trace(self._logdir, **_without_python_tracer(self._options))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -54,19 +68,20 @@ class Trace:
         _record_environment(self._logdir, self._packages)
 
     def report(self, **options: Any) -> Run:
-        """The profile that was taken, opened once; options are those of :func:`systole.open`."""
+        """The profile that was taken, opened once; options are those of :func:`systole_tpu.open`."""
         if self._run is None:
             self._run = open(self._logdir, **options)
         return self._run
 
 
 def trace(logdir: str | os.PathLike[str], *, packages: Sequence[str] = (), **options: Any) -> Trace:
-    """Takes a profile of a block with ``jax.profiler``; options are those of ``jax.profiler.start_trace``.
+    """Takes a profile of a block with ``jax.profiler``; options are those of ``jax.profiler.start_trace``. Calls of Python are
+    not traced, unless ``profiler_options`` says what is.
 
     Beside it ``systole.run.json`` says what ran: versions of JAX, libtpu and other packages, and of those in ``packages``;
     flags of XLA; the commit; the file that pins dependencies. Only variables of a fixed list are recorded.
 
-    with systole.trace("logdir") as t:
+    with systole_tpu.trace("logdir") as t:
         train_step(...).block_until_ready()
     print(t.report())
     """

@@ -67,18 +67,18 @@ FROM runs WHERE times_from IS NULL ORDER BY job, date, started, run, step_time_p
 
 
 def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetReport:
-    """What a dataset says of jobs, families of ops, versions and hosts (needs ``pip install systole[fleet]``).
+    """What a dataset says of jobs, families of ops, versions and hosts (needs ``pip install systole-tpu[fleet]``).
 
     ``families`` is the number of families of ops. Raises ``PathError`` if there is no dataset.
     """
     try:
         import duckdb
     except ImportError:
-        raise UsageError("reports of a fleet need DuckDB: pip install 'systole[fleet]'", 2) from None
+        raise UsageError("reports of a fleet need DuckDB: pip install 'systole-tpu[fleet]'", 2) from None
     home = Dataset(dataset)
     notes = list(home.notes())
     if not notes:
-        raise PathError(f"there is no dataset here; `python -m systole.fleet run PATHS -o DATASET` makes one: {home.root}", 3)
+        raise PathError(f"there is no dataset here; `python -m systole_tpu.fleet run PATHS -o DATASET` makes one: {home.root}", 3)
     failed = [{key: note.get(key) for key in ("path", "job", "reason", "code")} for note in notes if note["status"] == "failed"]
     if not any((home.root / "runs").rglob("*.parquet")):
         return FleetReport({"captures": 0, "failed": len(failed)}, failed=failed)

@@ -1,10 +1,10 @@
 """Captures of many jobs and hosts: analyzed on an engine that is there, kept as one Parquet dataset, and answered for.
 
-    result = systole.fleet("gs_mount/profiles", "fleet.dataset", engine="ray")
+    result = systole_tpu.fleet("gs_mount/profiles", "fleet.dataset", engine="ray")
     print(result)
-    print(systole.fleet.report("fleet.dataset"))
+    print(systole_tpu.fleet.report("fleet.dataset"))
 
-The same on the command line: ``python -m systole.fleet run PATHS -o DATASET``, ``python -m systole.fleet report DATASET``.
+The same on the command line: ``python -m systole_tpu.fleet run PATHS -o DATASET``, ``python -m systole_tpu.fleet report DATASET``.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ def run(
 
     ``engine`` is where the work is done: ``local`` processes, tasks of ``ray`` (the session that is connected, or
     ``RAY_ADDRESS``), or of ``spark`` (the active session). All workers must see ``paths`` and ``dataset``, and have
-    systole installed. ``workers`` is the number of local processes, by default one for each processor.
+    systole-tpu installed. ``workers`` is the number of local processes, by default one for each processor.
 
     Captures that are in the dataset are skipped unless their files have changed, or ``again`` is given; captures that
     failed are tried again. Stopping at any time loses only captures that are not finished. ``options`` are those of
-    :func:`systole.open`, for all captures: ``device_spec="v5e"``.
+    :func:`systole_tpu.open`, for all captures: ``device_spec="v5e"``.
     """
     if engine not in ENGINES:
         raise UsageError(f"there is no engine {engine!r}; there are {', '.join(ENGINES)}", 2)
@@ -142,7 +142,7 @@ def _line(done: int, all: int, failed: int) -> None:
 
 
 class _Callable(types.ModuleType):
-    """This module can be called: ``systole.fleet(…)`` is ``systole.fleet.run(…)``."""
+    """This module can be called: ``systole_tpu.fleet(…)`` is ``systole_tpu.fleet.run(…)``."""
 
     # For type checkers, which know no attributes of modules that are values.
     find = staticmethod(find)

@@ -1,6 +1,7 @@
 //! `systole query`: SQL over the tables of a trace.
 
-use std::sync::Arc;
+mod list;
+
 use std::time::Duration;
 
 use analysis::{printable, shortened};
@@ -14,13 +15,10 @@ use crate::common::output::Printer;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{loading, output, terminal};
-use query::{
-    AnswerRows, Database, FUNCTIONS, PRESETS, QueryError, QueryLimits, QueryPreset, SqlFunction,
-    SqlValue,
-};
+use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue};
 use render::csv;
 use request::{PartRequest, RequestError, TraceRequest, checks};
-use session::tables::{ColumnKind, CsvCells, DataTable};
+use session::tables::CsvCells;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Query")]
@@ -30,8 +28,9 @@ pub struct QueryArgs {
     /// SQL in quotes, or the name of a ready-made query (`--list` shows them)
     #[arg(required_unless_present = "list")]
     pub sql: Option<String>,
-    /// List tables with their columns, functions and ready-made queries
-    #[arg(long, conflicts_with = "sql")]
+    /// List tables with their columns, functions and ready-made queries; with the name of a table (`--list ops`) its
+    /// columns with their units and meaning
+    #[arg(long)]
     pub list: bool,
     /// How to print the answer
     #[arg(long, value_enum, default_value_t = QueryFormat::Text)]
@@ -74,11 +73,11 @@ pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestE
         Database::new(&session, args.scope.scope()).map_err(|error| refused(&error))?;
     let Some(sql) = args.sql.as_deref().filter(|_| !args.list) else {
         let tables = database.tables().map_err(|error| refused(&error))?;
-        let text = if args.format == QueryFormat::Text {
-            listed(tables)
-        } else {
-            listed_as_json(tables)
-        };
+        let text = list::text(
+            tables,
+            args.sql.as_deref(),
+            args.format == QueryFormat::Text,
+        )?;
         output::print(&text)?;
         return Ok(CommandOutcome::Done);
     };
@@ -133,24 +132,29 @@ struct PrintedRows<'a> {
     cells: CsvCells,
     badge: Option<&'a str>,
     columns: Vec<String>,
-    width: usize,
+    /// Of a terminal; what is piped has texts in full.
+    width: Option<usize>,
     /// Of columns that line up.
     kept: Vec<Vec<SqlValue>>,
+    /// Bytes of the texts in them.
+    kept_bytes: usize,
     count: usize,
 }
 
+/// Most bytes of texts in columns that line up, which are kept; beyond that they are shortened as for a terminal.
+const MOST_KEPT: usize = 100_000_000;
+
 impl<'a> PrintedRows<'a> {
     fn new(args: &QueryArgs, badge: Option<&'a str>) -> Self {
-        let (printer, width) = (Printer::to_stdout(), terminal::width());
-        let (columns, kept) = (Vec::new(), Vec::new());
         Self {
-            printer,
+            printer: Printer::to_stdout(),
             format: args.format,
             cells: args.csv.cells(),
             badge,
-            columns,
-            width,
-            kept,
+            columns: Vec::new(),
+            width: terminal::width_of_stdout(),
+            kept: Vec::new(),
+            kept_bytes: 0,
             count: 0,
         }
     }
@@ -197,9 +201,14 @@ impl AnswerRows for PrintedRows<'_> {
     fn row(&mut self, row: Vec<SqlValue>) -> bool {
         let is_taken = match self.format {
             QueryFormat::Text => {
+                let full = (self.kept_bytes < MOST_KEPT).then_some(usize::MAX);
+                let width = self.width.or(full).unwrap_or(terminal::DEFAULT_WIDTH);
+                let bytes = &mut self.kept_bytes;
                 let short = |value| match value {
                     SqlValue::Text(text) => {
-                        SqlValue::Text(shortened(&printable(&text), self.width))
+                        let text = shortened(&printable(&text), width);
+                        *bytes += text.len();
+                        SqlValue::Text(text)
                     }
                     value => value,
                 };
@@ -236,11 +245,13 @@ fn refused(error: &QueryError) -> RequestError {
     RequestError::Usage(error.to_string())
 }
 
-/// Columns that line up, numbers at the right; texts are shortened to the width of the terminal.
-fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: usize) -> String {
-    /// Space between columns, and least width of a shortened text.
+/// Columns that line up, numbers at the right; texts are shortened to the width of the terminal. Without one they are
+/// whole, and those that are longer than most move the rest of their line.
+fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: Option<usize>) -> String {
+    /// Space between columns, least width of a shortened text, and greatest width of a column without a terminal.
     const GAP: usize = 2;
     const LEAST: usize = 12;
+    const MOST: usize = 60;
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|row| row.iter().map(shown).collect())
@@ -255,9 +266,11 @@ fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: usize) -> String {
             .iter()
             .map(|row| row[at].width())
             .fold(name.width(), usize::max)
+            .min(if width.is_none() { MOST } else { usize::MAX })
     };
     let mut widths: Vec<usize> = columns.iter().enumerate().map(widest).collect();
-    while widths.iter().sum::<usize>() + GAP * widths.len() > width + GAP {
+    let least_excess = width.map_or(usize::MAX, |width| width.saturating_add(GAP));
+    while widths.iter().sum::<usize>() + GAP * widths.len() > least_excess {
         let candidates = widths
             .iter_mut()
             .zip(&texts)
@@ -272,9 +285,9 @@ fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: usize) -> String {
             .iter()
             .zip(&widths)
             .zip(&texts)
-            .map(|((cell, &width), &is_text)| {
-                let cell = shortened(cell, width);
-                let space = " ".repeat(width.saturating_sub(cell.width()));
+            .map(|((cell, &column), &is_text)| {
+                let cell = shortened(cell, width.map_or(usize::MAX, |_| column));
+                let space = " ".repeat(column.saturating_sub(cell.width()));
                 if is_text {
                     format!("{cell}{space}")
                 } else {
@@ -306,58 +319,4 @@ fn json_of(value: &SqlValue) -> Json {
         SqlValue::Text(text) => json!(text),
         SqlValue::Blob(bytes) => json!(bytes),
     }
-}
-
-fn listed(tables: &[Arc<DataTable>]) -> String {
-    let table = |table: &Arc<DataTable>| {
-        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
-        format!(
-            "  {} ({} rows): {}\n      {}",
-            table.name,
-            table.len,
-            table.about,
-            columns.join(", ")
-        )
-    };
-    let function = |function: &SqlFunction| format!("  {:<24}{}", function.call, function.about);
-    let preset = |preset: &QueryPreset| format!("  {:<16}{}", preset.name, preset.about);
-    let mut lines = vec!["Tables".to_owned()];
-    lines.extend(tables.iter().map(table));
-    lines.push("\nFunctions in addition to SQLite's".to_owned());
-    lines.extend(FUNCTIONS.iter().map(function));
-    lines.push("\nReady-made queries".to_owned());
-    lines.extend(PRESETS.iter().map(preset));
-    lines.push(
-        "\nExample\n  systole query PATH \"SELECT name, us(sum(self_ps)) FROM slices GROUP BY name\"\n".to_owned(),
-    );
-    lines.join("\n")
-}
-
-fn listed_as_json(tables: &[Arc<DataTable>]) -> String {
-    let kind = |kind| match kind {
-        ColumnKind::Int => "integer",
-        ColumnKind::Float => "number",
-        ColumnKind::Text | ColumnKind::Choice => "text",
-    };
-    let tables = tables.iter().map(|table| {
-        let columns = table.columns.iter().map(|column| {
-            json!({
-                "name": column.name, "type": kind(column.kind()), "about": column.about, "unit": column.unit_name(),
-                "provenance": column.provenance.map(analysis::Provenance::title),
-            })
-        });
-        json!({"name": table.name, "about": table.about, "rows": table.len, "columns": columns.collect::<Vec<_>>()})
-    });
-    let functions = FUNCTIONS
-        .iter()
-        .map(|function| json!({"call": function.call, "about": function.about}));
-    let queries = PRESETS
-        .iter()
-        .map(|one| json!({"name": one.name, "about": one.about, "sql": one.sql}));
-    let all = json!({
-        "tables": tables.collect::<Vec<_>>(),
-        "functions": functions.collect::<Vec<_>>(),
-        "queries": queries.collect::<Vec<_>>(),
-    });
-    format!("{all:#}\n")
 }

@@ -3,6 +3,9 @@
 //! A run is judged when it is complete: its files did not change between two looks, none is empty, and none ends inside
 //! an event (unless it stays so for [`PATIENCE`] looks).
 
+mod line;
+mod notify;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -14,8 +17,7 @@ use analysis::gates::{self, GateConfig, GatesReport};
 use analysis::reports::summary::verdict::Verdict;
 use clap::{Args, ValueEnum};
 use importers::{ImportError, ImportOptions, ListedFile, ListedRun, Progress, is_remote};
-use serde_json::json;
-use trace_model::{IssueKind, Picos};
+use trace_model::IssueKind;
 
 use crate::common::args::JudgeArgs;
 use crate::common::loading::Loading;
@@ -26,6 +28,9 @@ use crate::common::{gating, output};
 use request::history_file::{self, HistoryLine};
 use request::{Assumptions, RequestError, seconds, summaries::summary_of};
 use session::losses_in_words;
+
+use line::RunLine;
+use notify::NotifyArgs;
 
 /// Name of the history in the log directory.
 const HISTORY: &str = "systole.history.jsonl";
@@ -51,6 +56,8 @@ pub struct WatchArgs {
     /// How to print a run, one line each
     #[arg(long, value_enum, default_value_t = LineFormat::Text)]
     pub format: LineFormat,
+    #[command(flatten)]
+    pub notify: NotifyArgs,
     #[command(flatten)]
     pub judge: JudgeArgs,
     #[command(flatten)]
@@ -79,6 +86,9 @@ struct SeenRun {
 }
 
 pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    // What holds at each look is said once.
+    let stderr = &stderr.once();
+    args.notify.check()?;
     let loading = Loading::new(&args.assume, stderr)?;
     let config = args
         .judge
@@ -251,10 +261,11 @@ impl Watch<'_> {
             }
             Ok(session) => session,
             Err(error) => {
-                self.print(&RunLine {
+                let line = RunLine {
                     error: Some(error.to_string()),
                     ..RunLine::of(name)
-                })?;
+                };
+                self.say(&line, stderr)?;
                 return Ok(true);
             }
         };
@@ -275,7 +286,7 @@ impl Watch<'_> {
         let line: HistoryLine = serde_json::from_str(&history_file::line(&summary, &report)?)?;
         let failed: Vec<String> = report.failed().map(|gate| gate.message.clone()).collect();
         self.failed += usize::from(!failed.is_empty());
-        self.print(&RunLine {
+        let line = RunLine {
             status: line.verdict(),
             step_ps: line.number("step.time_ps"),
             steps: line.steps,
@@ -287,7 +298,8 @@ impl Watch<'_> {
             lost: losses_in_words(session.model()),
             failed,
             ..RunLine::of(name)
-        })?;
+        };
+        self.say(&line, stderr)?;
         Ok(true)
     }
 
@@ -304,11 +316,14 @@ impl Watch<'_> {
         }
     }
 
-    fn print(&self, line: &RunLine<'_>) -> Result<(), RequestError> {
+    /// Prints the line, and tells who wants to know.
+    fn say(&self, line: &RunLine<'_>, stderr: &Stderr) -> Result<(), RequestError> {
         match self.args.format {
             LineFormat::Text => output::print_names(&line.text()),
             LineFormat::Json => output::print(&line.json()),
-        }
+        }?;
+        self.args.notify.tell(line, stderr);
+        Ok(())
     }
 }
 
@@ -325,78 +340,6 @@ fn unchanged_for(files: &[ListedFile]) -> Option<Duration> {
 /// The absolute path without links, to compare paths.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_gone| path.to_owned())
-}
-
-/// What is said of a run.
-struct RunLine<'a> {
-    run: &'a str,
-    status: &'static str,
-    step_ps: Option<f64>,
-    steps: usize,
-    verdict: Option<String>,
-    change: Option<String>,
-    /// What is missing of a damaged run.
-    lost: Option<String>,
-    failed: Vec<String>,
-    error: Option<String>,
-}
-
-impl<'a> RunLine<'a> {
-    fn of(run: &'a str) -> Self {
-        Self {
-            run,
-            status: "unreadable",
-            step_ps: None,
-            steps: 0,
-            verdict: None,
-            change: None,
-            lost: None,
-            failed: Vec::new(),
-            error: None,
-        }
-    }
-
-    fn text(&self) -> String {
-        if let Some(error) = &self.error {
-            return format!("{}  {}  {error}\n", self.run, self.status)
-                .replace('\n', " ")
-                .trim_end()
-                .to_owned()
-                + "\n";
-        }
-        let step = self.step_ps.map_or_else(
-            || "no steps".to_owned(),
-            |ps| format!("step {}", Picos::from_ps(ps as i64)),
-        );
-        let why = if self.failed.is_empty() {
-            self.change.iter().cloned().collect()
-        } else {
-            self.failed.join("; ")
-        };
-        let why: String = if why.is_empty() {
-            self.verdict.clone().unwrap_or_default()
-        } else {
-            why
-        };
-        let lost = self
-            .lost
-            .as_ref()
-            .map_or_else(String::new, |lost| format!("damaged: {lost}  "));
-        format!(
-            "{}  {}  {step}  {lost}{}\n",
-            self.run,
-            self.status,
-            why.replace('\n', " ")
-        )
-    }
-
-    fn json(&self) -> String {
-        let line = json!({
-            "run": self.run, "status": self.status, "step_ps": self.step_ps, "steps": self.steps,
-            "verdict": self.verdict, "change": self.change, "lost": self.lost, "failed": self.failed, "error": self.error,
-        });
-        format!("{line}\n")
-    }
 }
 
 #[cfg(test)]

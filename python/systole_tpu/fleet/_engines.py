@@ -91,7 +91,7 @@ def local(tasks: list[Task], workers: int) -> Iterator[Note]:
 def _started() -> subprocess.Popen[str]:
     # The worker finds the same modules as this process.
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-c", "from systole.fleet._worker import main; main()"]
+    command = [sys.executable, "-c", "from systole_tpu.fleet._worker import main; main()"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=env)
 
 
@@ -162,7 +162,7 @@ def spark(tasks: list[Task], workers: int) -> Iterator[Note]:
     session = SparkSession.getActiveSession()
     if session is None:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.appName("systole.fleet").config("spark.ui.showConsoleProgress", "false")
+        builder = SparkSession.builder.appName("systole_tpu.fleet").config("spark.ui.showConsoleProgress", "false")
         if "MASTER" not in os.environ and "SPARK_HOME" not in os.environ:
             builder = builder.master(f"local[{workers},{ATTEMPTS}]")
         session = builder.getOrCreate()

@@ -40,4 +40,4 @@ class Picture:
         return f'<picture>{source}<img src="{light}" style="max-width:100%" alt="picture of a trace"></picture>'
 
     def __repr__(self) -> str:
-        return f"<systole.Picture: {len(self.svg)} bytes of SVG>"
+        return f"<systole_tpu.Picture: {len(self.svg)} bytes of SVG>"

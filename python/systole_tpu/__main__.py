@@ -1,4 +1,4 @@
-"""The command line: ``python -m systole``, and the command ``systole``."""
+"""The command line: ``python -m systole_tpu``, and the command ``systole``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,81 @@
+//! The line that is said of a run.
+
+use serde_json::json;
+use trace_model::Picos;
+
+/// What is said of a run.
+pub(super) struct RunLine<'a> {
+    pub(super) run: &'a str,
+    pub(super) status: &'static str,
+    pub(super) step_ps: Option<f64>,
+    pub(super) steps: usize,
+    pub(super) verdict: Option<String>,
+    pub(super) change: Option<String>,
+    /// What is missing of a damaged run.
+    pub(super) lost: Option<String>,
+    pub(super) failed: Vec<String>,
+    pub(super) error: Option<String>,
+}
+
+impl<'a> RunLine<'a> {
+    pub(super) fn of(run: &'a str) -> Self {
+        Self {
+            run,
+            status: "unreadable",
+            step_ps: None,
+            steps: 0,
+            verdict: None,
+            change: None,
+            lost: None,
+            failed: Vec::new(),
+            error: None,
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        if let Some(error) = &self.error {
+            return format!("{}  {}  {error}\n", self.run, self.status)
+                .replace('\n', " ")
+                .trim_end()
+                .to_owned()
+                + "\n";
+        }
+        let step = self.step_ps.map_or_else(
+            || "no steps".to_owned(),
+            |ps| format!("step {}", Picos::from_ps(ps as i64)),
+        );
+        let why = if self.failed.is_empty() {
+            self.change.iter().cloned().collect()
+        } else {
+            self.failed.join("; ")
+        };
+        let why: String = if why.is_empty() {
+            self.verdict.clone().unwrap_or_default()
+        } else {
+            why
+        };
+        let lost = self
+            .lost
+            .as_ref()
+            .map_or_else(String::new, |lost| format!("damaged: {lost}  "));
+        format!(
+            "{}  {}  {step}  {lost}{}\n",
+            self.run,
+            self.status,
+            why.replace('\n', " ")
+        )
+    }
+
+    /// Whether somebody should look: a gate failed, or the run cannot be read.
+    pub(super) fn is_bad(&self) -> bool {
+        !self.failed.is_empty() || self.error.is_some()
+    }
+
+    pub(super) fn json(&self) -> String {
+        let line = json!({
+            "run": self.run, "status": self.status, "step_ps": self.step_ps, "steps": self.steps,
+            "verdict": self.verdict, "change": self.change, "lost": self.lost, "failed": self.failed, "error": self.error,
+        });
+        format!("{line}\n")
+    }
+}

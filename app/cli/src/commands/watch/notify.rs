@@ -1,0 +1,116 @@
+//! Tells others of a run: a command gets its line on standard input, a web server gets it posted.
+
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+
+use super::line::RunLine;
+use crate::common::stderr::Stderr;
+use request::RequestError;
+
+/// How long a command may run: the next run must be judged, too.
+const MOST: Duration = Duration::from_mins(1);
+/// How often it is looked whether it has ended.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Who is told of a run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Alerts")]
+pub struct NotifyArgs {
+    /// Run this command of the shell for a run, with its line as JSON on standard input and the run in `SYSTOLE_RUN`
+    #[arg(long, value_name = "CMD")]
+    pub exec: Option<String>,
+    /// Post the line as JSON to this address (http:// or https://)
+    #[arg(long, value_name = "URL")]
+    pub webhook: Option<String>,
+    /// Of which runs --exec and --webhook are told
+    #[arg(long, value_enum, default_value_t = AlertRuns::Failed)]
+    pub alert: AlertRuns,
+}
+
+/// Which runs others are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AlertRuns {
+    /// Those that fail a gate, or cannot be read.
+    Failed,
+    /// Each run.
+    All,
+}
+
+impl NotifyArgs {
+    /// Rejects addresses that cannot be asked, before a run is judged.
+    pub(super) fn check(&self) -> Result<(), RequestError> {
+        let is_web = |url: &str| url.starts_with("http://") || url.starts_with("https://");
+        match &self.webhook {
+            Some(url) if !is_web(url) => {
+                let why = "--webhook: write an address that begins with http:// or https://";
+                Err(RequestError::Usage(why.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells of a run. What fails is a warning: the watch goes on.
+    pub(super) fn tell(&self, line: &RunLine<'_>, stderr: &Stderr) {
+        if self.alert == AlertRuns::Failed && !line.is_bad() {
+            return;
+        }
+        let (run, json) = (line.run, line.json());
+        if let Some(command) = &self.exec
+            && let Err(why) = execute(command, run, &json)
+        {
+            stderr.warn(&format!("--exec: {why} for {run}"));
+        }
+        if let Some(url) = &self.webhook
+            && let Err(error) = importers::post_json(url, json)
+        {
+            stderr.warn(&format!("--webhook: {error} for {run}"));
+        }
+    }
+}
+
+/// Runs a command to its end. What it prints goes to standard error: the lines of runs are alone on standard output.
+fn execute(command: &str, run: &str, json: &str) -> Result<(), String> {
+    let (shell, option) = if cfg!(windows) {
+        ("cmd", "/C")
+    } else {
+        ("sh", "-c")
+    };
+    let mut child = Command::new(shell)
+        .args([option, command])
+        .env("SYSTOLE_RUN", run)
+        .stdin(Stdio::piped())
+        .stdout(std::io::stderr())
+        .spawn()
+        .map_err(|error| format!("{shell} does not start: {error}"))?;
+    let (stdin, json) = (child.stdin.take(), json.to_owned());
+    let written = thread::Builder::new()
+        .name("exec".to_owned())
+        .spawn(move || {
+            // A command that does not read it is no failure.
+            let _ = stdin.map(|mut stdin| stdin.write_all(json.as_bytes()));
+        });
+    let ended = wait(&mut child);
+    // The pipe is closed with the command, so that the thread ends.
+    drop(written);
+    ended
+}
+
+fn wait(child: &mut Child) -> Result<(), String> {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(format!("the command ended with {status}")),
+            Ok(None) if begun.elapsed() < MOST => thread::sleep(TICK),
+            Ok(None) => {
+                let _ = child.kill().and_then(|()| child.wait());
+                return Err(format!("the command was ended after {} s", MOST.as_secs()));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
