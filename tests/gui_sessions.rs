@@ -63,7 +63,7 @@ fn second_run_of_a_host_keeps_the_first_session() {
         open(&mut window, path);
         note(&mut window, path);
         press(&mut window, Modifiers::COMMAND, Key::S);
-        window.get_by_label_contains(&format!("Saved as “{kept}”"));
+        window.get_by_label_contains(&format!("Saved the view as session “{kept}”"));
     }
     want(
         &mut window,
@@ -84,11 +84,11 @@ fn opened_session_is_saved_under_its_name() {
     settle(&mut window);
     note(&mut window, "more");
     press(&mut window, Modifiers::COMMAND, Key::S);
-    window.get_by_label("Saved as “night”");
+    window.get_by_label("Saved the view as session “night”");
     assert_eq!(SessionStore::in_folder(folder.path()).names(), ["night"]);
     window.get_by_label("Dismiss").click();
     settle(&mut window);
-    assert!(window.query_by_label_contains("Saved as").is_none());
+    assert!(window.query_by_label_contains("Saved the view").is_none());
     // The session does not belong to another trace.
     open(&mut window, "/other/host.xplane.pb");
     press(&mut window, Modifiers::COMMAND, Key::S);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::command::ScaleChange;
 use crate::open_traces::OpenTraces;
 use crate::panels::notice::PassingNotice;
-use crate::panels::open_path::OpenPath;
+use crate::panels::path_dialog::{PathDialog, PathPurpose};
 use crate::panels::search;
 use crate::panels::welcome::FailedToOpen;
 use crate::{
@@ -220,6 +220,10 @@ impl App {
         if platform::IN_BROWSER {
             return self.ask_for_file(beside);
         }
+        self.ask_for_typed_path(beside);
+    }
+
+    fn ask_for_typed_path(&mut self, beside: bool) {
         let recent = self.trace().map(|trace| trace.path.as_path()).or(self
             .settings
             .recent
@@ -228,19 +232,43 @@ impl App {
         let folder = recent
             .and_then(Path::parent)
             .filter(|folder| folder.is_dir());
-        self.open_path = Some(OpenPath::new(folder, beside, &self.wake));
+        let purpose = if beside {
+            PathPurpose::Compare
+        } else {
+            PathPurpose::Open
+        };
+        self.path_dialog = Some(PathDialog::new(folder, purpose, &self.wake));
+    }
+
+    /// Says why the system did not ask for a file, where the path can be typed instead.
+    pub(super) fn cannot_browse(&mut self, why: String, beside: bool) {
+        if platform::IN_BROWSER {
+            self.error = Some(FailedToOpen::open(why));
+            return;
+        }
+        if self.path_dialog.is_none() {
+            self.ask_for_typed_path(beside);
+        }
+        if let Some(dialog) = &mut self.path_dialog {
+            dialog.explain(format!("{why}. Type the path here."));
+        }
     }
 
     fn ask_for_file(&mut self, beside: bool) {
         self.dialogs_opened += 1;
         if cfg!(target_os = "macos") {
             // There, dialogs belong to the main thread.
-            self.commands
-                .extend(platform::place_to_open().map(|path| AppCommand::open(path, beside)));
+            match platform::place_to_open() {
+                Ok(path) => self
+                    .commands
+                    .extend(path.map(|path| AppCommand::open(path, beside))),
+                Err(why) => self.cannot_browse(why, beside),
+            }
         } else {
+            let ask = self.ask_to_open;
             self.dialog
-                .ask_later((self.dialogs_opened, beside), |_, answer| {
-                    platform::ask_to_open(move |path| answer.give(path));
+                .ask_later((self.dialogs_opened, beside), move |_, answer| {
+                    ask(Box::new(move |path| answer.give(path)));
                 });
         }
     }
@@ -308,10 +336,10 @@ impl App {
             .save(&name, &first.trace.path, &first.state, second)
         {
             Ok(()) if name == wanted => {
-                self.notice = Some(PassingNotice::passing(format!("Saved as “{name}”")));
+                self.notice = Some(PassingNotice::passing(format!("Saved the view as session “{name}”")));
             }
             Ok(()) => {
-                let text = format!("Saved as “{name}”: “{wanted}” is another session");
+                let text = format!("Saved the view as session “{name}”: “{wanted}” is another one");
                 self.notice = Some(PassingNotice::passing(text));
             }
             Err(error) => self.error = Some(FailedToOpen::save(error)),

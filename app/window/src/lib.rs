@@ -62,14 +62,32 @@ use self::address::AddressBar;
 use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
 use self::panels::notice::PassingNotice;
-use self::panels::open_path::OpenPath;
+use self::panels::path_dialog::PathDialog;
 pub use self::panels::server_runs::RunSource;
 use self::panels::server_runs::ServerRuns;
 use self::panels::welcome::FailedToOpen;
+use self::saving::SaveOutcome;
 use self::workspace::Workspace;
 use view::compare::{TraceSide, ViewLink};
 use view::state::{Panel, ViewCommand, ViewState};
 use view::timeline::trace::{OpenTrace, TraceLoader};
+
+/// How the system asks for files.
+#[derive(Clone, Copy)]
+pub struct FileDialogs {
+    pub open: fn(platform::ChosenFileTaker),
+    /// Asks where to save a file of this name.
+    pub save: fn(&str) -> platform::ChosenFile,
+}
+
+impl Default for FileDialogs {
+    fn default() -> Self {
+        Self {
+            open: platform::ask_to_open,
+            save: platform::place_to_save,
+        }
+    }
+}
 
 /// A trace that is being opened.
 #[derive(Clone, PartialEq)]
@@ -126,11 +144,12 @@ pub struct App {
     next: Option<QueuedTrace>,
     /// Dropped files about which the user has not decided.
     dropped: Vec<PathBuf>,
+    ask_to_open: fn(platform::ChosenFileTaker),
     dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
     runs: ServerRuns,
-    /// Where a path is typed to be opened.
-    open_path: Option<OpenPath>,
+    /// Where a path is typed.
+    path_dialog: Option<PathDialog>,
     #[cfg(not(target_arch = "wasm32"))]
     capture: panels::capture::CaptureDialog,
     saving: saving::SaveJob,
@@ -172,13 +191,14 @@ impl App {
             is_loading_early: false,
             next: None,
             dropped: Vec::new(),
+            ask_to_open: FileDialogs::default().open,
             dialog: Worker::new("file dialog", &wake),
             dialogs_opened: 0,
             runs: ServerRuns::new(Arc::new(platform::ask_for_runs), &wake),
-            open_path: None,
+            path_dialog: None,
             #[cfg(not(target_arch = "wasm32"))]
             capture: panels::capture::CaptureDialog::new(&wake),
-            saving: saving::SaveJob::new(&wake),
+            saving: saving::SaveJob::new(FileDialogs::default().save, &wake),
             sessions: SessionStore::default(),
             restore: None,
             keys,
@@ -195,6 +215,16 @@ impl App {
             address: AddressBar::default(),
             wake,
             settings,
+        }
+    }
+
+    /// Asks for files in another way than the system.
+    #[must_use]
+    pub fn with_dialogs(self, dialogs: FileDialogs) -> Self {
+        Self {
+            ask_to_open: dialogs.open,
+            saving: saving::SaveJob::new(dialogs.save, &self.wake),
+            ..self
         }
     }
 
@@ -271,7 +301,7 @@ impl App {
         !self.loading.is_running()
             && self.next.is_none()
             && self.runs.is_settled()
-            && self.open_path.as_ref().is_none_or(OpenPath::is_settled)
+            && self.path_dialog.as_ref().is_none_or(PathDialog::is_settled)
             && self.open_traces.as_ref().is_none_or(OpenTraces::is_settled)
     }
 
@@ -290,17 +320,28 @@ impl App {
         if self.dialog.poll() {
             let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
             match self.dialog.take() {
-                JobAnswer::Ready(Some(path)) => self.commands.push(AppCommand::open(path, beside)),
-                JobAnswer::Failed { error, .. } => self.error = Some(FailedToOpen::open(error)),
+                JobAnswer::Ready(Some(path)) => {
+                    self.path_dialog = None;
+                    self.commands.push(AppCommand::open(path, beside));
+                }
+                JobAnswer::Failed { error, .. } => self.cannot_browse(error, beside),
                 _ => {}
             }
         }
-        if let Some(dialog) = &mut self.open_path {
+        if let Some(dialog) = &mut self.path_dialog {
             dialog.poll();
         }
         self.runs.poll();
-        if let Some(Err(error)) = self.saving.poll() {
-            self.error = Some(FailedToOpen::save(error));
+        match self.saving.poll() {
+            Some(SaveOutcome::Failed(error)) => self.error = Some(FailedToOpen::save(error)),
+            Some(SaveOutcome::NoDialog { name, why }) => {
+                self.path_dialog = Some(PathDialog::to_save(&name, format!("{why}. Type where to save."), &self.wake));
+            }
+            Some(SaveOutcome::Saved(path)) if !platform::IN_BROWSER => {
+                let text = format!("Saved {}", path.display());
+                self.notice = Some(PassingNotice::passing(text));
+            }
+            _ => {}
         }
         if let Some(open_traces) = &mut self.open_traces {
             open_traces.poll_jobs();
