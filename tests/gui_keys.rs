@@ -440,3 +440,111 @@ fn times_use_the_chosen_format() {
     settle(&mut window);
     assert!(window.get_all_by_label("7.000 µs").count() >= 1);
 }
+
+/// Adds a key and the text that it types to the next frame.
+fn put_key(window: &mut Harness<'static, App>, chord: &str, typed: Option<char>) {
+    let (modifiers, name) = chord.rsplit_once('+').unwrap_or(("", chord));
+    let mut all = Modifiers::NONE;
+    if modifiers.contains("Ctrl") {
+        all |= Modifiers::COMMAND;
+    }
+    if modifiers.contains("Shift") {
+        all |= Modifiers::SHIFT;
+    }
+    let key = |pressed| Event::Key {
+        key: Key::from_name(name).expect("a key"),
+        physical_key: None,
+        pressed,
+        repeat: false,
+        modifiers: all,
+    };
+    let text = typed.map(|typed| Event::Text(typed.to_string()));
+    let events = [key(true)].into_iter().chain(text).chain([key(false)]);
+    window.input_mut().events.extend(events);
+}
+
+/// Adds keys and what they type to the next frame.
+fn type_keys(window: &mut Harness<'static, App>, text: &str) {
+    for c in text.chars() {
+        let shift = if c.is_ascii_uppercase() { "Shift+" } else { "" };
+        put_key(window, &format!("{shift}{}", c.to_ascii_uppercase()), Some(c));
+    }
+}
+
+/// The view without what is typed into it.
+fn untyped(window: &Harness<'_, App>) -> ViewState {
+    let mut state = state(window).clone();
+    state.notes.clear();
+    state.search.clear();
+    state.track_filter.clear();
+    state
+}
+
+#[test]
+fn a_note_is_typed_at_once() {
+    for in_one_frame in [false, true] {
+        let mut window = opened();
+        want(&mut window, ViewCommand::MarkAll);
+        let place = state(&window).place;
+        type_keys(&mut window, "M");
+        if !in_one_frame {
+            settle(&mut window);
+        }
+        type_keys(&mut window, "offload");
+        settle(&mut window);
+        let notes: Vec<&str> = state(&window)
+            .notes
+            .iter()
+            .map(|note| note.text.as_str())
+            .collect();
+        assert_eq!(notes, ["offload"]);
+        assert_eq!(state(&window).place, place);
+    }
+}
+
+#[test]
+fn a_note_about_nothing_says_what_it_needs() {
+    let mut window = opened();
+    type_keys(&mut window, "M");
+    settle(&mut window);
+    window.get_by_label("Select a slice or mark a time first: a note is about it");
+}
+
+/// Whatever is typed into a field that an action opens, no other action runs, even if all is typed in one frame.
+#[test]
+fn text_typed_into_an_opened_field_runs_no_action() {
+    let text = "wasdfzmrpixclqbngt0123456789MTXC,.";
+    let mut with_field = 0;
+    let mut window = opened();
+    want(&mut window, ViewCommand::MarkAll);
+    let initial = Box::new(state(&window).clone());
+    for (_, actions) in window::ACTIONS {
+        for action in *actions {
+            let Some(run) = action.run else { continue };
+            want(&mut window, ViewCommand::Restore(initial.clone()));
+            let command = run(state(&window));
+            want(&mut window, command);
+            if !window.ctx.text_edit_focused() {
+                continue;
+            }
+            with_field += 1;
+            let before = untyped(&window);
+            type_keys(&mut window, text);
+            settle(&mut window);
+            assert_eq!(untyped(&window), before, "{}", action.id);
+
+            for chord in action.keys {
+                window = opened();
+                want(&mut window, ViewCommand::MarkAll);
+                let shown = chord.strip_prefix("Shift+").unwrap_or(chord);
+                let typed = shown.chars().next().filter(|_| shown.len() == 1);
+                put_key(&mut window, chord, typed);
+                type_keys(&mut window, text);
+                settle(&mut window);
+                assert_eq!(untyped(&window), before, "{} in one frame", action.id);
+            }
+            window = opened();
+        }
+    }
+    assert!(with_field >= 5, "{with_field}");
+}

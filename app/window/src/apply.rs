@@ -11,7 +11,7 @@ use crate::panels::search;
 use crate::panels::welcome::FailedToOpen;
 use crate::{
     App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, platform,
-    samples, timeline,
+    panels, samples, timeline,
 };
 use render::pictures::{self, Picture, PictureFormat, PictureStyle};
 use view::charts::timeline::OtherTraceColors;
@@ -105,21 +105,40 @@ impl App {
                 if command == ViewCommand::ShowPanel(Panel::Search, true) {
                     ctx.memory_mut(|memory| memory.request_focus(search::field_id()));
                 }
-                match &mut self.open_traces {
-                    Some(open_traces) => open_traces.apply(open_traces.focus(), &command),
+                match self.open_traces.as_ref().map(OpenTraces::focus) {
+                    Some(side) => self.change_view(side, &command, ctx),
                     None => self.lobby.apply(&command),
                 }
             }
-            AppCommand::On(side, command) => {
-                if let Some(open_traces) = &mut self.open_traces {
-                    open_traces.apply(side, &command);
-                }
-            }
+            AppCommand::On(side, command) => self.change_view(side, &command, ctx),
             AppCommand::Comparison(command) => {
                 if let Some(open_traces) = &mut self.open_traces {
                     open_traces.link(&command);
                 }
             }
+        }
+    }
+
+    fn change_view(&mut self, side: TraceSide, command: &ViewCommand, ctx: &egui::Context) {
+        let Some(open_traces) = &mut self.open_traces else {
+            return;
+        };
+        let notes = |open: &OpenTraces| open.side(side).map(|own| own.state.notes.clone());
+        let adds_note = matches!(
+            command,
+            ViewCommand::AddNote(_) | ViewCommand::MarkSelection(true)
+        );
+        let before = notes(open_traces).filter(|_| adds_note);
+        open_traces.apply(side, command);
+        let Some((before, after)) = before.zip(notes(open_traces)) else {
+            return;
+        };
+        if after.len() > before.len() {
+            let added = before.iter().zip(&after).take_while(|(a, b)| a == b);
+            panels::notes::edit(ctx, added.count());
+        } else {
+            let text = "Select a slice or mark a time first: a note is about it".to_owned();
+            self.notice = Some(PassingNotice::passing(text));
         }
     }
 

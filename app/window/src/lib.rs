@@ -43,7 +43,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
-pub use self::keys::Chord;
+pub use self::keys::{ACTIONS, Chord};
 #[cfg(not(target_arch = "wasm32"))]
 pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
 #[cfg(target_arch = "wasm32")]
@@ -135,6 +135,8 @@ impl StartWindows {
 
 pub struct App {
     commands: Vec<AppCommand>,
+    /// What was typed in the last frame after a key that opened a text field.
+    held_back: Vec<egui::Event>,
     settings: Settings,
     loader: TraceLoader,
     loading: LoadJob,
@@ -186,6 +188,7 @@ impl App {
         keys.install(ctx);
         Self {
             commands: vec![AppCommand::Theme(settings.theme)],
+            held_back: Vec::new(),
             loader,
             loading: Worker::new("open trace", &wake),
             is_loading_early: false,
@@ -429,8 +432,15 @@ impl App {
             self.push(AppCommand::Dropped(dropped));
         }
         let focus = keys::KeyFocus::of(ctx);
-        let commands = ctx.input(|i| self.keys.pressed(i, focus, self.state()));
+        let held_back = std::mem::take(&mut self.held_back);
+        ctx.input_mut(|i| drop(i.events.splice(0..0, held_back)));
+        let (commands, used) =
+            ctx.input(|i| self.keys.pressed(&i.events, focus, self.state()));
         self.commands.extend(commands);
+        ctx.input_mut(|i| self.held_back = typed_later(&mut i.events, used));
+        if !self.held_back.is_empty() {
+            ctx.request_repaint();
+        }
         if focus != keys::KeyFocus::Text {
             // A key that moves the focus into a text field must not be typed there.
             ctx.input_mut(|i| {
@@ -439,4 +449,23 @@ impl App {
             });
         }
     }
+}
+
+/// Takes keys and texts out of the events of a frame that come after the first `used`, without the text of the last key of
+/// those.
+fn typed_later(events: &mut Vec<egui::Event>, used: usize) -> Vec<egui::Event> {
+    use egui::Event::{Key, Text};
+    let mut later = events.split_off(used.min(events.len()));
+    let own = later
+        .iter()
+        .position(|event| matches!(event, Text(_) | Key { pressed: true, .. }))
+        .filter(|&at| matches!(later.get(at), Some(Text(_))));
+    if let Some(own) = own {
+        later.remove(own);
+    }
+    let (typed, others) = later
+        .into_iter()
+        .partition(|event| matches!(event, Text(_) | Key { .. }));
+    events.extend::<Vec<_>>(others);
+    typed
 }

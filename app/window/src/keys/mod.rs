@@ -9,7 +9,7 @@ mod remap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use egui::{Context, Event, Id, InputState, Key, Modifiers};
+use egui::{Context, Event, Id, Key, Modifiers};
 
 pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
 pub use chord::Chord;
@@ -106,15 +106,16 @@ impl Keys {
         ctx.data_mut(|data| data.insert_temp(Id::unique("keys"), Arc::clone(self)));
     }
 
-    /// Commands of the keys pressed in this frame that do not belong to what has the focus.
+    /// Commands of the keys pressed in this frame that do not belong to what has the focus, and the number of events up
+    /// to the one after which a text field has it.
     pub fn pressed(
         &self,
-        input: &InputState,
+        events: &[Event],
         focus: KeyFocus,
         state: Option<&ViewState>,
-    ) -> Vec<AppCommand> {
+    ) -> (Vec<AppCommand>, usize) {
         let has_palette = state.is_some_and(|state| state.shows(Panel::Palette));
-        let events = input.events.iter().filter_map(|event| match event {
+        let action_of_event = |event: &Event| match event {
             Event::Key {
                 key,
                 physical_key,
@@ -142,9 +143,12 @@ impl Keys {
                 (!repeat || steps).then_some(found)
             }
             _ => None,
-        });
+        };
         let mut commands = Vec::new();
-        for id in events {
+        for (at, event) in events.iter().enumerate() {
+            let Some(id) = action_of_event(event) else {
+                continue;
+            };
             let Some(run) = action_of(id).and_then(|action| action.run) else {
                 continue;
             };
@@ -152,8 +156,11 @@ impl Keys {
                 Some(state) => commands.push(run(state)),
                 None => commands.extend(without_trace(id)),
             }
+            if focus::opens_field(id) {
+                return (commands, at + 1);
+            }
         }
-        commands
+        (commands, events.len())
     }
 }
 
