@@ -5,6 +5,7 @@ mod actions;
 mod chord;
 mod focus;
 mod remap;
+mod synonyms;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
 pub use chord::Chord;
 pub use focus::KeyFocus;
 pub use remap::remapped;
+pub use synonyms::synonyms;
 
 use crate::command::AppCommand;
 use actions::COMPARE;
@@ -210,12 +212,12 @@ pub fn menu_entry(ui: &mut egui::Ui, label: &str, id: &str) -> egui::Response {
     response
 }
 
-/// Entries of the command palette: title, keys and command, for one open trace or two.
+/// Entries of the command palette: the action, its keys and its command, for one open trace or two.
 pub fn palette(
     keys: &Keys,
     state: &ViewState,
     comparing: bool,
-) -> Vec<(String, String, AppCommand)> {
+) -> Vec<(&'static Action, String, AppCommand)> {
     let themes = ACTIONS
         .iter()
         .filter(|(theme, _)| comparing || *theme != COMPARE);
@@ -224,11 +226,7 @@ pub fn palette(
         // The pointer is over the palette, so there is no track below it.
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
         .filter_map(|action| {
-            Some((
-                action.title.to_owned(),
-                keys.shown(action.id),
-                action.run?(state),
-            ))
+            Some((action, keys.shown(action.id), action.run?(state)))
         })
         .collect()
 }

@@ -168,8 +168,13 @@ fn card_ui(
             {
                 out.extend(evidence_commands(trace, hint));
             }
-            let label = if *open { "Less" } else { "Explanation" };
-            if ui.button(label).clicked() {
+            // Its name stays, so that the buttons behind it do.
+            let explain = ui.add(egui::Button::new("Explanation").selected(*open));
+            explain.widget_info(|| {
+                let name = format!("Explanation of {}", hint.id);
+                egui::WidgetInfo::selected(egui::Role::Button, true, *open, name)
+            });
+            if explain.clicked() {
                 *open = !*open;
             }
             if hint.severity != HintSeverity::Health {

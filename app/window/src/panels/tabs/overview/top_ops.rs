@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::{Analysis as _, Cell, OpGroup, Percent, Table, Unit, counted};
-use egui::{ScrollArea, Ui};
+use egui::{Rect, Ui, vec2};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
@@ -12,13 +12,14 @@ use crate::panels::copy::row_menu;
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::number::number;
 use crate::panels::op_rows::{OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
+use crate::panels::widgets::ResponseExt as _;
 use crate::times;
 use view::panels::op_families::{OpFamily, families};
 use view::panels::optree::above_limit;
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::tree::group_digits;
 
-/// Visible rows; the others are scrolled to.
+/// Rows shown at first.
 const IN_SIGHT: usize = 12;
 
 /// A family of ops, or an op of an unfolded one.
@@ -104,6 +105,8 @@ pub struct TopOps {
     open: BTreeSet<(String, String)>,
     rows: Vec<TopOpsRow>,
     is_made: bool,
+    /// Whether the rows beyond the first are shown, too.
+    shows_all: bool,
 }
 
 impl TopOps {
@@ -168,32 +171,39 @@ pub fn top_ops_ui(
         open,
         rows,
         is_made,
+        shows_all,
     } = made;
     let is_own =
         |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
     // An op of an unfolded family lies below it.
-    let row_of = |_| rows.iter().rposition(is_own);
-    let mut area = ScrollArea::vertical();
-    if let Some(offset) = follow.offset(selected, row_of, ROW) {
-        area = area.vertical_scroll_offset(offset);
-    }
-    let area = area
-        .id_salt("top ops")
-        .max_height(ROW * IN_SIGHT as f32)
-        .auto_shrink([false, true]);
+    let own_row = rows.iter().rposition(is_own);
+    let follows = follow.replace_selection(selected);
+    *shows_all |= follows && own_row.is_some_and(|row| row >= IN_SIGHT);
+    let count = if *shows_all {
+        rows.len()
+    } else {
+        rows.len().min(IN_SIGHT)
+    };
     ui.scope(|ui| {
-        // Must be set before the scroll area computes row heights, which include the spacing.
         ui.spacing_mut().item_spacing.y = 0.0;
-        area.show_rows(ui, ROW, rows.len(), |ui, range| {
-            follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
-            for row in range.filter_map(|row| rows.get(row)) {
+        // Rows of the list around it: only those in sight are drawn.
+        let (top, clip) = (ui.cursor().top(), ui.clip_rect());
+        let row_at = |y: f32| ((y - top) / ROW).clamp(0.0, count as f32);
+        let range = row_at(clip.top()).floor() as usize..row_at(clip.bottom()).ceil() as usize;
+        if let Some(row) = own_row.filter(|_| follows) {
+            let rect = ui.cursor().translate(vec2(0.0, row as f32 * ROW));
+            ui.scroll_to_rect(Rect::from_min_size(rect.min, vec2(1.0, ROW)), None);
+        }
+        ui.add_space(range.start as f32 * ROW);
+        {
+            for row in range.clone().filter_map(|row| rows.get(row)) {
                 let is_open = row.is_family() && open.contains(&row.key());
                 let is_own = is_own(row) && !is_open;
                 let response = row_ui(ui, width, &row.look(is_open, is_own), &row.numbers.texts());
                 let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
                     Some(op) if !row.is_family() => {
                         row_menu(&response, || table_row(context, op));
-                        response.on_hover_ui(|ui| hover_ui(ui, op, report))
+                        response.hint_left(|ui| hover_ui(ui, op, report))
                     }
                     _ => response.on_hover_text("Click to see its ops"),
                 };
@@ -221,8 +231,13 @@ pub fn top_ops_ui(
                     ))));
                 }
             }
-        })
+        }
+        ui.add_space((count - range.end) as f32 * ROW);
     });
+    let beyond = rows.len() - count;
+    if beyond > 0 && ui.link(format!("{} more", group_digits(beyond as u64))).clicked() {
+        *shows_all = true;
+    }
 }
 
 /// The row of an op in the table of ops.
