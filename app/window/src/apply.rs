@@ -17,7 +17,7 @@ use render::pictures::{self, Picture, PictureFormat, PictureStyle};
 use view::charts::timeline::OtherTraceColors;
 use view::compare::TraceSide;
 use view::sessions::{SavedSession, SessionStore};
-use view::state::{Panel, ViewCommand};
+use view::state::{DeviceOrder, Panel, ViewCommand};
 use view::timeline::trace::TraceLoader;
 
 impl App {
@@ -123,6 +123,13 @@ impl App {
         let Some(open_traces) = &mut self.open_traces else {
             return;
         };
+        if matches!(command, ViewCommand::OrderDevices(order) if *order != DeviceOrder::Host)
+            && open_traces.side(side).is_some_and(|own| !own.has_devices_to_order())
+        {
+            let text = "The trace has one device or none: there is nothing to order".to_owned();
+            self.notice = Some(PassingNotice::passing(text));
+            return;
+        }
         let notes = |open: &OpenTraces| open.side(side).map(|own| own.state.notes.clone());
         let adds_note = matches!(
             command,

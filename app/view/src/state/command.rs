@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, LabelId, SliceId, TimeRange, Timestamp, TrackId};
 
+use super::device_order::DeviceOrder;
 use super::ViewState;
 use super::place::Neighbour;
 use super::scope::ReportScope;
@@ -230,6 +231,10 @@ pub enum ViewCommand {
     ShowAllTracks,
     /// Move a track or group by a number of positions among its siblings.
     Move(TreeItem, i32),
+    /// List the devices in this order.
+    OrderDevices(DeviceOrder),
+    /// The devices in the wanted order, which was found out.
+    DevicesInOrder(Arc<Vec<GroupId>>),
     /// Show only tracks whose name, or the name of a group around them, contains this text.
     FilterTracks(String),
     /// Show or hide a panel.

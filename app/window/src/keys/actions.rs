@@ -6,7 +6,7 @@ use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::compare::{TraceSide, ViewLock};
 use view::palette::Preset;
 use view::state::{
-    COMPARE_TAB, ColorBy, FOUND_TAB, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand,
+    COMPARE_TAB, ColorBy, DeviceOrder, FOUND_TAB, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand,
     ViewState,
 };
 use view::time_format::TimeFormat;
@@ -138,6 +138,10 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     ("View", actions! {
         "fold-all", "Fold all tracks", [] => { ViewCommand::FoldAll(true) }
         "unfold-all", "Unfold all tracks", [] => { ViewCommand::FoldAll(false) }
+        "devices-by-host", "Devices: by host, as recorded", [] => { ViewCommand::OrderDevices(DeviceOrder::Host) }
+        "devices-late", "Devices: late first", [] => { ViewCommand::OrderDevices(DeviceOrder::Lateness) }
+        "devices-work", "Devices: most work first", [] => { ViewCommand::OrderDevices(DeviceOrder::Work) }
+        "devices-idle", "Devices: most idle first", [] => { ViewCommand::OrderDevices(DeviceOrder::Idle) }
         "hide-empty", "Hide tracks without slices in sight", [] => { ViewCommand::HideEmpty }
         "show-all", "Show all hidden tracks", [] => { ViewCommand::ShowAllTracks }
         "minimap", "Minimap", [] => { |state| toggle_layer(state, TimelineLayer::Minimap) }

@@ -20,6 +20,7 @@ pub mod histogram;
 pub mod icicle;
 pub mod icons;
 pub mod keys;
+pub mod late;
 pub mod legend;
 pub mod memory_curve;
 pub mod memory_map;

@@ -229,7 +229,8 @@ fn name_ui(
         String::new()
     };
     // Outside of its group, a track shows the name of its group.
-    let group = if is_pinned {
+    let is_first = matches!(node.item, TreeItem::Group(group) if state.ordered.contains(&group));
+    let group = if is_pinned || is_first {
         trace.tree.group_of(row.node)
     } else {
         None
