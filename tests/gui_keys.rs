@@ -467,7 +467,11 @@ fn put_key(window: &mut Harness<'static, App>, chord: &str, typed: Option<char>)
 fn type_keys(window: &mut Harness<'static, App>, text: &str) {
     for c in text.chars() {
         let shift = if c.is_ascii_uppercase() { "Shift+" } else { "" };
-        put_key(window, &format!("{shift}{}", c.to_ascii_uppercase()), Some(c));
+        put_key(
+            window,
+            &format!("{shift}{}", c.to_ascii_uppercase()),
+            Some(c),
+        );
     }
 }
 
@@ -672,7 +676,8 @@ fn the_palette_knows_the_words_that_people_type() {
             .collect();
         let list = window.get_by_label("Search commands").rect().bottom();
         assert!(
-            rows.iter().any(|top| (0.0..8.0 * 26.0).contains(&(top - list))),
+            rows.iter()
+                .any(|top| (0.0..8.0 * 26.0).contains(&(top - list))),
             "{typed} finds {wanted}: {rows:?} below {list}"
         );
         want(&mut window, ViewCommand::ShowPanel(Panel::Palette, false));

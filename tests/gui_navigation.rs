@@ -286,12 +286,14 @@ fn one_click_lists_the_late_devices_first() {
         window.query_by_label(label).map(|row| row.rect().top())
     };
     let first = top(&window, "Fold host0");
-    window
-        .get_by_label("Show the 2 late devices first")
-        .click();
+    window.get_by_label("Show the 2 late devices first").click();
     settle(&mut window);
     settle(&mut window);
-    assert_eq!(top(&window, "Fold TPU:13"), first, "the latest is the first");
+    assert_eq!(
+        top(&window, "Fold TPU:13"),
+        first,
+        "the latest is the first"
+    );
     let second = top(&window, "Fold TPU:6").expect("it follows");
     assert!(second > first.unwrap());
     assert!(top(&window, "Fold TPU:0").is_none_or(|other| other > second));
@@ -311,6 +313,9 @@ fn one_click_lists_the_late_devices_first() {
 #[test]
 fn a_single_device_has_no_order() {
     let mut window = opened();
-    want(&mut window, ViewCommand::OrderDevices(DeviceOrder::Lateness));
+    want(
+        &mut window,
+        ViewCommand::OrderDevices(DeviceOrder::Lateness),
+    );
     window.get_by_label("The trace has one device or none: there is nothing to order");
 }

@@ -319,7 +319,10 @@ fn details_panel_keeps_its_height() {
     click_at(&mut window, at);
     let with_details = height(&window);
     press(&mut window, Modifiers::NONE, Key::Escape);
-    assert!(height(&window) > with_details + 100.0, "an empty one is closed");
+    assert!(
+        height(&window) > with_details + 100.0,
+        "an empty one is closed"
+    );
     press(&mut window, Modifiers::NONE, Key::Q);
     window.get_by_label("Nothing is selected.");
     assert!((height(&window) - with_details).abs() < 0.5);
@@ -403,18 +406,25 @@ fn explanations_are_not_cut_and_their_button_stays() {
         .with_size(vec2(1280.0, 3000.0))
         .build_eframe(|cc| {
             let options = || Ok(Options::default());
-            let loader = window::file_loader(importers::ImportOptions::default(), Arc::new(options));
+            let loader =
+                window::file_loader(importers::ImportOptions::default(), Arc::new(options));
             App::new(&cc.egui_ctx, Settings::default(), loader)
         });
     open(&mut window, &sample.display().to_string());
     want(&mut window, ViewCommand::ShowTab("hints".to_owned()));
     let names = window.query_all_by_label_contains("Explanation of").count();
     assert!(names > 0);
-    let first = window.get_all_by_label_contains("Explanation of").next().unwrap();
+    let first = window
+        .get_all_by_label_contains("Explanation of")
+        .next()
+        .unwrap();
     let before = first.rect();
     first.click();
     settle(&mut window);
-    let first = window.get_all_by_label_contains("Explanation of").next().unwrap();
+    let first = window
+        .get_all_by_label_contains("Explanation of")
+        .next()
+        .unwrap();
     assert_eq!(first.rect(), before, "it says the same");
     window.get_by_label("Check");
     let edge = window.get_by_label("Close reports").rect().right() + 4.0;

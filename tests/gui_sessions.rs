@@ -166,3 +166,56 @@ fn packed_session_comes_back_with_its_archive() {
         .unwrap();
     assert_eq!(kept.trace, archive.canonicalize().unwrap());
 }
+
+#[test]
+fn a_copied_view_opens_elsewhere() {
+    let mut window = opened();
+    let slice = window
+        .state()
+        .trace()
+        .unwrap()
+        .model
+        .all_slices()
+        .nth(2)
+        .unwrap()
+        .id();
+    want(&mut window, ViewCommand::GoTo(slice));
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    let track = window.state().trace().unwrap().model.slice(slice).track();
+    want(&mut window, ViewCommand::Pin(track, true));
+    window.input_mut().events.push(Event::Key {
+        key: Key::Y,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers: Modifiers::NONE,
+    });
+    window.run_steps(1);
+    let commands = &window.output().platform_output.commands;
+    let copied = commands.iter().find_map(|command| match command {
+        egui::OutputCommand::CopyText(text) => Some(text.clone()),
+        _ => None,
+    });
+    let copied = copied.expect("it was copied");
+    settle(&mut window);
+    window.get_by_label_contains("Copied systole open");
+    let view = copied
+        .split(" --view '")
+        .nth(1)
+        .unwrap()
+        .trim_end_matches('\'')
+        .to_owned();
+    let mut other = Harness::builder()
+        .with_size(vec2(1400.0, 800.0))
+        .build_eframe(|cc| {
+            let app = App::new(&cc.egui_ctx, Settings::default(), loader());
+            app.with_view(&view).expect(&view)
+        });
+    open(&mut other, "trace");
+    settle(&mut other);
+    let (own, copy) = (state(&window), state(&other));
+    assert_eq!(copy.place.selection, own.place.selection);
+    assert_eq!(copy.place.time, own.place.time);
+    assert_eq!((&copy.tab, &copy.pinned), (&own.tab, &own.pinned));
+    assert!(window::check_view("sel=all").is_err());
+}

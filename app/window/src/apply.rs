@@ -10,12 +10,13 @@ use crate::panels::path_dialog::{PathDialog, PathPurpose};
 use crate::panels::search;
 use crate::panels::welcome::FailedToOpen;
 use crate::{
-    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, platform,
-    panels, samples, timeline,
+    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, panels,
+    platform, samples, timeline,
 };
 use render::pictures::{self, Picture, PictureFormat, PictureStyle};
 use view::charts::timeline::OtherTraceColors;
 use view::compare::TraceSide;
+use view::drawing::shortened;
 use view::sessions::{SavedSession, SessionStore};
 use view::state::{DeviceOrder, Panel, ViewCommand};
 use view::timeline::trace::TraceLoader;
@@ -55,6 +56,13 @@ impl App {
             AppCommand::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
             AppCommand::Edit { path, line } => {
                 self.notice = editor::open(&path, line).err().map(PassingNotice::passing);
+            }
+            AppCommand::CopyView => {
+                if let Some(link) = self.link_to_view() {
+                    let text = format!("Copied {}", shortened(&link, 90));
+                    self.notice = Some(PassingNotice::passing(text));
+                    ctx.copy_text(link);
+                }
             }
             AppCommand::SaveWindow => self.saving.window(),
             AppCommand::FilterTracks => {
@@ -124,7 +132,9 @@ impl App {
             return;
         };
         if matches!(command, ViewCommand::OrderDevices(order) if *order != DeviceOrder::Host)
-            && open_traces.side(side).is_some_and(|own| !own.has_devices_to_order())
+            && open_traces
+                .side(side)
+                .is_some_and(|own| !own.has_devices_to_order())
         {
             let text = "The trace has one device or none: there is nothing to order".to_owned();
             self.notice = Some(PassingNotice::passing(text));
@@ -362,7 +372,9 @@ impl App {
             .save(&name, &first.trace.path, &first.state, second)
         {
             Ok(()) if name == wanted => {
-                self.notice = Some(PassingNotice::passing(format!("Saved the view as session “{name}”")));
+                self.notice = Some(PassingNotice::passing(format!(
+                    "Saved the view as session “{name}”"
+                )));
             }
             Ok(()) => {
                 let text = format!("Saved the view as session “{name}”: “{wanted}” is another one");

@@ -58,7 +58,7 @@ pub use self::screenshot::{Screenshot, ScreenshotArgs};
 pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
 use view::sessions::{SavedSecondTrace, SessionStore};
 
-use self::address::AddressBar;
+use self::address::{AddressBar, Place};
 use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
 use self::panels::notice::PassingNotice;
@@ -131,6 +131,15 @@ impl StartWindows {
             _ => {}
         }
     }
+}
+
+/// Checks a text that [`App::with_view`] takes.
+///
+/// # Errors
+///
+/// It is no view; the error is a sentence.
+pub fn check_view(text: &str) -> Result<String, String> {
+    Place::read(text).map(|_| text.to_owned())
 }
 
 pub struct App {
@@ -256,6 +265,16 @@ impl App {
         }
     }
 
+    /// Shows this part of the first trace that is opened.
+    ///
+    /// # Errors
+    ///
+    /// The text is no view; the error is a sentence.
+    pub fn with_view(mut self, text: &str) -> Result<Self, String> {
+        self.address.want(Place::read(text)?);
+        Ok(self)
+    }
+
     /// Queues a command, as if the user had given it.
     pub fn push(&mut self, command: impl Into<AppCommand>) {
         self.commands.push(command.into());
@@ -338,7 +357,11 @@ impl App {
         match self.saving.poll() {
             Some(SaveOutcome::Failed(error)) => self.error = Some(FailedToOpen::save(error)),
             Some(SaveOutcome::NoDialog { name, why }) => {
-                self.path_dialog = Some(PathDialog::to_save(&name, format!("{why}. Type where to save."), &self.wake));
+                self.path_dialog = Some(PathDialog::to_save(
+                    &name,
+                    format!("{why}. Type where to save."),
+                    &self.wake,
+                ));
             }
             Some(SaveOutcome::Saved(path)) if !platform::IN_BROWSER => {
                 let text = format!("Saved {}", path.display());
@@ -384,9 +407,14 @@ impl App {
         match &mut self.open_traces {
             Some(open_traces) if beside => open_traces.compare_with(workspace, second),
             _ => {
-                let place = self.address.take_wanted(&workspace.trace.model);
-                self.commands
-                    .extend(place.into_iter().map(AppCommand::from));
+                if let Some(place) = self.address.take_wanted() {
+                    let model = &workspace.trace.model;
+                    let commands = place.commands(model).into_iter();
+                    self.commands.extend(commands.map(AppCommand::from));
+                    if let Some(text) = place.lacks(model) {
+                        self.notice = Some(PassingNotice::lasting(text));
+                    }
+                }
                 self.open_traces = Some(OpenTraces::new(workspace, &self.wake));
             }
         }
@@ -434,8 +462,7 @@ impl App {
         let focus = keys::KeyFocus::of(ctx);
         let held_back = std::mem::take(&mut self.held_back);
         ctx.input_mut(|i| drop(i.events.splice(0..0, held_back)));
-        let (commands, used) =
-            ctx.input(|i| self.keys.pressed(&i.events, focus, self.state()));
+        let (commands, used) = ctx.input(|i| self.keys.pressed(&i.events, focus, self.state()));
         self.commands.extend(commands);
         ctx.input_mut(|i| self.held_back = typed_later(&mut i.events, used));
         if !self.held_back.is_empty() {

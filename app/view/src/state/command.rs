@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, LabelId, SliceId, TimeRange, Timestamp, TrackId};
 
-use super::device_order::DeviceOrder;
 use super::ViewState;
+use super::device_order::DeviceOrder;
 use super::place::Neighbour;
 use super::scope::ReportScope;
 use crate::palette::Preset;

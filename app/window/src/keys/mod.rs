@@ -225,9 +225,7 @@ pub fn palette(
     actions
         // The pointer is over the palette, so there is no track below it.
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
-        .filter_map(|action| {
-            Some((action, keys.shown(action.id), action.run?(state)))
-        })
+        .filter_map(|action| Some((action, keys.shown(action.id), action.run?(state))))
         .collect()
 }
 

@@ -16,7 +16,10 @@ pub fn late_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewComman
     let is_first = context.state.device_order == DeviceOrder::Lateness;
     let (label, order) = match (is_first, &late.devices[..]) {
         (true, _) => ("Devices by host again".to_owned(), DeviceOrder::Host),
-        (false, [_]) => ("Show the late device first".to_owned(), DeviceOrder::Lateness),
+        (false, [_]) => (
+            "Show the late device first".to_owned(),
+            DeviceOrder::Lateness,
+        ),
         (false, all) => (
             format!("Show the {} late devices first", all.len()),
             DeviceOrder::Lateness,

@@ -237,6 +237,11 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
                 }
             });
         }
+        menu_entry(ui, "Copy a link to this view", "copy-view").chooses(
+            ui,
+            out,
+            AppCommand::CopyView,
+        );
         menu_entry(ui, "Window as PNG…", "save-png").chooses(ui, out, AppCommand::SaveWindow);
     });
 }

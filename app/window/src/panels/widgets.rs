@@ -46,7 +46,11 @@ impl ResponseExt for Response {
     fn hint_above(self, about: &str, action: &str) -> Self {
         let text = hint(&self.ctx, about, action);
         let mut tooltip = Tooltip::for_enabled(&self);
-        let beside = [RectAlign::TOP_START, RectAlign::TOP_END, RectAlign::BOTTOM_START];
+        let beside = [
+            RectAlign::TOP_START,
+            RectAlign::TOP_END,
+            RectAlign::BOTTOM_START,
+        ];
         tooltip.popup = tooltip.popup.align(beside[0]).align_alternatives(&beside);
         tooltip.show(|ui| ui.label(text));
         self
@@ -54,7 +58,12 @@ impl ResponseExt for Response {
 
     fn hint_left(self, content: impl FnOnce(&mut Ui)) -> Self {
         let mut tooltip = Tooltip::for_enabled(&self);
-        let beside = [RectAlign::LEFT, RectAlign::LEFT_START, RectAlign::LEFT_END, RectAlign::RIGHT];
+        let beside = [
+            RectAlign::LEFT,
+            RectAlign::LEFT_START,
+            RectAlign::LEFT_END,
+            RectAlign::RIGHT,
+        ];
         tooltip.popup = tooltip.popup.align(beside[0]).align_alternatives(&beside);
         tooltip.show(content);
         self

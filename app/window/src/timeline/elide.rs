@@ -156,7 +156,10 @@ mod tests {
             ("all-reduce-scatter.5", Some(".5")),
             ("fusion ×12", Some("×12")),
             ("layer12", Some("12")),
-            ("/lib/site-packages/flax/module.py:1008", Some("/module.py:1008")),
+            (
+                "/lib/site-packages/flax/module.py:1008",
+                Some("/module.py:1008"),
+            ),
             ("jit(f)/mlp/dot_general", Some("/dot_general")),
             ("broadcast_add_fusion", None),
             ("XLA Modules", None),

@@ -55,7 +55,11 @@ impl Workspace {
         if order == DeviceOrder::Host || !self.state.ordered.is_empty() {
             return;
         }
-        match self.reports.get::<Balance>().map(|known| known.map(|balance| order.of(balance))) {
+        match self
+            .reports
+            .get::<Balance>()
+            .map(|known| known.map(|balance| order.of(balance)))
+        {
             Ok(Some(devices)) if !devices.is_empty() => {
                 self.apply(&ViewCommand::DevicesInOrder(Arc::new(devices)));
             }

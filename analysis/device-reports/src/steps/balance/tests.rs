@@ -282,7 +282,11 @@ fn all_late_devices_are_named() {
     );
     work[62] = 130;
     let nine = report(&parallel(16, &[&work[..]; 4])).unwrap();
-    assert!(names(&nine).unwrap().ends_with("/device:TPU:59 and 1 more)"));
+    assert!(
+        names(&nine)
+            .unwrap()
+            .ends_with("/device:TPU:59 and 1 more)")
+    );
 
     let one: [&[i64]; 3] = [&[100, 100, 100, 130]; 3];
     let one = report(&parallel(1, &one)).unwrap();

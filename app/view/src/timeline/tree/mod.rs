@@ -166,7 +166,12 @@ impl TrackTree {
             let of_it = node..self.nodes[node].end;
             self.walk(of_it, (state, &[]), (&filter, only), &mut rows);
         }
-        self.walk(0..self.nodes.len(), (state, &first), (&filter, only), &mut rows);
+        self.walk(
+            0..self.nodes.len(),
+            (state, &first),
+            (&filter, only),
+            &mut rows,
+        );
         rows
     }
 

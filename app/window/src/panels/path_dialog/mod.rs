@@ -205,7 +205,8 @@ impl PathDialog {
             return None;
         }
         if path.exists() && self.replaced.as_ref() != Some(&path) {
-            self.notice = Some("There is a file of this name: save again to replace it.".to_owned());
+            self.notice =
+                Some("There is a file of this name: save again to replace it.".to_owned());
             self.replaced = Some(path);
             return None;
         }
@@ -272,7 +273,7 @@ impl PathDialog {
         }
     }
 
-/// Completes the typed beginning to the name of an entry.
+    /// Completes the typed beginning to the name of an entry.
     fn complete(&mut self, entry: &PathEntry) {
         self.text.truncate(name_at(&self.text));
         self.text.push_str(&entry.name);
@@ -338,4 +339,3 @@ fn cursor_to_end(ctx: &Context, text: &str) {
         .set_char_range(Some(egui::text::CCursorRange::one(end)));
     TextEdit::store_state(ctx, field, state);
 }
-

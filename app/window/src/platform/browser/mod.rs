@@ -144,6 +144,13 @@ pub fn show_address(opened: &[&Path], place: &str) {
     }
 }
 
+/// The address that opens these traces at a place.
+pub fn link(opened: &[&Path], place: &str) -> String {
+    show_address(opened, place);
+    let address = web_sys::window().and_then(|window| window.location().href().ok());
+    address.unwrap_or_default()
+}
+
 /// Tells programs that watch the window what it shows.
 pub fn publish(shown: impl FnOnce() -> String) {
     page::publish(shown());

@@ -80,6 +80,19 @@ pub fn save(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     write_file(path, content)
 }
 
+/// The command that opens these traces at a place.
+pub fn link(opened: &[&Path], place: &str) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let path = |path: &&Path| {
+        let text = path.to_string_lossy();
+        let is_local = !text.contains("://");
+        let whole = is_local.then(|| std::path::absolute(path).ok()).flatten();
+        quoted(&whole.map_or(text, |whole| whole.to_string_lossy().into_owned().into()))
+    };
+    let paths: Vec<String> = opened.iter().map(path).collect();
+    format!("systole open {} --view {}", paths.join(" "), quoted(place))
+}
+
 /// Shows the place in the address of the window: there is none.
 pub fn show_address(_opened: &[&Path], _place: &str) {}
 

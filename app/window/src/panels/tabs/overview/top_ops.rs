@@ -235,7 +235,11 @@ pub fn top_ops_ui(
         ui.add_space((count - range.end) as f32 * ROW);
     });
     let beyond = rows.len() - count;
-    if beyond > 0 && ui.link(format!("{} more", group_digits(beyond as u64))).clicked() {
+    if beyond > 0
+        && ui
+            .link(format!("{} more", group_digits(beyond as u64)))
+            .clicked()
+    {
         *shows_all = true;
     }
 }
