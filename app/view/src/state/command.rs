@@ -1,6 +1,6 @@
 //! The commands that change a view.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -233,6 +233,12 @@ pub enum ViewCommand {
     Move(TreeItem, i32),
     /// List the devices in this order.
     OrderDevices(DeviceOrder),
+    /// The lanes of tracks whose last lanes have nothing in view, and the scroll position that leaves the rows in view
+    /// where they are.
+    LanesInView {
+        lanes: Arc<BTreeMap<TrackId, usize>>,
+        scroll: f32,
+    },
     /// The devices in the wanted order, which was found out.
     DevicesInOrder(Arc<Vec<GroupId>>),
     /// Show only tracks whose name, or the name of a group around them, contains this text.

@@ -7,6 +7,7 @@ mod docks;
 mod folded;
 mod history;
 mod item;
+mod lanes_in_view;
 mod navigate;
 mod place;
 mod restore;
@@ -24,6 +25,7 @@ pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLa
 pub use device_order::DeviceOrder;
 pub use docks::{COMPARE_TAB, FOUND_TAB};
 pub use item::TreeItem;
+pub use lanes_in_view::lanes_in_view;
 pub use place::{Neighbour, ViewPlace};
 pub use restore::TraceShape;
 pub use scope::ReportScope;
@@ -77,6 +79,9 @@ pub struct ViewState {
     /// The devices in that order, once it is known; they come before all other groups.
     #[serde(skip)]
     pub ordered: Arc<Vec<GroupId>>,
+    /// Lanes of tracks whose last lanes have nothing in view.
+    #[serde(skip)]
+    pub lanes_in_view: Arc<BTreeMap<TrackId, usize>>,
     /// Heights of counter tracks, as multiples of the usual one.
     #[serde(default)]
     pub track_heights: BTreeMap<TrackId, u8>,
@@ -166,6 +171,7 @@ impl ViewState {
             moved_groups: BTreeMap::new(),
             device_order: DeviceOrder::default(),
             ordered: Arc::default(),
+            lanes_in_view: Arc::default(),
             track_heights: BTreeMap::new(),
             track_filter: String::new(),
             scope: ReportScope::default(),
@@ -344,6 +350,10 @@ impl ViewState {
                 *self.moved_tracks.entry(*track).or_default() += by;
             }
             C::OrderDevices(order) => self.order_devices(*order),
+            C::LanesInView { lanes, scroll } => {
+                self.lanes_in_view = Arc::clone(lanes);
+                self.place.scroll = *scroll;
+            }
             C::DevicesInOrder(devices) => self.ordered = Arc::clone(devices),
             C::FilterTracks(text) => self.track_filter.clone_from(text),
             C::ShowPanel(panel, show) => {

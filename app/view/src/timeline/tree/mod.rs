@@ -257,7 +257,11 @@ impl TrackTree {
             }
             TreeItem::Track(track) => {
                 let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
-                let lanes = if folded { 1 } else { node.lanes.1 };
+                let lanes = if folded {
+                    1
+                } else {
+                    state.lanes_of(track, node.lanes.1)
+                };
                 (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
             }
         };

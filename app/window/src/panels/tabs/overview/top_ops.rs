@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::{Analysis as _, Cell, OpGroup, Percent, Table, Unit, counted};
-use egui::{Rect, Ui, vec2};
+use egui::Ui;
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
 use crate::panels::copy::row_menu;
-use crate::panels::follow::ScrollToSelection;
 use crate::panels::number::number;
 use crate::panels::op_rows::{OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
 use crate::panels::widgets::ResponseExt as _;
@@ -17,6 +16,7 @@ use crate::times;
 use view::panels::op_families::{OpFamily, families};
 use view::panels::optree::above_limit;
 use view::state::{HighlightedLabels, ViewCommand};
+use view::timeline::trace::OpenTrace;
 use view::timeline::tree::group_digits;
 
 /// Rows shown at first.
@@ -100,7 +100,6 @@ impl TopOpsRow {
 /// State between frames.
 #[derive(Default)]
 pub struct TopOps {
-    follow: ScrollToSelection,
     /// Unfolded families.
     open: BTreeSet<(String, String)>,
     rows: Vec<TopOpsRow>,
@@ -167,7 +166,6 @@ pub fn top_ops_ui(
     let selected = context.state.place.selection;
     let own = selected.and_then(|slice| trace.model.slice(slice).op());
     let TopOps {
-        follow,
         open,
         rows,
         is_made,
@@ -177,64 +175,48 @@ pub fn top_ops_ui(
         |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
     // An op of an unfolded family lies below it.
     let own_row = rows.iter().rposition(is_own);
-    let follows = follow.replace_selection(selected);
-    *shows_all |= follows && own_row.is_some_and(|row| row >= IN_SIGHT);
-    let count = if *shows_all {
+    let first = if *shows_all {
         rows.len()
     } else {
         rows.len().min(IN_SIGHT)
     };
+    // The op of the selected slice is shown, too, wherever it is in the list.
+    let shown: Vec<usize> = (0..first)
+        .chain(own_row.filter(|&row| row >= first))
+        .collect();
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         // Rows of the list around it: only those in sight are drawn.
         let (top, clip) = (ui.cursor().top(), ui.clip_rect());
-        let row_at = |y: f32| ((y - top) / ROW).clamp(0.0, count as f32);
+        let row_at = |y: f32| ((y - top) / ROW).clamp(0.0, shown.len() as f32);
         let range = row_at(clip.top()).floor() as usize..row_at(clip.bottom()).ceil() as usize;
-        if let Some(row) = own_row.filter(|_| follows) {
-            let rect = ui.cursor().translate(vec2(0.0, row as f32 * ROW));
-            ui.scroll_to_rect(Rect::from_min_size(rect.min, vec2(1.0, ROW)), None);
-        }
         ui.add_space(range.start as f32 * ROW);
-        {
-            for row in range.clone().filter_map(|row| rows.get(row)) {
-                let is_open = row.is_family() && open.contains(&row.key());
-                let is_own = is_own(row) && !is_open;
-                let response = row_ui(ui, width, &row.look(is_open, is_own), &row.numbers.texts());
-                let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
-                    Some(op) if !row.is_family() => {
-                        row_menu(&response, || table_row(context, op));
-                        response.hint_left(|ui| hover_ui(ui, op, report))
-                    }
-                    _ => response.on_hover_text("Click to see its ops"),
-                };
-                if !response.clicked() {
-                    continue;
+        let in_sight = shown.get(range.clone()).unwrap_or_default();
+        for row in in_sight.iter().filter_map(|&row| rows.get(row)) {
+            let is_open = row.is_family() && open.contains(&row.key());
+            let is_own = is_own(row) && !is_open;
+            let response = row_ui(ui, width, &row.look(is_open, is_own), &row.numbers.texts());
+            let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
+                Some(op) if !row.is_family() => {
+                    row_menu(&response, || table_row(context, op));
+                    response.hint_left(|ui| hover_ui(ui, op, report))
                 }
-                let ops: BTreeSet<_> = row
-                    .ops
-                    .iter()
-                    .filter_map(|&op| report.rows.get(op)?.op)
-                    .collect();
-                let labels = trace.labels_of(&ops);
-                if row.is_family() {
-                    if !open.remove(&row.key()) {
-                        open.insert(row.key());
-                    }
-                    *is_made = false;
-                } else {
-                    out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                }
-                if !labels.is_empty() {
-                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                        &*row.title,
-                        labels,
-                    ))));
-                }
+                _ => response.on_hover_text("Click to see its ops"),
+            };
+            if !response.clicked() {
+                continue;
             }
+            if row.is_family() {
+                if !open.remove(&row.key()) {
+                    open.insert(row.key());
+                }
+                *is_made = false;
+            }
+            out.extend(shows(row, report, trace));
         }
-        ui.add_space((count - range.end) as f32 * ROW);
+        ui.add_space((shown.len() - range.end) as f32 * ROW);
     });
-    let beyond = rows.len() - count;
+    let beyond = rows.len() - shown.len();
     if beyond > 0
         && ui
             .link(format!("{} more", group_digits(beyond as u64)))
@@ -242,6 +224,20 @@ pub fn top_ops_ui(
     {
         *shows_all = true;
     }
+}
+
+/// What a click shows: the slices of the row, and of a single op the longest.
+fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> Vec<ViewCommand> {
+    let ops = row.ops.iter();
+    let ops: BTreeSet<_> = ops.filter_map(|&op| report.rows.get(op)?.op).collect();
+    let labels = trace.labels_of(&ops);
+    let longest = (!row.is_family()).then(|| trace.longest(&labels)).flatten();
+    let mut commands: Vec<ViewCommand> = longest.map(ViewCommand::GoTo).into_iter().collect();
+    if !labels.is_empty() {
+        let highlighted = HighlightedLabels::new(&*row.title, labels);
+        commands.push(ViewCommand::Highlight(Some(highlighted)));
+    }
+    commands
 }
 
 /// The row of an op in the table of ops.
