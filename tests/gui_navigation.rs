@@ -1,7 +1,7 @@
 //! Navigation in a trace: palette, keys, zooming into a box, the minimap, durations, counters.
 
 use egui::accesskit::Role;
-use view::state::MouseMode;
+use view::state::{DeviceOrder, MouseMode};
 
 use super::*;
 
@@ -257,4 +257,65 @@ fn wait_links_to_its_transfer_and_back() {
         .click();
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("copy-done.1"));
+}
+
+/// A run of four hosts with sixteen devices, of which two are late.
+fn with_late_devices() -> Harness<'static, App> {
+    let loader: TraceLoader = Arc::new(|path, _progress| {
+        let mut work = [100_i64; 16];
+        (work[6], work[13]) = (130, 131);
+        let model = sample_traces::parallel(4, &[&work[..]; 4]);
+        let session = Session::from_model(model, Options::default());
+        Ok(OpenTrace::new(path.to_owned(), session))
+    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 900.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), loader)
+        });
+    open(&mut window, "pod");
+    window
+}
+
+#[test]
+fn one_click_lists_the_late_devices_first() {
+    let mut window = with_late_devices();
+    let top = |window: &Harness<'_, App>, label: &str| {
+        window.query_by_label(label).map(|row| row.rect().top())
+    };
+    let first = top(&window, "Fold host0");
+    window.get_by_label("Show the 2 late devices first").click();
+    settle(&mut window);
+    settle(&mut window);
+    assert_eq!(
+        top(&window, "Fold TPU:13"),
+        first,
+        "the latest is the first"
+    );
+    let second = top(&window, "Fold TPU:6").expect("it follows");
+    assert!(second > first.unwrap());
+    assert!(top(&window, "Fold TPU:0").is_none_or(|other| other > second));
+    assert!(
+        top(&window, "Fold host0").is_none(),
+        "hosts without other groups have no heading"
+    );
+    window.get_by_label("Devices by host again").click();
+    settle(&mut window);
+    assert_eq!(top(&window, "Fold host0"), first);
+
+    want(&mut window, ViewCommand::OrderDevices(DeviceOrder::Work));
+    settle(&mut window);
+    assert_eq!(top(&window, "Fold TPU:13"), first);
+}
+
+#[test]
+fn a_single_device_has_no_order() {
+    let mut window = opened();
+    want(
+        &mut window,
+        ViewCommand::OrderDevices(DeviceOrder::Lateness),
+    );
+    window.get_by_label("The trace has one device or none: there is nothing to order");
 }

@@ -319,6 +319,11 @@ fn details_panel_keeps_its_height() {
     click_at(&mut window, at);
     let with_details = height(&window);
     press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(
+        height(&window) > with_details + 100.0,
+        "an empty one is closed"
+    );
+    press(&mut window, Modifiers::NONE, Key::Q);
     window.get_by_label("Nothing is selected.");
     assert!((height(&window) - with_details).abs() < 0.5);
 }
@@ -390,4 +395,46 @@ fn path_can_be_typed_completed_and_opened() {
     press(&mut window, Modifiers::COMMAND, Key::O);
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert!(window.query_by_label("Browse…").is_none());
+}
+
+/// What is drawn of an expanded explanation ends at the right edge of its panel.
+#[test]
+fn explanations_are_not_cut_and_their_button_stays() {
+    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb");
+    let mut window = Harness::builder()
+        .with_size(vec2(1280.0, 3000.0))
+        .build_eframe(|cc| {
+            let options = || Ok(Options::default());
+            let loader =
+                window::file_loader(importers::ImportOptions::default(), Arc::new(options));
+            App::new(&cc.egui_ctx, Settings::default(), loader)
+        });
+    open(&mut window, &sample.display().to_string());
+    want(&mut window, ViewCommand::ShowTab("hints".to_owned()));
+    let names = window.query_all_by_label_contains("Explanation of").count();
+    assert!(names > 0);
+    let first = window
+        .get_all_by_label_contains("Explanation of")
+        .next()
+        .unwrap();
+    let before = first.rect();
+    first.click();
+    settle(&mut window);
+    let first = window
+        .get_all_by_label_contains("Explanation of")
+        .next()
+        .unwrap();
+    assert_eq!(first.rect(), before, "it says the same");
+    window.get_by_label("Check");
+    let edge = window.get_by_label("Close reports").rect().right() + 4.0;
+    let texts = window.query_all_by_label_contains(" ");
+    let cut: Vec<_> = texts
+        .filter(|text| text.rect().left() > 800.0 && text.rect().left() < edge)
+        .filter(|text| text.rect().right() > edge)
+        .filter_map(|text| text.value())
+        // Code has its own scroll bar.
+        .filter(|text| !text.contains('='))
+        .collect();
+    assert!(cut.is_empty(), "{cut:?}");
 }

@@ -63,7 +63,7 @@ fn second_run_of_a_host_keeps_the_first_session() {
         open(&mut window, path);
         note(&mut window, path);
         press(&mut window, Modifiers::COMMAND, Key::S);
-        window.get_by_label_contains(&format!("Saved as “{kept}”"));
+        window.get_by_label_contains(&format!("Saved the view as session “{kept}”"));
     }
     want(
         &mut window,
@@ -84,11 +84,11 @@ fn opened_session_is_saved_under_its_name() {
     settle(&mut window);
     note(&mut window, "more");
     press(&mut window, Modifiers::COMMAND, Key::S);
-    window.get_by_label("Saved as “night”");
+    window.get_by_label("Saved the view as session “night”");
     assert_eq!(SessionStore::in_folder(folder.path()).names(), ["night"]);
     window.get_by_label("Dismiss").click();
     settle(&mut window);
-    assert!(window.query_by_label_contains("Saved as").is_none());
+    assert!(window.query_by_label_contains("Saved the view").is_none());
     // The session does not belong to another trace.
     open(&mut window, "/other/host.xplane.pb");
     press(&mut window, Modifiers::COMMAND, Key::S);
@@ -165,4 +165,57 @@ fn packed_session_comes_back_with_its_archive() {
         .load("night")
         .unwrap();
     assert_eq!(kept.trace, archive.canonicalize().unwrap());
+}
+
+#[test]
+fn a_copied_view_opens_elsewhere() {
+    let mut window = opened();
+    let slice = window
+        .state()
+        .trace()
+        .unwrap()
+        .model
+        .all_slices()
+        .nth(2)
+        .unwrap()
+        .id();
+    want(&mut window, ViewCommand::GoTo(slice));
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    let track = window.state().trace().unwrap().model.slice(slice).track();
+    want(&mut window, ViewCommand::Pin(track, true));
+    window.input_mut().events.push(Event::Key {
+        key: Key::Y,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers: Modifiers::NONE,
+    });
+    window.run_steps(1);
+    let commands = &window.output().platform_output.commands;
+    let copied = commands.iter().find_map(|command| match command {
+        egui::OutputCommand::CopyText(text) => Some(text.clone()),
+        _ => None,
+    });
+    let copied = copied.expect("it was copied");
+    settle(&mut window);
+    window.get_by_label_contains("Copied systole open");
+    let view = copied
+        .split(" --view '")
+        .nth(1)
+        .unwrap()
+        .trim_end_matches('\'')
+        .to_owned();
+    let mut other = Harness::builder()
+        .with_size(vec2(1400.0, 800.0))
+        .build_eframe(|cc| {
+            let app = App::new(&cc.egui_ctx, Settings::default(), loader());
+            app.with_view(&view).expect(&view)
+        });
+    open(&mut other, "trace");
+    settle(&mut other);
+    let (own, copy) = (state(&window), state(&other));
+    assert_eq!(copy.place.selection, own.place.selection);
+    assert_eq!(copy.place.time, own.place.time);
+    assert_eq!((&copy.tab, &copy.pinned), (&own.tab, &own.pinned));
+    assert!(window::check_view("sel=all").is_err());
 }

@@ -36,6 +36,10 @@ pub struct OpenArgs {
     /// Where source files are: a beginning of their recorded paths and what replaces it; can be repeated
     #[arg(long = "src-prefix", value_name = "OLD=NEW")]
     pub src_prefix: Vec<SourcePrefix>,
+    /// The view to show, as Y in the window copies it: time, selection, tab, scope, pinned tracks, search
+    #[cfg(feature = "gui")]
+    #[arg(long, value_name = "STRING", value_parser = window::check_view)]
+    pub view: Option<String>,
     #[command(flatten)]
     pub assume: Assumptions,
     #[cfg(feature = "gui")]
@@ -69,6 +73,7 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
     let launch = window::WindowOptions {
         path: args.path,
         second: args.second,
+        view: args.view,
         import,
         options: std::sync::Arc::new(options),
         source_prefixes: args.src_prefix,

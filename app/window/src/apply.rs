@@ -6,18 +6,19 @@ use std::sync::Arc;
 use crate::command::ScaleChange;
 use crate::open_traces::OpenTraces;
 use crate::panels::notice::PassingNotice;
-use crate::panels::open_path::OpenPath;
+use crate::panels::path_dialog::{PathDialog, PathPurpose};
 use crate::panels::search;
 use crate::panels::welcome::FailedToOpen;
 use crate::{
-    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, platform,
-    samples, timeline,
+    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, panels,
+    platform, samples, timeline,
 };
 use render::pictures::{self, Picture, PictureFormat, PictureStyle};
 use view::charts::timeline::OtherTraceColors;
 use view::compare::TraceSide;
+use view::drawing::shortened;
 use view::sessions::{SavedSession, SessionStore};
-use view::state::{Panel, ViewCommand};
+use view::state::{DeviceOrder, Panel, ViewCommand};
 use view::timeline::trace::TraceLoader;
 
 impl App {
@@ -55,6 +56,13 @@ impl App {
             AppCommand::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
             AppCommand::Edit { path, line } => {
                 self.notice = editor::open(&path, line).err().map(PassingNotice::passing);
+            }
+            AppCommand::CopyView => {
+                if let Some(link) = self.link_to_view() {
+                    let text = format!("Copied {}", shortened(&link, 90));
+                    self.notice = Some(PassingNotice::passing(text));
+                    ctx.copy_text(link);
+                }
             }
             AppCommand::SaveWindow => self.saving.window(),
             AppCommand::FilterTracks => {
@@ -105,21 +113,49 @@ impl App {
                 if command == ViewCommand::ShowPanel(Panel::Search, true) {
                     ctx.memory_mut(|memory| memory.request_focus(search::field_id()));
                 }
-                match &mut self.open_traces {
-                    Some(open_traces) => open_traces.apply(open_traces.focus(), &command),
+                match self.open_traces.as_ref().map(OpenTraces::focus) {
+                    Some(side) => self.change_view(side, &command, ctx),
                     None => self.lobby.apply(&command),
                 }
             }
-            AppCommand::On(side, command) => {
-                if let Some(open_traces) = &mut self.open_traces {
-                    open_traces.apply(side, &command);
-                }
-            }
+            AppCommand::On(side, command) => self.change_view(side, &command, ctx),
             AppCommand::Comparison(command) => {
                 if let Some(open_traces) = &mut self.open_traces {
                     open_traces.link(&command);
                 }
             }
+        }
+    }
+
+    fn change_view(&mut self, side: TraceSide, command: &ViewCommand, ctx: &egui::Context) {
+        let Some(open_traces) = &mut self.open_traces else {
+            return;
+        };
+        if matches!(command, ViewCommand::OrderDevices(order) if *order != DeviceOrder::Host)
+            && open_traces
+                .side(side)
+                .is_some_and(|own| !own.has_devices_to_order())
+        {
+            let text = "The trace has one device or none: there is nothing to order".to_owned();
+            self.notice = Some(PassingNotice::passing(text));
+            return;
+        }
+        let notes = |open: &OpenTraces| open.side(side).map(|own| own.state.notes.clone());
+        let adds_note = matches!(
+            command,
+            ViewCommand::AddNote(_) | ViewCommand::MarkSelection(true)
+        );
+        let before = notes(open_traces).filter(|_| adds_note);
+        open_traces.apply(side, command);
+        let Some((before, after)) = before.zip(notes(open_traces)) else {
+            return;
+        };
+        if after.len() > before.len() {
+            let added = before.iter().zip(&after).take_while(|(a, b)| a == b);
+            panels::notes::edit(ctx, added.count());
+        } else {
+            let text = "Select a slice or mark a time first: a note is about it".to_owned();
+            self.notice = Some(PassingNotice::passing(text));
         }
     }
 
@@ -220,6 +256,10 @@ impl App {
         if platform::IN_BROWSER {
             return self.ask_for_file(beside);
         }
+        self.ask_for_typed_path(beside);
+    }
+
+    fn ask_for_typed_path(&mut self, beside: bool) {
         let recent = self.trace().map(|trace| trace.path.as_path()).or(self
             .settings
             .recent
@@ -228,19 +268,43 @@ impl App {
         let folder = recent
             .and_then(Path::parent)
             .filter(|folder| folder.is_dir());
-        self.open_path = Some(OpenPath::new(folder, beside, &self.wake));
+        let purpose = if beside {
+            PathPurpose::Compare
+        } else {
+            PathPurpose::Open
+        };
+        self.path_dialog = Some(PathDialog::new(folder, purpose, &self.wake));
+    }
+
+    /// Says why the system did not ask for a file, where the path can be typed instead.
+    pub(super) fn cannot_browse(&mut self, why: String, beside: bool) {
+        if platform::IN_BROWSER {
+            self.error = Some(FailedToOpen::open(why));
+            return;
+        }
+        if self.path_dialog.is_none() {
+            self.ask_for_typed_path(beside);
+        }
+        if let Some(dialog) = &mut self.path_dialog {
+            dialog.explain(format!("{why}. Type the path here."));
+        }
     }
 
     fn ask_for_file(&mut self, beside: bool) {
         self.dialogs_opened += 1;
         if cfg!(target_os = "macos") {
             // There, dialogs belong to the main thread.
-            self.commands
-                .extend(platform::place_to_open().map(|path| AppCommand::open(path, beside)));
+            match platform::place_to_open() {
+                Ok(path) => self
+                    .commands
+                    .extend(path.map(|path| AppCommand::open(path, beside))),
+                Err(why) => self.cannot_browse(why, beside),
+            }
         } else {
+            let ask = self.ask_to_open;
             self.dialog
-                .ask_later((self.dialogs_opened, beside), |_, answer| {
-                    platform::ask_to_open(move |path| answer.give(path));
+                .ask_later((self.dialogs_opened, beside), move |_, answer| {
+                    ask(Box::new(move |path| answer.give(path)));
                 });
         }
     }
@@ -308,10 +372,12 @@ impl App {
             .save(&name, &first.trace.path, &first.state, second)
         {
             Ok(()) if name == wanted => {
-                self.notice = Some(PassingNotice::passing(format!("Saved as “{name}”")));
+                self.notice = Some(PassingNotice::passing(format!(
+                    "Saved the view as session “{name}”"
+                )));
             }
             Ok(()) => {
-                let text = format!("Saved as “{name}”: “{wanted}” is another session");
+                let text = format!("Saved the view as session “{name}”: “{wanted}” is another one");
                 self.notice = Some(PassingNotice::passing(text));
             }
             Err(error) => self.error = Some(FailedToOpen::save(error)),

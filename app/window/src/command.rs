@@ -60,6 +60,8 @@ pub enum AppCommand {
         /// The line, from 1.
         line: u32,
     },
+    /// Copy what opens this view elsewhere.
+    CopyView,
     /// Save the window as a PNG.
     SaveWindow,
     /// Move the keyboard focus to the track filter.

@@ -1,11 +1,34 @@
 //! One frame of the window: input, background jobs, drawing.
 
 use super::App;
+use crate::AppCommand;
+use crate::panels::path_dialog::{PathAnswer, PathPurpose};
 use crate::workspace::FrameContext;
 use crate::{open_traces, panels, platform, theme, times};
 use view::compare::TraceSide;
 use view::state::Panel;
 use view::timeline::trace::OpenTrace;
+
+impl App {
+    fn path_dialog_ui(&mut self, ctx: &egui::Context, out: &mut Vec<AppCommand>) {
+        let Some(dialog) = &mut self.path_dialog else {
+            return;
+        };
+        let purpose = dialog.purpose();
+        let beside = purpose == PathPurpose::Compare;
+        match dialog.ui(ctx) {
+            None => return,
+            Some(PathAnswer::Browse) => return out.push(AppCommand::Browse { beside }),
+            Some(PathAnswer::Cancelled) if purpose == PathPurpose::Save => self.saving.forget(),
+            Some(PathAnswer::Cancelled) => {}
+            Some(PathAnswer::Chosen(path)) if purpose == PathPurpose::Save => {
+                self.saving.write(path);
+            }
+            Some(PathAnswer::Chosen(path)) => out.push(AppCommand::open(path, beside)),
+        }
+        self.path_dialog = None;
+    }
+}
 
 impl eframe::App for App {
     #[cfg(not(target_arch = "wasm32"))]
@@ -116,13 +139,7 @@ impl eframe::App for App {
         self.saving.step(ui.ctx());
         let open = self.trace().map(|trace| trace.path.clone());
         self.runs.dialog_ui(ui.ctx(), open.as_deref(), &mut out);
-        if self
-            .open_path
-            .as_mut()
-            .is_some_and(|dialog| dialog.ui(ui.ctx(), &mut out))
-        {
-            self.open_path = None;
-        }
+        self.path_dialog_ui(ui.ctx(), &mut out);
         #[cfg(not(target_arch = "wasm32"))]
         self.capture.ui(ui.ctx(), &mut out);
         panels::welcome::drop_hint_ui(ui);

@@ -43,7 +43,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
-pub use self::keys::Chord;
+pub use self::keys::{ACTIONS, Chord};
 #[cfg(not(target_arch = "wasm32"))]
 pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
 #[cfg(target_arch = "wasm32")]
@@ -58,18 +58,36 @@ pub use self::screenshot::{Screenshot, ScreenshotArgs};
 pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
 use view::sessions::{SavedSecondTrace, SessionStore};
 
-use self::address::AddressBar;
+use self::address::{AddressBar, Place};
 use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
 use self::panels::notice::PassingNotice;
-use self::panels::open_path::OpenPath;
+use self::panels::path_dialog::PathDialog;
 pub use self::panels::server_runs::RunSource;
 use self::panels::server_runs::ServerRuns;
 use self::panels::welcome::FailedToOpen;
+use self::saving::SaveOutcome;
 use self::workspace::Workspace;
 use view::compare::{TraceSide, ViewLink};
 use view::state::{Panel, ViewCommand, ViewState};
 use view::timeline::trace::{OpenTrace, TraceLoader};
+
+/// How the system asks for files.
+#[derive(Clone, Copy)]
+pub struct FileDialogs {
+    pub open: fn(platform::ChosenFileTaker),
+    /// Asks where to save a file of this name.
+    pub save: fn(&str) -> platform::ChosenFile,
+}
+
+impl Default for FileDialogs {
+    fn default() -> Self {
+        Self {
+            open: platform::ask_to_open,
+            save: platform::place_to_save,
+        }
+    }
+}
 
 /// A trace that is being opened.
 #[derive(Clone, PartialEq)]
@@ -115,8 +133,19 @@ impl StartWindows {
     }
 }
 
+/// Checks a text that [`App::with_view`] takes.
+///
+/// # Errors
+///
+/// It is no view; the error is a sentence.
+pub fn check_view(text: &str) -> Result<String, String> {
+    Place::read(text).map(|_| text.to_owned())
+}
+
 pub struct App {
     commands: Vec<AppCommand>,
+    /// What was typed in the last frame after a key that opened a text field.
+    held_back: Vec<egui::Event>,
     settings: Settings,
     loader: TraceLoader,
     loading: LoadJob,
@@ -126,11 +155,12 @@ pub struct App {
     next: Option<QueuedTrace>,
     /// Dropped files about which the user has not decided.
     dropped: Vec<PathBuf>,
+    ask_to_open: fn(platform::ChosenFileTaker),
     dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
     runs: ServerRuns,
-    /// Where a path is typed to be opened.
-    open_path: Option<OpenPath>,
+    /// Where a path is typed.
+    path_dialog: Option<PathDialog>,
     #[cfg(not(target_arch = "wasm32"))]
     capture: panels::capture::CaptureDialog,
     saving: saving::SaveJob,
@@ -167,18 +197,20 @@ impl App {
         keys.install(ctx);
         Self {
             commands: vec![AppCommand::Theme(settings.theme)],
+            held_back: Vec::new(),
             loader,
             loading: Worker::new("open trace", &wake),
             is_loading_early: false,
             next: None,
             dropped: Vec::new(),
+            ask_to_open: FileDialogs::default().open,
             dialog: Worker::new("file dialog", &wake),
             dialogs_opened: 0,
             runs: ServerRuns::new(Arc::new(platform::ask_for_runs), &wake),
-            open_path: None,
+            path_dialog: None,
             #[cfg(not(target_arch = "wasm32"))]
             capture: panels::capture::CaptureDialog::new(&wake),
-            saving: saving::SaveJob::new(&wake),
+            saving: saving::SaveJob::new(FileDialogs::default().save, &wake),
             sessions: SessionStore::default(),
             restore: None,
             keys,
@@ -195,6 +227,16 @@ impl App {
             address: AddressBar::default(),
             wake,
             settings,
+        }
+    }
+
+    /// Asks for files in another way than the system.
+    #[must_use]
+    pub fn with_dialogs(self, dialogs: FileDialogs) -> Self {
+        Self {
+            ask_to_open: dialogs.open,
+            saving: saving::SaveJob::new(dialogs.save, &self.wake),
+            ..self
         }
     }
 
@@ -221,6 +263,16 @@ impl App {
             runs: ServerRuns::new(source, &self.wake),
             ..self
         }
+    }
+
+    /// Shows this part of the first trace that is opened.
+    ///
+    /// # Errors
+    ///
+    /// The text is no view; the error is a sentence.
+    pub fn with_view(mut self, text: &str) -> Result<Self, String> {
+        self.address.want(Place::read(text)?);
+        Ok(self)
     }
 
     /// Queues a command, as if the user had given it.
@@ -271,7 +323,7 @@ impl App {
         !self.loading.is_running()
             && self.next.is_none()
             && self.runs.is_settled()
-            && self.open_path.as_ref().is_none_or(OpenPath::is_settled)
+            && self.path_dialog.as_ref().is_none_or(PathDialog::is_settled)
             && self.open_traces.as_ref().is_none_or(OpenTraces::is_settled)
     }
 
@@ -290,17 +342,32 @@ impl App {
         if self.dialog.poll() {
             let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
             match self.dialog.take() {
-                JobAnswer::Ready(Some(path)) => self.commands.push(AppCommand::open(path, beside)),
-                JobAnswer::Failed { error, .. } => self.error = Some(FailedToOpen::open(error)),
+                JobAnswer::Ready(Some(path)) => {
+                    self.path_dialog = None;
+                    self.commands.push(AppCommand::open(path, beside));
+                }
+                JobAnswer::Failed { error, .. } => self.cannot_browse(error, beside),
                 _ => {}
             }
         }
-        if let Some(dialog) = &mut self.open_path {
+        if let Some(dialog) = &mut self.path_dialog {
             dialog.poll();
         }
         self.runs.poll();
-        if let Some(Err(error)) = self.saving.poll() {
-            self.error = Some(FailedToOpen::save(error));
+        match self.saving.poll() {
+            Some(SaveOutcome::Failed(error)) => self.error = Some(FailedToOpen::save(error)),
+            Some(SaveOutcome::NoDialog { name, why }) => {
+                self.path_dialog = Some(PathDialog::to_save(
+                    &name,
+                    format!("{why}. Type where to save."),
+                    &self.wake,
+                ));
+            }
+            Some(SaveOutcome::Saved(path)) if !platform::IN_BROWSER => {
+                let text = format!("Saved {}", path.display());
+                self.notice = Some(PassingNotice::passing(text));
+            }
+            _ => {}
         }
         if let Some(open_traces) = &mut self.open_traces {
             open_traces.poll_jobs();
@@ -340,9 +407,14 @@ impl App {
         match &mut self.open_traces {
             Some(open_traces) if beside => open_traces.compare_with(workspace, second),
             _ => {
-                let place = self.address.take_wanted(&workspace.trace.model);
-                self.commands
-                    .extend(place.into_iter().map(AppCommand::from));
+                if let Some(place) = self.address.take_wanted() {
+                    let model = &workspace.trace.model;
+                    let commands = place.commands(model).into_iter();
+                    self.commands.extend(commands.map(AppCommand::from));
+                    if let Some(text) = place.lacks(model) {
+                        self.notice = Some(PassingNotice::lasting(text));
+                    }
+                }
                 self.open_traces = Some(OpenTraces::new(workspace, &self.wake));
             }
         }
@@ -388,8 +460,14 @@ impl App {
             self.push(AppCommand::Dropped(dropped));
         }
         let focus = keys::KeyFocus::of(ctx);
-        let commands = ctx.input(|i| self.keys.pressed(i, focus, self.state()));
+        let held_back = std::mem::take(&mut self.held_back);
+        ctx.input_mut(|i| drop(i.events.splice(0..0, held_back)));
+        let (commands, used) = ctx.input(|i| self.keys.pressed(&i.events, focus, self.state()));
         self.commands.extend(commands);
+        ctx.input_mut(|i| self.held_back = typed_later(&mut i.events, used));
+        if !self.held_back.is_empty() {
+            ctx.request_repaint();
+        }
         if focus != keys::KeyFocus::Text {
             // A key that moves the focus into a text field must not be typed there.
             ctx.input_mut(|i| {
@@ -398,4 +476,23 @@ impl App {
             });
         }
     }
+}
+
+/// Takes keys and texts out of the events of a frame that come after the first `used`, without the text of the last key of
+/// those.
+fn typed_later(events: &mut Vec<egui::Event>, used: usize) -> Vec<egui::Event> {
+    use egui::Event::{Key, Text};
+    let mut later = events.split_off(used.min(events.len()));
+    let own = later
+        .iter()
+        .position(|event| matches!(event, Text(_) | Key { pressed: true, .. }))
+        .filter(|&at| matches!(later.get(at), Some(Text(_))));
+    if let Some(own) = own {
+        later.remove(own);
+    }
+    let (typed, others) = later
+        .into_iter()
+        .partition(|event| matches!(event, Text(_) | Key { .. }));
+    events.extend::<Vec<_>>(others);
+    typed
 }

@@ -88,20 +88,34 @@ impl App {
         serde_json::to_string(&published).unwrap_or_default()
     }
 
+    fn open_paths(&self) -> Vec<&Path> {
+        let sides = TraceSide::BOTH.into_iter();
+        sides
+            .filter_map(|side| Some(&*self.trace_of(side)?.path))
+            .collect()
+    }
+
+    /// What opens this view elsewhere: an address, or a command.
+    pub(super) fn link_to_view(&self) -> Option<String> {
+        let (state, trace) = self
+            .state_of(TraceSide::A)
+            .zip(self.trace_of(TraceSide::A))?;
+        let place = Place::of(state, &trace.model).to_string();
+        Some(platform::link(&self.open_paths(), &place))
+    }
+
     /// Lets the address follow the view.
     pub(super) fn show_address(&mut self, ctx: &egui::Context) {
         if !platform::IN_BROWSER {
             return;
         }
-        let Some(state) = self.state() else { return };
-        let place = Place::of(state);
+        let Some((state, trace)) = self.state().zip(self.trace()) else {
+            return;
+        };
+        let place = Place::of(state, &trace.model);
         match self.address.follow(&place, ctx.input(|input| input.time)) {
             Ok(place) => {
-                let open: Vec<&Path> = TraceSide::BOTH
-                    .into_iter()
-                    .filter_map(|side| Some(&*self.trace_of(side)?.path))
-                    .collect();
-                platform::show_address(&open, &place);
+                platform::show_address(&self.open_paths(), &place);
             }
             Err(Some(wait_s)) => ctx.request_repaint_after(Duration::from_secs_f64(wait_s + 0.01)),
             Err(None) => {}

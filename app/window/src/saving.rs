@@ -9,27 +9,49 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 
 use crate::command::TextToSave;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::platform;
+use crate::platform::{self, ChosenFile};
 
 /// Produces the content on a separate thread; the error is a sentence.
 type ContentMaker = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
 
+/// What is saved.
+enum SavedContent {
+    File(ContentMaker),
+    /// A picture of the window.
+    Window,
+}
+
+/// What became of the operation.
+pub enum SaveOutcome {
+    Saved(PathBuf),
+    Failed(String),
+    /// The system cannot ask for a place: [`SaveJob::write`] goes on with one that is asked for otherwise.
+    NoDialog {
+        name: String,
+        why: String,
+    },
+}
+
 /// The current save operation.
 pub struct SaveJob {
+    ask: fn(&str) -> ChosenFile,
     asked: u32,
-    text: Worker<u32, ()>,
     place: Worker<u32, Option<PathBuf>>,
+    /// The proposed name and what is saved, until the place is known.
+    waiting: Option<(String, SavedContent)>,
+    text: Worker<u32, PathBuf>,
     picture: Option<PathBuf>,
-    outcome: Arc<Mutex<Option<Result<(), String>>>>,
+    outcome: Arc<Mutex<Option<SaveOutcome>>>,
 }
 
 impl SaveJob {
-    pub fn new(wake: &WakeUi) -> Self {
-        let place = Worker::new("save dialog", wake);
+    pub fn new(ask: fn(&str) -> ChosenFile, wake: &WakeUi) -> Self {
         Self {
+            ask,
             asked: 0,
+            place: Worker::new("save dialog", wake),
+            waiting: None,
             text: Worker::new("save", wake),
-            place,
             picture: None,
             outcome: Arc::default(),
         }
@@ -42,36 +64,61 @@ impl SaveJob {
 
     /// Asks for a file, then produces the content and writes it.
     pub fn file(&mut self, name: String, make: ContentMaker) {
-        self.asked += 1;
-        self.text
-            .ask(self.asked, move |_| match platform::place_to_save(&name) {
-                Some(path) => {
-                    let content = make()?;
-                    platform::save(&path, content)
-                        .map_err(|error| format!("cannot write: {error}: {}", path.display()))
-                }
-                None => Ok(()),
-            });
+        self.ask_for_place(name, SavedContent::File(make));
     }
 
     /// Asks for a file and writes a picture of the window there.
     pub fn window(&mut self) {
-        self.asked += 1;
-        self.place
-            .ask(self.asked, |_| Ok(platform::place_to_save("systole.png")));
+        self.ask_for_place("systole.png".to_owned(), SavedContent::Window);
     }
 
-    /// The outcome of the operation, once.
-    pub fn poll(&mut self) -> Option<Result<(), String>> {
-        if self.place.poll()
-            && let JobAnswer::Ready(Some(path)) = self.place.take()
-        {
-            self.picture = Some(path);
+    fn ask_for_place(&mut self, name: String, content: SavedContent) {
+        self.asked += 1;
+        let (ask, proposed) = (self.ask, name.clone());
+        self.waiting = Some((name, content));
+        self.place.ask(self.asked, move |_| ask(&proposed));
+    }
+
+    /// Writes what waits for a place.
+    pub fn write(&mut self, path: PathBuf) {
+        match self.waiting.take() {
+            Some((_, SavedContent::Window)) => self.picture = Some(path),
+            Some((_, SavedContent::File(make))) => self.text.ask(self.asked, move |_| {
+                let content = make()?;
+                platform::save(&path, content)
+                    .map_err(|error| format!("cannot write: {error}: {}", path.display()))?;
+                Ok(path)
+            }),
+            None => {}
         }
-        if self.text.poll()
-            && let JobAnswer::Failed { error, .. } = self.text.take()
-        {
-            return Some(Err(error));
+    }
+
+    /// Forgets what waits for a place.
+    pub fn forget(&mut self) {
+        self.waiting = None;
+    }
+
+    /// What became of the operation, once.
+    pub fn poll(&mut self) -> Option<SaveOutcome> {
+        if self.place.poll() {
+            match self.place.take() {
+                JobAnswer::Ready(Some(path)) => self.write(path),
+                JobAnswer::Failed { error, .. } => {
+                    let (name, _) = self.waiting.as_ref()?;
+                    return Some(SaveOutcome::NoDialog {
+                        name: name.clone(),
+                        why: error,
+                    });
+                }
+                _ => self.forget(),
+            }
+        }
+        if self.text.poll() {
+            match self.text.take() {
+                JobAnswer::Ready(path) => return Some(SaveOutcome::Saved(path)),
+                JobAnswer::Failed { error, .. } => return Some(SaveOutcome::Failed(error)),
+                _ => {}
+            }
         }
         self.outcome
             .lock()
@@ -87,7 +134,10 @@ impl SaveJob {
         let (outcome, again) = (Arc::clone(&self.outcome), ctx.clone());
         ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::ScreenshotCallback::new(
             move |image| {
-                let result = write_png(Path::new(&path), &image);
+                let result = match write_png(&path, &image) {
+                    Ok(()) => SaveOutcome::Saved(path),
+                    Err(error) => SaveOutcome::Failed(error),
+                };
                 *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
                 again.request_repaint();
             },

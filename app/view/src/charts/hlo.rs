@@ -7,7 +7,7 @@ use trace_model::TraceModel;
 
 use super::ChartFrame;
 use crate::drawing::{ColorRole, Drawing, DrawingPoint};
-use crate::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH, shape_line};
+use crate::panels::hlo_graph::{HEIGHT, HloGraph, shape_line};
 
 /// Space for the title.
 const TOP: f32 = 30.0;
@@ -53,7 +53,7 @@ fn part(
             } else {
                 (ColorRole::Grid, 1.0)
             };
-            node_box(&mut drawing, node, (x, y), edge, frame);
+            node_box(&mut drawing, node, ((x, y), graph.box_width), edge, frame);
         }
     }
     head.above(drawing)
@@ -74,20 +74,20 @@ pub fn edges(graph: &HloGraph) -> Drawing {
 pub fn node_box(
     drawing: &mut Drawing,
     node: &HloNode,
-    (x, y): DrawingPoint,
+    ((x, y), width): (DrawingPoint, f32),
     (edge, border): (ColorRole, f32),
     frame: &ChartFrame,
 ) {
     let around = 2.0 * border;
     let (left, top) = (x - border, y - border);
-    drawing.rect(left, top, WIDTH + around, HEIGHT + around, edge, "");
+    drawing.rect(left, top, width + around, HEIGHT + around, edge, "");
     let title = frame.titled(|| node.text.clone());
-    drawing.rect(x, y, WIDTH, HEIGHT, ColorRole::Raised, &title);
+    drawing.rect(x, y, width, HEIGHT, ColorRole::Raised, &title);
     if let Some(group) = node.op.group {
         let role = ColorRole::group(group);
         drawing.rect(x, y, 4.0, HEIGHT, role, group.title());
     }
-    let (x, room) = (x + 9.0, WIDTH - 16.0);
+    let (x, room) = (x + 9.0, width - 16.0);
     drawing.fitted_name(
         (x, y + 11.0),
         room,

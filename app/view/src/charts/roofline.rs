@@ -24,6 +24,8 @@ const NAMED: usize = 3;
 const LETTERS: usize = 30;
 /// Distance at which the pointer reaches a marker.
 const REACH: f32 = 14.0;
+/// Space around markers that names leave free.
+const MARGIN: f32 = 2.0;
 
 /// Ops, the program and the average step below their ceilings.
 pub struct RooflineChart<'a> {
@@ -145,15 +147,23 @@ impl<'a> RooflineChart<'a> {
             .filter(|mark| mark.kind != MarkerKind::Circle);
         let named = sums.chain(self.ops().take(NAMED));
         for mark in named.clone() {
-            places.keep_free(area.point(mark.place), mark.radius);
+            places.keep_free(area.point(mark.place), mark.radius + MARGIN);
         }
-        for ceiling in ceilings {
-            let found = places.find(&ceiling.name, ceiling.places(area));
-            if let Some((at, anchor)) = found {
-                drawing.label(at, anchor, area.font, ceiling.ink(), &ceiling.name);
+        let of_ceilings = |drawing: &mut Drawing, places: &mut LabelPlaces| {
+            for ceiling in ceilings {
+                let found = places.find(&ceiling.name, ceiling.places(area));
+                if let Some((at, anchor)) = found {
+                    drawing.label(at, anchor, area.font, ceiling.ink(), &ceiling.name);
+                }
             }
-        }
+        };
+        let is_sum = |kind| kind != MarkerKind::Circle;
+        let mut ceilings_have_names = false;
         for mark in named {
+            // Names of the program and the step have places beside their marks only; those of ceilings have others.
+            if !is_sum(mark.kind) && !std::mem::replace(&mut ceilings_have_names, true) {
+                of_ceilings(drawing, &mut places);
+            }
             let (name, color) = match mark.kind {
                 MarkerKind::Circle => {
                     (shortened(&mark.point.name, LETTERS), ColorRole::Text.into())
@@ -161,10 +171,13 @@ impl<'a> RooflineChart<'a> {
                 MarkerKind::Diamond => ("program".to_owned(), mark.ink),
                 MarkerKind::Square => ("average step".to_owned(), mark.ink),
             };
-            let beside = around(area.point(mark.place), mark.radius, area.font);
+            let beside = around(area.point(mark.place), mark.radius + MARGIN, area.font);
             if let Some((at, anchor)) = places.find(&name, beside) {
                 drawing.label(at, anchor, area.font, color, &name);
             }
+        }
+        if !ceilings_have_names {
+            of_ceilings(drawing, &mut places);
         }
     }
 }

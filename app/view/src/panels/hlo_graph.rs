@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 
 use analysis::reports::hlo::{HloNode, Neighbourhood};
 
-/// Width of a box, in points.
+/// Width of a box, in points, where there is room.
 pub const WIDTH: f32 = 228.0;
+/// Width of a box that still says what it is.
+const LEAST_WIDTH: f32 = 92.0;
 /// Height of a box.
 pub const HEIGHT: f32 = 46.0;
 const GAP_X: f32 = 14.0;
@@ -26,6 +28,8 @@ pub struct HloGraph {
     pub edges: Vec<(usize, usize)>,
     /// Width and height of everything.
     pub size: (f32, f32),
+    /// Width of a box.
+    pub box_width: f32,
 }
 
 impl HloGraph {
@@ -60,14 +64,34 @@ impl HloGraph {
             width(widest.max(1)) + 2.0 * MARGIN,
             height.max(0.0) + 2.0 * MARGIN,
         );
-        Self { boxes, edges, size }
+        Self {
+            boxes,
+            edges,
+            size,
+            box_width: WIDTH,
+        }
+    }
+
+    /// The graph with boxes so narrow that all are in `room`, if that leaves them enough.
+    #[must_use]
+    pub fn fitted(&self, room: f32) -> Self {
+        let least = LEAST_WIDTH / WIDTH;
+        let share = (room / self.size.0.max(1.0)).clamp(least, 1.0);
+        let boxes = self.boxes.iter();
+        Self {
+            boxes: boxes.map(|&(row, x, y)| (row, x * share, y)).collect(),
+            edges: self.edges.clone(),
+            size: (self.size.0 * share, self.size.1),
+            box_width: self.box_width * share,
+        }
     }
 
     /// Where an edge begins and ends: the middle of the lower edge of one box and of the upper edge of the other.
     pub fn line(&self, (from, to): (usize, usize)) -> Option<[(f32, f32); 2]> {
         let (_, x, y) = self.boxes.get(from)?;
         let (_, to_x, to_y) = self.boxes.get(to)?;
-        Some([(x + WIDTH / 2.0, y + HEIGHT), (to_x + WIDTH / 2.0, *to_y)])
+        let middle = self.box_width / 2.0;
+        Some([(x + middle, y + HEIGHT), (to_x + middle, *to_y)])
     }
 }
 

@@ -79,6 +79,20 @@ impl SourcePlace {
     }
 }
 
+/// Whether a file belongs to an installed library, and not to the program that was profiled.
+pub fn is_library(file: &str) -> bool {
+    let parts = file.split(['/', '\\']);
+    parts.into_iter().any(|part| {
+        matches!(part, "site-packages" | "dist-packages") || part.starts_with("<frozen")
+    })
+}
+
+/// The innermost frame of the program's own code; the innermost of all where there is none.
+pub fn own_frame(stack: &[SourcePlace]) -> Option<&SourcePlace> {
+    let own = stack.iter().find(|frame| !is_library(&frame.file));
+    own.or(stack.first())
+}
+
 /// The stack of an op, innermost frame first: as recorded, else from its program, else its line alone.
 pub fn stack_of(session: &Session, op: OpId) -> Vec<SourcePlace> {
     let model = session.model();
@@ -240,6 +254,19 @@ mod tests {
             expected(r"C:\x\train.py", 5, "train.py:5")
         );
         assert_eq!(place(" "), None);
+    }
+
+    #[test]
+    fn frames_of_libraries_are_passed_over() {
+        let frame = |text: &str| SourcePlace::parse(text).unwrap();
+        let library = frame("/usr/lib/python3/site-packages/flax/linen/module.py:1008");
+        let own = frame("/home/me/train.py:37");
+        let windows = frame(r"C:\py\Lib\site-packages\jax\api.py:5");
+        let stack = [library.clone(), windows, own.clone(), frame("main.py:1")];
+        assert_eq!(own_frame(&stack), Some(&own));
+        assert_eq!(own_frame(&stack[..1]), Some(&library));
+        assert_eq!(own_frame(&[]), None);
+        assert!(!is_library("/home/me/site-packages-tools/train.py"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The commands that change a view.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, LabelId, SliceId, TimeRange, Timestamp, TrackId};
 
 use super::ViewState;
+use super::device_order::DeviceOrder;
 use super::place::Neighbour;
 use super::scope::ReportScope;
 use crate::palette::Preset;
@@ -230,6 +231,16 @@ pub enum ViewCommand {
     ShowAllTracks,
     /// Move a track or group by a number of positions among its siblings.
     Move(TreeItem, i32),
+    /// List the devices in this order.
+    OrderDevices(DeviceOrder),
+    /// The lanes of tracks whose last lanes have nothing in view, and the scroll position that leaves the rows in view
+    /// where they are.
+    LanesInView {
+        lanes: Arc<BTreeMap<TrackId, usize>>,
+        scroll: f32,
+    },
+    /// The devices in the wanted order, which was found out.
+    DevicesInOrder(Arc<Vec<GroupId>>),
     /// Show only tracks whose name, or the name of a group around them, contains this text.
     FilterTracks(String),
     /// Show or hide a panel.

@@ -2,10 +2,12 @@
 //! the behaviour of the app can be tested without a window.
 
 mod command;
+mod device_order;
 mod docks;
 mod folded;
 mod history;
 mod item;
+mod lanes_in_view;
 mod navigate;
 mod place;
 mod restore;
@@ -20,8 +22,10 @@ use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TraceModel, TrackId};
 
 pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand};
+pub use device_order::DeviceOrder;
 pub use docks::{COMPARE_TAB, FOUND_TAB};
 pub use item::TreeItem;
+pub use lanes_in_view::lanes_in_view;
 pub use place::{Neighbour, ViewPlace};
 pub use restore::TraceShape;
 pub use scope::ReportScope;
@@ -69,6 +73,15 @@ pub struct ViewState {
     /// By how many positions groups were moved among their siblings.
     #[serde(default)]
     pub moved_groups: BTreeMap<GroupId, i32>,
+    /// The order of devices.
+    #[serde(default)]
+    pub device_order: DeviceOrder,
+    /// The devices in that order, once it is known; they come before all other groups.
+    #[serde(skip)]
+    pub ordered: Arc<Vec<GroupId>>,
+    /// Lanes of tracks whose last lanes have nothing in view.
+    #[serde(skip)]
+    pub lanes_in_view: Arc<BTreeMap<TrackId, usize>>,
     /// Heights of counter tracks, as multiples of the usual one.
     #[serde(default)]
     pub track_heights: BTreeMap<TrackId, u8>,
@@ -156,6 +169,9 @@ impl ViewState {
             hidden_tracks: BTreeSet::new(),
             moved_tracks: BTreeMap::new(),
             moved_groups: BTreeMap::new(),
+            device_order: DeviceOrder::default(),
+            ordered: Arc::default(),
+            lanes_in_view: Arc::default(),
             track_heights: BTreeMap::new(),
             track_filter: String::new(),
             scope: ReportScope::default(),
@@ -333,6 +349,12 @@ impl ViewState {
             C::Move(TreeItem::Track(track), by) => {
                 *self.moved_tracks.entry(*track).or_default() += by;
             }
+            C::OrderDevices(order) => self.order_devices(*order),
+            C::LanesInView { lanes, scroll } => {
+                self.lanes_in_view = Arc::clone(lanes);
+                self.place.scroll = *scroll;
+            }
+            C::DevicesInOrder(devices) => self.ordered = Arc::clone(devices),
             C::FilterTracks(text) => self.track_filter.clone_from(text),
             C::ShowPanel(panel, show) => {
                 set(&mut self.panels, *panel, *show);

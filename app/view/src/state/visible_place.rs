@@ -93,6 +93,8 @@ impl ViewState {
                 (self.place.selection, self.highlighted) = (None, None);
                 self.unmark();
                 self.isolate &= !self.search.is_empty();
+                // There is nothing left to say in it.
+                self.panels.remove(&Panel::Details);
             }
             C::Undo | C::Redo => {
                 let seen = self.seen();

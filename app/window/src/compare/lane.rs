@@ -14,7 +14,7 @@ use crate::keys::hint;
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, Theme, readable_on, small_font};
 use crate::timeline::canvas_x;
-use crate::timeline::elide::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_name};
 use crate::times;
 use crate::workspace::Workspace;
 use analysis::capitalised;
@@ -70,7 +70,7 @@ pub fn head_ui(
         )
         .x + 8.0;
     }
-    let used = elided_middle(
+    let used = elided_name(
         &painter,
         at,
         &name,

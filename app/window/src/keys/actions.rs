@@ -6,8 +6,8 @@ use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::compare::{TraceSide, ViewLock};
 use view::palette::Preset;
 use view::state::{
-    COMPARE_TAB, ColorBy, FOUND_TAB, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand,
-    ViewState,
+    COMPARE_TAB, ColorBy, DeviceOrder, FOUND_TAB, MouseMode, Neighbour, Panel, TimelineLayer,
+    ViewCommand, ViewState,
 };
 use view::time_format::TimeFormat;
 
@@ -117,6 +117,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         "compare", "Compare with another file", [] => { AppCommand::CompareDialog }
         #[cfg(not(target_arch = "wasm32"))]
         "capture", "Capture a running program", [] => { AppCommand::CaptureDialog }
+        "copy-view", "Copy what opens this view elsewhere: a link or a command", ["Y"] => { AppCommand::CopyView }
         "save-session", "Save view and notes as a session", ["Ctrl+S"] => { AppCommand::SaveSession(String::new()) }
         "save-svg", "Save the timeline as SVG", [] => { AppCommand::SavePicture(Picture::Timeline, PictureFormat::Svg) }
         "save-picture", "Save the timeline as PNG", [] => { AppCommand::SavePicture(Picture::Timeline, PictureFormat::Png) }
@@ -138,6 +139,10 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     ("View", actions! {
         "fold-all", "Fold all tracks", [] => { ViewCommand::FoldAll(true) }
         "unfold-all", "Unfold all tracks", [] => { ViewCommand::FoldAll(false) }
+        "devices-by-host", "Devices: by host, as recorded", [] => { ViewCommand::OrderDevices(DeviceOrder::Host) }
+        "devices-late", "Devices: late first", [] => { ViewCommand::OrderDevices(DeviceOrder::Lateness) }
+        "devices-work", "Devices: most work first", [] => { ViewCommand::OrderDevices(DeviceOrder::Work) }
+        "devices-idle", "Devices: most idle first", [] => { ViewCommand::OrderDevices(DeviceOrder::Idle) }
         "hide-empty", "Hide tracks without slices in sight", [] => { ViewCommand::HideEmpty }
         "show-all", "Show all hidden tracks", [] => { ViewCommand::ShowAllTracks }
         "minimap", "Minimap", [] => { |state| toggle_layer(state, TimelineLayer::Minimap) }

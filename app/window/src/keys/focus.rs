@@ -19,6 +19,23 @@ pub enum KeyFocus {
 /// Actions that lead from one text field to another, if their keys type nothing.
 const BETWEEN_FIELDS: [&str; 3] = ["palette", "search", "filter-tracks"];
 
+/// Actions that open a text field: what is typed after their keys belongs to it, even in the same frame.
+const OPENS_FIELD: [&str; 8] = [
+    "palette",
+    "search",
+    "found-list",
+    "filter-tracks",
+    "keep-mark",
+    "open",
+    "compare",
+    "capture",
+];
+
+/// Whether an action opens a text field.
+pub(super) fn opens_field(id: &str) -> bool {
+    OPENS_FIELD.contains(&id)
+}
+
 impl KeyFocus {
     /// What has the focus in this frame.
     pub fn of(ctx: &Context) -> Self {

@@ -5,16 +5,18 @@ mod actions;
 mod chord;
 mod focus;
 mod remap;
+mod synonyms;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use egui::{Context, Event, Id, InputState, Key, Modifiers};
+use egui::{Context, Event, Id, Key, Modifiers};
 
 pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
 pub use chord::Chord;
 pub use focus::KeyFocus;
 pub use remap::remapped;
+pub use synonyms::synonyms;
 
 use crate::command::AppCommand;
 use actions::COMPARE;
@@ -106,15 +108,16 @@ impl Keys {
         ctx.data_mut(|data| data.insert_temp(Id::unique("keys"), Arc::clone(self)));
     }
 
-    /// Commands of the keys pressed in this frame that do not belong to what has the focus.
+    /// Commands of the keys pressed in this frame that do not belong to what has the focus, and the number of events up
+    /// to the one after which a text field has it.
     pub fn pressed(
         &self,
-        input: &InputState,
+        events: &[Event],
         focus: KeyFocus,
         state: Option<&ViewState>,
-    ) -> Vec<AppCommand> {
+    ) -> (Vec<AppCommand>, usize) {
         let has_palette = state.is_some_and(|state| state.shows(Panel::Palette));
-        let events = input.events.iter().filter_map(|event| match event {
+        let action_of_event = |event: &Event| match event {
             Event::Key {
                 key,
                 physical_key,
@@ -142,9 +145,12 @@ impl Keys {
                 (!repeat || steps).then_some(found)
             }
             _ => None,
-        });
+        };
         let mut commands = Vec::new();
-        for id in events {
+        for (at, event) in events.iter().enumerate() {
+            let Some(id) = action_of_event(event) else {
+                continue;
+            };
             let Some(run) = action_of(id).and_then(|action| action.run) else {
                 continue;
             };
@@ -152,8 +158,11 @@ impl Keys {
                 Some(state) => commands.push(run(state)),
                 None => commands.extend(without_trace(id)),
             }
+            if focus::opens_field(id) {
+                return (commands, at + 1);
+            }
         }
-        commands
+        (commands, events.len())
     }
 }
 
@@ -203,12 +212,12 @@ pub fn menu_entry(ui: &mut egui::Ui, label: &str, id: &str) -> egui::Response {
     response
 }
 
-/// Entries of the command palette: title, keys and command, for one open trace or two.
+/// Entries of the command palette: the action, its keys and its command, for one open trace or two.
 pub fn palette(
     keys: &Keys,
     state: &ViewState,
     comparing: bool,
-) -> Vec<(String, String, AppCommand)> {
+) -> Vec<(&'static Action, String, AppCommand)> {
     let themes = ACTIONS
         .iter()
         .filter(|(theme, _)| comparing || *theme != COMPARE);
@@ -216,13 +225,7 @@ pub fn palette(
     actions
         // The pointer is over the palette, so there is no track below it.
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
-        .filter_map(|action| {
-            Some((
-                action.title.to_owned(),
-                keys.shown(action.id),
-                action.run?(state),
-            ))
-        })
+        .filter_map(|action| Some((action, keys.shown(action.id), action.run?(state))))
         .collect()
 }
 

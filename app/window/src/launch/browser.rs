@@ -7,6 +7,7 @@ use analysis::Options;
 use importers::{ImportOptions, InputSource, Progress};
 use wasm_bindgen::JsValue;
 
+use crate::address::Place;
 use crate::loader::file_loader;
 use crate::settings::Settings;
 use crate::{App, AppCommand, platform};
@@ -33,7 +34,7 @@ pub async fn start_in_page(
         );
         let mut app =
             App::new(&cc.egui_ctx, Settings::load(), loader).with_sessions(SessionStore::of_user());
-        app.address.want(&place);
+        app.address.want(Place::parse(&place));
         let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
         match &paths[..] {
             [] => {}

@@ -22,6 +22,8 @@ pub struct WindowOptions {
     pub path: Option<PathBuf>,
     /// A second trace to compare with.
     pub second: Option<PathBuf>,
+    /// The part of the first trace to show, as [`crate::check_view`] takes it.
+    pub view: Option<String>,
     /// How to find and read the files.
     pub import: ImportOptions,
     /// Reads the analysis options.
@@ -109,6 +111,9 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
             let mut app = App::new(&cc.egui_ctx, settings, loader)
                 .with_sessions(SessionStore::of_user())
                 .with_early(loading);
+            if let Some(text) = &launch.view {
+                app = app.with_view(text)?;
+            }
             app.error = problem.map(FailedToOpen::open);
             app.start_times = start_times;
             app.screenshot = launch

@@ -46,6 +46,15 @@ pub fn fits(text: &str, words: &[String]) -> bool {
     words.iter().all(|word| text.contains(word.as_str()))
 }
 
+/// Whether words of a text begin with all words, in any case.
+pub fn begins(text: &str, words: &[String]) -> bool {
+    let text = text.to_lowercase();
+    let own = text.split(|c: char| !c.is_alphanumeric() && c != '-');
+    words
+        .iter()
+        .all(|word| own.clone().any(|own| own.starts_with(word.as_str())))
+}
+
 /// Everything in a trace that matches a text; nothing for an empty text.
 pub fn find(text: &str, trace: &OpenTrace, steps: &[StepBand]) -> Vec<PaletteEntry> {
     let words: Vec<String> = text

@@ -16,7 +16,7 @@ use super::context::{PanelContext, section_ui};
 use super::number::number;
 use crate::theme;
 use crate::theme::Theme;
-use crate::timeline::elide::elided_middle;
+use crate::timeline::elide::elided_name;
 use crate::times;
 use analysis::Unit;
 use analysis::capitalised;
@@ -307,7 +307,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
             };
             let font = FontId::proportional(if place.row >= 14.0 { 12.0 } else { 10.0 });
             let name = device.name.trim_start_matches("/device:");
-            elided_middle(
+            elided_name(
                 painter,
                 pos2(place.rect.left(), first.center().y),
                 name,

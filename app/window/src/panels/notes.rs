@@ -1,9 +1,10 @@
 //! Notes about time ranges; saved with a session.
 
-use egui::{Context, Role, ScrollArea, TextEdit, Window};
+use egui::text::{CCursor, CCursorRange};
+use egui::{Context, Id, Role, ScrollArea, TextEdit, Ui, Window};
 
 use super::widgets::{ResponseExt as _, close_button};
-use crate::keys::hint;
+use crate::keys::{KeyFocus, hint};
 use crate::times::time;
 use view::state::{Note, Panel, ViewCommand, ViewState};
 
@@ -43,7 +44,43 @@ pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
     }
 }
 
-fn note_ui(ui: &mut egui::Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
+fn field_id(note: usize) -> Id {
+    Id::unique(("note", note))
+}
+
+/// The note whose field gets the focus once it is drawn.
+fn edited_id() -> Id {
+    Id::unique("edited note")
+}
+
+/// Lets the text of a note be typed.
+pub fn edit(ctx: &Context, note: usize) {
+    ctx.data_mut(|data| data.insert_temp(edited_id(), note));
+    ctx.memory_mut(|memory| memory.request_focus(field_id(note)));
+    KeyFocus::give_all(ctx, field_id(note));
+}
+
+/// Gives the field the focus that was wanted for it, and selects its text.
+fn take_focus(ui: &Ui, note: usize, field: &egui::Response, text: &str) {
+    if ui.data(|data| data.get_temp::<usize>(edited_id())) != Some(note) {
+        return;
+    }
+    field.request_focus();
+    if ui.is_sizing_pass() {
+        // It only measures, and the field cannot keep the focus.
+        return;
+    }
+    ui.data_mut(|data| data.remove::<usize>(edited_id()));
+    let mut state = TextEdit::load_state(ui.ctx(), field.id).unwrap_or_default();
+    let [start, end] = [0, text.chars().count()].map(CCursor::new);
+    state
+        .cursor
+        .set_char_range(Some(CCursorRange::two(start, end)));
+    TextEdit::store_state(ui.ctx(), field.id, state);
+    field.scroll_to_me(None);
+}
+
+fn note_ui(ui: &mut Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
     ui.horizontal(|ui| {
         let at = note.range.start.since_origin();
         if ui
@@ -56,10 +93,12 @@ fn note_ui(ui: &mut egui::Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>)
         let mut text = note.text.clone();
         let field = ui.add(
             TextEdit::singleline(&mut text)
+                .id(field_id(i))
                 .hint_text("note text")
                 .desired_width(190.0),
         );
         field.labeled(Role::TextInput, format_args!("Note {}", i + 1));
+        take_focus(ui, i, &field, &note.text);
         if field.changed() {
             out.push(ViewCommand::EditNote(i, text));
         }

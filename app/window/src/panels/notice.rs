@@ -13,7 +13,7 @@ const PASSES: f64 = 6.0;
 fn card(ctx: &Context, content: impl FnOnce(&mut egui::Ui)) {
     let area = Area::new(Id::unique("notice"))
         .order(Order::Foreground)
-        .anchor(Align2::CENTER_BOTTOM, [0.0, -44.0]);
+        .anchor(Align2::CENTER_BOTTOM, [0.0, -84.0]);
     area.show(ctx, |ui| {
         let frame = Frame::popup(ui.style()).inner_margin(egui::Margin::symmetric(12, 8));
         frame.show(ui, |ui| ui.horizontal(content));

@@ -8,7 +8,7 @@ use trace_model::Picos;
 use super::number::{number, shown};
 use super::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
-use crate::timeline::elide::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_name};
 use crate::timeline::paint::fold_mark;
 use crate::times;
 
@@ -136,7 +136,7 @@ pub fn row_ui(
     let (columns, numbers) = columns(rect.width());
     let name = mark + vec2(11.0, 0.0);
     let room = (rect.right() - numbers - 6.0 - name.x).max(40.0);
-    elided_middle(&painter, name, row.title, room, &font, theme.text);
+    elided_name(&painter, name, row.title, room, &font, theme.text);
     let most = 90.0 + times::more_room();
     for (column, edge) in columns {
         let (at, text) = (rect.right_center() - vec2(edge + 6.0, 0.0), &texts[column]);

@@ -2,13 +2,13 @@
 
 use egui::{Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, vec2};
 
-use super::find::{PaletteEntry, find, fits};
+use super::find::{PaletteEntry, begins, find, fits};
 use super::tabs::{TABS, tab::TabSubject};
 use super::widgets::{ResponseExt as _, dialog, remark};
 use crate::AppCommand;
 use crate::keys::{self, Keys};
 use crate::theme::{self, small_font};
-use crate::timeline::elide::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_name};
 use view::state::{Panel, ViewCommand, ViewState};
 use view::timeline::bands::StepBand;
 use view::timeline::trace::OpenTrace;
@@ -55,15 +55,28 @@ impl PaletteInput {
         let tabs = TABS.iter().filter(|tab| tab.subject != TabSubject::Other);
         let tabs = tabs.map(|tab| {
             let title = format!("Reports: {}", tab.title);
-            (title, String::new(), tab.show().into())
+            let more = keys::synonyms(&format!("tab:{}", tab.id));
+            (title, more, String::new(), tab.show().into())
         });
         let commands = keys::palette(context.keys, context.state, context.comparing);
+        let commands = commands.into_iter().map(|(action, keys, command)| {
+            let more = keys::synonyms(action.id);
+            (action.title.to_owned(), more, keys, command)
+        });
         let commands = commands
-            .into_iter()
             .chain(tabs)
-            .filter(|(title, ..)| fits(title, &words));
+            .filter(|(title, more, ..)| fits(&format!("{title} {more}"), &words));
+        let mut commands: Vec<_> = commands.collect();
+        // A word is more likely the beginning of one than its middle, and of a title than of a synonym.
+        commands.sort_by_key(|(title, more, ..)| match () {
+            () if begins(title, &words) => 0,
+            () if begins(&format!("{title} {more}"), &words) => 1,
+            () if fits(title, &words) => 2,
+            () => 3,
+        });
         let mut entries: Vec<PaletteEntry> = commands
-            .map(|(title, note, command)| PaletteEntry {
+            .into_iter()
+            .map(|(title, _, note, command)| PaletteEntry {
                 title,
                 note,
                 commands: vec![command],
@@ -208,7 +221,7 @@ fn row_ui(ui: &mut Ui, entry: &PaletteEntry, chosen: bool) -> egui::Response {
     } else {
         theme.text
     };
-    elided_middle(
+    elided_name(
         &painter,
         left,
         &entry.title,

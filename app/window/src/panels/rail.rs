@@ -150,7 +150,8 @@ fn entry_ui(
         });
     }
     response.context_menu(|ui| move_menu(ui, id, state.is_below(id), out));
-    response.on_hover_text(tooltip(ui.ctx(), &title, is_open));
+    let text = tooltip(ui.ctx(), &title, is_open);
+    let _ = response.hint_left(|ui| drop(ui.label(text)));
 }
 
 fn tooltip(ctx: &Context, title: &str, is_open: bool) -> String {

@@ -19,7 +19,7 @@ pub fn field_id() -> egui::Id {
     egui::Id::unique("search field")
 }
 
-/// The bar over the timeline.
+/// The bar over the timeline, at its lower end: the ruler and the minimap stay in sight.
 pub fn floating_ui(
     ui: &Ui,
     model: &TraceModel,
@@ -28,7 +28,7 @@ pub fn floating_ui(
     found: &JobAnswer<Arc<SearchResults>>,
     out: &mut Vec<ViewCommand>,
 ) {
-    frame::floating_ui(ui, "search", Align2::RIGHT_TOP, |ui| {
+    frame::floating_ui(ui, "search", Align2::RIGHT_BOTTOM, |ui| {
         search_ui(ui, model, state, typed, found, out);
     });
 }

@@ -19,7 +19,7 @@ use crate::theme::{theme_in, theme_of};
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::palette::Preset;
 use view::sessions::SessionStore;
-use view::state::{MouseMode, Panel, TimelineLayer, ViewCommand, ViewState};
+use view::state::{DeviceOrder, MouseMode, Panel, TimelineLayer, ViewCommand, ViewState};
 use view::time_format::TimeFormat;
 use view::timeline::trace::OpenTrace;
 
@@ -237,6 +237,11 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
                 }
             });
         }
+        menu_entry(ui, "Copy a link to this view", "copy-view").chooses(
+            ui,
+            out,
+            AppCommand::CopyView,
+        );
         menu_entry(ui, "Window as PNG…", "save-png").chooses(ui, out, AppCommand::SaveWindow);
     });
 }
@@ -295,6 +300,14 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
             ui.close();
         }
     }
+    ui.separator();
+    ui.horizontal_wrapped(|ui| {
+        ui.weak("Devices");
+        for (order, label) in DeviceOrder::ALL {
+            ui.radio(state.device_order == order, label)
+                .sends(out, ViewCommand::OrderDevices(order));
+        }
+    });
     ui.separator();
     for (layer, label) in TimelineLayer::ALL {
         let mut draws = state.draws(layer);

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use egui::{
-    Align, AsIdSalt, Button, Grid, Label, Layout, Response, RichText, Role, Ui, WidgetInfo,
-    WidgetText, Window,
+    Align, AsIdSalt, Button, Grid, Label, Layout, RectAlign, Response, RichText, Role, Tooltip, Ui,
+    WidgetInfo, WidgetText, Window,
 };
 
 use crate::keys::hint;
@@ -17,6 +17,14 @@ pub trait ResponseExt {
     /// Describes a widget, with the keys of the action that does the same.
     #[must_use]
     fn hint(self, about: &str, action: &str) -> Self;
+
+    /// Like [`Self::hint`], but above the widget: what is read lies below.
+    #[must_use]
+    fn hint_above(self, about: &str, action: &str) -> Self;
+
+    /// Explains a widget at the left of it, where it covers none of its neighbours in a column.
+    #[must_use]
+    fn hint_left(self, content: impl FnOnce(&mut Ui)) -> Self;
 
     /// Sends a command on a click.
     fn sends<T>(&self, out: &mut Vec<T>, command: impl Into<T>);
@@ -33,6 +41,32 @@ impl ResponseExt for Response {
     fn hint(self, about: &str, action: &str) -> Self {
         let text = hint(&self.ctx, about, action);
         self.on_hover_text(text)
+    }
+
+    fn hint_above(self, about: &str, action: &str) -> Self {
+        let text = hint(&self.ctx, about, action);
+        let mut tooltip = Tooltip::for_enabled(&self);
+        let beside = [
+            RectAlign::TOP_START,
+            RectAlign::TOP_END,
+            RectAlign::BOTTOM_START,
+        ];
+        tooltip.popup = tooltip.popup.align(beside[0]).align_alternatives(&beside);
+        tooltip.show(|ui| ui.label(text));
+        self
+    }
+
+    fn hint_left(self, content: impl FnOnce(&mut Ui)) -> Self {
+        let mut tooltip = Tooltip::for_enabled(&self);
+        let beside = [
+            RectAlign::LEFT,
+            RectAlign::LEFT_START,
+            RectAlign::LEFT_END,
+            RectAlign::RIGHT,
+        ];
+        tooltip.popup = tooltip.popup.align(beside[0]).align_alternatives(&beside);
+        tooltip.show(content);
+        self
     }
 
     fn sends<T>(&self, out: &mut Vec<T>, command: impl Into<T>) {

@@ -3,6 +3,8 @@
 //! `native` and `browser` have the same functions; nothing else in the window asks where it runs, except by
 //! [`IN_BROWSER`].
 
+use std::path::PathBuf;
+
 #[cfg(target_arch = "wasm32")]
 mod browser;
 #[cfg(not(target_arch = "wasm32"))]
@@ -15,6 +17,12 @@ pub use self::native::*;
 
 /// Whether the window runs in a browser: one thread, no files by path, an address that others can open.
 pub const IN_BROWSER: bool = cfg!(target_arch = "wasm32");
+
+/// The file that the user chose, or `None`; the error says why the user cannot be asked, as a sentence.
+pub type ChosenFile = Result<Option<PathBuf>, String>;
+
+/// Called with the file that the user chose.
+pub type ChosenFileTaker = Box<dyn FnOnce(ChosenFile)>;
 
 /// Called with the runs of the server as JSON, or `None` if there is no server.
 pub type RunsAnswer = Box<dyn FnOnce(Result<Option<String>, String>) + Send>;

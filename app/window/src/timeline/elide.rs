@@ -102,8 +102,8 @@ pub fn elided(
     LetterWidths::of(painter, font).write(at, align, text, room, color)
 }
 
-/// Like [`elided`], but keeps the end as well: names of ops differ in their number.
-pub fn elided_middle(
+/// Like [`elided`], but keeps an end that tells names apart: a number, or what follows the last stroke of a path.
+pub fn elided_name(
     painter: &Painter,
     at: Pos2,
     text: &str,
@@ -112,34 +112,79 @@ pub fn elided_middle(
     color: Color32,
 ) -> Vec2 {
     let widths = LetterWidths::of(painter, font);
-    let shortened = without_middle(&widths, text, room);
+    let shortened = with_end(&widths, text, room);
     let text = shortened.as_deref().unwrap_or(text);
     widths.write(at, Align2::LEFT_CENTER, text, room + 1.0, color)
 }
 
-/// Beginning and end of a text that is too long, if there is room for enough of both.
-fn without_middle(widths: &LetterWidths<'_>, text: &str, room: f32) -> Option<String> {
-    /// Letters of the end, and the least of the beginning; fewer where there is little room.
-    const PARTS: [(usize, usize); 3] = [(8, 3), (4, 2), (2, 1)];
-    /// In shorter texts the end identifies the op no better than the beginning.
-    const SHORT: usize = 10;
-    /// Where there is less room, only a beginning fits.
-    const LEAST: f32 = 32.0;
-    if room < LEAST || text.len() < SHORT || widths.beginning(text, room).0 == text.len() {
+/// A beginning of a text that is too long, and its telling end, if there is room for enough of both.
+fn with_end(widths: &LetterWidths<'_>, text: &str, room: f32) -> Option<String> {
+    /// The least letters of the beginning: an end without one does not identify an op.
+    const LEAST: usize = 3;
+    if widths.beginning(text, room).0 == text.len() {
         return None;
     }
-    PARTS.into_iter().find_map(|(tail, least)| {
-        let cut = text
-            .char_indices()
-            .rev()
-            .nth(tail - 1)
-            .map_or(0, |(at, _)| at);
-        let (head, tail) = text.split_at(cut);
-        let (_, of_tail) = widths.beginning(tail, f32::INFINITY);
-        let head = &head[..widths
-            .beginning(head, room - of_tail - widths.known.ellipsis)
-            .0];
-        // An end without a beginning does not identify an op.
-        (head.chars().count() >= least).then(|| format!("{head}…{tail}"))
-    })
+    let (head, tail) = text.split_at(telling_end(text)?);
+    let (_, of_tail) = widths.beginning(tail, room);
+    let fits = widths.beginning(head, room - of_tail - widths.known.ellipsis);
+    let head = &head[..fits.0];
+    (head.chars().count() >= LEAST).then(|| format!("{head}…{tail}"))
+}
+
+/// Where the end of a name begins that tells it from names with the same beginning; `None` if its beginning tells as much.
+fn telling_end(text: &str) -> Option<usize> {
+    /// Longer numbers are identifiers, whose beginning tells as much.
+    const DIGITS: usize = 6;
+    if let Some(at) = text.rfind('/') {
+        return Some(at);
+    }
+    let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    if rest.len() == text.len() || text.len() - rest.len() > DIGITS {
+        return None;
+    }
+    let sign = rest.chars().next_back().filter(|c| !c.is_alphanumeric());
+    Some(rest.len() - sign.map_or(0, char::len_utf8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_file_names_at_the_end_tell_names_apart() {
+        for (text, end) in [
+            ("all-reduce-scatter.5", Some(".5")),
+            ("fusion ×12", Some("×12")),
+            ("layer12", Some("12")),
+            (
+                "/lib/site-packages/flax/module.py:1008",
+                Some("/module.py:1008"),
+            ),
+            ("jit(f)/mlp/dot_general", Some("/dot_general")),
+            ("broadcast_add_fusion", None),
+            ("XLA Modules", None),
+            ("jit_train_step(12190760917235803885)", None),
+            ("run 12190760917235803885", None),
+            ("é…7", Some("…7")),
+            ("", None),
+        ] {
+            assert_eq!(telling_end(text).map(|at| &text[at..]), end, "{text}");
+        }
+    }
+
+    #[test]
+    fn shortened_names_keep_their_beginning_and_the_telling_end() {
+        let ctx = egui::Context::default();
+        let mut shown = ctx.run_ui(egui::RawInput::default(), |ui| {
+            let font = FontId::monospace(10.0);
+            let widths = LetterWidths::of(ui.painter(), &font);
+            let letters = |count: f32| widths.width('a') * (count + 0.5);
+            let shortened = |text, count| with_end(&widths, text, letters(count));
+            assert_eq!(shortened("all-reduce.5", 12.0), None, "it fits");
+            assert_eq!(shortened("all-reduce.5", 9.0).as_deref(), Some("all-re….5"));
+            assert_eq!(shortened("all-reduce.5", 5.0), None, "too little remains");
+            assert_eq!(shortened("HBM fragmentation", 8.0), None);
+        });
+        shown.textures_delta.clear();
+    }
 }

@@ -5,7 +5,7 @@ use egui::{
     pos2, vec2,
 };
 
-use super::elide::{elided, elided_middle};
+use super::elide::{elided, elided_name};
 use super::paint::fold_mark;
 use crate::keys::menu_entry;
 use crate::theme::{self, Theme, readable_on, small_font};
@@ -222,14 +222,15 @@ fn name_ui(
         theme.text
     };
     let room = area.right() - 8.0 - x;
-    let size = elided_middle(painter, pos2(x, y), &node.title, room, &font, color);
+    let size = elided_name(painter, pos2(x, y), &node.title, room, &font, color);
     let hidden = if row.folded && !is_group {
         format!("+{} lanes", node.lanes.1 - 1)
     } else {
         String::new()
     };
     // Outside of its group, a track shows the name of its group.
-    let group = if is_pinned {
+    let is_first = matches!(node.item, TreeItem::Group(group) if state.ordered.contains(&group));
+    let group = if is_pinned || is_first {
         trace.tree.group_of(row.node)
     } else {
         None

@@ -16,7 +16,7 @@ mod reveal;
 mod tooltip;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use egui::{Rect, Sense, Stroke, Ui};
@@ -36,7 +36,7 @@ use view::compare::TraceSide;
 use view::drawing::{ColorRole, Drawing};
 use view::palette::ColorKey;
 use view::panels::op_facts::KnownReports;
-use view::state::{ColorBy, TimelineLayer, ViewCommand, ViewState};
+use view::state::{ColorBy, TimelineLayer, ViewCommand, ViewState, lanes_in_view};
 use view::timeline::bands::{self, StepBand};
 use view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow};
 use view::timeline::marks::TimeArea;
@@ -65,6 +65,8 @@ pub struct Timeline {
     hovered: Option<Timestamp>,
     hovered_track: Option<TrackId>,
     shown: Option<Viewport>,
+    /// The visible time for which it was found out which lanes have something in view.
+    lanes_at: Option<Viewport>,
     minimap: minimap::MinimapState,
 }
 
@@ -152,11 +154,11 @@ impl Timeline {
             None => TimelineAreas::of(rect, state.label_width, head),
         };
         let only = known.highlighted.filter(|_| state.isolate);
-        let own_rows = || {
-            trace
-                .tree
-                .compacted(trace.tree.rows_of(state, only), areas.canvas.height())
+        let own_rows_of = |state: &ViewState| {
+            let rows = trace.tree.rows_of(state, only);
+            trace.tree.compacted(rows, areas.canvas.height())
         };
+        let own_rows = || own_rows_of(state);
         let rows = interleaved.map_or_else(
             || Cow::Owned(own_rows()),
             |interleaved| Cow::Borrowed(interleaved.rows),
@@ -171,6 +173,10 @@ impl Timeline {
             ui.ctx().request_repaint();
         }
         self.shown = Some(time);
+        if !moving {
+            let beside = known.other_trace.is_some();
+            self.settle_lanes(trace, state, (&rows, scroll, beside), own_rows_of, out);
+        }
         let keys = match (state.color_by, known.efficiency) {
             (ColorBy::Name, _) => &*trace.by_name,
             (ColorBy::Module, _) => &*trace.by_module,
@@ -264,6 +270,45 @@ impl Timeline {
             );
         }
         ui.allocate_rect(ui.available_rect_before_wrap(), Sense::hover());
+    }
+
+    /// Leaves lanes of async ops out that have nothing in view, once the view has come to rest.
+    fn settle_lanes(
+        &mut self,
+        trace: &OpenTrace,
+        state: &ViewState,
+        (rows, scroll, has_other): (&VisibleRows, f32, bool),
+        rows_of: impl Fn(&ViewState) -> VisibleRows,
+        out: &mut Vec<ViewCommand>,
+    ) {
+        let time = state.place.time;
+        if has_other {
+            // Tracks of both traces stand beside each other.
+            if !state.lanes_in_view.is_empty() {
+                self.lanes_at = None;
+                let lanes = Arc::default();
+                out.push(ViewCommand::LanesInView { lanes, scroll });
+            }
+            return;
+        }
+        if state.in_gesture() || self.lanes_at.replace(time) == Some(time) {
+            return;
+        }
+        let lanes = Arc::new(lanes_in_view(&trace.model, time.range()));
+        if lanes == state.lanes_in_view {
+            return;
+        }
+        // The topmost row stays where it is.
+        let top = rows.scrolled.iter().find(|row| row.y + row.height > scroll);
+        let mut after = state.clone();
+        after.lanes_in_view = Arc::clone(&lanes);
+        let after = rows_of(&after);
+        let moved = top.and_then(|top| {
+            let row = after.scrolled.iter().find(|row| row.node == top.node)?;
+            Some(row.y - top.y)
+        });
+        let scroll = (scroll + moved.unwrap_or(0.0)).max(0.0);
+        out.push(ViewCommand::LanesInView { lanes, scroll });
     }
 
     /// The time below the pointer.

@@ -5,7 +5,7 @@ use egui::{Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
 use trace_model::TraceModel;
 
 use super::columns::ColumnTextures;
-use super::elide::elided_middle;
+use super::elide::elided_name;
 use crate::drawing::{self, color_of};
 use crate::theme::{Theme, small_font};
 use view::drawing::{ColorRole, Drawing};
@@ -233,7 +233,7 @@ fn texts(
         let name = model.str(model.label(drawn.label).name);
         let color = colors.of(drawn, is_dim).1;
         let middle = origin.y + drawn.top + drawn.height / 2.0;
-        elided_middle(painter, pos2(left, middle), name, room, &font, color);
+        elided_name(painter, pos2(left, middle), name, room, &font, color);
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::steps::balance::Balance;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
 
@@ -14,7 +15,7 @@ use crate::platform;
 use view::panels::area::{AreaGrouping, MarkedArea};
 use view::panels::histogram;
 use view::search::{self, SearchFor};
-use view::state::{ColorBy, Panel, ReportScope, ViewCommand};
+use view::state::{ColorBy, DeviceOrder, Panel, ReportScope, ViewCommand};
 use view::timeline::bands::bands;
 
 impl Workspace {
@@ -35,6 +36,7 @@ impl Workspace {
             }
         }
         self.leave_unknown_steps();
+        self.order_devices();
         if self.scoped.poll() {
             self.memory.forget_made();
         }
@@ -45,6 +47,25 @@ impl Workspace {
         self.durations.poll();
         self.with_data.poll();
         self.memory.poll(&self.state);
+    }
+
+    /// Finds the order of devices that the state wants.
+    fn order_devices(&mut self) {
+        let order = self.state.device_order;
+        if order == DeviceOrder::Host || !self.state.ordered.is_empty() {
+            return;
+        }
+        match self
+            .reports
+            .get::<Balance>()
+            .map(|known| known.map(|balance| order.of(balance)))
+        {
+            Ok(Some(devices)) if !devices.is_empty() => {
+                self.apply(&ViewCommand::DevicesInOrder(Arc::new(devices)));
+            }
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => self.apply(&ViewCommand::OrderDevices(DeviceOrder::Host)),
+        }
     }
 
     /// A session may name steps that other assumptions do not find.
@@ -89,6 +110,9 @@ impl Workspace {
         self.reports.want(Doctor::ID);
         if self.state.color_by == ColorBy::Efficiency {
             self.reports.want(Ops::ID);
+        }
+        if self.state.device_order != DeviceOrder::Host {
+            self.reports.want(Balance::ID);
         }
         if let Some(slice) = self.state.place.selection {
             let (model, path) = (self.trace.model.clone(), self.trace.path.clone());

@@ -10,7 +10,7 @@ use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
-use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
+use trace_model::{Arg, GroupKind, LabelId, SliceId, Timestamp, TrackId};
 
 use self::docks::{docks_ui, tabs_ui};
 use crate::AppCommand;
@@ -363,6 +363,15 @@ impl Workspace {
     /// Whether one of its rows is at this height below the top of its tracks.
     pub fn has_row_at(&self, y: f32) -> bool {
         self.timeline.drawn().row_at(y).is_some()
+    }
+
+    /// Whether there are several devices.
+    pub fn has_devices_to_order(&self) -> bool {
+        let model = &self.trace.model;
+        let is_core = |group: &trace_model::GroupId| {
+            matches!(model.group(*group).kind, GroupKind::TensorCore { .. })
+        };
+        model.group_ids().filter(is_core).count() > 1
     }
 
     /// Whether the last frame showed slices.

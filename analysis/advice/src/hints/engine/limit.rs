@@ -172,12 +172,14 @@ impl<'a> Loop<'a> {
             let steps = self.facts.step().ok()?.count;
             let each = balance.skew_wait_ps()? / (self.ops.cores.len() * steps).max(1) as f64;
             (each > MOST * part.time_ps).then_some(())?;
-            let (device, share) = balance.awaited()?;
-            let name = device.core.strip_prefix("/device:").unwrap_or(&device.core);
-            Some(if share.0 > 100.0 * MOST {
-                name.to_owned()
-            } else {
-                "the last device".to_owned()
+            let late = balance.late().filter(|late| late.share.0 > 100.0 * MOST);
+            Some(match late.as_ref().map(|late| (late, &late.devices[..])) {
+                Some((_, [only])) => {
+                    let name = only.core.strip_prefix("/device:");
+                    name.unwrap_or(&only.core).to_owned()
+                }
+                Some((late, _)) => late.count(),
+                None => "the last device".to_owned(),
             })
         };
         match last() {

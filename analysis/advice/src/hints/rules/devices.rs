@@ -1,6 +1,6 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
-use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad, MOST_OF_WAITING};
+use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
 use engine::{AnalysisError, Percent, Provenance, Threshold, counted};
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
@@ -140,26 +140,27 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
         device.core,
         percent = Percent(percent)
     );
-    let statement = match balance.awaited() {
-        Some((last, part)) => {
-            let what = format!("waiting for {}", last.core);
-            evidence.push(
-                HintEvidence::percent(what, part.0, "all waiting in collectives", None)
-                    .by(Provenance::Derived),
-            );
-            if part > MOST_OF_WAITING {
-                format!(
-                    "the other devices wait for {} to reach collectives; {longest}",
-                    last.core
-                )
-            } else {
-                format!(
-                    "devices wait for each other in collectives, most often for {}; {longest}",
-                    last.core
-                )
-            }
+    let mut waiting_for = |who: &str, part: Percent| {
+        let what = format!("waiting for {who}");
+        evidence.push(
+            HintEvidence::percent(what, part.0, "all waiting in collectives", None)
+                .by(Provenance::Derived),
+        );
+    };
+    let statement = match (balance.late(), balance.awaited()) {
+        (Some(late), _) => {
+            let names = late.names();
+            waiting_for(&names, late.share);
+            format!("the other devices wait for {names} to reach collectives; {longest}")
         }
-        None => format!("devices wait for each other in collectives; {longest}"),
+        (None, Some((last, part))) => {
+            waiting_for(&last.core, part);
+            format!(
+                "devices wait for each other in collectives, most often for {}; {longest}",
+                last.core
+            )
+        }
+        (None, None) => format!("devices wait for each other in collectives; {longest}"),
     };
     Ok(Some(Finding {
         statement,

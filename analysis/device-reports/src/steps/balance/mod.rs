@@ -17,6 +17,7 @@
 
 mod absent;
 mod judge;
+mod late;
 mod load;
 mod table;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use trace_model::GroupId;
 use crate::steps::devices::Devices;
 
 pub use judge::{BalancedQuantity, ImbalancePattern};
+pub use late::LateDevices;
 pub use load::StepLoad;
 
 pub use load::{DeviceLoad, HostLoad, StepBalance};

@@ -259,3 +259,44 @@ fn single_device_is_not_applicable() {
     let error = report(&text_trace("ops: mm")).unwrap_err();
     assert!(error.to_string().contains("only one TPU device"), "{error}");
 }
+
+fn names(report: &BalanceReport) -> Option<String> {
+    report.late().map(|late| late.names())
+}
+
+#[test]
+fn all_late_devices_are_named() {
+    let mut work = [100_i64; 64];
+    for late in [3, 11, 19, 27, 35, 43, 51, 59] {
+        work[late] = 130;
+    }
+    // One of them is always the last by a little.
+    work[19] = 131;
+    let late = report(&parallel(16, &[&work[..]; 4])).unwrap();
+    assert_eq!(
+        names(&late).as_deref(),
+        Some(
+            "8 of 64 devices (/device:TPU:3, /device:TPU:11, /device:TPU:19, /device:TPU:27, \
+             /device:TPU:35, /device:TPU:43, /device:TPU:51, /device:TPU:59)"
+        )
+    );
+    work[62] = 130;
+    let nine = report(&parallel(16, &[&work[..]; 4])).unwrap();
+    assert!(
+        names(&nine)
+            .unwrap()
+            .ends_with("/device:TPU:59 and 1 more)")
+    );
+
+    let one: [&[i64]; 3] = [&[100, 100, 100, 130]; 3];
+    let one = report(&parallel(1, &one)).unwrap();
+    assert_eq!(names(&one).as_deref(), Some("/device:TPU:3"));
+    let turns: [&[i64]; 4] = [
+        &[130, 100, 100, 100],
+        &[100, 130, 100, 100],
+        &[100, 100, 130, 100],
+        &[100, 100, 100, 130],
+    ];
+    let turns = report(&parallel(1, &turns)).unwrap();
+    assert_eq!(names(&turns), None, "they come last in turns");
+}

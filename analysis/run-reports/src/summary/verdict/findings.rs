@@ -6,7 +6,7 @@ use std::sync::Arc;
 use device_reports::communication::overlap::{Overlap, OverlapReport};
 use device_reports::memory::hbm::{MemoryReport, NEARLY_FULL_PERCENT};
 use device_reports::ops::op_stats::OpsReport;
-use device_reports::steps::balance::{Balance, BalanceReport, MOST_OF_WAITING};
+use device_reports::steps::balance::{Balance, BalanceReport};
 use engine::{Context, Percent, Provenance, Scope};
 use facts::category::OpGroup;
 use facts::steps::{Step, StepsReport};
@@ -73,17 +73,22 @@ impl VerdictReports {
     /// if the part is small.
     fn awaited(&self, collective: Picos) -> Option<String> {
         let balance = self.balance.as_ref()?;
-        let ((device, part), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
+        let ((device, _), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
         let of_it = |time: f64| {
             let time = Picos::from_ps(time as i64);
             Percent::of(time, collective).filter(|&share| share >= WORTH_SAYING)
         };
-        if part > MOST_OF_WAITING {
-            let share = of_it(waiting * part.0 / 100.0)?;
+        if let Some(late) = balance.late() {
+            let share = of_it(waiting * late.share.0 / 100.0)?;
+            let come = if late.devices.len() == 1 {
+                "comes"
+            } else {
+                "come"
+            };
             return Some(format!(
-                ", {} of it waiting for {}, which comes last",
+                ", {} of it waiting for {}, which {come} last",
                 shown(Some(share)),
-                device.core
+                late.names()
             ));
         }
         let share = shown(Some(of_it(waiting)?));

@@ -160,15 +160,32 @@ impl TrackTree {
             }
         }
         let filter = state.track_filter.to_lowercase();
-        self.walk(0..self.nodes.len(), state, (&filter, only), &mut rows);
+        let ordered = state.ordered.iter();
+        let first: Vec<usize> = ordered.filter_map(|&group| self.node_of(group)).collect();
+        for &node in &first {
+            let of_it = node..self.nodes[node].end;
+            self.walk(of_it, (state, &[]), (&filter, only), &mut rows);
+        }
+        self.walk(
+            0..self.nodes.len(),
+            (state, &first),
+            (&filter, only),
+            &mut rows,
+        );
         rows
     }
 
-    /// Adds the rows of siblings and of their descendants.
+    /// The node of a group.
+    fn node_of(&self, group: GroupId) -> Option<usize> {
+        let item = TreeItem::Group(group);
+        self.nodes.iter().position(|node| node.item == item)
+    }
+
+    /// Adds the rows of siblings and of their descendants, without groups that came first.
     fn walk(
         &self,
         nodes: std::ops::Range<usize>,
-        state: &ViewState,
+        (state, first): (&ViewState, &[usize]),
         (filter, only): (&str, Option<&Highlighted>),
         rows: &mut VisibleRows,
     ) {
@@ -185,7 +202,13 @@ impl TrackTree {
         arrange(&mut siblings, |&node| state.moved(self.nodes[node].item));
         for index in siblings {
             let node = &self.nodes[index];
-            if state.hides(node.item) || rows.place[index] != NOWHERE {
+            if state.hides(node.item) || rows.place[index] != NOWHERE || first.contains(&index) {
+                continue;
+            }
+            let inside = first.iter().filter(|&&own| self.is_within(own, index));
+            let came_first: usize = inside.map(|&own| self.nodes[own].end - own).sum();
+            if came_first > 0 && came_first == node.end - index - 1 {
+                // Nothing of it is left.
                 continue;
             }
             let matches = filter.is_empty() || node.lowercase.contains(filter);
@@ -207,7 +230,7 @@ impl TrackTree {
             rows.place[index] = before as u32;
             push(&mut rows.scrolled, self.row(index, state));
             if !state.folded_groups.contains(&group) || !filter.is_empty() {
-                self.walk(index + 1..node.end, state, (filter, only), rows);
+                self.walk(index + 1..node.end, (state, first), (filter, only), rows);
             }
             if !matches && rows.scrolled.len() == before + 1 {
                 rows.scrolled.pop();
@@ -234,7 +257,11 @@ impl TrackTree {
             }
             TreeItem::Track(track) => {
                 let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
-                let lanes = if folded { 1 } else { node.lanes.1 };
+                let lanes = if folded {
+                    1
+                } else {
+                    state.lanes_of(track, node.lanes.1)
+                };
                 (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
             }
         };

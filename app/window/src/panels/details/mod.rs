@@ -19,7 +19,7 @@ use super::tabs::hints::badge;
 use super::tabs::ops;
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
-use crate::panels::widgets::{ResponseExt as _, at_right, value_grid, value_row};
+use crate::panels::widgets::{ResponseExt as _, value_grid, value_row};
 use crate::theme;
 use crate::times::{self, time};
 use view::panels::histogram::Histogram;
@@ -159,14 +159,23 @@ fn heading_ui(
         ui.horizontal_wrapped(|ui| buttons_ui(ui, trace, slice, memory, out));
         return;
     }
+    // The buttons are as wide as they were in the last frame, and in the same order as below the name.
+    let id = ui.scope_id().with("width of buttons");
+    let width: f32 = ui.data(|data| data.get_temp(id)).unwrap_or(0.0);
     ui.horizontal(|ui| {
-        at_right(ui, |ui| {
-            buttons_ui(ui, trace, slice, memory, out);
-            // The width that the buttons leave.
-            ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                name_ui(ui, trace, slice);
-            });
+        let left = ui.cursor().left();
+        let room = ui.available_width();
+        ui.scope(|ui| {
+            ui.set_max_width((room - width - 8.0).max(0.0));
+            name_ui(ui, trace, slice);
         });
+        ui.add_space((left + room - width - ui.cursor().left()).max(0.0));
+        let buttons = ui.horizontal(|ui| buttons_ui(ui, trace, slice, memory, out));
+        let needed = buttons.response.rect.width();
+        if (needed - width).abs() > 0.5 {
+            ui.data_mut(|data| data.insert_temp(id, needed));
+            ui.ctx().request_discard("the width of buttons is known");
+        }
     });
 }
 
@@ -180,14 +189,8 @@ fn buttons_ui(
     memory: &mut PanelState,
     out: &mut Vec<ViewCommand>,
 ) {
-    ui.button("Close")
-        .hint("Close the details", "details")
-        .sends(
-            out,
-            ViewCommand::ShowPanel(view::state::Panel::Details, false),
-        );
     ui.button("Zoom to it")
-        .hint("Click twice to show only this slice", "focus")
+        .hint_above("Click twice to show only this slice", "focus")
         .sends(out, ViewCommand::Focus);
     if ui.button("Longest of this name").clicked()
         && let Some(longest) = trace.longest(trace.labels_named(slice.name()))
@@ -199,12 +202,12 @@ fn buttons_ui(
         trace.labels_named(slice.name()).iter().copied(),
     )));
     ui.button("All of this name")
-        .on_hover_text("Highlight them, then step through them")
+        .hint_above("Highlight them, then step through them", "")
         .sends(out, highlighted);
     if slice.op().is_some()
         && ui
             .button("In Ops")
-            .on_hover_text("Show its row in the table of ops")
+            .hint_above("Show its row in the table of ops", "")
             .clicked()
     {
         let name = slice
@@ -216,6 +219,10 @@ fn buttons_ui(
     if ui.button("Copy name").clicked() {
         ui.ctx().copy_text(slice.name().to_owned());
     }
+    let close = ViewCommand::ShowPanel(view::state::Panel::Details, false);
+    ui.button("Close")
+        .hint_above("Close the details", "details")
+        .sends(out, close);
 }
 
 fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {

@@ -8,7 +8,7 @@ use super::cell_text::{CELL_FONT, PAD, is_change, is_text, number_of, signed};
 use super::columns::ShownColumns;
 use crate::panels::widgets::remark;
 use crate::theme;
-use crate::timeline::elide::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_name};
 use crate::times;
 
 pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, columns: &ShownColumns) {
@@ -81,7 +81,7 @@ pub fn write_cell(
     let room = area.width() - 2.0 * PAD;
     let y = area.center().y;
     if is_text {
-        elided_middle(painter, pos2(area.left() + PAD, y), text, room, font, color);
+        elided_name(painter, pos2(area.left() + PAD, y), text, room, font, color);
     } else {
         elided(
             painter,

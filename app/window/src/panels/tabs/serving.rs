@@ -16,7 +16,7 @@ use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use crate::theme::Theme;
-use crate::timeline::elide::elided_middle;
+use crate::timeline::elide::elided_name;
 use crate::times;
 use session::number::counted;
 use view::state::ViewCommand;
@@ -178,7 +178,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
         }
         if at.is_multiple_of(every) {
             let left = pos2(place.rect.left(), whole.center().y);
-            elided_middle(
+            elided_name(
                 painter,
                 left,
                 &request.request,

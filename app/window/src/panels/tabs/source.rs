@@ -18,7 +18,8 @@ use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
 use crate::times::time;
 use view::panels::source::{
-    FileTimes, SourcePlace, SourcePrefix, SourceText, files, locate, read, stack_of,
+    FileTimes, SourcePlace, SourcePrefix, SourceText, files, is_library, locate, own_frame, read,
+    stack_of,
 };
 use view::panels::target::RowTarget;
 use view::state::HighlightedLabels;
@@ -124,7 +125,7 @@ impl TabPanel for SourcePanel {
     fn poll(&mut self, _is_open: bool) {
         self.scrolls |= self.text.poll();
         if self.stack.poll()
-            && let Some(first) = self.stack.latest().and_then(|stack| stack.first())
+            && let Some(first) = self.stack.latest().and_then(|stack| own_frame(stack))
         {
             (self.place, self.scrolls) = (Some((first.file.clone(), first.line)), true);
         }
@@ -150,7 +151,9 @@ impl TabPanel for SourcePanel {
             return drop(ui.label("No op records its source."));
         }
         if self.place.is_none() {
-            self.place = all.first().map(|file| (file.file.clone(), file.hottest()));
+            let own = all.iter().find(|file| !is_library(&file.file));
+            let first = own.or(all.first());
+            self.place = first.map(|file| (file.file.clone(), file.hottest()));
         }
         self.ask(context);
         stack_ui(ui, context, self);

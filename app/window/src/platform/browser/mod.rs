@@ -21,7 +21,7 @@ use web_time::SystemTime;
 pub use self::bytes::{copied as joined, with_files};
 pub use self::page::{started, state, stopped};
 pub use self::tasks::{pause, run, run_task};
-use super::{Fetched, RunsAnswer};
+use super::{ChosenFile, ChosenFileTaker, Fetched, RunsAnswer};
 
 thread_local! {
     static THERE: RefCell<HashMap<PathBuf, page::ReadFiles>> = RefCell::new(HashMap::new());
@@ -115,18 +115,18 @@ pub fn can_open_again(path: &Path) -> bool {
 }
 
 /// Asks for a file to open; here [`ask_to_open`] does it.
-pub fn place_to_open() -> Option<PathBuf> {
-    None
+pub fn place_to_open() -> ChosenFile {
+    Ok(None)
 }
 
-/// Asks for a file to open and passes it on, or `None` if the user chose none.
-pub fn ask_to_open(then: impl FnOnce(Result<Option<PathBuf>, String>) + 'static) {
+/// Asks for a file to open and passes it on.
+pub fn ask_to_open(then: ChosenFileTaker) {
     spawn_local(async move { then(page::pick().await) });
 }
 
 /// Where to save: the browser chooses the folder.
-pub fn place_to_save(name: &str) -> Option<PathBuf> {
-    Some(PathBuf::from(name))
+pub fn place_to_save(name: &str) -> ChosenFile {
+    Ok(Some(PathBuf::from(name)))
 }
 
 /// Hands a file to the browser as a download.
@@ -142,6 +142,13 @@ pub fn show_address(opened: &[&Path], place: &str) {
         page::show_address(&paths, place);
         ADDRESS.set(shown);
     }
+}
+
+/// The address that opens these traces at a place.
+pub fn link(opened: &[&Path], place: &str) -> String {
+    show_address(opened, place);
+    let address = web_sys::window().and_then(|window| window.location().href().ok());
+    address.unwrap_or_default()
 }
 
 /// Tells programs that watch the window what it shows.

@@ -1,5 +1,7 @@
 //! On a desktop: threads and files.
 
+mod dialogs;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,10 +9,11 @@ use std::thread::Builder;
 use std::time::SystemTime;
 
 use egui::DroppedFileHandle;
-use importers::{IMPORTERS, ImportError, ImportOptions, Progress};
+use importers::{ImportError, ImportOptions, Progress};
 use trace_model::TraceModel;
 
-use super::{Fetched, RunsAnswer};
+use super::{ChosenFileTaker, Fetched, RunsAnswer};
+pub use dialogs::{place_to_open, place_to_save};
 use session::files::write_file;
 
 /// Runs a task on a thread of its own.
@@ -68,37 +71,26 @@ pub fn can_open_again(_path: &Path) -> bool {
     true
 }
 
-/// Asks for a file to open; blocks until the dialog is closed.
-pub fn place_to_open() -> Option<PathBuf> {
-    let mut extensions: Vec<&str> = IMPORTERS
-        .iter()
-        .flat_map(|importer| importer.format().extensions)
-        .copied()
-        .collect();
-    extensions.sort_unstable();
-    extensions.dedup();
-    rfd::FileDialog::new()
-        .set_title("Open a profile")
-        .add_filter("Profiles", &extensions)
-        .add_filter("All files", &["*"])
-        .pick_file()
-}
-
-/// Asks for a file to open and passes it on, or `None` if the user chose none.
-pub fn ask_to_open(then: impl FnOnce(Result<Option<PathBuf>, String>) + 'static) {
-    then(Ok(place_to_open()));
-}
-
-/// Asks where to save; blocks until the dialog is closed.
-pub fn place_to_save(name: &str) -> Option<PathBuf> {
-    rfd::FileDialog::new()
-        .set_title("Save as")
-        .set_file_name(name)
-        .save_file()
+/// Asks for a file to open and passes it on.
+pub fn ask_to_open(then: ChosenFileTaker) {
+    then(place_to_open());
 }
 
 pub fn save(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     write_file(path, content)
+}
+
+/// The command that opens these traces at a place.
+pub fn link(opened: &[&Path], place: &str) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let path = |path: &&Path| {
+        let text = path.to_string_lossy();
+        let is_local = !text.contains("://");
+        let whole = is_local.then(|| std::path::absolute(path).ok()).flatten();
+        quoted(&whole.map_or(text, |whole| whole.to_string_lossy().into_owned().into()))
+    };
+    let paths: Vec<String> = opened.iter().map(path).collect();
+    format!("systole open {} --view {}", paths.join(" "), quoted(place))
 }
 
 /// Shows the place in the address of the window: there is none.

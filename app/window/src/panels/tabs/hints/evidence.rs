@@ -73,14 +73,9 @@ pub(super) fn evidence_ui(ui: &mut Ui, hint: &Hint) {
     }
     ui.add_space(6.0);
     heading(ui, "Seen");
-    egui::Grid::new(("evidence", hint.id))
-        .num_columns(3)
-        .spacing([14.0, 3.0])
-        .show(ui, |ui| {
-            for seen in &hint.evidence {
-                row_ui(ui, seen);
-            }
-        });
+    for seen in &hint.evidence {
+        ui.horizontal_wrapped(|ui| row_ui(ui, seen));
+    }
 }
 
 fn row_ui(ui: &mut Ui, seen: &HintEvidence) {
@@ -91,7 +86,6 @@ fn row_ui(ui: &mut Ui, seen: &HintEvidence) {
     });
     ui.label(remark(format!("{limit}{}", seen.of)))
         .on_hover_text(provenance(seen.provenance));
-    ui.end_row();
 }
 
 /// The ops of a hint, to be highlighted; if it names none, the ops of the slices it refers to.

@@ -17,6 +17,7 @@ use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
 use crate::jobs::WakeUi;
 use crate::panels::context::PanelContext;
 use crate::panels::controls::with_controls;
+use crate::panels::late::late_ui;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::remark;
 use crate::theme::{self, Theme, readable_on};
@@ -128,6 +129,9 @@ fn report_ui(
     silent_ui(ui, report);
 }
 
+/// Hints about devices that keep the others waiting.
+const ABOUT_DEVICES: [&str; 3] = ["K06", "K07", "K08"];
+
 fn card_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
@@ -168,8 +172,13 @@ fn card_ui(
             {
                 out.extend(evidence_commands(trace, hint));
             }
-            let label = if *open { "Less" } else { "Explanation" };
-            if ui.button(label).clicked() {
+            // Its name stays, so that the buttons behind it do.
+            let explain = ui.add(egui::Button::new("Explanation").selected(*open));
+            explain.widget_info(|| {
+                let name = format!("Explanation of {}", hint.id);
+                egui::WidgetInfo::selected(egui::Role::Button, true, *open, name)
+            });
+            if explain.clicked() {
                 *open = !*open;
             }
             if hint.severity != HintSeverity::Health {
@@ -185,6 +194,9 @@ fn card_ui(
         });
         if let Some((_, state)) = what_if.as_mut().filter(|(own, _)| *own == hint.id) {
             hint_what_if_ui(ui, context, state, hint);
+        }
+        if ABOUT_DEVICES.contains(&hint.id) {
+            late_ui(ui, context, out);
         }
         ops_ui(ui, trace, (hint, report.sums_over), *open, out);
         if *open {

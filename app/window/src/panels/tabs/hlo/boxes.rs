@@ -9,7 +9,7 @@ use crate::theme;
 use crate::times;
 use view::charts::hlo::{edges, node_box};
 use view::drawing::{ColorRole, Drawing};
-use view::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH};
+use view::panels::hlo_graph::{HEIGHT, HloGraph};
 
 /// The boxes and lines of one graph; returns the instruction that was clicked.
 pub(super) fn graph_ui<'a>(
@@ -19,6 +19,7 @@ pub(super) fn graph_ui<'a>(
 ) -> Option<&'a HloNode> {
     let mut clicked = None;
     let theme = theme::current(ui);
+    let graph = &graph.fitted(ui.available_width());
     // Narrow graphs stand in the middle.
     let room = vec2(graph.size.0.max(ui.available_width()), graph.size.1);
     let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
@@ -30,7 +31,7 @@ pub(super) fn graph_ui<'a>(
         let Some(node) = found.nodes.get(row) else {
             continue;
         };
-        let rect = Rect::from_min_size(at((x, y)), vec2(WIDTH, HEIGHT));
+        let rect = Rect::from_min_size(at((x, y)), vec2(graph.box_width, HEIGHT));
         if box_ui(ui, node, rect) {
             clicked = Some(node);
         }
@@ -67,8 +68,9 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
         () if response.hovered() => (ColorRole::Text, 1.0),
         () => (ColorRole::Edge, 1.0),
     };
-    let mut drawn = Drawing::new(WIDTH, HEIGHT, ColorRole::Raised);
-    node_box(&mut drawn, node, (0.0, 0.0), edge, &frame(rect.size()));
+    let mut drawn = Drawing::new(rect.width(), HEIGHT, ColorRole::Raised);
+    let place = ((0.0, 0.0), rect.width());
+    node_box(&mut drawn, node, place, edge, &frame(rect.size()));
     drawing::paint(ui.painter(), rect.min, &drawn, theme);
     let response = response
         .on_hover_cursor(CursorIcon::PointingHand)

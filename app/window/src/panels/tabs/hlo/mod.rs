@@ -281,7 +281,7 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
         }
         ui.add_space(8.0);
         match panel.mode {
-            HloMode::Around => radius_ui(ui, panel),
+            HloMode::Around => {}
             HloMode::Text | HloMode::Diff => program_ui(ui, panel),
             HloMode::Found => {
                 let field = egui::TextEdit::singleline(&mut panel.words)
@@ -294,6 +294,9 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
             }
         }
     });
+    if panel.mode == HloMode::Around {
+        ui.horizontal(|ui| radius_ui(ui, panel));
+    }
 }
 
 fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {

@@ -11,7 +11,7 @@ use crate::panels::context::{reason_ui, section_ui};
 use crate::panels::copy::text_menu;
 use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme;
-use crate::timeline::elide::elided_middle;
+use crate::timeline::elide::elided_name;
 use crate::times;
 use view::charts::Chart as _;
 use view::charts::stacked_bar::StackedBar;
@@ -90,7 +90,7 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     } else {
         theme.text_weak
     };
-    elided_middle(
+    elided_name(
         &painter,
         rect.left_center(),
         device.short_name(),

@@ -11,6 +11,7 @@ use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::context::{reason_ui, section_ui};
 use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
+use crate::panels::late::late_ui;
 use crate::panels::number::number;
 use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme;
@@ -19,9 +20,10 @@ use crate::timeline::elide::elided;
 use crate::times;
 use session::number::counted;
 use view::overview::KeyFigure;
+use view::state::ViewCommand;
 
 /// What limits the run in one sentence, what ran, and what happens once.
-pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
+pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
     // A time is not broken before its unit.
@@ -45,6 +47,7 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>) {
         ui.painter().rect_filled(bar, 1.5, theme.accent);
         ui.add_space(4.0);
     }
+    late_ui(ui, context, view);
     let slices = counted(context.trace.model.slice_count() as u64, "slice");
     let ran = overview.ran.words(times::time).into_iter().chain([slices]);
     ui.label(remark(ran.collect::<Vec<_>>().join("  ·  ")));

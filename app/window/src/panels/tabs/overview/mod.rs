@@ -53,7 +53,7 @@ impl TabPanel for OverviewState {
              }| {
                 let context = *context;
                 ui.add_space(6.0);
-                headline::limit_ui(ui, context);
+                headline::limit_ui(ui, context, view);
                 to_do::to_do_ui(ui, context, view);
                 headline::figures_ui(ui, context);
                 environment::health_ui(ui, context, view);

@@ -4,21 +4,22 @@ use std::collections::BTreeSet;
 
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::{Analysis as _, Cell, OpGroup, Percent, Table, Unit, counted};
-use egui::{ScrollArea, Ui};
+use egui::Ui;
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
 use crate::panels::copy::row_menu;
-use crate::panels::follow::ScrollToSelection;
 use crate::panels::number::number;
 use crate::panels::op_rows::{OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
+use crate::panels::widgets::ResponseExt as _;
 use crate::times;
 use view::panels::op_families::{OpFamily, families};
 use view::panels::optree::above_limit;
 use view::state::{HighlightedLabels, ViewCommand};
+use view::timeline::trace::OpenTrace;
 use view::timeline::tree::group_digits;
 
-/// Visible rows; the others are scrolled to.
+/// Rows shown at first.
 const IN_SIGHT: usize = 12;
 
 /// A family of ops, or an op of an unfolded one.
@@ -99,11 +100,12 @@ impl TopOpsRow {
 /// State between frames.
 #[derive(Default)]
 pub struct TopOps {
-    follow: ScrollToSelection,
     /// Unfolded families.
     open: BTreeSet<(String, String)>,
     rows: Vec<TopOpsRow>,
     is_made: bool,
+    /// Whether the rows beyond the first are shown, too.
+    shows_all: bool,
 }
 
 impl TopOps {
@@ -164,65 +166,78 @@ pub fn top_ops_ui(
     let selected = context.state.place.selection;
     let own = selected.and_then(|slice| trace.model.slice(slice).op());
     let TopOps {
-        follow,
         open,
         rows,
         is_made,
+        shows_all,
     } = made;
     let is_own =
         |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
     // An op of an unfolded family lies below it.
-    let row_of = |_| rows.iter().rposition(is_own);
-    let mut area = ScrollArea::vertical();
-    if let Some(offset) = follow.offset(selected, row_of, ROW) {
-        area = area.vertical_scroll_offset(offset);
-    }
-    let area = area
-        .id_salt("top ops")
-        .max_height(ROW * IN_SIGHT as f32)
-        .auto_shrink([false, true]);
+    let own_row = rows.iter().rposition(is_own);
+    let first = if *shows_all {
+        rows.len()
+    } else {
+        rows.len().min(IN_SIGHT)
+    };
+    // The op of the selected slice is shown, too, wherever it is in the list.
+    let shown: Vec<usize> = (0..first)
+        .chain(own_row.filter(|&row| row >= first))
+        .collect();
     ui.scope(|ui| {
-        // Must be set before the scroll area computes row heights, which include the spacing.
         ui.spacing_mut().item_spacing.y = 0.0;
-        area.show_rows(ui, ROW, rows.len(), |ui, range| {
-            follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
-            for row in range.filter_map(|row| rows.get(row)) {
-                let is_open = row.is_family() && open.contains(&row.key());
-                let is_own = is_own(row) && !is_open;
-                let response = row_ui(ui, width, &row.look(is_open, is_own), &row.numbers.texts());
-                let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
-                    Some(op) if !row.is_family() => {
-                        row_menu(&response, || table_row(context, op));
-                        response.on_hover_ui(|ui| hover_ui(ui, op, report))
-                    }
-                    _ => response.on_hover_text("Click to see its ops"),
-                };
-                if !response.clicked() {
-                    continue;
+        // Rows of the list around it: only those in sight are drawn.
+        let (top, clip) = (ui.cursor().top(), ui.clip_rect());
+        let row_at = |y: f32| ((y - top) / ROW).clamp(0.0, shown.len() as f32);
+        let range = row_at(clip.top()).floor() as usize..row_at(clip.bottom()).ceil() as usize;
+        ui.add_space(range.start as f32 * ROW);
+        let in_sight = shown.get(range.clone()).unwrap_or_default();
+        for row in in_sight.iter().filter_map(|&row| rows.get(row)) {
+            let is_open = row.is_family() && open.contains(&row.key());
+            let is_own = is_own(row) && !is_open;
+            let response = row_ui(ui, width, &row.look(is_open, is_own), &row.numbers.texts());
+            let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
+                Some(op) if !row.is_family() => {
+                    row_menu(&response, || table_row(context, op));
+                    response.hint_left(|ui| hover_ui(ui, op, report))
                 }
-                let ops: BTreeSet<_> = row
-                    .ops
-                    .iter()
-                    .filter_map(|&op| report.rows.get(op)?.op)
-                    .collect();
-                let labels = trace.labels_of(&ops);
-                if row.is_family() {
-                    if !open.remove(&row.key()) {
-                        open.insert(row.key());
-                    }
-                    *is_made = false;
-                } else {
-                    out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                }
-                if !labels.is_empty() {
-                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                        &*row.title,
-                        labels,
-                    ))));
-                }
+                _ => response.on_hover_text("Click to see its ops"),
+            };
+            if !response.clicked() {
+                continue;
             }
-        })
+            if row.is_family() {
+                if !open.remove(&row.key()) {
+                    open.insert(row.key());
+                }
+                *is_made = false;
+            }
+            out.extend(shows(row, report, trace));
+        }
+        ui.add_space((shown.len() - range.end) as f32 * ROW);
     });
+    let beyond = rows.len() - shown.len();
+    if beyond > 0
+        && ui
+            .link(format!("{} more", group_digits(beyond as u64)))
+            .clicked()
+    {
+        *shows_all = true;
+    }
+}
+
+/// What a click shows: the slices of the row, and of a single op the longest.
+fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> Vec<ViewCommand> {
+    let ops = row.ops.iter();
+    let ops: BTreeSet<_> = ops.filter_map(|&op| report.rows.get(op)?.op).collect();
+    let labels = trace.labels_of(&ops);
+    let longest = (!row.is_family()).then(|| trace.longest(&labels)).flatten();
+    let mut commands: Vec<ViewCommand> = longest.map(ViewCommand::GoTo).into_iter().collect();
+    if !labels.is_empty() {
+        let highlighted = HighlightedLabels::new(&*row.title, labels);
+        commands.push(ViewCommand::Highlight(Some(highlighted)));
+    }
+    commands
 }
 
 /// The row of an op in the table of ops.

@@ -1,0 +1,31 @@
+//! The devices that keep the others waiting.
+
+use analysis::reports::steps::balance::{Balance, BalanceReport};
+use egui::Ui;
+
+use super::context::PanelContext;
+use super::widgets::ResponseExt as _;
+use view::state::{DeviceOrder, ViewCommand};
+
+/// A link that lists the devices first that the others wait for.
+pub fn late_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
+    let balance = context.reports.ready::<Balance>();
+    let Some(late) = balance.and_then(BalanceReport::late) else {
+        return;
+    };
+    let is_first = context.state.device_order == DeviceOrder::Lateness;
+    let (label, order) = match (is_first, &late.devices[..]) {
+        (true, _) => ("Devices by host again".to_owned(), DeviceOrder::Host),
+        (false, [_]) => (
+            "Show the late device first".to_owned(),
+            DeviceOrder::Lateness,
+        ),
+        (false, all) => (
+            format!("Show the {} late devices first", all.len()),
+            DeviceOrder::Lateness,
+        ),
+    };
+    ui.link(label)
+        .on_hover_text(format!("The others wait for {}", late.names()))
+        .sends(view, ViewCommand::OrderDevices(order));
+}
