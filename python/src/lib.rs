@@ -1,5 +1,5 @@
 //! The Python module `systole_tpu._systole`: sessions, tables and the command line. What users see is the package
-//! `systole` beside it, which is written in Python and typed.
+//! `systole_tpu` beside it, which is written in Python and typed.
 
 #![allow(clippy::needless_pass_by_value, reason = "Python hands over values")]
 

@@ -100,6 +100,9 @@ pub trait ArgSource: Send + Sync {
     /// The file has changed or cannot be read; the text is a sentence for the user.
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String>;
 
+    /// Arguments of many slices may be read from now on, in the order of tracks: what makes that fast may be kept in memory.
+    fn expect_many(&self) {}
+
     /// What [`TraceModel::to_snapshot`](crate::TraceModel::to_snapshot) keeps of it; `None` if it cannot be saved.
     fn save(&self) -> Option<SavedArgs> {
         None

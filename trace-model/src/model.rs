@@ -300,6 +300,13 @@ impl Columns {
         self.slices.starts.len()
     }
 
+    /// Says that arguments of many slices may be read: see [`ArgSource::expect_many`].
+    pub fn expect_many_args(&self) {
+        self.arg_sources
+            .iter()
+            .for_each(|source| source.expect_many());
+    }
+
     /// Every lane, by track then depth.
     pub fn all_lanes(&self) -> &[Lane] {
         &self.lanes

@@ -34,6 +34,7 @@ impl Catalog {
         scope: Scope,
         part: impl FnOnce(&Session, Scope, Arc<DataTable>) -> Arc<DataTable>,
     ) -> Self {
+        session.whole_model().expect_many_args();
         let (model, names) = (
             session.whole_model(),
             Arc::new(TrackNames::new(session.whole_model())),

@@ -8,12 +8,14 @@ use super::InputSource;
 
 /// Reads parts of one file on demand. Gzip has no random access, so its reader keeps its position: a read further ahead
 /// only unpacks the distance, and a read further back starts from the beginning. If that happens again and again, as
-/// when all arguments are read track by track, the unpacked content is kept, unless it is too large.
+/// when all arguments are read track by track, the unpacked content is kept where [`Self::keep`] allows it, unless it is
+/// too large.
 pub struct DeferredReader {
     source: InputSource,
     unpacking: Option<Unpacking>,
     /// How often unpacking started at the beginning.
     starts: u32,
+    may_keep: bool,
     whole: Option<Vec<u8>>,
 }
 
@@ -37,7 +39,15 @@ impl DeferredReader {
             source: source.without_bytes(),
             unpacking: None,
             starts: 0,
+            may_keep: false,
             whole: None,
+        }
+    }
+
+    /// Allows that the content stays in memory. Reports read few arguments and have to do without.
+    pub fn keep(&mut self) {
+        if !self.may_keep {
+            (self.may_keep, self.starts) = (true, 0);
         }
     }
 
@@ -60,8 +70,10 @@ impl DeferredReader {
                 let unpacking = unpacking.filter(|unpacking| unpacking.at <= start);
                 if unpacking.is_none() {
                     self.starts = self.starts.saturating_add(1);
-                    if self.starts == STARTS {
+                    if self.may_keep && self.starts == STARTS {
                         self.whole = whole(BufReader::new(&file), MOST_KEPT);
+                        file.rewind()
+                            .map_err(|error| self.source.no_arguments(&error))?;
                     }
                 }
                 if let Some(whole) = &self.whole {
@@ -145,12 +157,17 @@ mod tests {
         let path = directory.path().join("x.json.gz");
         std::fs::write(&path, gzip(&content)).unwrap();
         let mut reader = DeferredReader::new(&InputSource::open(&path).unwrap());
+        for start in (0..20_u64).rev() {
+            reader.read(start * 5_000, 9, &mut Vec::new()).unwrap();
+            assert!(reader.whole.is_none(), "nobody has allowed it");
+        }
+        reader.keep();
         for (turn, start) in (0..20).rev().map(|at| at * 5_000).enumerate() {
             let mut bytes = Vec::new();
             reader.read(start as u64, 7_000, &mut bytes).unwrap();
             let end = (start + 7_000).min(content.len());
             assert_eq!(bytes, &content[start..end], "{start}");
-            assert_eq!(reader.whole.is_some(), turn >= 2, "{turn}");
+            assert_eq!(reader.whole.is_some(), turn >= 3, "{turn}");
         }
         let mut bytes = Vec::new();
         reader.read(u64::MAX - 1, 9, &mut bytes).unwrap();

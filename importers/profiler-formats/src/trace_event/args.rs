@@ -161,6 +161,10 @@ impl ArgSource for JsonArgs {
         Ok(args)
     }
 
+    fn expect_many(&self) {
+        locked(&self.block).file.keep();
+    }
+
     fn save(&self) -> Option<SavedArgs> {
         let block = locked(&self.block);
         let file = block.file.name().to_owned();
