@@ -35,7 +35,7 @@ pub struct KernelTiming {
     /// Upper end of the interval.
     #[column("To")]
     pub high_ps: Option<f64>,
-    /// The range of the middle half, of the median.
+    /// The range of the middle half, of the median; absent for fewer than six executions.
     #[column("Spread", derived)]
     pub spread_percent: Option<Percent>,
     /// Median time since the end of what ran before on the same core: dispatch, if nothing else waits.
@@ -123,7 +123,7 @@ fn timing(kernel: &str, operands: Option<String>, found: Executions) -> Option<K
         median_ps: median,
         low_ps: low,
         high_ps: high,
-        spread_percent: (median > 0.0).then(|| Percent(100.0 * middle / median)),
+        spread_percent: (median > 0.0 && times.len() >= FEWEST).then(|| Percent(100.0 * middle / median)),
         gap_ps: quantile(&found.gaps, 0.5),
         over_fastest_percent: None,
         verdict: None,
