@@ -17,6 +17,7 @@ mod gui_scope;
 mod gui_selection;
 mod gui_sessions;
 mod gui_simulated;
+mod gui_typing;
 mod gui_views;
 #[path = "cli/mock_profiler.rs"]
 #[expect(dead_code, reason = "other tests ask it for more")]

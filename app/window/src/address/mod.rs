@@ -154,6 +154,7 @@ impl Place {
         );
         commands.extend(
             self.mark
+                .filter(|mark| mark.overlaps(model.extent()))
                 .map(|mark| ViewCommand::Mark(mark, BTreeSet::new())),
         );
         commands.extend(self.scope.map(ViewCommand::Scope));
@@ -379,6 +380,7 @@ mod tests {
             "scope=steps:5..3",
             "x=1&&=&t",
             "pin=999999",
+            "mark=9e6s..9e7s",
             "t=9e9s..9e9s",
         ] {
             assert_eq!(Place::parse(text).commands(&model), [], "{text}");

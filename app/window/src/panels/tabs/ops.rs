@@ -344,7 +344,7 @@ fn node_row_ui(
     let texts = texts_of(node, whole, over);
     let response = row_ui(ui, ui.available_width(), &look, &texts);
     made_row_menu(&response, || node.row_table(whole));
-    response.on_hover_ui(|ui| {
+    response.hint_left(|ui| {
         ui.label(&node.title);
         for ((title, about), text) in COLUMNS.into_iter().zip(texts).rev() {
             ui.weak(format!("{title}: {text}. {about}."));
