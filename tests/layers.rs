@@ -25,7 +25,12 @@ struct CrateFolders {
 const CRATES: [CrateFolders; 7] = [
     CrateFolders {
         sources: "analysis/advice/src",
-        order: &[&["hints", "expect"], &["gates"], &["compare"], &["what_if"]],
+        order: &[
+            &["hints", "expect"],
+            &["gates", "kernels"],
+            &["compare"],
+            &["what_if"],
+        ],
     },
     CrateFolders {
         sources: "analysis/run-reports/src",

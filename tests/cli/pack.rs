@@ -100,6 +100,9 @@ fn environment_is_packed() {
     assert_eq!(place.code(&["pack", "run", "-o", "run.systole.zip"]), 0);
     let output = place.run(&["environment", "run.systole.zip"]);
     assert!(stdout(&output).contains("0.10.2"), "{output:?}");
+    let refused = place.run(&["environment", "run.systole.zip", "--write"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(!place.path("systole.run.json").exists());
 }
 
 #[test]

@@ -352,7 +352,7 @@ fn numbers_have_units_in_their_names() {
         devices devices_of_program dim ends executions facts_left_out fills first from grid_steps group hits id in-step instances invalid k last \
         launches left_out links load_misses long_gaps lookups loopback lost lost_events lost_releases m median_step messages \
         min_steps misses n number occurrences odd_events ops ordinal others p pairs participants passes peak_step per_chip \
-        products programs ratio recompilations recorded released releases requests reuse shown slices slow_not_explained space \
+        products programs ratio recompilations recorded released releases requests reuse second shown slices slow_not_explained space \
         speedup_over_bf16 spills step steps tile to tokens total tracks uneven unknown_releases unmatched value wall_steps warmup_steps \
         work_z writes xla_calls z";
     let without: BTreeSet<&str> = WITHOUT

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::ops::kernels::{KernelTiming, KernelsReport, stem};
+use device_reports::ops::kernels::{KernelTiming, stem};
 use engine::{Percent, Table, Tabular};
 
 use crate::compare::{MetricChange, TestOptions, word_of_change};
@@ -10,6 +10,10 @@ use crate::compare::{MetricChange, TestOptions, word_of_change};
 /// The kernels of two runs.
 #[engine::reported]
 pub struct KernelComparison {
+    /// The first run.
+    pub base: String,
+    /// The second run.
+    pub cand: String,
     /// Kernels of both runs, those that changed most first; then those of one run.
     pub rows: Vec<KernelChange>,
     /// What to know when reading it.
@@ -53,12 +57,11 @@ type KernelKey = fn(&KernelTiming) -> Option<(String, Option<String>)>;
 
 /// Compares the kernels of two runs.
 pub fn compare_kernels(
-    base: &KernelsReport,
-    cand: &KernelsReport,
+    (base_name, base): (&str, &[KernelTiming]),
+    (cand_name, cand): (&str, &[KernelTiming]),
     options: &TestOptions,
 ) -> KernelComparison {
-    let (mut base, mut cand): (Vec<_>, Vec<_>) =
-        (base.timings.iter().collect(), cand.timings.iter().collect());
+    let (mut base, mut cand): (Vec<_>, Vec<_>) = (base.iter().collect(), cand.iter().collect());
     let mut pairs = Vec::new();
     let keys: [KernelKey; 4] = [
         |one| Some((one.kernel.clone(), one.operands.clone())),
@@ -87,8 +90,11 @@ pub fn compare_kernels(
     rows.extend(cand.into_iter().map(|one| only(None, Some(one))));
     let assumed = Percent(options.assumed_spread_percent);
     KernelComparison {
+        base: base_name.to_owned(),
+        cand: cand_name.to_owned(),
         rows,
         notes: vec![
+            format!("base: {base_name}; cand: {cand_name}"),
             "Times of executions on the chip. Kernels are matched by name and operands, else by the name up to the \
              sizes of its blocks, if it is the only one on both sides."
                 .to_owned(),

@@ -17,10 +17,14 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
         return run(document, true, layout.top);
     }
     let is_judged = document.gated.as_ref().is_some_and(|gated| gated.are_set);
-    let mut text = if is_judged {
-        run(document, false, layout.top)
-    } else {
-        heading(document)
+    let mut text = match &document.gated {
+        Some(gated) if is_judged && document.has_no_run() => {
+            let mut text = heading(document);
+            verdict_md::gates_table(&mut text, &gated.report);
+            text
+        }
+        _ if is_judged => run(document, false, layout.top),
+        _ => heading(document),
     };
     let parts = document
         .sections()

@@ -329,8 +329,11 @@ pub fn gates_table(text: &mut String, gates: &GatesReport) {
 fn rows(gates: &GatesReport, most: usize) -> String {
     let mut text = "| | Gate | Actual | Baseline | What |\n|---|---|---:|---:|---|\n".to_owned();
     for (place, gate) in gates.gates.iter().enumerate() {
-        let number =
-            |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
+        let number = |value: Option<f64>| match value {
+            None => "–".to_owned(),
+            Some(value) if value.fract() == 0.0 => analysis::number::count(value),
+            Some(value) => format!("{value:.3}"),
+        };
         let (actual, base) = (number(gate.actual), number(gate.base));
         let row = format!(
             "| {} | {} | {actual} | {base} | {} |\n",

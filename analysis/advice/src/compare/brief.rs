@@ -20,7 +20,7 @@ impl CompareBrief {
         };
         let tells_work = alike.iter().any(|(id, _)| WORK.contains(id));
         let alike: Vec<String> = alike.into_iter().map(|(_, text)| text).collect();
-        let alike = super::table::listed(&alike);
+        let alike = engine::listed(&alike);
         let work = match compared.mismatch() {
             Some(mismatch) if alike.is_empty() => mismatch,
             Some(mismatch) => format!("{mismatch}; alike: {alike}"),
@@ -78,8 +78,7 @@ fn differ(compared: &Comparison) -> Option<String> {
             }
         })
         .collect();
-    let runs =
-        (!texts.is_empty()).then(|| format!("they differ in {}", super::table::listed(&texts)));
+    let runs = (!texts.is_empty()).then(|| format!("they differ in {}", engine::listed(&texts)));
     let program = compared.program.as_ref();
     let said = [runs, program.and_then(ProgramComparison::clause)];
     let said: Vec<String> = said.into_iter().flatten().collect();

@@ -50,8 +50,14 @@ pub(super) fn add_parts(cx: &Context<'_>, programs: &mut [ProgramFacts]) {
             let id = program.id.map(|id| id.to_string());
             cx.model.str(program.name) == facts.name && id == facts.id
         };
-        if let Some(id) = cx.model.program_ids().find(is_it) {
-            facts.parts = parts(cx, id);
+        let program = cx.model.program_ids().find(is_it);
+        let Some((program, module)) = program.and_then(|id| Some((id, cx.hlo(id).ok()?))) else {
+            continue;
+        };
+        // Half a program has no sums.
+        if module.cut.is_none() {
+            facts.is_lowered = !module.is_scheduled();
+            facts.parts = ProgramContents::in_capture(cx, program, &module).parts();
         }
     }
 }
@@ -70,72 +76,99 @@ pub(super) fn without_times(cx: &Context<'_>) -> Vec<ProgramFacts> {
     facts.collect()
 }
 
-fn parts(cx: &Context<'_>, program: ProgramId) -> Vec<ProgramPart> {
-    match cx.hlo(program) {
-        // Half a program has no sums.
-        Ok(module) if module.cut.is_none() => {
-            ProgramContents::in_capture(cx, program, &module).parts()
-        }
-        _ => Vec::new(),
-    }
-}
-
 /// Numbers of the program with the most time, for budgets without a TPU.
 pub(super) fn values(programs: &[ProgramFacts]) -> Vec<RunValue> {
     let Some(program) = programs.first().filter(|program| !program.parts.is_empty()) else {
         return Vec::new();
     };
     let of = format!("an execution of {}", program.name);
-    let sum = |begin: &str, part: fn(&ProgramPart) -> Option<u64>| {
-        let parts = program.parts.iter();
-        let mut parts = parts.filter(|part| part.what.starts_with(begin));
-        parts.try_fold(0_u64, |sum, next| Some(sum.saturating_add(part(next)?)))
+    let value = |metric: &str, sum: PartSum, is_made_by_compiler: bool| {
+        let mut value = RunValue::of(metric, None, &*of, Provenance::StaticCost);
+        if is_made_by_compiler && program.is_lowered {
+            value.note =
+                Some("the program is not compiled: partitioning and fusions come later".to_owned());
+        } else if sum.is_least {
+            value.note = Some(
+                "it is a lower limit: a loop whose length the compiler does not state counts once"
+                    .to_owned(),
+            );
+        } else {
+            value.value = sum.sum.map(|sum| sum as f64);
+        }
+        value
     };
-    let value = |metric: &str, value: Option<u64>| {
-        let value = value.map(|value| value as f64);
-        RunValue::of(metric, value, &*of, Provenance::StaticCost)
+    let begin = |begin: &'static str| move |part: &ProgramPart| part.what.starts_with(begin);
+    let count = |part: &ProgramPart| part.count;
+    let bytes = |part: &ProgramPart| part.bytes;
+    let sum = |is_one: &dyn Fn(&ProgramPart) -> bool, of: fn(&ProgramPart) -> Option<u64>| {
+        PartSum::of(program.parts.iter().filter(|part| is_one(part)), of)
     };
-    let mut out: Vec<RunValue> = [
-        ("program.flops", sum("FLOPs", |it| it.count)),
-        (
+    let mut out = vec![
+        value("program.flops", sum(&begin("FLOPs"), count), false),
+        value(
             "program.traffic_bytes",
-            sum("traffic of main", |it| it.bytes),
+            sum(&begin("traffic of main"), bytes),
+            true,
         ),
-        (
+        value(
             "program.peak_memory_bytes",
-            sum("peak memory", |it| it.bytes),
+            sum(&begin("peak memory"), bytes),
+            true,
         ),
-        ("program.fusions", sum("fusions of kind", |it| it.count)),
-        (
+        value("program.fusions", sum(&begin("fusions"), count), true),
+        value(
             "program.custom_calls",
-            sum("custom calls of", |it| it.count),
+            sum(&begin("custom calls"), count),
+            true,
         ),
-        (
+        value(
             "program.rematerialized",
-            sum("rematerialized", |it| it.count),
+            sum(&begin("rematerialized"), count),
+            true,
         ),
-    ]
-    .map(|(metric, found)| value(metric, found))
-    .into();
+    ];
     for name in COLLECTIVES {
-        let is_one = |part: &&ProgramPart| {
+        let is_one = |part: &ProgramPart| {
             let kind = part.what.split(" among ").next();
             let kind = kind.and_then(CollectiveKind::from_opcode);
             kind.is_some_and(|kind| name == ALL || kind.name() == name)
         };
-        let own: Vec<&ProgramPart> = program.parts.iter().filter(is_one).collect();
-        let bytes = own
-            .iter()
-            .try_fold(0_u64, |sum, part| Some(sum.saturating_add(part.bytes?)));
-        let count = own.iter().filter_map(|part| part.executions).sum();
-        for (metric, found) in [
-            ("program.collectives.*.count", Some(count)),
-            ("program.collectives.*_bytes", bytes),
+        for (metric, sum) in [
+            (
+                "program.collectives.*.count",
+                sum(&is_one, |part| part.executions),
+            ),
+            ("program.collectives.*_bytes", sum(&is_one, bytes)),
         ] {
-            out.push(value(metric, found).of_kind(name));
+            out.push(value(metric, sum, true).of_kind(name));
         }
     }
     out
+}
+
+/// Sum of some parts.
+struct PartSum {
+    /// `None` if one is unknown.
+    sum: Option<u64>,
+    is_least: bool,
+}
+
+impl PartSum {
+    fn of<'a>(
+        parts: impl Iterator<Item = &'a ProgramPart>,
+        number: fn(&ProgramPart) -> Option<u64>,
+    ) -> Self {
+        let mut out = Self {
+            sum: Some(0),
+            is_least: false,
+        };
+        for part in parts {
+            out.is_least |= part.is_least;
+            let both = out.sum.zip(number(part));
+            out.sum = both.map(|(sum, next)| sum.saturating_add(next));
+        }
+        out
+    }
 }
 
 /// The programs with the most time; `None` unless both runs hold theirs.
@@ -178,7 +211,7 @@ impl ProgramComparison {
         if more > 0 {
             named.push(counted(more, "more sum"));
         }
-        let all = super::table::listed(&named);
+        let all = engine::listed(&named);
         (!named.is_empty()).then(|| format!("their programs differ in {all}"))
     }
 }

@@ -179,6 +179,9 @@ pub struct ProgramFacts {
     /// Device time in the steps of the summary, middle half (see [`OpTimes::middle_ps`]).
     #[serde(default)]
     pub time_ps: f64,
+    /// Whether it is not compiled yet: partitioning and fusions come later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lowered: bool,
     /// What it consists of; empty unless the run holds the whole program and it is one of those with most time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<ProgramPart>,

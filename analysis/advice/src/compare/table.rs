@@ -1,7 +1,7 @@
 //! The tables of a comparison.
 
 use device_reports::hlo::ProgramSum;
-use engine::{Table, TableBuilder, Tabular, counted};
+use engine::{Table, TableBuilder, Tabular, counted, listed};
 use math::unit::Unit;
 
 use super::attribution::{Attribution, OpChange};
@@ -147,16 +147,6 @@ const CLASS_TABLES: [[&str; 4]; 7] = [
     ["steps_class_7", "step_shares_class_7", "attribution_class_7", "ops_class_7"],
     ["steps_class_8", "step_shares_class_8", "attribution_class_8", "ops_class_8"],
 ];
-
-/// `devices, steps and formats`
-pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match &names[..] {
-        [] => String::new(),
-        [only] => (*only).to_owned(),
-        [before @ .., last] => format!("{} and {last}", before.join(", ")),
-    }
-}
 
 /// What the times of ops are.
 const OPS_LEGEND: &str = "Median times per step; of a collective only the exposed time counts. Largest change of the mean \

@@ -197,6 +197,9 @@ impl MetricRuns {
                 unlisted: None,
             }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
+            (true, None) if id.starts_with("program.") => Err(format!(
+                "this run has no {name}: it holds no whole program that ran on a device"
+            )),
             (true, None) => Err(format!(
                 "this run has no {name}: its capture does not record it"
             )),

@@ -167,6 +167,8 @@ pub(super) fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value.fract() == 0.0 && magnitude < 1e6 {
         format!("{value:.0}")
+    } else if value.fract() == 0.0 && magnitude < 1e15 {
+        engine::number::count(value)
     } else if magnitude >= 1000.0 {
         format!("{value:.1}")
     } else if magnitude >= 0.01 {

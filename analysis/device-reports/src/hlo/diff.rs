@@ -163,8 +163,8 @@ pub fn diff(
     notes.extend(not_compared(&found));
     notes.extend(doubts(&[&contents[0], &contents[1]]));
     Ok(ProgramDiff {
-        first: a.title,
-        second: b.title,
+        first: titled((first.0, &a), (second.0, &b)),
+        second: titled((second.0, &b), (first.0, &a)),
         same: found.pairs.iter().filter(|pair| pair.is_same).count(),
         rows,
         sums: sums(&contents, &found, &parts),
@@ -174,6 +174,21 @@ pub fn diff(
         peak_change_bytes,
         notes,
     })
+}
+
+/// The name of a program, with that of its file where only the file tells it from the other one.
+fn titled(
+    (cx, own): (&Context<'_>, &TimedProgram),
+    (other_cx, other): (&Context<'_>, &TimedProgram),
+) -> String {
+    let [file, other_file] =
+        [cx, other_cx].map(|cx| cx.model.sources().first().map(|source| &source.name));
+    match file {
+        Some(file) if own.title == other.title && Some(file) != other_file => {
+            format!("{} ({file})", own.title)
+        }
+        _ => own.title.clone(),
+    }
 }
 
 /// What to know of a program, and where its text ends.
@@ -349,7 +364,7 @@ impl ProgramDiff {
 
 impl Tabular for ProgramDiff {
     fn tables(&self) -> Vec<Table> {
-        let title = format!("{} and {}: {}", self.first, self.second, self.statement());
+        let title = format!("{}: {} and {}", self.statement(), self.first, self.second);
         let table = Table::of("program_diff", title, &self.rows)
             .declared([
                 "difference",

@@ -40,6 +40,9 @@ pub struct ProgramPart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[column("Bytes")]
     pub bytes: Option<u64>,
+    /// Whether it may be more: a loop whose length the compiler does not state counts once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_least: bool,
     /// How a number was found, where there are several ways: only numbers of one way can be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[column("How")]
@@ -78,7 +81,7 @@ impl ProgramPart {
             count: zero(self.count),
             executions: zero(self.executions),
             bytes: zero(self.bytes),
-            how: None,
+            ..Self::default()
         }
     }
 }
@@ -123,6 +126,10 @@ impl ProgramContents {
         let flops = (self.uncounted == 0).then_some(self.flops);
         out.push(ProgramPart::counted(FLOPS, flops));
         out.push(ProgramPart::bytes(TRAFFIC, Some(self.hbm_bytes)));
+        for part in &mut out {
+            let is_sum = part.executions.is_some() || [FLOPS, TRAFFIC].contains(&&*part.what);
+            part.is_least = self.is_least && is_sum;
+        }
         let peak = self.peak.as_ref().ok();
         out.push(ProgramPart {
             how: peak.map(|peak| peak.how().to_owned()),
@@ -163,6 +170,8 @@ pub struct ProgramSum {
     pub second_bytes: Option<u64>,
     /// Whether both differ, as far as both are known.
     pub differs: bool,
+    /// Whether both are known.
+    pub is_known: bool,
 }
 
 impl ProgramSum {
@@ -204,20 +213,42 @@ impl ProgramSum {
             first_bytes: first.bytes,
             second_bytes: second.bytes,
             differs,
+            is_known: (first.count.is_some() || first.bytes.is_some())
+                && (second.count.is_some() || second.bytes.is_some()),
         }
     }
 
     /// The sums that differ, as a table.
     pub fn table(sums: &[Self]) -> Table {
         let differing = sums.iter().filter(|sum| sum.differs);
-        let equal = sums.iter().filter(|sum| !sum.differs).count();
+        let count = |is: fn(&Self) -> bool| sums.iter().filter(|sum| is(sum)).count();
+        let (all, differ) = (sums.len(), differing.clone().count());
+        let (equal, unknown) = (
+            count(|sum| sum.is_known && !sum.differs),
+            count(|sum| !sum.is_known),
+        );
+        let is = |count: usize| if count == 1 { "is" } else { "are" };
+        let others = |count: usize| match differ {
+            0 => engine::counted(count, "sum"),
+            _ => engine::counted(count, "more sum"),
+        };
+        let mut notes = Vec::new();
+        if equal > 0 || all == 0 {
+            notes.push(format!("{} {} equal.", others(equal), is(equal)));
+        }
+        if unknown > 0 {
+            notes.push(format!(
+                "{} {} not known of both.",
+                others(unknown),
+                is(unknown)
+            ));
+        }
+        notes.push(
+            "Bytes are over all iterations of loops of a stated length; of collectives, those of messages.".to_owned(),
+        );
         Table::of("program_sums", "Sums that differ", differing)
             .remaining()
-            .note(format!(
-                "{} {} equal. Bytes are over all iterations of loops of a stated length; of collectives, those of messages.",
-                engine::counted(equal, "more sum"),
-                if equal == 1 { "is" } else { "are" }
-            ))
+            .note(notes.join(" "))
             .build()
     }
 
@@ -234,6 +265,6 @@ impl ProgramSum {
         } else {
             (self.second, self.second_bytes) = (None, None);
         }
-        self.differs = false;
+        (self.differs, self.is_known) = (false, false);
     }
 }

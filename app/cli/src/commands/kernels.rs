@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use analysis::compare::TestOptions;
 use analysis::kernels::compare_kernels;
-use analysis::reports::ops::kernels::Kernels;
+use analysis::reports::ops::kernels::{Kernels, KernelsReport};
 use analysis::{AnalysisError, Report, Scope};
 use clap::Args;
 
@@ -58,14 +58,32 @@ pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     Ok(args.output.outcome(document.doubt()))
 }
 
+/// The path of a run, as a reader names it.
+fn name_of(session: &Session) -> String {
+    session
+        .path()
+        .map_or_else(|| "-".to_owned(), |path| path.display().to_string())
+}
+
 /// The kernels of two runs.
 fn changes(base: &Session, cand: &Session, scope: Scope) -> Document {
     let compared = || -> Result<Arc<dyn Report>, AnalysisError> {
-        let (first, second) = (
-            base.report::<Kernels>(scope)?,
-            cand.report::<Kernels>(scope)?,
+        let sides = [base, cand].map(|session| session.report::<Kernels>(scope));
+        let timings = |side: &Result<Arc<KernelsReport>, AnalysisError>| {
+            side.as_ref()
+                .map_or_else(|_| Vec::new(), |report| report.timings.clone())
+        };
+        let timings = sides.each_ref().map(timings);
+        let [first, second] = sides;
+        if first.is_err() {
+            // A run without kernels has none, which is an answer if the other has some.
+            second?;
+        }
+        let compared = compare_kernels(
+            (&name_of(base), &timings[0]),
+            (&name_of(cand), &timings[1]),
+            &TestOptions::default(),
         );
-        let compared = compare_kernels(&first, &second, &TestOptions::default());
         Ok(Arc::new(compared))
     };
     let section = ReportSection {

@@ -136,7 +136,12 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
     ReportFormat {
         name: "html",
         content: FormatContent::Document(DocumentFormat {
-            report: |document, _| Ok(html::page(document, gated(document, "html")?)),
+            report: |document, _| {
+                if document.has_no_run() {
+                    return Ok(html::program_page(document));
+                }
+                Ok(html::page(document, gated(document, "html")?))
+            },
             comparison: |runs, _| Ok(html::comparison::page(runs)),
         }),
         judges: true,

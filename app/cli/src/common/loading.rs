@@ -12,7 +12,7 @@ use analysis::{Options, Scope, TraceFacts as _};
 use importers::{
     ImportError, ImportOptions, ListedRun, Progress, ProgressStage, holds_programs_only,
 };
-use trace_model::{IssueKind, Severity};
+use trace_model::{IssueKind, Severity, Source};
 
 use crate::common::args::OutputArgs;
 use crate::common::stderr::{Stderr, harmless};
@@ -107,10 +107,15 @@ impl<'a> Loading<'a> {
             Err(error) if is_program() => {
                 let session = self.open_programs(path, run, is_identified)?;
                 // Sums are those of whole programs.
-                if is_whole_program(&session) {
-                    Ok(session)
-                } else {
-                    Err(error)
+                match cut_of(&session) {
+                    None => Ok(session),
+                    // What can be played says so itself.
+                    Some(_) if session.model().sources().iter().any(is_played) => Err(error),
+                    Some(place) => Err(RequestError::DoesNotApply(format!(
+                        "its text ends {place}, and sums are of whole programs: save it again; systole hlo reads what there \
+                         is: {}",
+                        path.display()
+                    ))),
                 }
             }
             opened => opened,
@@ -181,11 +186,15 @@ impl<'a> Loading<'a> {
     }
 }
 
-/// Whether the largest program of a session does not end too early.
-fn is_whole_program(session: &Session) -> bool {
+/// Where the largest program of a session ends too early.
+fn cut_of(session: &Session) -> Option<String> {
     let cx = session.context(Scope::WholeTrace);
-    let largest = chosen(&cx, None).ok().and_then(|all| all.first().copied());
-    largest.is_some_and(|id| cx.hlo(id).is_ok_and(|module| module.cut.is_none()))
+    let largest = *chosen(&cx, None).ok()?.first()?;
+    cx.hlo(largest).ok()?.cut.clone()
+}
+
+fn is_played(source: &Source) -> bool {
+    source.format == "scheduled-hlo"
 }
 
 /// How a session is opened.

@@ -19,13 +19,42 @@ use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};
 use trace_model::{Caveat, Picos, without_number};
 
-use self::parts::{ROWS, failures, gates_section, marked, section, source_cell, whole};
+use self::parts::{ROWS, failures, gates_section, html_table, marked, section, source_cell, whole};
 use crate::hints::{doubt, first, worth};
 use crate::summary::HINTS_SHOWN;
 use crate::{Document, GatedDocument, summary};
 use analysis::{capitalised, sentence};
 use session::number;
 use view::overview::{KeyFigure, Overview};
+
+/// Programs that did not run: their tables, below the gates.
+pub fn program_page(document: &Document) -> String {
+    let sources = document.session.model().sources();
+    let name = sources
+        .first()
+        .map_or_else(|| "a program".to_owned(), |first| document.name_of(first));
+    let gates = document.gated.as_ref().filter(|gated| gated.are_set);
+    let results = document.sections().iter().map(|section| &section.result);
+    let body = html! {
+        header {
+            p.dim { (name) (summary::files(sources)) }
+            @if let Some(gated) = gates { (verdict(&gated.report)) }
+        }
+        @for result in results {
+            @match result {
+                Ok(report) => @for table in report.tables() {
+                    (section(&table.title, &html! {
+                        (html_table(&table))
+                        @for note in &table.notes { p.dim { (note) } }
+                    }))
+                },
+                Err(why) => p { (why) },
+            }
+        }
+        @if let Some(gated) = gates { (gates_section(&gated.report)) }
+    };
+    whole(&name, "analyze", &body)
+}
 
 pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let model = document.session.model();

@@ -271,6 +271,11 @@ pub fn capacity(cx: &Context<'_>) -> Option<Capacity> {
 
 /// The chip of the first device, and its name.
 fn chip<'a>(cx: &Context<'a>) -> Option<(&'a Chip, String)> {
+    if cx.tensor_cores().is_empty() {
+        // A program that did not run has no devices: it may be asked about any.
+        let chip = cx.options.chip()?;
+        return Some((chip, chip.id.clone()));
+    }
     let id = cx.peaks(*cx.tensor_cores().first()?).chip?;
     let named = cx.options.chip().filter(|chip| chip.id == id);
     Some((named.or_else(|| Chip::named(&id))?, id))

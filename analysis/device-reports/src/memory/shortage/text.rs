@@ -47,10 +47,14 @@ pub(super) fn statement(of: &MemoryShortage) -> String {
     };
     let largest = of.sources.first().map_or_else(String::new, |source| {
         let file = source.source.rsplit('/').next().unwrap_or_default();
-        format!(
-            "; most of what is listed is from {file} ({})",
-            binary(source.bytes)
-        )
+        let listed = of.buffers.iter().map(|buffer| buffer.bytes);
+        let listed = listed.fold(0, u64::saturating_add);
+        let how = if source.bytes > listed / 2 {
+            "most of what is listed is"
+        } else {
+            "of what is listed, most bytes of one line are"
+        };
+        format!("; {how} from {file} ({})", binary(source.bytes))
     });
     format!("{needed}{there}{padding}{largest}")
 }

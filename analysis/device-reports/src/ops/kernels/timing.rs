@@ -7,7 +7,7 @@ use facts::TraceFacts as _;
 use hlo::ArrayShape;
 use math::quantile::quantile;
 use math::resample::{FEWEST, change_range, median_range, noise};
-use trace_model::{OpId, SliceRef, Timestamp, TrackKind};
+use trace_model::{OpId, TimeRange, TrackKind};
 
 /// Executions of a kernel on one core whose times are kept, evenly spread.
 const MOST_SAMPLES: usize = 2048;
@@ -74,9 +74,12 @@ pub(super) fn timings(
             continue;
         };
         let mut own: BTreeMap<(&str, Option<String>), Vec<f64>> = BTreeMap::new();
-        let mut before = BusyBefore::default();
+        // Lane by lane: what ran before at the same depth.
+        let mut before: Option<TimeRange> = None;
         for call in cx.model.slices_of_kind(core, TrackKind::Ops) {
-            let gap = before.next(call);
+            let (range, last) = (call.range(), before.replace(call.range()));
+            let gap = last.filter(|last| last.start <= range.start && last.end <= range.start);
+            let gap = gap.map(|last| (range.start - last.end).ps() as f64);
             let Some(name) = call.op().and_then(|op| names.get(&op)) else {
                 continue;
             };
@@ -123,7 +126,8 @@ fn timing(kernel: &str, operands: Option<String>, found: Executions) -> Option<K
         median_ps: median,
         low_ps: low,
         high_ps: high,
-        spread_percent: (median > 0.0 && times.len() >= FEWEST).then(|| Percent(100.0 * middle / median)),
+        spread_percent: (median > 0.0 && times.len() >= FEWEST)
+            .then(|| Percent(100.0 * middle / median)),
         gap_ps: quantile(&found.gaps, 0.5),
         over_fastest_percent: None,
         verdict: None,
@@ -196,30 +200,6 @@ fn operands(cx: &Context<'_>, op: OpId) -> Option<String> {
     let shapes = operands.map(|it| it.arrays().first().map(|array| text(array)));
     let shapes: Vec<String> = shapes.collect::<Option<_>>()?;
     (!shapes.is_empty()).then(|| shapes.join(", "))
-}
-
-/// When the core was last busy before each op, ops around it left out.
-#[derive(Default)]
-struct BusyBefore {
-    /// Ends of the ops that have begun and not ended.
-    open: Vec<(Timestamp, Timestamp)>,
-    last_end: Option<Timestamp>,
-}
-
-impl BusyBefore {
-    /// Time between this op and what ran before: another op, or the begin of the op around it. Ops come in the order of
-    /// their starts.
-    fn next(&mut self, call: SliceRef<'_>) -> Option<f64> {
-        let range = call.range();
-        while let Some(&(_, end)) = self.open.last().filter(|(_, end)| *end <= range.start) {
-            self.last_end = self.last_end.max(Some(end));
-            self.open.pop();
-        }
-        let around = self.open.last().map(|(start, _)| *start);
-        let before = self.last_end.max(around);
-        self.open.push((range.start, range.end));
-        before.map(|before| (range.start - before).ps() as f64)
-    }
 }
 
 #[cfg(test)]

@@ -278,6 +278,37 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<Unguarded>) {
              metric = \"compile.loop_count\"\nmax = {compilations:.0}\n"
         );
     }
+    if runs.iter().any(|run| run.steps.counted > 0) {
+        return;
+    }
+    // Programs that did not run have sums only.
+    for (metric, id, unit) in [
+        ("program.flops", "program.flops", 1.0),
+        (
+            "program.traffic_gib",
+            "program.traffic_bytes",
+            1_073_741_824.0,
+        ),
+        (
+            "program.peak_memory_gib",
+            "program.peak_memory_bytes",
+            1_073_741_824.0,
+        ),
+        (
+            "program.collectives.all.count",
+            "program.collectives.all.count",
+            1.0,
+        ),
+        (
+            "program.collectives.all_gib",
+            "program.collectives.all_bytes",
+            1_073_741_824.0,
+        ),
+    ] {
+        if let Some(seen) = value(id) {
+            budget(text, runs, metric, seen / unit, StepAggregate::Median);
+        }
+    }
 }
 
 fn budget(text: &mut String, runs: &[Summary], metric: &str, seen: f64, aggregate: StepAggregate) {
