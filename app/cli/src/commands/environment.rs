@@ -67,15 +67,16 @@ fn record(args: &EnvironmentArgs, loading: &Loading<'_>) -> Result<String, Reque
     let located = importers::locate(path, &import, &Progress::new())
         .map_err(|error| RequestError::import(error, path))?;
     let mut files = located.hosts.iter().flat_map(|host| &host.files);
-    let first = files.next();
-    let directory = first.map_or(Path::new("."), |file| directory_of(file));
+    let directory = files
+        .next()
+        .map_or(Path::new("."), |file| directory_of(file));
     if importers::is_remote(directory) {
         return Err(RequestError::Usage(format!(
             "--write: {RUN_FILE} is written beside profiles on this machine: {}",
             directory.display()
         )));
     }
-    if first.is_none_or(|file| !file.exists()) {
+    if path.is_file() && importers::Archive::open(path).is_ok() {
         return Err(RequestError::Usage(format!(
             "--write: {RUN_FILE} lies beside profiles, and those of an archive have no folder: {}",
             path.display()

@@ -18,7 +18,7 @@ use session::Session;
 use session::files::OutputGuard;
 
 /// Rows of each table of a diff in texts.
-const ROWS_OF_DIFF: usize = 5;
+const ROWS_OF_DIFF: usize = 4;
 
 /// An answer, and the session that it is about.
 pub struct ProgramAnswer {
