@@ -53,6 +53,13 @@ impl EnvironmentChange {
 }
 
 impl RunFacts {
+    /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
+    pub fn badge(&self) -> Option<String> {
+        self.simulator
+            .as_deref()
+            .map(|by| trace_model::badge(by, self.is_predicted))
+    }
+
     /// The versions that its files record.
     pub(super) fn versions_in_words(&self) -> Option<String> {
         let texts: Vec<String> = self

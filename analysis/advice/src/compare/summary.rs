@@ -156,15 +156,6 @@ pub struct RunFacts {
     pub health: Vec<HealthFact>,
 }
 
-impl RunFacts {
-    /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
-    pub fn badge(&self) -> Option<String> {
-        self.simulator
-            .as_deref()
-            .map(|by| trace_model::badge(by, self.is_predicted))
-    }
-}
-
 /// A program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProgramFacts {
