@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::ops::kernels::{KernelTiming, stem};
+use device_reports::ops::kernels::{KernelTiming, without_numbers};
 use engine::{Percent, Table, Tabular};
 
 use crate::compare::{MetricChange, TestOptions, word_of_change};
@@ -65,9 +65,9 @@ pub fn compare_kernels(
     let mut pairs = Vec::new();
     let keys: [KernelKey; 4] = [
         |one| Some((one.kernel.clone(), one.operands.clone())),
-        |one| Some((stem(&one.kernel).to_owned(), Some(one.operands.clone()?))),
+        |one| Some((without_numbers(&one.kernel), Some(one.operands.clone()?))),
         |one| Some((one.kernel.clone(), None)),
-        |one| Some((stem(&one.kernel).to_owned(), None)),
+        |one| Some((without_numbers(&one.kernel), None)),
     ];
     for key in keys {
         take_pairs(&mut base, &mut cand, key, &mut pairs);
@@ -95,8 +95,8 @@ pub fn compare_kernels(
         rows,
         notes: vec![
             format!("base: {base_name}; cand: {cand_name}"),
-            "Times of executions on the chip. Kernels are matched by name and operands, else by the name up to the \
-             sizes of its blocks, if it is the only one on both sides."
+            "Times of executions on the chip. Kernels are matched by name and operands, else by the name \
+             without its numbers, if it is the only one on both sides."
                 .to_owned(),
             format!(
                 "One run per side does not show how much runs differ: a standard deviation of {assumed:.0} between \

@@ -143,7 +143,10 @@ impl<'a> BootstrapDraws<'a> {
                 let length = block.min(until - drawn.len());
                 // Wraps around at the end, so that the first and last numbers are drawn as often as others.
                 let (before, after) = values.split_at(from);
-                drawn.extend(after.iter().chain(before).take(length));
+                let at_end = length.min(after.len());
+                for part in [after.get(..at_end), before.get(..length - at_end)] {
+                    drawn.extend_from_slice(part.unwrap_or_default());
+                }
             }
         }
         self.state = state;

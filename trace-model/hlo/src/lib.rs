@@ -54,6 +54,7 @@ pub use facts::{
 pub use instruction::{ComputationId, Instruction, InstructionId};
 pub use live::{
     Executions, LivePeak, executions, main_memory_bytes, peak_of_live_bytes, started_result,
+    values_at_peak,
 };
 pub use matching::{
     MatchedInstruction, ProgramMatch, ScheduleDifference, opcodes_inside, running_computations,

@@ -71,14 +71,12 @@ fn roots(module: &HloModule) -> Vec<bool> {
 }
 
 /// The most memory that the values of a program need at one time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LivePeak {
     /// Bytes in main memory, parameters included; without padding and gaps.
     pub bytes: u64,
     /// The instruction of the entry computation during which that is.
     pub at: InstructionId,
-    /// The values that are in main memory then, parameters excluded, with their bytes.
-    pub live: Vec<(InstructionId, u64)>,
 }
 
 /// The peak of the live bytes in main memory, in the order of the schedule. Results that a program may write into the
@@ -101,13 +99,19 @@ pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> 
         Ok(LivePeak {
             bytes: parameters.fold(bytes, u64::saturating_add),
             at,
-            live: live_at_peak(module, entry, &mut peaks, 0).unwrap_or_default(),
         })
     } else if module.cut.is_some() {
         Err("its text ends before the program does")
     } else {
         Err("it has no ENTRY computation")
     }
+}
+
+/// The values that are in main memory at this peak, parameters excluded, with their bytes.
+pub fn values_at_peak(module: &HloModule) -> Vec<(InstructionId, u64)> {
+    let entry = module.entry.filter(|_| module.is_scheduled());
+    let found = entry.and_then(|entry| live_at_peak(module, entry, &mut HashMap::new(), 0));
+    found.unwrap_or_default()
 }
 
 /// Bytes in main memory of a value.
@@ -141,11 +145,12 @@ fn allocated(module: &HloModule, it: &Instruction) -> u64 {
 }
 
 /// The result of an instruction, or of the transfer that it starts. Results of starts have their operand, too: of copies
-/// (result, operand, context), of others (operand, result, context).
+/// (result, operand, context), of others (operand, result, context); that of an all-reduce is the result alone.
 pub fn started_result(it: &Instruction) -> Option<&Shape<'static>> {
     let shape = it.shape.as_deref();
     match (&*it.opcode, shape) {
         ("copy-start", Some(Shape::Tuple(parts))) => parts.first(),
+        ("all-reduce-start", _) => shape,
         (opcode, Some(Shape::Tuple(parts))) if opcode.ends_with("-start") => parts.get(1),
         _ => shape,
     }
@@ -325,6 +330,22 @@ mod tests {
     }
 
     #[test]
+    fn results_of_starts_are_told_from_their_operands() {
+        let text = "HloModule m, is_scheduled=true\n\nENTRY %main (a: f32[256]) -> f32[256] {\n  \
+            %a = f32[256]{0} parameter(0)\n  \
+            %r = (f32[256]{0}, f32[256]{0}) all-reduce-start(%a, %a)\n  \
+            %g = (f32[256]{0}, f32[512]{0}) all-gather-start(%a), dimensions={0}\n  \
+            %c = (f32[256]{0:S(1)}, f32[256]{0}, u32[]) copy-start(%a)\n  \
+            ROOT %n = f32[256]{0} negate(%a)\n}\n";
+        let module = TextProgram::read(text).unwrap().module;
+        let bytes = ["r", "g", "c"].map(|name| {
+            let it = module.instruction(module.find(name).unwrap()).unwrap();
+            main_memory_bytes(started_result(it))
+        });
+        assert_eq!(bytes, [2048, 2048, 0]);
+    }
+
+    #[test]
     fn peak_is_where_most_values_live() {
         let module = TextProgram::read(TEXT).unwrap().module;
         let peak = peak_of_live_bytes(&module).unwrap();
@@ -333,7 +354,8 @@ mod tests {
         assert_eq!(peak.bytes, 1024 + 1024 + 4096 + 1024);
         let name = |id| &*module.instruction(id).unwrap().name;
         assert_eq!(name(peak.at), "w");
-        let live: Vec<_> = peak.live.iter().map(|&(id, at)| (name(id), at)).collect();
+        let live = values_at_peak(&module).into_iter();
+        let live: Vec<_> = live.map(|(id, bytes)| (name(id), bytes)).collect();
         assert_eq!(live, [("b", 1024), ("t", 4096), ("s", 1024)]);
         let reason = |text: &str| {
             let module = TextProgram::read(text).unwrap().module;

@@ -308,7 +308,7 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
     let change = |id: &str| {
         let known = |runs: &[Summary]| -> Vec<Vec<f64>> {
             runs.iter()
-                .filter_map(|run| Some(vec![run.value(id)?.value?]))
+                .filter_map(|run| Some(vec![run.run_value(id)?.ok()?]))
                 .collect()
         };
         let (first, second) = (known(base), known(cand));
@@ -339,12 +339,8 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         })
     };
     let known = |row: &ValueChange| {
-        let sides = [&row.number.change.base, &row.number.change.cand];
-        let is_none = |value: &ShiftEstimate| value.median == 0.0;
-        // Kinds of collectives that neither program has.
-        let has_none = row.number.id.starts_with("program.collectives.")
-            && sides.iter().all(|side| side.as_ref().is_none_or(is_none));
-        sides.iter().any(|side| side.is_some()) && !has_none
+        let change = &row.number.change;
+        change.base.is_some() || change.cand.is_some()
     };
     ids(names)
         .into_iter()

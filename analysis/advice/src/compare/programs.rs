@@ -3,6 +3,9 @@
 //! Sums of the whole program say what op times cannot: work that was added inside of fusions, other types, memory. They are
 //! known where the run holds the program itself.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
 use device_reports::hlo::{ProgramContents, ProgramPart, ProgramSum, programs};
 use engine::{Context, Provenance, counted, number};
 use facts::TraceFacts as _;
@@ -15,19 +18,6 @@ use super::summary::{ProgramFacts, RunValue, Summary};
 
 /// Programs that are read: those with most time.
 const MOST_PROGRAMS: usize = 4;
-/// All kinds of collectives together.
-const ALL: &str = "all";
-/// Kinds of collectives that budgets can name; without any, a program has none of them.
-const COLLECTIVES: [&str; 8] = [
-    ALL,
-    "all-reduce",
-    "all-gather",
-    "reduce-scatter",
-    "all-to-all",
-    "ragged-all-to-all",
-    "collective-permute",
-    "collective-broadcast",
-];
 /// Sums that are named in the sentence.
 const NAMED: usize = 3;
 
@@ -76,98 +66,114 @@ pub(super) fn without_times(cx: &Context<'_>) -> Vec<ProgramFacts> {
     facts.collect()
 }
 
-/// Numbers of the program with the most time, for budgets without a TPU.
+/// Numbers of the program with the most time, for budgets without a TPU. Of collectives there are the kinds that it has,
+/// and all together: see [`Summary::run_value`].
 pub(super) fn values(programs: &[ProgramFacts]) -> Vec<RunValue> {
     let Some(program) = programs.first().filter(|program| !program.parts.is_empty()) else {
         return Vec::new();
     };
-    let of = format!("an execution of {}", program.name);
-    let value = |metric: &str, sum: PartSum, is_made_by_compiler: bool| {
-        let mut value = RunValue::of(metric, None, &*of, Provenance::StaticCost);
-        if is_made_by_compiler && program.is_lowered {
-            value.note =
-                Some("the program is not compiled: partitioning and fusions come later".to_owned());
-        } else if sum.is_least {
-            value.note = Some(
-                "it is a lower limit: a loop whose length the compiler does not state counts once"
-                    .to_owned(),
-            );
-        } else {
-            value.value = sum.sum.map(|sum| sum as f64);
+    let kind = |part: &ProgramPart| CollectiveKind::from_opcode(part.what.split(" among ").next()?);
+    let begins = |begin: &str| -> Vec<&ProgramPart> {
+        let parts = program.parts.iter();
+        parts.filter(|part| part.what.starts_with(begin)).collect()
+    };
+    let collectives = program.parts.iter().filter(|part| kind(part).is_some());
+    let collectives: Vec<&ProgramPart> = collectives.collect();
+    let mut kinds: BTreeMap<&str, Vec<&ProgramPart>> = BTreeMap::new();
+    for &part in &collectives {
+        if let Some(kind) = kind(part) {
+            kinds.entry(kind.name()).or_default().push(part);
         }
-        value
-    };
-    let begin = |begin: &'static str| move |part: &ProgramPart| part.what.starts_with(begin);
-    let count = |part: &ProgramPart| part.count;
-    let bytes = |part: &ProgramPart| part.bytes;
-    let sum = |is_one: &dyn Fn(&ProgramPart) -> bool, of: fn(&ProgramPart) -> Option<u64>| {
-        PartSum::of(program.parts.iter().filter(|part| is_one(part)), of)
-    };
+    }
+    kinds.insert("all", collectives);
+    let value = |metric, parts: &[&ProgramPart], number| program.value(metric, parts, number);
     let mut out = vec![
-        value("program.flops", sum(&begin("FLOPs"), count), false),
+        value("program.flops", &begins("FLOPs"), PartNumber::Flops),
         value(
             "program.traffic_bytes",
-            sum(&begin("traffic of main"), bytes),
-            true,
+            &begins("traffic of main"),
+            PartNumber::Bytes,
         ),
         value(
             "program.peak_memory_bytes",
-            sum(&begin("peak memory"), bytes),
-            true,
+            &begins("peak memory"),
+            PartNumber::Bytes,
         ),
-        value("program.fusions", sum(&begin("fusions"), count), true),
+        value("program.fusions", &begins("fusions"), PartNumber::Count),
         value(
             "program.custom_calls",
-            sum(&begin("custom calls"), count),
-            true,
+            &begins("custom calls"),
+            PartNumber::Count,
         ),
         value(
             "program.rematerialized",
-            sum(&begin("rematerialized"), count),
-            true,
+            &begins("rematerialized"),
+            PartNumber::Count,
         ),
     ];
-    for name in COLLECTIVES {
-        let is_one = |part: &ProgramPart| {
-            let kind = part.what.split(" among ").next();
-            let kind = kind.and_then(CollectiveKind::from_opcode);
-            kind.is_some_and(|kind| name == ALL || kind.name() == name)
-        };
-        for (metric, sum) in [
-            (
-                "program.collectives.*.count",
-                sum(&is_one, |part| part.executions),
-            ),
-            ("program.collectives.*_bytes", sum(&is_one, bytes)),
+    for (kind, parts) in kinds {
+        for (metric, number) in [
+            ("program.collectives.*.count", PartNumber::Executions),
+            ("program.collectives.*_bytes", PartNumber::Bytes),
         ] {
-            out.push(value(metric, sum, true).of_kind(name));
+            out.push(value(metric, &parts, number).of_kind(kind));
         }
     }
     out
 }
 
-/// Sum of some parts.
-struct PartSum {
-    /// `None` if one is unknown.
-    sum: Option<u64>,
-    is_least: bool,
+/// What is summed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PartNumber {
+    Flops,
+    /// Instructions in the text, however often they run.
+    Count,
+    Executions,
+    Bytes,
 }
 
-impl PartSum {
-    fn of<'a>(
-        parts: impl Iterator<Item = &'a ProgramPart>,
-        number: fn(&ProgramPart) -> Option<u64>,
-    ) -> Self {
-        let mut out = Self {
-            sum: Some(0),
-            is_least: false,
-        };
-        for part in parts {
-            out.is_least |= part.is_least;
-            let both = out.sum.zip(number(part));
-            out.sum = both.map(|(sum, next)| sum.saturating_add(next));
+impl ProgramFacts {
+    fn value(&self, metric: &str, parts: &[&ProgramPart], number: PartNumber) -> RunValue {
+        let mut of = format!("an execution of {}", self.name);
+        if let Some(how) = parts.iter().find_map(|part| part.how.as_deref()) {
+            let _ = write!(of, ", {how}");
         }
-        out
+        let mut value = RunValue::of(metric, None, of, Provenance::StaticCost);
+        let is_least = number != PartNumber::Count && parts.iter().any(|part| part.is_least);
+        // FLOPs are those of the text; the rest is up to the compiler.
+        if self.is_lowered && number != PartNumber::Flops {
+            let why = "the program is not compiled: partitioning and fusions come later";
+            value.note = Some(why.to_owned());
+        } else if is_least {
+            let why =
+                "it is a lower limit: a loop whose length the compiler does not state counts once";
+            value.note = Some(why.to_owned());
+        } else {
+            let of = |part: &&ProgramPart| match number {
+                PartNumber::Flops | PartNumber::Count => part.count,
+                PartNumber::Executions => part.executions,
+                PartNumber::Bytes => part.bytes,
+            };
+            let mut numbers = parts.iter().map(of);
+            let sum = numbers.try_fold(0_u64, |sum, part| Some(sum.saturating_add(part?)));
+            value.value = sum.map(|sum| sum as f64);
+        }
+        value
+    }
+}
+
+impl Summary {
+    /// The number of a whole run, or why it is not known; `None` if nothing is said of it. Kinds of collectives that the
+    /// program does not have are 0.
+    pub(crate) fn run_value(&self, id: &str) -> Option<Result<f64, &str>> {
+        let own = self.value(id);
+        let of_all = || {
+            id.strip_prefix("program.collectives.")?;
+            self.value("program.collectives.all.count")
+        };
+        let value = own.or_else(of_all)?;
+        let number = value.value.map(|number| own.map_or(0.0, |_| number));
+        Some(number.ok_or_else(|| value.note.as_deref().unwrap_or("it is not known")))
     }
 }
 
@@ -178,6 +184,10 @@ pub(super) fn comparison(base: &[Summary], cand: &[Summary]) -> Option<ProgramCo
         (!first.parts.is_empty()).then_some(first)
     };
     let (base, cand) = (main(base)?, main(cand)?);
+    // What the compiler makes of a program is no difference of two.
+    if base.is_lowered != cand.is_lowered {
+        return None;
+    }
     Some(ProgramComparison {
         sums: ProgramSum::between(&base.parts, &cand.parts),
         base: base.name,
@@ -204,7 +214,8 @@ impl ProgramComparison {
                 text(sum.first, sum.first_bytes),
                 text(sum.second, sum.second_bytes),
             ];
-            format!("{} ({base} ↔ {cand})", sum.what)
+            let least = if sum.is_least { "at least " } else { "" };
+            format!("{} ({least}{base} ↔ {least}{cand})", sum.what)
         });
         let mut named: Vec<String> = named.collect();
         let more = differing.len().saturating_sub(named.len());

@@ -163,17 +163,10 @@ impl MetricRuns {
             if let Some(values) = run.step_values(id).filter(|values| !values.is_empty()) {
                 is_series = true;
                 found.push(values.iter().map(|value| value / scale).collect());
-            } else if let Some(value) = run.value(id) {
-                match value.value {
-                    Some(number) => found.push(vec![number / scale]),
-                    None => {
-                        why = Some(
-                            value
-                                .note
-                                .clone()
-                                .unwrap_or_else(|| "it is not known".to_owned()),
-                        );
-                    }
+            } else if let Some(value) = run.run_value(id) {
+                match value {
+                    Ok(number) => found.push(vec![number / scale]),
+                    Err(unknown) => why = Some(unknown.to_owned()),
                 }
             } else if wanted.metric.per != MetricScope::Run && run.steps.why_none.is_some() {
                 why.clone_from(&run.steps.why_none);

@@ -3,8 +3,7 @@
 use engine::{AnalysisError, Context, Table, Tabular};
 
 use super::contents::ProgramContents;
-use super::diff::doubts;
-use super::sums::ProgramPart;
+use super::sums::{LOWER_LIMITS, ProgramPart, UNCOUNTED};
 use super::{TimedProgram, chosen};
 
 /// The sums of the program that ran longest, or of the largest one.
@@ -36,8 +35,13 @@ pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts, AnalysisError> {
     if let Err(why) = &contents.peak {
         notes.push(format!("Peak memory is unknown: {why}."));
     }
-    notes.extend(doubts(&[&contents]));
-    if !program.module.is_scheduled() && contents.fusions.is_empty() {
+    let doubts = [
+        (contents.is_least, LOWER_LIMITS),
+        (contents.uncounted > 0, UNCOUNTED),
+    ];
+    let doubts = doubts.into_iter().filter(|(is_so, _)| *is_so);
+    notes.extend(doubts.map(|(_, why)| why.to_owned()));
+    if !program.module.is_scheduled() {
         notes.push(
             "Not compiled: nothing is fused, so that the traffic is what each instruction alone would move."
                 .to_owned(),

@@ -11,6 +11,14 @@ const TRAFFIC: &str = "traffic of main memory";
 const PEAK: &str = "peak memory";
 pub(super) const REMATERIALIZED: &str = "rematerialized instructions";
 
+/// What a loop of unknown length means for sums.
+pub(super) const LOWER_LIMITS: &str = "A loop whose number of iterations the compiler does not state counts once: FLOPs, \
+                                       traffic, executions and bytes of messages are lower limits.";
+
+/// Why FLOPs may be unknown.
+pub(super) const UNCOUNTED: &str =
+    "FLOPs are unknown where the operations of a product cannot be counted.";
+
 /// One sum of a program, small enough to be kept with a run.
 #[derive(
     Clone,
@@ -170,8 +178,10 @@ pub struct ProgramSum {
     pub second_bytes: Option<u64>,
     /// Whether both differ, as far as both are known.
     pub differs: bool,
-    /// Whether both are known.
+    /// Whether both are known, and found in the same way.
     pub is_known: bool,
+    /// Whether one of them is a lower limit: see [`ProgramPart::is_least`].
+    pub is_least: bool,
 }
 
 impl ProgramSum {
@@ -202,7 +212,8 @@ impl ProgramSum {
     fn of(first: &ProgramPart, second: &ProgramPart) -> Self {
         let differ = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
         // A plan and an estimate are different numbers of the same program.
-        let differs = first.how == second.how
+        let is_alike = first.how == second.how;
+        let differs = is_alike
             && (differ(first.count, second.count)
                 || differ(first.executions, second.executions)
                 || differ(first.bytes, second.bytes));
@@ -213,8 +224,11 @@ impl ProgramSum {
             first_bytes: first.bytes,
             second_bytes: second.bytes,
             differs,
-            is_known: (first.count.is_some() || first.bytes.is_some())
-                && (second.count.is_some() || second.bytes.is_some()),
+            is_known: is_alike
+                && (first.count.is_some() || first.bytes.is_some())
+                && first.count.is_some() == second.count.is_some()
+                && first.bytes.is_some() == second.bytes.is_some(),
+            is_least: first.is_least || second.is_least,
         }
     }
 
@@ -242,6 +256,9 @@ impl ProgramSum {
                 others(unknown),
                 is(unknown)
             ));
+        }
+        if sums.iter().any(|sum| sum.is_least) {
+            notes.push(LOWER_LIMITS.to_owned());
         }
         notes.push(
             "Bytes are over all iterations of loops of a stated length; of collectives, those of messages.".to_owned(),

@@ -1,6 +1,8 @@
 //! What a program without a plan needs: the values that are live at the same time.
 
-use hlo::{HloModule, Instruction, InstructionId, main_memory_bytes, peak_of_live_bytes};
+use hlo::{
+    HloModule, Instruction, InstructionId, main_memory_bytes, peak_of_live_bytes, values_at_peak,
+};
 
 use super::finish::finished;
 use super::need::{MemoryShortage, NeededBuffer, NeededKind};
@@ -22,7 +24,8 @@ pub fn of_schedule(
         .iter()
         .map(|(_, it)| (*it, main_memory_bytes(it.shape.as_deref())));
     let arguments = parameters.map(|(it, bytes)| buffer(module, it, bytes, Purpose::Argument));
-    let values = peak.live.iter().filter_map(|&(id, bytes)| {
+    let live = values_at_peak(module);
+    let values = live.iter().filter_map(|&(id, bytes)| {
         let purpose = if is_result(module, id) {
             Purpose::Output
         } else {

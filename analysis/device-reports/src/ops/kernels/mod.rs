@@ -43,7 +43,7 @@ pub use report::{
     Kernel, KernelCounter, KernelEstimate, KernelLine, KernelOp, KernelPipeline, KernelStage,
     KernelUnit, KernelsReport,
 };
-pub use timing::{KernelTiming, stem};
+pub use timing::{KernelTiming, without_numbers};
 
 /// The analysis `kernels`.
 pub struct Kernels;
