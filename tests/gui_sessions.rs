@@ -74,6 +74,19 @@ fn second_run_of_a_host_keeps_the_first_session() {
 }
 
 #[test]
+fn a_note_is_saved_while_it_is_typed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut window = window_in(folder.path(), false);
+    open(&mut window, "/run/host.xplane.pb");
+    want(&mut window, ViewCommand::MarkAll);
+    press(&mut window, Modifiers::SHIFT, Key::M);
+    assert!(window.ctx.text_edit_focused());
+    press(&mut window, Modifiers::COMMAND, Key::S);
+    window.get_by_label_contains("Saved the view as session “host.xplane.pb”");
+    assert!(window.ctx.text_edit_focused(), "it is typed on");
+}
+
+#[test]
 fn opened_session_is_saved_under_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let mut window = window_in(folder.path(), false);

@@ -72,7 +72,7 @@ fn a_note_about_nothing_says_what_it_needs() {
     let mut window = opened();
     type_keys(&mut window, "M");
     settle(&mut window);
-    window.get_by_label("Select a slice or mark a time first: a note is about it");
+    window.get_by_label("Select a slice that takes time, or mark a time first: a note is about it");
 }
 
 /// Whatever is typed into a field that an action opens, no other action runs, even if all is typed in one frame.

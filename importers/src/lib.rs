@@ -22,8 +22,8 @@ mod remote;
 use ::remote;
 pub use access::{post_json, remote_head, write_remote};
 pub use import::packed::{
-    PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_file, packed_file_in, source_for_args,
-    sources_in,
+    PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, is_archive_file, packed_file, packed_file_in,
+    source_for_args, sources_in,
 };
 pub use import::{
     HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, holds_programs_only,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import IO, Any, Literal, TypeAlias
@@ -32,13 +34,21 @@ def _progress_line(share: float) -> None:
     print(f"systole: {share:4.0%} read", end=end, file=sys.stderr, flush=True)
 
 
-def _copied(source: bytes | bytearray | memoryview | IO[bytes]) -> tuple[str, tempfile.TemporaryDirectory[str]]:
+class _CopyFolder:
+    """A folder that is removed with the last run that uses it."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix="systole-")
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def _copied(source: bytes | bytearray | memoryview | IO[bytes]) -> tuple[str, _CopyFolder]:
     """A file with this content, in a folder that is there as long as the second value: arguments are read from it later."""
-    folder = tempfile.TemporaryDirectory(prefix="systole-")
+    folder = _CopyFolder()
     name = getattr(source, "name", None)
     # Files of descriptors have numbers for names.
     name = os.path.basename(name) if isinstance(name, str) else ""
-    path = os.path.join(folder.name, name or "profile")
+    path = os.path.join(folder.path, name or "profile")
     with io.open(path, "wb") as file:
         if isinstance(source, (bytes, bytearray, memoryview)):
             file.write(source)

@@ -28,6 +28,16 @@ fn kernels_with_other_blocks_are_compared() {
             .any(|row| row["verdict"] == "new" && row["base_kernel"].is_null()),
         "{rows}"
     );
+    let other = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../assets/samples/jax_cpu_small.xplane.pb"
+    );
+    let none = Place::empty().run(&["kernels", base, other]);
+    assert!(
+        stdout(&none).contains("not applicable") && !stdout(&none).contains("gone"),
+        "{}",
+        stdout(&none)
+    );
     let same = Place::empty().run(&["kernels", base, base]);
     let text = stdout(&same);
     assert!(!text.contains("slower") && text.contains('~'), "{text}");

@@ -69,15 +69,19 @@ fn loops_of_unknown_length_make_gates_inconclusive() {
     place.write("looped.txt", looped.as_bytes());
     place.write(
         "systole.toml",
-        b"[[budget]]\nmetric = \"program.flops\"\nmax = 1000000\n",
+        b"[[budget]]\nmetric = \"program.flops\"\nmax = 1000000\n\n\
+          [[budget]]\nmetric = \"program.custom_calls\"\nmax = 0\nlevel = \"warn\"\n",
     );
     let output = place.run(&["analyze", "looped.txt", "--budget", "systole.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("it is a lower limit"),
+        stderr(&output).contains("program.flops: it is a lower limit"),
         "{}",
         stderr(&output)
     );
+    // The text has one, however often it runs.
+    let said = "program.custom_calls is 1";
+    assert!(stderr(&output).contains(said), "{}", stderr(&output));
 }
 
 #[test]

@@ -161,6 +161,10 @@ impl Columns {
         let counted = self.unread.iter().map(UnreadSlices::count);
         counted.fold(kept, u64::saturating_add)
     }
+    /// Whether programs were read, and no run of them.
+    pub fn has_programs_only(&self) -> bool {
+        self.recorded_slices() == 0 && !self.programs().is_empty()
+    }
     /// From the first recorded slice to the end of the last; empty without slices.
     pub fn extent(&self) -> TimeRange {
         self.extent

@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use crate::answer::AnswerTable;
 
+/// How to get the rest of a table.
+pub const MORE: &str = "top 0: all rows and columns";
+
 /// What is shown of a table.
 pub struct BriefTable {
     pub id: &'static str,
@@ -22,11 +25,12 @@ pub enum BriefRows {
     Each(usize),
 }
 
-/// The brief form of tables, in this order; `top` is the number of rows of the first one.
+/// The brief form of tables, in this order; `top` is the number of rows of the first one, `more` says how to get the rest.
 pub fn brief(
     tables: Vec<AnswerTable>,
     wanted: &[BriefTable],
     top: Option<usize>,
+    more: &str,
 ) -> Vec<AnswerTable> {
     let mut tables: Vec<Option<AnswerTable>> = tables.into_iter().map(Some).collect();
     let mut subjects: Vec<Value> = Vec::new();
@@ -62,7 +66,7 @@ pub fn brief(
         if table.rows.is_empty() && at > 0 {
             continue;
         }
-        out.push(table.counted(all));
+        out.push(table.counted(all, more));
     }
     out
 }
@@ -96,13 +100,12 @@ impl AnswerTable {
     }
 
     /// Says how many rows are left out of `all`.
-    fn counted(mut self, all: usize) -> Self {
+    pub fn counted(mut self, all: usize, more: &str) -> Self {
         self.total_rows = all;
         if self.rows.len() < all {
             let (shown, id) = (self.rows.len(), &self.id);
-            self.notes.push(format!(
-                "{shown} of {all} rows of {id}; top 0: all rows and columns"
-            ));
+            self.notes
+                .push(format!("{shown} of {all} rows of {id}; {more}"));
         }
         self
     }
@@ -144,14 +147,14 @@ mod tests {
                 rows: BriefRows::Each(2),
             },
         ];
-        let found = brief(tables(), &wanted, None);
+        let found = brief(tables(), &wanted, None, MORE);
         assert_eq!(found[0].rows, [[json!("K01"), json!("a")]]);
         assert_eq!(
             found[1].rows,
             [[json!("y"), json!("K01")], [json!("v"), json!("K01")]]
         );
         assert_eq!((found[1].total_rows, found[1].notes.len()), (5, 1));
-        let found = brief(tables(), &wanted, Some(9));
+        let found = brief(tables(), &wanted, Some(9), MORE);
         assert_eq!(
             (
                 found[0].rows.len(),

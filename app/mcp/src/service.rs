@@ -193,7 +193,9 @@ fn bounded(message: &str) -> String {
 fn short(answer: &ToolAnswer) -> String {
     const LETTERS: usize = 160;
     let statement = answer.statement.as_deref().unwrap_or_default();
-    let rows = format!("{} of {} rows", answer.shown, answer.total);
+    // Brief tables have more rows than the answer.
+    let all: usize = answer.tables.iter().map(|table| table.total_rows).sum();
+    let rows = format!("{} of {} rows", answer.shown, answer.total.max(all));
     if statement.is_empty() {
         rows
     } else {

@@ -40,12 +40,12 @@ pub const VIEWS: [QueryView; 1] = [QueryView {
         ("parent_id", "parent_id", "the op that contains it"),
         ("op_id", "op_id", "the instruction that it executes"),
         (
-            "CASE WHEN self_ps = dur_ps THEN flops END",
+            "CASE WHEN is_leaf THEN flops END",
             "flops",
             "operations; missing for ops with others inside",
         ),
         (
-            "CASE WHEN self_ps = dur_ps THEN bytes_accessed END",
+            "CASE WHEN is_leaf THEN bytes_accessed END",
             "bytes_accessed",
             "bytes to and from all memories; missing for ops with others inside",
         ),

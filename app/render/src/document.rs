@@ -122,9 +122,7 @@ impl Document {
 
     /// Whether it is about programs that did not run, in tables.
     pub fn has_no_run(&self) -> bool {
-        let model = self.session.model();
-        let is_program = model.recorded_slices() == 0 && model.program_ids().next().is_some();
-        is_program && self.view == DocumentView::Tables
+        self.session.model().has_programs_only() && self.view == DocumentView::Tables
     }
 
     /// The reports; computed on first use, because a screen needs only some of them.

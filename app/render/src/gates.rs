@@ -33,6 +33,15 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Tex
     text
 }
 
+/// A number of a gate in a table: `12.346`, `8,589,934,592`; a dash where it is not known.
+pub fn cell(value: Option<f64>) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(value) if value.fract() == 0.0 && value.abs() >= 1e4 => analysis::number::count(value),
+        Some(value) => format!("{value:.3}"),
+    }
+}
+
 /// Each gate and its message; gates with the same message are one entry.
 pub fn alike(report: &GatesReport) -> impl Iterator<Item = (&Gate, String)> {
     let same =

@@ -69,7 +69,7 @@ fn header(document: &Document, layout: &TextLayout) -> String {
             }),
         );
     }
-    let mut facts = if model.recorded_slices() == 0 && model.program_ids().next().is_some() {
+    let mut facts = if model.has_programs_only() {
         let programs = number::counted(model.programs().len() as u64, "program");
         vec![format!("{programs} without times")]
     } else {

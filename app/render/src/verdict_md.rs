@@ -326,15 +326,10 @@ pub fn gates_table(text: &mut String, gates: &GatesReport) {
 }
 
 /// One row per gate, as many as fit.
-fn rows(gates: &GatesReport, most: usize) -> String {
+fn rows(report: &GatesReport, most: usize) -> String {
     let mut text = "| | Gate | Actual | Baseline | What |\n|---|---|---:|---:|---|\n".to_owned();
-    for (place, gate) in gates.gates.iter().enumerate() {
-        let number = |value: Option<f64>| match value {
-            None => "–".to_owned(),
-            Some(value) if value.fract() == 0.0 => analysis::number::count(value),
-            Some(value) => format!("{value:.3}"),
-        };
-        let (actual, base) = (number(gate.actual), number(gate.base));
+    for (place, gate) in report.gates.iter().enumerate() {
+        let (actual, base) = (gates::cell(gate.actual), gates::cell(gate.base));
         let row = format!(
             "| {} | {} | {actual} | {base} | {} |\n",
             mark(gate),
@@ -342,7 +337,7 @@ fn rows(gates: &GatesReport, most: usize) -> String {
             escaped(&gate.message)
         );
         if text.len() + row.len() > most {
-            let more = number::counted((gates.gates.len() - place) as u64, "more gate");
+            let more = number::counted((report.gates.len() - place) as u64, "more gate");
             let _ = writeln!(text, "\n*{more}: `--format json` has all.*");
             break;
         }

@@ -289,6 +289,11 @@ impl HistoryLine {
         }
     }
 
+    /// What computed its times, if they were not measured.
+    pub fn simulator(&self) -> Option<&str> {
+        self.summary.as_ref()?.pointer("/facts/simulator")?.as_str()
+    }
+
     /// A metric by its id.
     pub fn number(&self, id: &str) -> Option<f64> {
         self.metrics.get(id)?.as_f64()

@@ -140,12 +140,16 @@ impl App {
             self.notice = Some(PassingNotice::passing(text));
             return;
         }
-        let notes = |open: &OpenTraces| open.side(side).map(|own| own.state.notes.clone());
         let adds_note = matches!(
             command,
             ViewCommand::AddNote(_) | ViewCommand::MarkSelection(true)
         );
-        let before = notes(open_traces).filter(|_| adds_note);
+        if !adds_note {
+            open_traces.apply(side, command);
+            return;
+        }
+        let notes = |open: &OpenTraces| open.side(side).map(|own| own.state.notes.clone());
+        let before = notes(open_traces);
         open_traces.apply(side, command);
         let Some((before, after)) = before.zip(notes(open_traces)) else {
             return;
@@ -154,7 +158,8 @@ impl App {
             let added = before.iter().zip(&after).take_while(|(a, b)| a == b);
             panels::notes::edit(ctx, added.count());
         } else {
-            let text = "Select a slice or mark a time first: a note is about it".to_owned();
+            let text = "Select a slice that takes time, or mark a time first: a note is about it"
+                .to_owned();
             self.notice = Some(PassingNotice::passing(text));
         }
     }

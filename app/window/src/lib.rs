@@ -410,7 +410,9 @@ impl App {
                 if let Some(place) = self.address.take_wanted() {
                     let model = &workspace.trace.model;
                     let commands = place.commands(model).into_iter();
-                    self.commands.extend(commands.map(AppCommand::from));
+                    // Not as a person does it, who would type into the search then.
+                    let on_it = |command| AppCommand::On(TraceSide::A, command);
+                    self.commands.extend(commands.map(on_it));
                     if let Some(text) = place.lacks(model) {
                         self.notice = Some(PassingNotice::lasting(text));
                     }

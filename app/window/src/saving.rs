@@ -73,6 +73,12 @@ impl SaveJob {
     }
 
     fn ask_for_place(&mut self, name: String, content: SavedContent) {
+        if let Some((open, _)) = self.waiting.as_ref().filter(|_| self.place.is_running()) {
+            let why = format!("cannot save {name}: the dialog for {open} is still open");
+            let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            *outcome = Some(SaveOutcome::Failed(why));
+            return;
+        }
         self.asked += 1;
         let (ask, proposed) = (self.ask, name.clone());
         self.waiting = Some((name, content));

@@ -73,9 +73,6 @@ impl HttpService for GuardedClient {
 
 /// A client for requests of our own.
 pub(crate) fn client(hosts: AllowedHosts) -> reqwest::Result<reqwest::Client> {
-    static CRYPTOGRAPHY: Once = Once::new();
-    // An embedding program may have installed another one.
-    CRYPTOGRAPHY.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     let follow = Policy::custom(move |attempt| {
         if attempt.previous().len() > MAX_REDIRECTIONS {
             return attempt.error("too many redirections");
@@ -85,14 +82,28 @@ pub(crate) fn client(hosts: AllowedHosts) -> reqwest::Result<reqwest::Client> {
             Err(error) => attempt.error(error),
         }
     });
+    builder(hosts).redirect(follow).build()
+}
+
+/// A client for messages, which a redirection would lose, with their address told to another server.
+pub(crate) fn client_of_messages(hosts: AllowedHosts) -> reqwest::Result<reqwest::Client> {
+    builder(hosts)
+        .redirect(Policy::none())
+        .referer(false)
+        .build()
+}
+
+fn builder(hosts: AllowedHosts) -> reqwest::ClientBuilder {
+    static CRYPTOGRAPHY: Once = Once::new();
+    // An embedding program may have installed another one.
+    CRYPTOGRAPHY.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("systole/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(READ_TIMEOUT)
-        .redirect(follow);
+        .read_timeout(READ_TIMEOUT);
     if hosts != AllowedHosts::Any {
         // A proxy would be another way out.
         builder = builder.no_proxy();
     }
-    builder.build()
+    builder
 }

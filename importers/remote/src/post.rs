@@ -7,7 +7,7 @@ use input::network::check;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Url};
 
-use super::client::client;
+use super::client::client_of_messages;
 use super::errors::of_request;
 use super::runtime;
 use super::settings::CloudSettings;
@@ -29,7 +29,7 @@ pub fn post_json(address: &str, json: String) -> Result<(), ImportError> {
     let host = url.host_str().unwrap_or_default().to_owned();
     let settings = CloudSettings::of_process();
     check(settings.hosts, &host)?;
-    let client: Client = client(settings.hosts).map_err(of_request)?;
+    let client: Client = client_of_messages(settings.hosts).map_err(of_request)?;
     let status = runtime::run(&input::Progress::new(), async {
         let sent = client
             .post(url)

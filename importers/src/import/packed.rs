@@ -181,6 +181,11 @@ pub(super) fn unpack(
     })
 }
 
+/// Whether a file is an archive of profiles: ZIP or tar, packed or not.
+pub fn is_archive_file(path: &Path) -> bool {
+    is_archive(&head_of(path))
+}
+
 /// A file that `systole pack` adds to the profiles, the view of the window for example; `None` if this is no such archive,
 /// or has none.
 ///

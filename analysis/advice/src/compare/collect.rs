@@ -33,7 +33,7 @@ impl Summary {
     ///
     /// The trace has no steps and no ops to compare.
     pub fn of(cx: &Context<'_>) -> Result<Self, AnalysisError> {
-        if cx.model.recorded_slices() == 0 && cx.model.program_ids().next().is_some() {
+        if cx.model.has_programs_only() {
             return Ok(Self::of_programs(cx));
         }
         let steps = cx.report::<Steps>()?;

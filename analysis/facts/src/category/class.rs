@@ -163,6 +163,13 @@ impl OpClass {
     pub fn is_custom_call(self) -> bool {
         self.traits.contains(OpFlags::CUSTOM_CALL)
     }
+    /// Whether time and costs of its ops are their own; `None` if that depends on whether an op had ops inside.
+    pub fn leaf(self) -> Option<bool> {
+        if self.may_have_inner_ops() {
+            return Some(false);
+        }
+        self.category_recorded().then_some(true)
+    }
     /// Whether the category was recorded, not inferred from text or name.
     pub fn category_recorded(self) -> bool {
         self.traits.contains(OpFlags::CATEGORY_RECORDED)

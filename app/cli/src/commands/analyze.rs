@@ -91,7 +91,7 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         .with_sha256(args.digest.digest);
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     say_all_warmup(&session, stderr);
-    let mut document = if args.only.is_empty() && programs::are_without_times(&session) {
+    let mut document = if args.only.is_empty() && session.model().has_programs_only() {
         programs::document(&session, scope)
     } else {
         answers::document(&session, scope, &args.only)?

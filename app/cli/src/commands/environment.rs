@@ -76,7 +76,7 @@ fn record(args: &EnvironmentArgs, loading: &Loading<'_>) -> Result<String, Reque
             directory.display()
         )));
     }
-    if path.is_file() && importers::Archive::open(path).is_ok() {
+    if importers::is_archive_file(path) {
         return Err(RequestError::Usage(format!(
             "--write: {RUN_FILE} lies beside profiles, and those of an archive have no folder: {}",
             path.display()

@@ -89,7 +89,10 @@ fn page_of(path: &Path, lines: &[HistoryLine]) -> String {
         .iter()
         .zip(distinct(&names))
         .map(|(line, name)| HistoryRun {
-            name,
+            name: match line.simulator() {
+                Some(by) => format!("{name} (computed by {by})"),
+                None => name,
+            },
             commit: commit(line),
             verdict: line.verdict(),
             failed: line.failed_gates(),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use analysis::compare::TestOptions;
 use analysis::kernels::compare_kernels;
-use analysis::reports::ops::kernels::{Kernels, KernelsReport};
+use analysis::reports::ops::kernels::{KernelTiming, Kernels};
+use analysis::reports::ops::op_stats::Ops;
 use analysis::{AnalysisError, Report, Scope};
 use clap::Args;
 
@@ -16,8 +17,8 @@ use crate::common::output;
 use crate::common::stderr::Stderr;
 use render::{Document, DocumentView, ReportSection};
 use request::{PartRequest, RequestError, TraceRequest, checks};
-use session::Session;
 use session::files::OutputGuard;
+use session::{Session, losses_in_words};
 
 /// Ids of the analyses: those of the tab *Kernels*.
 const KERNELS: [&str; 3] = ["kernels", "hardware_counters", "sparse_cores"];
@@ -58,6 +59,18 @@ pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     Ok(args.output.outcome(document.doubt()))
 }
 
+/// The times of the kernels of a run, which may have none; an error if it has no ops.
+fn timings(session: &Session, scope: Scope) -> Result<Vec<KernelTiming>, AnalysisError> {
+    let ops = session.report::<Ops>(scope);
+    let ops = ops
+        .map_err(|error| AnalysisError::NotApplicable(format!("{error}: {}", name_of(session))))?;
+    if ops.rows.iter().any(|row| row.is_custom_call) {
+        Ok(session.report::<Kernels>(scope)?.timings.clone())
+    } else {
+        Ok(Vec::new())
+    }
+}
+
 /// The path of a run, as a reader names it.
 fn name_of(session: &Session) -> String {
     session
@@ -68,22 +81,22 @@ fn name_of(session: &Session) -> String {
 /// The kernels of two runs.
 fn changes(base: &Session, cand: &Session, scope: Scope) -> Document {
     let compared = || -> Result<Arc<dyn Report>, AnalysisError> {
-        let sides = [base, cand].map(|session| session.report::<Kernels>(scope));
-        let timings = |side: &Result<Arc<KernelsReport>, AnalysisError>| {
-            side.as_ref()
-                .map_or_else(|_| Vec::new(), |report| report.timings.clone())
-        };
-        let timings = sides.each_ref().map(timings);
-        let [first, second] = sides;
-        if first.is_err() {
-            // A run without kernels has none, which is an answer if the other has some.
-            second?;
+        let (first, second) = (timings(base, scope)?, timings(cand, scope)?);
+        if first.is_empty() && second.is_empty() {
+            return Err("no kernel ran in either run".into());
         }
-        let compared = compare_kernels(
-            (&name_of(base), &timings[0]),
-            (&name_of(cand), &timings[1]),
+        let mut compared = compare_kernels(
+            (&name_of(base), &first),
+            (&name_of(cand), &second),
             &TestOptions::default(),
         );
+        for (session, name) in [(base, "base"), (cand, "cand")] {
+            let badge = session.model().badge();
+            let badge = badge.map(|badge| format!("{name}: {badge}: no time here was measured"));
+            let lost = losses_in_words(session.model());
+            let lost = lost.map(|lost| format!("{name} is damaged: {lost}"));
+            compared.notes.extend(badge.into_iter().chain(lost));
+        }
         Ok(Arc::new(compared))
     };
     let section = ReportSection {

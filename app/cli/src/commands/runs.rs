@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use analysis::number::value;
 use analysis::{Table, Unit, counted, distinct, printable};
 use clap::Args;
-use importers::{ListedRun, Progress};
+use importers::{ImportError, ListedRun, Progress};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -19,8 +19,6 @@ use render::{AnsiStyle, NamedTable};
 use request::{Assumptions, RequestError};
 use session::{RunSummary, Session};
 
-/// Exit code where nothing could be read, that of a damaged file.
-const UNREADABLE: u8 = 4;
 /// Columns before what is said of a run.
 const INDENT: usize = 4;
 
@@ -64,10 +62,16 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     let loading = (args.verdicts > 0)
         .then(|| Loading::new(&args.assume, stderr))
         .transpose()?;
-    let mut rows = Vec::new();
+    let (mut rows, mut first_error) = (Vec::new(), None);
     for (at, run) in runs.into_iter().enumerate() {
         let loading = loading.as_ref().filter(|_| at < args.verdicts);
-        let opened = loading.map(|loading| opened(args, &run.name, loading));
+        let opened = loading.map(|loading| {
+            opened(args, &run.name, loading).map_err(|error| {
+                let said = error.to_string();
+                first_error.get_or_insert(error);
+                said
+            })
+        });
         rows.push(ListedRunRow { run, opened });
     }
     let list = NamedTable {
@@ -81,21 +85,17 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     } else {
         output::print(&list)?;
     }
-    let tried = rows.iter().filter(|row| row.opened.is_some()).count();
-    if tried > 0 && rows.iter().all(|row| row.opened().is_none()) {
-        return Ok(CommandOutcome::Failed {
-            why: format!("none of {} could be opened", counted(tried, "run")),
-            code: UNREADABLE,
-        });
+    // Nothing could be read: the code is that of the first failure.
+    match first_error {
+        Some(error) if rows.iter().all(|row| row.opened().is_none()) => Err(failed(error)),
+        _ => Ok(CommandOutcome::Done),
     }
-    Ok(CommandOutcome::Done)
 }
 
-fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<RunSummary, String> {
+fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<RunSummary, ImportError> {
     let import = loading.import(Some(name.to_owned()));
     let session = Session::open(&args.path, &import, loading.options(), &Progress::new());
-    let session = session.map_err(|error| error.to_string())?;
-    Ok(RunSummary::of(&session))
+    Ok(RunSummary::of(&session?))
 }
 
 /// The runs in lines of the terminal; names of runs stay whole, because `--run` takes them.

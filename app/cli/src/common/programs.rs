@@ -27,12 +27,6 @@ pub struct ProgramAnswer {
     pub result: Result<Arc<dyn Report>, AnalysisError>,
 }
 
-/// Whether programs were read, and no run of them.
-pub fn are_without_times(session: &Session) -> bool {
-    let model = session.model();
-    model.recorded_slices() == 0 && model.program_ids().next().is_some()
-}
-
 /// What the largest program consists of.
 pub fn document(session: &Session, scope: Scope) -> Document {
     let result = program_parts(&session.context(scope));
@@ -59,7 +53,7 @@ pub fn diff(
     }
     let open = |path: &Path| loading.open_programs(path, None, true);
     let (session, other) = (open(first)?, open(second)?);
-    if !are_without_times(&session) && !are_without_times(&other) {
+    if !session.model().has_programs_only() && !other.model().has_programs_only() {
         return Ok(None);
     }
     let question = HloRequest {

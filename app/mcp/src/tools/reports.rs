@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::call::{BoundInput, Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::{AnswerContent, AnswerTable};
-use crate::brief::{BriefRows, BriefTable, brief};
+use crate::brief::{BriefRows, BriefTable, MORE, brief};
 use cli::commands::explain;
 
 use cli::common::values::OutputFormat;
@@ -48,7 +48,7 @@ impl PartOfTrace {
             report.map_err(|error| RequestError::DoesNotApply(format!("{id}: {error}")))?;
         let tables = report.tables().into_iter().map(AnswerTable::from);
         let content = AnswerContent {
-            tables: brief(tables.collect(), wanted, top),
+            tables: brief(tables.collect(), wanted, top, MORE),
             ..AnswerContent::default()
         };
         self.answer(&session, content)
@@ -72,21 +72,22 @@ impl McpTool for VerdictTool {
         let overview = Overview::of(&document, &session, scope == Scope::WholeTrace);
         let time = |time: Picos| time.to_string();
         let (limit, outside) = (overview.limit(time), overview.outside(time));
-        let figures = overview
-            .times
-            .into_iter()
-            .chain(overview.utilization)
-            .chain(overview.other_targets);
-        let metric = |figure: KeyFigure| Metric {
+        // Those that matter for what limits the run come first.
+        let first = overview.figures_that_matter();
+        let others = overview.times.iter().chain(&overview.utilization);
+        let others = others.chain(&overview.other_targets);
+        let others = others.filter(|figure| !first.iter().any(|own| own.id == figure.id));
+        let metric = |figure: &KeyFigure| Metric {
             id: figure.id,
             title: figure.title,
             value: figure.value,
             is_lower_bound: figure.is_lower_bound,
             unit: figure.unit,
-            of: figure.of,
+            of: figure.of.clone(),
             provenance: figure.provenance,
-            note: figure.note,
+            note: figure.note.clone(),
         };
+        let figures: Vec<Metric> = first.iter().copied().chain(others).map(metric).collect();
         let statement = match (limit, session.report_by_id("verdict", scope)) {
             (Some(limit), _) => [Some(limit), outside]
                 .into_iter()
@@ -105,11 +106,18 @@ impl McpTool for VerdictTool {
             .iter()
             .flat_map(|hints| analysis::Tabular::tables(hints).into_iter().take(1));
         let hints = hints.map(AnswerTable::from).collect();
-        let figures = AnswerTable::of_figures("figures", figures.map(metric).take(MOST_FIGURES));
+        let all = figures.len();
+        let figures = AnswerTable::of_figures("figures", figures.into_iter().take(MOST_FIGURES))
+            .counted(all, "the tool report has those of utilization and targets");
         let health = AnswerTable::of_texts("capture", ["id", "finding"], health);
         let mut tables =
             vec![figures.with_columns(&["figure", "value", "unit", "of", "provenance", "note"])];
-        tables.extend(brief(hints, &NAMES_OF_HINTS, None));
+        tables.extend(brief(
+            hints,
+            &NAMES_OF_HINTS,
+            None,
+            "the tool hints has all",
+        ));
         tables.extend((!health.rows.is_empty()).then_some(health));
         let content = AnswerContent {
             statement: Some(statement),

@@ -3,7 +3,7 @@
 
 use analysis::compare::{ChangePoint, FEWEST_RUNS};
 use analysis::math::stats::median;
-use analysis::{Table, Unit};
+use analysis::{Table, Unit, counted};
 use maud::{Markup, html};
 use view::charts::ChartSwatch;
 use view::drawing::{Anchor, ColorRole, Drawing, MarkerKind};
@@ -40,7 +40,7 @@ pub fn page(title: &str, runs: &[HistoryRun], numbers: &[HistoryNumber], trend: 
     let body = html! {
         header {
             h1 { (headline(runs, numbers)) }
-            p.dim { (title) ": " (runs.len()) " runs, the oldest at the left" }
+            p.dim { (title) ": " (counted(runs.len(), "run")) ", the oldest at the left" }
         }
         @for number in numbers { (section(number.title, &chart(runs, number))) }
         (section("Runs, the newest first", &html_table(trend)))
@@ -55,10 +55,13 @@ fn headline(runs: &[HistoryRun], numbers: &[HistoryNumber]) -> String {
         .filter_map(|number| Some((number, statement(runs, number)?)))
         .map(|(number, statement)| format!("{} {statement}", number.title))
         .collect();
-    if changed.is_empty() {
+    let is_tested = |number: &HistoryNumber| number.values.iter().flatten().count() >= FEWEST_RUNS;
+    if !changed.is_empty() {
+        changed.join("; ")
+    } else if numbers.iter().any(is_tested) {
         "No number changed by more than noise".to_owned()
     } else {
-        changed.join("; ")
+        format!("Too few runs to look for a change: it takes {FEWEST_RUNS}")
     }
 }
 
@@ -103,17 +106,18 @@ fn mark(verdict: &str) -> (ColorRole, MarkerKind) {
 fn chart(runs: &[HistoryRun], number: &HistoryNumber) -> Markup {
     let known: Vec<f64> = number.values.iter().flatten().copied().collect();
     if known.len() < 2 {
-        return html! { p.dim { "recorded in " (known.len()) " of " (runs.len()) " runs: no line" } };
+        let of = counted(runs.len(), "run");
+        return html! { p.dim { "recorded in " (known.len()) " of " (of) ": no line" } };
     }
     let missing = number.values.len() - known.len();
     let tested = match (&number.change, known.len() >= FEWEST_RUNS) {
         (Some(point), _) => {
-            let p = point.change.p.unwrap_or_default();
-            let tests = point.tests;
-            let at = statement(runs, number).unwrap_or_default();
+            let p = point.change.p.map(|p| format!("p = {}, ", Short(p)));
+            let at = statement(runs, number).unwrap_or_else(|| "changed".to_owned());
             format!(
-                "It {at}: p = {}, rank sum test of the medians of runs, {tests} places tested.",
-                Short(p)
+                "It {at}: {}rank sum test of the medians of runs, {} tested.",
+                p.unwrap_or_default(),
+                counted(point.tests, "place")
             )
         }
         (None, true) => {
@@ -133,7 +137,7 @@ fn chart(runs: &[HistoryRun], number: &HistoryNumber) -> Markup {
         (key(&swatches))
         p.dim {
             (tested) @if number.change.is_some() { " The dashed line is the change." } " Level lines are medians."
-            @if missing > 0 { " " (missing) " runs did not record it." }
+            @if missing > 0 { " " (counted(missing, "run")) " did not record it." }
         }
     }
 }
@@ -205,10 +209,15 @@ fn drawn(runs: &[HistoryRun], number: &HistoryNumber, known: &[f64]) -> Drawing 
         } else {
             format!(": {}", run.failed.join(", "))
         };
+        let commit = Some(&run.commit).filter(|commit| !commit.is_empty());
+        let named: Vec<&str> = [&run.name]
+            .into_iter()
+            .chain(commit)
+            .map(|it| &**it)
+            .collect();
         let title = format!(
-            "{} {}, {}{failed}, {}",
-            run.name,
-            run.commit,
+            "{}, {}{failed}, {}",
+            named.join(" "),
             run.verdict,
             value(point, number.unit)
         );

@@ -63,7 +63,7 @@ pub fn gates_section(report: &GatesReport) -> Markup {
         (Status::Fail, _) => ("warn", "! warning"),
         (Status::Inconclusive, _) => ("warn", "? inconclusive"),
     };
-    let cell = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
+    let cell = crate::gates::cell;
     let rows = report
         .gates
         .iter()

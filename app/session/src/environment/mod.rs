@@ -25,8 +25,10 @@ const MAX_FILE: u64 = 1 << 20;
 /// What the file beside the profiles of a trace says, if there is one; of an archive, the file that was packed with them.
 pub fn beside(model: &TraceModel, path: &Path) -> Option<Environment> {
     if model.sources().iter().all(|source| source.path.is_none()) {
-        let packed = importers::packed_file(path, RUN_FILE).ok()?;
-        return packed.as_deref().map(Environment::read);
+        return match importers::packed_file(path, RUN_FILE) {
+            Ok(packed) => packed.as_deref().map(Environment::read),
+            Err(error) => Some(unreadable(&error.to_string())),
+        };
     }
     let paths = model
         .sources()
@@ -50,10 +52,14 @@ fn read(directory: &Path) -> Option<Environment> {
         Ok(_) if text.len() as u64 > MAX_FILE => "it is larger than 1 MiB".to_owned(),
         Ok(_) => return Some(Environment::read(&text)),
     };
-    Some(Environment {
+    Some(unreadable(&why))
+}
+
+fn unreadable(why: &str) -> Environment {
+    Environment {
         unreadable: Some(format!("{RUN_FILE} cannot be read: {why}")),
         ..Environment::default()
-    })
+    }
 }
 
 #[cfg(test)]

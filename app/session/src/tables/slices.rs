@@ -27,6 +27,8 @@ struct SliceRows {
     categories: Choices,
     /// By op.
     category_of: Vec<u32>,
+    /// By op; `None` where ops inside of an execution tell.
+    leaf_of: Vec<Option<bool>>,
     programs: Choices,
     /// By op.
     program_of: Vec<Option<u32>>,
@@ -138,6 +140,11 @@ fn places(table: SliceTable) -> SliceTable {
             }),
         )
         .id(
+            "is_leaf",
+            "1 if its costs are its own, 0 if they include those of ops inside; missing for other slices",
+            Field::Int(SliceRows::is_leaf),
+        )
+        .id(
             "op_id",
             "the instruction that it executes",
             Field::Int(|all, row| all.at(row).op().map(|op| op.index() as i64)),
@@ -241,6 +248,7 @@ impl SliceRows {
             .op_ids()
             .map(|op| code(classes.class(op).group))
             .collect();
+        let leaf_of = model.op_ids().map(|op| classes.class(op).leaf()).collect();
         let mut programs = ChoicesBuilder::default();
         let program_of = model
             .ops()
@@ -253,6 +261,7 @@ impl SliceRows {
             name_of,
             categories: categories.build(),
             category_of,
+            leaf_of,
             programs: programs.build(),
             program_of,
             steps: steps_by_track(session),
@@ -279,6 +288,13 @@ impl SliceRows {
         } else {
             self.measured(row)
         }
+    }
+
+    fn is_leaf(&self, row: usize) -> Option<i64> {
+        let slice = self.at(row);
+        let by_class = self.leaf_of.get(slice.op()?.index()).copied().flatten();
+        let is_leaf = by_class.unwrap_or_else(|| slice.children_dur() == Picos::ZERO);
+        Some(i64::from(is_leaf))
     }
 
     fn name(&self, row: usize) -> Option<u32> {

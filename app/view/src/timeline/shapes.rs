@@ -40,20 +40,17 @@ pub fn counters(
         };
         let unit = model.counter(track).and_then(CounterSeries::unit);
         let unit = unit.map_or("", |unit| model.str(unit));
-        // The ends of the scale are not values at the left edge.
-        let (most, least) = if counter.max > counter.min {
-            ("max ", "min ")
-        } else {
-            ("", "")
-        };
+        let is_range = counter.max > counter.min;
         let mut write = |y: f32, end: &str, value: f64| {
+            // The ends of the scale are not values at the left edge; a scale may begin with a 0 that is no value at all.
+            let end = if is_range && value != 0.0 { end } else { "" };
             let at = (corner.0.max(0.0) + 4.0, corner.1 + counter.top + y);
             let text = format!("{end}{}", counter_value(value, unit));
             drawing.label(at, Anchor::Start, 0.9 * FONT, ColorRole::TextWeak, &text);
         };
-        write(counter.y(1.0) + 0.6 * FONT, most, counter.max);
+        write(counter.y(1.0) + 0.6 * FONT, "max ", counter.max);
         if counter.max > counter.min && counter.height > 34.0 {
-            write(counter.y(0.0) - 0.6 * FONT, least, counter.min);
+            write(counter.y(0.0) - 0.6 * FONT, "min ", counter.min);
         }
     }
 }

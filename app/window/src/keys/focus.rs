@@ -16,8 +16,9 @@ pub enum KeyFocus {
     Text,
 }
 
-/// Actions that lead from one text field to another, if their keys type nothing.
-const BETWEEN_FIELDS: [&str; 3] = ["palette", "search", "filter-tracks"];
+/// Actions that are also for who types, if their keys type nothing: they lead from one text field to another, or keep
+/// what was typed.
+const WHILE_TYPING: [&str; 4] = ["palette", "search", "filter-tracks", "save-session"];
 
 /// Actions that open a text field: what is typed after their keys belongs to it, even in the same frame.
 const OPENS_FIELD: [&str; 8] = [
@@ -59,7 +60,7 @@ impl KeyFocus {
             Self::Widget => !operates(chord.key),
             Self::Text => {
                 chord.types_nothing()
-                    && BETWEEN_FIELDS.contains(&id)
+                    && WHILE_TYPING.contains(&id)
                     && (!has_palette || id == "palette")
             }
         }

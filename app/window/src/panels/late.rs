@@ -7,9 +7,9 @@ use super::context::PanelContext;
 use super::widgets::ResponseExt as _;
 use view::state::{DeviceOrder, ViewCommand};
 
-/// A link that lists the devices first that the others wait for.
+/// A link that lists the devices first that the others wait for, over the whole trace.
 pub fn late_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
-    let balance = context.reports.ready::<Balance>();
+    let balance = context.whole.ready::<Balance>();
     let Some(late) = balance.and_then(BalanceReport::late) else {
         return;
     };
@@ -26,6 +26,9 @@ pub fn late_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewComman
         ),
     };
     ui.link(label)
-        .on_hover_text(format!("The others wait for {}", late.names()))
+        .on_hover_ui(|ui| {
+            let names = late.names();
+            ui.label(format!("Over the whole trace, the others wait for {names}"));
+        })
         .sends(view, ViewCommand::OrderDevices(order));
 }

@@ -1,6 +1,7 @@
 //! Reads parts of the unpacked content long after the import.
 
 use std::io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -21,8 +22,10 @@ pub struct DeferredReader {
 
 /// At this start, the whole content is unpacked and kept.
 const STARTS: u32 = 3;
-/// Most bytes of content that is kept.
+/// Most bytes of content that is kept by all readers together.
 const MOST_KEPT: u64 = 512 << 20;
+/// Bytes that are kept now.
+static KEPT: AtomicU64 = AtomicU64::new(0);
 
 /// Maximum buffer capacity to reserve before the data has been read.
 const LITTLE: u64 = 1 << 20;
@@ -51,6 +54,10 @@ impl DeferredReader {
         }
     }
 
+    fn kept(&self) -> u64 {
+        self.whole.as_ref().map_or(0, |whole| whole.len() as u64)
+    }
+
     /// Name of the file.
     pub fn name(&self) -> &str {
         self.source.name()
@@ -71,7 +78,9 @@ impl DeferredReader {
                 if unpacking.is_none() {
                     self.starts = self.starts.saturating_add(1);
                     if self.may_keep && self.starts == STARTS {
-                        self.whole = whole(BufReader::new(&file), MOST_KEPT);
+                        let room = MOST_KEPT.saturating_sub(KEPT.load(Ordering::Relaxed));
+                        self.whole = whole(BufReader::new(&file), room);
+                        KEPT.fetch_add(self.kept(), Ordering::Relaxed);
                         file.rewind()
                             .map_err(|error| self.source.no_arguments(&error))?;
                     }
@@ -100,6 +109,12 @@ impl DeferredReader {
             read_range(self.source.reader(), start, len, into)
         };
         read.map_err(|error| self.source.no_arguments(&error))
+    }
+}
+
+impl Drop for DeferredReader {
+    fn drop(&mut self) {
+        KEPT.fetch_sub(self.kept(), Ordering::Relaxed);
     }
 }
 

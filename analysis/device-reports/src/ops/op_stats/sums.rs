@@ -234,15 +234,7 @@ impl SumsByOp {
 /// Whether the time and the costs of an op are its own. Decided by category if one was recorded; otherwise any op
 /// that had ops inside is a container, too.
 pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
-    is_leaf_by_class(class).unwrap_or(!sums.has_children)
-}
-
-/// Whether ops of a class are leaves; `None` if it depends on whether the op had ops inside.
-fn is_leaf_by_class(class: OpClass) -> Option<bool> {
-    if class.may_have_inner_ops() {
-        return Some(false);
-    }
-    class.category_recorded().then_some(true)
+    class.leaf().unwrap_or(!sums.has_children)
 }
 
 /// Approximate number of slices that [`CoreSums::collect`] reads.
@@ -339,7 +331,7 @@ impl<'a> DutyUnions<'a> {
             return;
         }
         self.on_duty.add(spans.shown);
-        match is_leaf_by_class(class) {
+        match class.leaf() {
             Some(true) => self.busy.add(spans.measured),
             Some(false) => {}
             None => self.is_undecided = true,

@@ -98,6 +98,8 @@ fn by_reason(unguarded: &[Unguarded]) -> Vec<String> {
 
 /// The share of slow steps.
 const SLOW: &str = "loop.slow_pct";
+/// Bytes of a `_gib`.
+const GIB: f64 = 1_073_741_824.0;
 /// Factor between a measured value and its budget.
 const ROOM: f64 = 1.1;
 
@@ -262,7 +264,7 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<Unguarded>) {
             text,
             runs,
             "memory.peak_gib",
-            peak / 1_073_741_824.0,
+            peak / GIB,
             StepAggregate::Median,
         );
     }
@@ -284,16 +286,8 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<Unguarded>) {
     // Programs that did not run have sums only.
     for (metric, id, unit) in [
         ("program.flops", "program.flops", 1.0),
-        (
-            "program.traffic_gib",
-            "program.traffic_bytes",
-            1_073_741_824.0,
-        ),
-        (
-            "program.peak_memory_gib",
-            "program.peak_memory_bytes",
-            1_073_741_824.0,
-        ),
+        ("program.traffic_gib", "program.traffic_bytes", GIB),
+        ("program.peak_memory_gib", "program.peak_memory_bytes", GIB),
         (
             "program.collectives.all.count",
             "program.collectives.all.count",
@@ -302,7 +296,7 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<Unguarded>) {
         (
             "program.collectives.all_gib",
             "program.collectives.all_bytes",
-            1_073_741_824.0,
+            GIB,
         ),
     ] {
         if let Some(seen) = value(id) {

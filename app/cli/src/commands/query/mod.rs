@@ -269,8 +269,8 @@ fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: Option<usize>) -> 
             .min(if width.is_none() { MOST } else { usize::MAX })
     };
     let mut widths: Vec<usize> = columns.iter().enumerate().map(widest).collect();
-    let least_excess = width.map_or(usize::MAX, |width| width.saturating_add(GAP));
-    while widths.iter().sum::<usize>() + GAP * widths.len() > least_excess {
+    let most = width.map_or(usize::MAX, |width| width.saturating_add(GAP));
+    while widths.iter().sum::<usize>() + GAP * widths.len() > most {
         let candidates = widths
             .iter_mut()
             .zip(&texts)

@@ -79,7 +79,11 @@ fn execute(command: &str, run: &str, json: &str) -> Result<(), String> {
     } else {
         ("sh", "-c")
     };
-    let mut child = Command::new(shell)
+    let mut shell_command = Command::new(shell);
+    // What it starts ends with it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut shell_command, 0);
+    let mut child = shell_command
         .args([option, command])
         .env("SYSTOLE_RUN", run)
         .stdin(Stdio::piped())
@@ -99,6 +103,16 @@ fn execute(command: &str, run: &str, json: &str) -> Result<(), String> {
     ended
 }
 
+/// Ends a command with all that it started.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    let _ = Command::new("kill")
+        .args(["-KILL", "--", &format!("-{}", child.id())])
+        .stderr(Stdio::null())
+        .status();
+    let _ = child.kill().and_then(|()| child.wait());
+}
+
 fn wait(child: &mut Child) -> Result<(), String> {
     let begun = Instant::now();
     loop {
@@ -107,7 +121,7 @@ fn wait(child: &mut Child) -> Result<(), String> {
             Ok(Some(status)) => return Err(format!("the command ended with {status}")),
             Ok(None) if begun.elapsed() < MOST => thread::sleep(TICK),
             Ok(None) => {
-                let _ = child.kill().and_then(|()| child.wait());
+                end(child);
                 return Err(format!("the command was ended after {} s", MOST.as_secs()));
             }
             Err(error) => return Err(error.to_string()),

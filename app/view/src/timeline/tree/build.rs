@@ -13,6 +13,7 @@ impl TrackTree {
     pub fn new(model: &TraceModel) -> Self {
         let mut tree = Self {
             of_track: vec![None; model.tracks().len()],
+            of_group: vec![None; model.groups().len()],
             ..Self::default()
         };
         for group in sorted_groups(model, None) {
@@ -49,6 +50,7 @@ impl TrackTree {
             // An empty group would be a heading that only takes space.
             self.nodes.pop();
         } else {
+            self.of_group[group.index()] = Some(index);
             self.nodes[index].end = self.nodes.len();
             let tracks: Vec<TrackId> = self.tracks_in(index).collect();
             self.nodes[index].load = GroupLoad::of(model, &tracks);

@@ -63,10 +63,22 @@ pub struct TrackTree {
     nodes: Vec<TrackNode>,
     /// Index of the node of track `i`.
     of_track: Vec<Option<usize>>,
+    /// Index of the node of group `i`.
+    of_group: Vec<Option<usize>>,
     /// Indices of counters with many samples.
     peaks: BTreeMap<TrackId, CounterPeaks>,
     /// By node: when its tracks are busy, for groups that show this while they are folded.
     busy: OnceLock<BTreeMap<usize, BusyThreads>>,
+}
+
+/// Devices that come first, whatever group they belong to; empty vectors without any.
+#[derive(Default)]
+struct OrderedNodes {
+    nodes: Vec<usize>,
+    /// By node.
+    is_first: Vec<bool>,
+    /// By node: how many nodes inside of it came first.
+    inside: Vec<usize>,
 }
 
 impl TrackNode {
@@ -160,11 +172,20 @@ impl TrackTree {
             }
         }
         let filter = state.track_filter.to_lowercase();
-        let ordered = state.ordered.iter();
-        let first: Vec<usize> = ordered.filter_map(|&group| self.node_of(group)).collect();
-        for &node in &first {
+        let first = self.ordered(state);
+        for &node in &first.nodes {
+            // What holds for its groups holds for it.
+            let groups =
+                std::iter::successors(self.nodes[node].group, |&group| self.group_of(group));
+            let mut groups = groups.map(|group| &self.nodes[group]);
+            if groups.clone().any(|group| state.hides(group.item)) {
+                continue;
+            }
+            let is_shown = groups.any(|group| group.lowercase.contains(&filter));
+            let filter = if is_shown { "" } else { filter.as_str() };
             let of_it = node..self.nodes[node].end;
-            self.walk(of_it, (state, &[]), (&filter, only), &mut rows);
+            let alone = OrderedNodes::default();
+            self.walk(of_it, (state, &alone), (filter, only), &mut rows);
         }
         self.walk(
             0..self.nodes.len(),
@@ -175,17 +196,33 @@ impl TrackTree {
         rows
     }
 
-    /// The node of a group.
-    fn node_of(&self, group: GroupId) -> Option<usize> {
-        let item = TreeItem::Group(group);
-        self.nodes.iter().position(|node| node.item == item)
+    /// The devices that come first.
+    fn ordered(&self, state: &ViewState) -> OrderedNodes {
+        let of = |group: &GroupId| *self.of_group.get(group.index())?;
+        let mut out = OrderedNodes {
+            nodes: state.ordered.iter().filter_map(of).collect(),
+            ..OrderedNodes::default()
+        };
+        if !out.nodes.is_empty() {
+            out.is_first = vec![false; self.nodes.len()];
+            out.inside = vec![0; self.nodes.len()];
+        }
+        for &node in &out.nodes {
+            out.is_first[node] = true;
+            let groups =
+                std::iter::successors(self.nodes[node].group, |&group| self.group_of(group));
+            for group in groups {
+                out.inside[group] += self.nodes[node].end - node;
+            }
+        }
+        out
     }
 
     /// Adds the rows of siblings and of their descendants, without groups that came first.
     fn walk(
         &self,
         nodes: std::ops::Range<usize>,
-        (state, first): (&ViewState, &[usize]),
+        (state, first): (&ViewState, &OrderedNodes),
         (filter, only): (&str, Option<&Highlighted>),
         rows: &mut VisibleRows,
     ) {
@@ -202,11 +239,11 @@ impl TrackTree {
         arrange(&mut siblings, |&node| state.moved(self.nodes[node].item));
         for index in siblings {
             let node = &self.nodes[index];
-            if state.hides(node.item) || rows.place[index] != NOWHERE || first.contains(&index) {
+            let is_first = first.is_first.get(index).copied().unwrap_or_default();
+            if state.hides(node.item) || rows.place[index] != NOWHERE || is_first {
                 continue;
             }
-            let inside = first.iter().filter(|&&own| self.is_within(own, index));
-            let came_first: usize = inside.map(|&own| self.nodes[own].end - own).sum();
+            let came_first = first.inside.get(index).copied().unwrap_or_default();
             if came_first > 0 && came_first == node.end - index - 1 {
                 // Nothing of it is left.
                 continue;

@@ -281,7 +281,7 @@ impl PathDialog {
             self.text.push(std::path::MAIN_SEPARATOR);
         }
         self.chosen = None;
-        self.notice = None;
+        (self.notice, self.replaced) = (None, None);
     }
 
     fn list_ui(&mut self, ui: &mut egui::Ui, answer: &mut Option<PathAnswer>) {

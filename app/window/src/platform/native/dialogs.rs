@@ -12,13 +12,13 @@ thread_local! {
     static COMPLAINT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps what the library of dialogs complains of: only its log tells a dialog that was cancelled from one that could not
-/// be shown.
+/// Keeps what the library of dialogs complains of last: only its log tells a dialog that was cancelled from one that could
+/// not be shown. Complaints of its modules below are about portals, after which it still tries `zenity`.
 struct DialogLog;
 
 impl log::Log for DialogLog {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        metadata.target().starts_with("rfd")
+        metadata.target() == "rfd::backend::xdg_desktop_portal"
     }
 
     fn log(&self, record: &log::Record<'_>) {

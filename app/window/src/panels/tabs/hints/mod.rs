@@ -30,6 +30,7 @@ pub const TAB: Tab = Tab {
     id: "hints",
     title: "Hints",
     reports: Some(&["hints"]),
+    of_whole: &["balance"],
     icon: |pen| {
         pen.ring((0.5, 0.36), 0.31);
         pen.line(&[(0.36, 0.78), (0.64, 0.78)]);

@@ -20,7 +20,7 @@ pub const TAB: Tab = Tab {
     title: "Overview",
     reports: Some(&["verdict", "targets", "utilization", "devices"]),
     also: &["hints", "steps", "overlap", "ops", "balance"],
-    of_whole: &["doctor", "steps", "step_parts"],
+    of_whole: &["doctor", "steps", "step_parts", "balance"],
     icon: |pen| {
         pen.frame((0.05, 0.05), (0.42, 0.6));
         pen.frame((0.05, 0.75), (0.42, 0.95));

@@ -13,6 +13,7 @@ use crate::panels::number::number;
 use crate::panels::op_rows::{OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
 use crate::panels::widgets::ResponseExt as _;
 use crate::times;
+use trace_model::OpId;
 use view::panels::op_families::{OpFamily, families};
 use view::panels::optree::above_limit;
 use view::state::{HighlightedLabels, ViewCommand};
@@ -106,6 +107,8 @@ pub struct TopOps {
     is_made: bool,
     /// Whether the rows beyond the first are shown, too.
     shows_all: bool,
+    /// The op of the selected slice, and its last row.
+    own: Option<(OpId, Option<usize>)>,
 }
 
 impl TopOps {
@@ -119,6 +122,7 @@ impl TopOps {
             return;
         }
         self.rows.clear();
+        self.own = None;
         for family in families(&report.rows) {
             if let [only] = family.places[..] {
                 self.rows
@@ -170,11 +174,15 @@ pub fn top_ops_ui(
         rows,
         is_made,
         shows_all,
+        own: own_place,
     } = made;
     let is_own =
         |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
     // An op of an unfolded family lies below it.
-    let own_row = rows.iter().rposition(is_own);
+    if own_place.map(|(op, _)| op) != own {
+        *own_place = own.map(|op| (op, rows.iter().rposition(is_own)));
+    }
+    let own_row = own_place.and_then(|(_, row)| row);
     let first = if *shows_all {
         rows.len()
     } else {
