@@ -284,9 +284,9 @@ fn programs_of_other_forms_are_read() {
     let sums = stdout(&["analyze", first.to_str().unwrap()]);
     assert!(sums.contains("No times"), "{sums}");
 
-    let mut file = sample_traces::write::ProtoMessage::default();
-    file.message(1, |module| {
+    let module = |module: &mut sample_traces::write::ProtoMessage| {
         module.text(1, "jit_g");
+        module.text(2, "main");
         module.message(3, |computation| {
             computation.text(1, "main");
             computation.message(2, |instruction| {
@@ -294,11 +294,16 @@ fn programs_of_other_forms_are_read() {
                 instruction.text(2, "parameter");
             });
         });
-    });
+    };
+    let (mut file, mut bare) = <(sample_traces::write::ProtoMessage, _)>::default();
+    file.message(1, module);
+    module(&mut bare);
     let dump = tempfile::tempdir().unwrap();
     let name = "module_0001.jit_g.cpu_after_optimizations.hlo.pb";
     fs::write(dump.path().join(name), file.into_bytes()).unwrap();
-    for path in [dump.path().to_owned(), dump.path().join(name)] {
+    let module = dump.path().join("module.pb");
+    fs::write(&module, bare.into_bytes()).unwrap();
+    for path in [dump.path().to_owned(), dump.path().join(name), module] {
         let path = path.to_str().unwrap();
         assert!(stdout(&["hlo", path]).contains("jit_g"));
         assert!(stdout(&["compare", path, path]).contains("1 instruction is the same, 0 differ"));

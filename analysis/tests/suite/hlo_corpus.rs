@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::Scope;
+use analysis::hlo::HloModule;
 use analysis::reports::hlo::{NodeRelation, ProgramOrigin, Reach, chosen, neighbourhood, programs};
 use serde_json::Value;
 
@@ -33,6 +34,39 @@ fn program_list_matches_xprof() {
             .map(|title| title.as_str().unwrap().to_owned());
         assert_eq!(own, listed.collect(), "{name}");
     }
+}
+
+/// The compiler states the trip counts of its loops; without that, they follow from the constants of a program.
+#[test]
+fn trip_counts_follow_from_programs() {
+    let Some(corpus) = corpus() else { return };
+    let bytes = std::fs::read(corpus.join("host/tpuvm_cpu_backend.xplane.pb")).unwrap();
+    let (stated, other) = (b"known_trip_count", b"other_trip_count");
+    let mut silent = bytes.clone();
+    while let Some(at) = silent.windows(stated.len()).position(|it| it == stated) {
+        silent[at..at + stated.len()].copy_from_slice(other);
+    }
+    let counts = |bytes: Vec<u8>| {
+        let source = importers::InputSource::from_bytes("host.xplane.pb", bytes).unwrap();
+        let model = importers::import(&source, &importers::Progress::default()).unwrap();
+        let mut counts = Vec::new();
+        for program in model.program_ids() {
+            let Ok(module) = HloModule::of_program(&model, program) else {
+                continue;
+            };
+            let loops = module.iter().filter(|(_, it)| &*it.opcode == "while");
+            counts.extend(loops.map(|(_, it)| (it.attributes().trip_count, module.trip_count(it))));
+        }
+        counts
+    };
+    let known = counts(bytes);
+    let derived = counts(silent);
+    assert!(derived.iter().all(|(stated, _)| stated.is_none()));
+    // The tuple of the first loop comes from another computation, and is not followed.
+    let counted =
+        |all: &[(Option<u64>, Option<u64>)]| all.iter().map(|it| it.1).collect::<Vec<_>>();
+    assert_eq!(counted(&known), [Some(5), Some(5)]);
+    assert_eq!(counted(&derived), [None, Some(5)]);
 }
 
 /// `XProf` 2.24.2: `get_hlo_neighborhood --instruction_name broadcast_add_fusion.1 --radius 2 --follow_calls`.

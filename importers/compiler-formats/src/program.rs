@@ -1,12 +1,14 @@
 //! Programs without times: serialized (`xla.HloProto`), as XLA dumps them and XProf keeps them, and `StableHLO` text before
 //! compilation, as JAX prints it. They are read for questions about programs only; nothing of them runs.
 
+use std::sync::Arc;
+
 use hlo::{HloModule, is_mlir, mlir_name};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::{ImportError, InputSource, Progress};
 use trace_model::{IssueKind, ProgramBytes, TraceBuilder};
 
-use crate::hlo_dump::module_name;
+use crate::hlo_dump::{is_bare_module, module_name, with_message_around};
 
 /// Reads programs of one kind.
 #[derive(Debug)]
@@ -22,8 +24,8 @@ pub static HLO_PROTO: ProgramFile = ProgramFile {
         title: "serialized HLO",
         extensions: &["hlo.pb", "hlo_proto.pb"],
         markers: &[],
-        about: "A program as XLA dumps it (--xla_dump_hlo_as_proto) and XProf keeps it: instructions and the plan of \
-                memory, without times. For analyze, hlo, compare, expect and memory.",
+        about: "A program as XLA dumps it (--xla_dump_hlo_as_proto), XProf keeps it, and \
+                as_serialized_hlo_module_proto() makes it in JAX: instructions and the plan of memory, without times. For analyze, hlo, compare, expect and memory.",
     },
     is_mlir: false,
 };
@@ -50,7 +52,7 @@ impl Importer for ProgramFile {
         DetectionConfidence::certain_if(if self.is_mlir {
             is_mlir(head)
         } else {
-            head.first() == Some(&0x0a) && module_name(head).is_some()
+            head.first() == Some(&0x0a) && (module_name(head).is_some() || is_bare_module(head))
         })
     }
 
@@ -70,8 +72,15 @@ impl Importer for ProgramFile {
         if let Some(damage) = content.damage {
             out.log(IssueKind::TruncatedFile, || damage);
         }
-        let len = (*content.bytes).as_ref().len();
-        let blob = ProgramBytes::new(content.bytes, 0..len);
+        let bytes = (*content.bytes).as_ref();
+        let blob = if !self.is_mlir && is_bare_module(bytes) {
+            let whole = with_message_around(bytes);
+            let len = whole.len();
+            ProgramBytes::new(Arc::new(whole), 0..len)
+        } else {
+            let len = bytes.len();
+            ProgramBytes::new(content.bytes, 0..len)
+        };
         let (name, id) = if self.is_mlir {
             let text = String::from_utf8_lossy(blob.bytes());
             (mlir_name(&text).unwrap_or("module").to_owned(), None)

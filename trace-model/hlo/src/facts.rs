@@ -19,7 +19,7 @@ pub struct Attributes {
     pub collective: Option<Box<CollectiveAttributes>>,
     /// The kernel that a `custom-call` runs.
     pub custom_call_target: Option<String>,
-    /// Trip count of a `while`, if the compiler knows it.
+    /// Trip count of a `while`, if the compiler states it; see [`HloModule::trip_count`](crate::HloModule::trip_count).
     pub trip_count: Option<u64>,
     /// `send` and `recv` to and from the host.
     pub is_host_transfer: bool,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::syntax::{ArrayShape, Shape};
 
 use super::facts::Attributes;
+use super::loops::CounterPart;
 
 /// Index of a computation in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +55,7 @@ pub struct Instruction {
     /// Index of the innermost stack frame, from 1; 0 for none.
     pub(super) stack_frame: u32,
     pub(super) attributes: Option<Box<Attributes>>,
+    pub(super) counter: CounterPart,
     /// Digest of all attributes, values and literals that say what it computes: without names, metadata and the
     /// backend's configuration. Texts and serialized programs have different ones.
     pub(super) content: u64,
@@ -77,6 +79,7 @@ impl Instruction {
             source_line: 0,
             stack_frame: 0,
             attributes: None,
+            counter: CounterPart::None,
             content: 0,
             config: 0,
         }

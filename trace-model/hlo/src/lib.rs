@@ -31,6 +31,7 @@ mod facts;
 mod index;
 mod instruction;
 mod live;
+mod loops;
 mod matching;
 mod mlir;
 mod module;

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 32;
 pub struct Executions {
     /// Times; 0 if nothing runs it.
     pub times: u64,
-    /// A loop around it has a length that the compiler does not state, and counts once.
+    /// A loop around it has an unknown length, and counts once.
     pub is_least: bool,
 }
 
@@ -36,16 +36,15 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
     {
         let own = out.get(computation.index()).copied().unwrap_or_default();
         for instruction in module.instructions_of(computation) {
-            let trips = instruction.attributes().trip_count;
             let is_loop = &*instruction.opcode == "while";
+            let known = module.trip_count(instruction).filter(|_| is_loop);
             for called in &instruction.called {
                 let Some(slot) = out.get_mut(called.index()).filter(|_| own.times > 0) else {
                     continue;
                 };
-                let trips = if is_loop { trips.unwrap_or(1) } else { 1 };
-                slot.times = slot.times.saturating_add(own.times.saturating_mul(trips));
-                let is_unknown = is_loop && instruction.attributes().trip_count.is_none();
-                slot.is_least |= own.is_least || is_unknown;
+                let times = own.times.saturating_mul(known.unwrap_or(1));
+                slot.times = slot.times.saturating_add(times);
+                slot.is_least |= own.is_least || (is_loop && known.is_none());
             }
         }
     }

@@ -145,8 +145,7 @@ impl ProgramFacts {
             let why = "the program is not compiled: partitioning and fusions come later";
             value.note = Some(why.to_owned());
         } else if is_least {
-            let why =
-                "it is a lower limit: a loop whose length the compiler does not state counts once";
+            let why = "it is a lower limit: a loop of unknown length counts once";
             value.note = Some(why.to_owned());
         } else {
             let of = |part: &&ProgramPart| match number {

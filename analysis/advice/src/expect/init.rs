@@ -76,7 +76,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
             format!("collective = {}", quoted(name)),
             format!("exactly = {count}"),
         ];
-        // In a loop whose length is not stated, the bytes are those of one iteration.
+        // In a loop of unknown length, the bytes are those of one iteration.
         let bytes = bytes.filter(|_| !contents.is_least);
         lines.extend(bytes.map(|bytes| format!("max_bytes = {bytes}")));
         let said = bytes.map_or_else(String::new, |bytes| {

@@ -213,7 +213,7 @@ impl JudgedProgram {
             bytes.max.is_some_and(|max| sum > max),
             bytes.min.is_some_and(|min| sum < min),
         );
-        let loops = "the compiler does not state how often a loop runs";
+        let loops = "it is not known how often a loop runs";
         let missing = missing.or(self.contents.is_least.then_some(loops));
         if too_much || (too_little && missing.is_none()) {
             answer.verdict = Verdict::NotMet;
@@ -372,7 +372,7 @@ impl JudgedProgram {
         if found > max {
             return Answer::new(Verdict::NotMet, said);
         }
-        let loops = "the compiler does not state how often a loop runs".to_owned();
+        let loops = "it is not known how often a loop runs".to_owned();
         let why = self.missing.clone();
         match why.or(self.contents.is_least.then_some(loops)) {
             Some(why) => Answer::unknown(format!("{said}; it may be more, because {why}")),

@@ -42,7 +42,7 @@ pub struct ProgramContents {
     pub hbm_bytes: u64,
     /// The most memory in use at one time.
     pub peak: Result<PeakMemory, String>,
-    /// A loop whose length the compiler does not state counts once.
+    /// A loop of unknown length counts once.
     pub is_least: bool,
 }
 

@@ -12,8 +12,8 @@ const PEAK: &str = "peak memory";
 pub(super) const REMATERIALIZED: &str = "rematerialized instructions";
 
 /// What a loop of unknown length means for sums.
-pub(super) const LOWER_LIMITS: &str = "A loop whose number of iterations the compiler does not state counts once: FLOPs, \
-                                       traffic, executions and bytes of messages are lower limits.";
+pub(super) const LOWER_LIMITS: &str = "A loop of unknown length counts once: FLOPs, traffic, executions and bytes of messages \
+                                       are lower limits.";
 
 /// Why FLOPs may be unknown.
 pub(super) const UNCOUNTED: &str =
@@ -48,7 +48,7 @@ pub struct ProgramPart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[column("Bytes")]
     pub bytes: Option<u64>,
-    /// Whether it may be more: a loop whose length the compiler does not state counts once.
+    /// Whether it may be more: a loop of unknown length counts once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_least: bool,
     /// How a number was found, where there are several ways: only numbers of one way can be compared.
@@ -261,7 +261,7 @@ impl ProgramSum {
             notes.push(LOWER_LIMITS.to_owned());
         }
         notes.push(
-            "Bytes are over all iterations of loops of a stated length; of collectives, those of messages.".to_owned(),
+            "Bytes are over all iterations of loops of known length; of collectives, those of messages.".to_owned(),
         );
         Table::of("program_sums", "Sums that differ", differing)
             .remaining()

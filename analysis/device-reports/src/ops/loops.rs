@@ -51,8 +51,8 @@ pub struct LoopRow {
     #[serde(rename = "measured_trip_count_range", serialize_with = "bounds")]
     #[schemars(with = "Option<Bounds<u64>>")]
     pub measured_range: Option<(u64, u64)>,
-    /// Iterations of one execution, according to the compiler.
-    #[column("by compiler", compiler)]
+    /// Iterations of one execution, according to the program: stated by the compiler, or counted from constants.
+    #[column("in program", compiler)]
     pub known_trip_count: Option<u64>,
     /// Time of an iteration.
     #[column("An iteration", derived)]
@@ -283,7 +283,7 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
         known_trip_count: row
             .op
             .and_then(|op| cx.instruction(op))
-            .and_then(|it| it.attributes().trip_count),
+            .and_then(|it| it.module().trip_count(&it)),
         measured_trip_count: iterations.and_then(|all| Some(sum? as f64 / all.len() as f64)),
         measured_range: iterations.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?))),
         ops_per_iteration: inside.and_then(|inside| mean(inside.ops as f64)),
@@ -308,7 +308,7 @@ fn notes(rows: &[LoopRow]) -> Vec<String> {
         };
         if (measured - known as f64).abs() > 0.5 {
             notes.push(format!(
-                "{}: the compiler counts {known} iterations, {measured:.1} were seen: the capture begins or ends \
+                "{}: the program has {known} iterations, {measured:.1} were seen: the capture begins or ends \
                  inside the loop, lost ops, or the body was unrolled",
                 row.name
             ));
@@ -316,7 +316,7 @@ fn notes(rows: &[LoopRow]) -> Vec<String> {
     }
     if rows.iter().all(|row| row.known_trip_count.is_none()) {
         notes.push(
-            "trip counts of the compiler are not in this capture, or depend on data".to_owned(),
+            "the programs that tell trip counts are not in this capture, or the counts depend on data".to_owned(),
         );
     }
     notes

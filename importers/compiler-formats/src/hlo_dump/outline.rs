@@ -32,11 +32,39 @@ pub(crate) fn module_name(head: &[u8]) -> Option<String> {
         return None;
     }
     cursor.varint().ok()?;
-    if cursor.tag().ok()?? != tag::bytes(1) {
+    name_field(head, &mut cursor, 1).map(str::to_owned)
+}
+
+/// Whether a module begins without the message around it: `HloModuleProto`, as
+/// `compiled.runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto()` makes it in JAX.
+pub(crate) fn is_bare_module(head: &[u8]) -> bool {
+    let mut cursor = WireCursor::new(head, 0..head.len());
+    // Its name and that of its entry computation.
+    [1, 2]
+        .into_iter()
+        .all(|field| name_field(head, &mut cursor, field).is_some())
+}
+
+/// The next field, if it is a name with this number.
+fn name_field<'a>(bytes: &'a [u8], cursor: &mut WireCursor<'_>, field: u64) -> Option<&'a str> {
+    if cursor.tag().ok()?? != tag::bytes(field) {
         return None;
     }
-    let name = std::str::from_utf8(head.get(cursor.length_delimited().ok()?)?).ok()?;
-    (!name.is_empty() && !name.contains(char::is_control)).then(|| name.to_owned())
+    let name = std::str::from_utf8(bytes.get(cursor.length_delimited().ok()?)?).ok()?;
+    Some(name).filter(|name| !name.is_empty() && !name.contains(char::is_control))
+}
+
+/// The `HloProto` around a module.
+pub(crate) fn with_message_around(module: &[u8]) -> Vec<u8> {
+    let mut out = vec![tag::bytes(1) as u8];
+    let mut len = module.len();
+    while len >= 128 {
+        out.push((len % 128) as u8 | 128);
+        len /= 128;
+    }
+    out.push(len as u8);
+    out.extend_from_slice(module);
+    out
 }
 
 impl ProgramOutline {

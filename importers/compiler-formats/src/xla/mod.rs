@@ -20,7 +20,6 @@ mod collective;
 mod config;
 mod emit;
 mod labels;
-mod loops;
 mod machine;
 mod occupancy;
 mod program;

@@ -4,7 +4,6 @@ use hlo::{ArrayShape, ComputationId, Instruction, InstructionId};
 
 use super::collective::{CollectiveTransfer, transfer};
 use super::config::json_number;
-use super::loops::trip_count;
 use super::machine::ChipModel;
 use super::occupancy::is_bitcast_call;
 use super::program::ScheduledProgram;
@@ -51,7 +50,7 @@ impl InstructionEffect {
         match opcode {
             "while" => {
                 return Self::While {
-                    trips: trip_count(program, id),
+                    trips: program.module.trip_count(instruction),
                     body: program.called(id, "body"),
                 };
             }

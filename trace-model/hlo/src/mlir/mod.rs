@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use crate::index::HloIndex;
 use crate::instruction::{ComputationId, Instruction, InstructionId};
+use crate::loops::CounterPart;
 use crate::module::{BufferAlias, Computation, DeviceAssignment, HloModule};
 use crate::{Attributes, HloError, HloOrigin, Shape};
 use locations::Locations;
@@ -223,6 +224,7 @@ impl<'a> MlirReader<'a> {
             .collect();
         made.called = called;
         made.content = op.digest();
+        made.counter = op.counter();
         self.locate(&mut made, op.location);
         made.attributes = Some(op.attributes())
             .filter(|it| *it != Attributes::default())
@@ -249,6 +251,7 @@ impl<'a> MlirReader<'a> {
         element.shape = shape.map(Arc::new);
         element.operands = vec![InstructionId(at as u32)];
         element.content = part as u64 + 1;
+        element.counter = CounterPart::Element(part as u32);
         element.op_name = name;
         element.source_file = source.source_file;
         element.source_line = source.source_line;

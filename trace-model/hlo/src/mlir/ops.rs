@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{scan, types};
 use crate::facts::{Attributes, CollectiveAttributes, DotDimensions, PrecisionConfig};
+use crate::loops::{Comparison, CounterPart};
 use crate::{ProductPrecision, ReplicaGroups, Shape};
 
 /// A region of an op.
@@ -208,6 +209,30 @@ impl<'a> Op<'a> {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// What loops are counted by.
+    pub fn counter(&self) -> CounterPart {
+        let word = |text: &str| {
+            let text = text.trim_start();
+            let end = text.find(|c: char| !(c.is_alphanumeric() || c == '-'));
+            text.get(..end.unwrap_or(text.len())).map(str::to_owned)
+        };
+        let after = |key: &str| self.text.split_once(key).and_then(|(_, rest)| word(rest));
+        let found = match self.opcode.as_str() {
+            "constant" => after("dense<")
+                .and_then(|value| value.parse().ok())
+                .filter(
+                    |_| matches!(self.shape(), Some(Shape::Array(array)) if array.dims.is_empty()),
+                )
+                .map(CounterPart::Constant),
+            "compare" => after("#stablehlo<comparison_direction ")
+                .or_else(|| word(&self.text))
+                .and_then(|direction| Comparison::parse(&direction))
+                .map(CounterPart::Compare),
+            _ => None,
+        };
+        found.unwrap_or_default()
     }
 
     pub fn attributes(&self) -> Attributes {

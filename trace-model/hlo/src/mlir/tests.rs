@@ -186,3 +186,27 @@ fn damaged_texts_are_read_as_far_as_they_go() {
     );
     let _ = read(&deep);
 }
+
+#[test]
+fn counting_loops_have_trip_counts() {
+    let module = read(TEXT);
+    assert_eq!(module.trip_count(find(&module, "while")), Some(3));
+    let one_value = "func.func public @main(%arg0: tensor<i32>) -> tensor<i32> {
+    %c = stablehlo.constant dense<2> : tensor<i32>
+    %0 = stablehlo.while(%iterArg = %c) : tensor<i32>
+    cond {
+      %c_0 = stablehlo.constant dense<12> : tensor<i32>
+      %1 = \"stablehlo.compare\"(%iterArg, %c_0) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %c_0 = stablehlo.constant dense<1> : tensor<i32>
+      %1 = stablehlo.add %iterArg, %c_0 : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }
+    return %0 : tensor<i32>
+  }";
+    let module = read(one_value);
+    assert_eq!(module.trip_count(find(&module, "while")), Some(10));
+    let of_data = read(&one_value.replace("(%iterArg = %c)", "(%iterArg = %arg0)"));
+    assert_eq!(of_data.trip_count(find(&of_data, "while")), None);
+}

@@ -16,6 +16,7 @@ use super::super::facts::{
 use super::super::wire::{HloDamage, ProgramMessage, number, range};
 use super::{ProtoReader, shape};
 use crate::instruction::{ComputationId, Instruction, InstructionId};
+use crate::loops::{Comparison, CounterPart};
 
 const INSTRUCTION: &str = "HloInstructionProto";
 
@@ -52,6 +53,7 @@ impl<'a> ProtoReader<'a> {
         bytes.walk(message, INSTRUCTION, |field, value| {
             self.read_core(field, value, &mut out, &mut pending)?;
             read_facts(bytes, field, value, &mut facts, &mut pending)?;
+            read_counter(bytes, field, value, &mut out.counter)?;
             if field == 99 {
                 facts.backend_config = self.payload(value)?;
             }
@@ -83,6 +85,10 @@ impl<'a> ProtoReader<'a> {
         };
         out.called = all(pending.called.iter().map(called))?;
         let id = pending.id;
+        if &*out.opcode == "get-tuple-element" && out.counter == CounterPart::None {
+            // Position 0 is not written.
+            out.counter = CounterPart::Element(0);
+        }
         finish(bytes, &out, pending, &mut facts);
         if let Some(config) = facts.backend_config.clone() {
             out.config = digest(0, bytes, &WireValue::Bytes(config));
@@ -230,6 +236,51 @@ fn read_facts(
         _ => {}
     }
     Ok(())
+}
+
+/// What loops are counted by.
+fn read_counter(
+    bytes: ProgramMessage<'_>,
+    field: u32,
+    value: &WireValue,
+    counter: &mut CounterPart,
+) -> Result<(), HloDamage> {
+    match field {
+        8 => {
+            if let Some(number) = whole_number(bytes, value)? {
+                *counter = CounterPart::Constant(number);
+            }
+        }
+        13 => *counter = u32::try_from(number(value)).map_or(*counter, CounterPart::Element),
+        63 => {
+            let direction = Comparison::parse(&bytes.text(value));
+            *counter = direction.map_or(*counter, CounterPart::Compare);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The value of an `xla.LiteralProto` that is one whole number of 32 or 64 bits.
+fn whole_number(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Option<i64>, HloDamage> {
+    const LITERAL: &str = "LiteralProto";
+    let (mut out, mut is_one) = (None, true);
+    bytes.walk(message, LITERAL, |field, value| {
+        if (4..=7).contains(&field) {
+            // A number has at most ten bytes, and long arrays are not read.
+            let is_short = bytes.slice(value).len() <= 10;
+            let mut numbers = Vec::new();
+            if is_short {
+                bytes.numbers(value, LITERAL, &mut numbers)?;
+            }
+            match numbers[..] {
+                [one] => out = Some(one as i64),
+                _ => is_one = false,
+            }
+        }
+        Ok(())
+    })?;
+    Ok(out.filter(|_| is_one))
 }
 
 /// Sets what depends on several fields.

@@ -20,6 +20,7 @@ use super::facts::{
 };
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};
+use super::loops::{Comparison, CounterPart};
 use super::module::{Computation, HloModule, HloOrigin};
 
 impl HloModule {
@@ -103,10 +104,27 @@ fn instruction(hlo: &HloText<'_>) -> Instruction {
         attributes: Some(attributes(hlo))
             .filter(|it| *it != Attributes::default())
             .map(Box::new),
+        counter: counter(hlo),
         content: digest::content(hlo),
         config: digest::config(hlo),
         ..blank(hlo.name, hlo.opcode)
     }
+}
+
+fn counter(hlo: &HloText<'_>) -> CounterPart {
+    let found = match hlo.opcode {
+        "constant" => hlo.constant().map(CounterPart::Constant),
+        "get-tuple-element" => {
+            let index = hlo.attribute("index").and_then(|index| index.parse().ok());
+            index.map(CounterPart::Element)
+        }
+        "compare" => {
+            let direction = hlo.attribute("direction").and_then(Comparison::parse);
+            direction.map(CounterPart::Compare)
+        }
+        _ => None,
+    };
+    found.unwrap_or_default()
 }
 
 fn attributes(hlo: &HloText<'_>) -> Attributes {
