@@ -30,6 +30,31 @@ pub fn of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
     ))
 }
 
+/// The quantile of numbers in ascending order of which each occurs as often as its count says; `total` is the sum of the
+/// counts.
+pub(crate) fn of_counted(sorted: &[f64], counts: &[u32], total: usize, at: f64) -> Option<f64> {
+    let (below, share) = place(total, at)?;
+    let mut numbers = sorted.iter().zip(counts);
+    let (mut seen, mut low) = (0, None);
+    while seen <= below {
+        let (&number, &count) = numbers.next()?;
+        seen += count as usize;
+        low = Some(number);
+    }
+    let low = low?;
+    let mut next = || {
+        numbers
+            .find(|(_, count)| **count > 0)
+            .map(|(&number, _)| number)
+    };
+    let high = if seen > below + 1 {
+        low
+    } else {
+        next().unwrap_or(low)
+    };
+    Some(between(low, high, share))
+}
+
 /// The quantile of any numbers, which are reordered.
 pub fn in_place(values: &mut [f64], at: f64) -> Option<f64> {
     let [found] = rising_in_place(values, [at]);
@@ -98,6 +123,17 @@ mod tests {
             assert_eq!(
                 in_place(&mut values, at).map(f64::to_bits),
                 expected,
+                "{at}"
+            );
+            // Every third number twice, and every fifth not at all.
+            let counts: Vec<u32> = (0..57)
+                .map(|i| u32::from(i % 5 > 0) << u32::from(i % 3 == 0))
+                .collect();
+            let times = |(&value, &count): (&f64, &u32)| vec![value; count as usize];
+            let drawn: Vec<f64> = sorted.iter().zip(&counts).flat_map(times).collect();
+            assert_eq!(
+                of_counted(&sorted, &counts, drawn.len(), at).map(f64::to_bits),
+                of_sorted(&drawn, at).map(f64::to_bits),
                 "{at}"
             );
             let rising = rising_in_place(&mut values, [at / 2.0, at, at])

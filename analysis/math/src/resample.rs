@@ -91,31 +91,38 @@ pub(crate) fn block_length(n: usize, rho: f64) -> usize {
 
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
-struct BootstrapDraws<'a> {
-    runs: Vec<(&'a [f64], usize)>,
+/// Resamples of the steps of one side. What is drawn is only counted: sorting each resample would take most of the time.
+struct BootstrapDraws {
+    /// All numbers in ascending order.
+    sorted: Vec<f64>,
+    /// For each run the places of its numbers in `sorted`, and the length of its blocks.
+    runs: Vec<(Vec<u32>, usize)>,
     state: u64,
     count: usize,
 }
 
-impl<'a> BootstrapDraws<'a> {
-    fn of(runs: &'a StepRuns) -> Option<Self> {
+impl BootstrapDraws {
+    fn of(runs: &StepRuns) -> Option<Self> {
         let total: usize = runs.iter().map(Vec::len).sum();
-        let with_block = |values: &'a Vec<f64>| {
-            (
-                values.as_slice(),
-                block_length(values.len(), rank_autocorrelation(values)),
-            )
-        };
-        let count = (BUDGET / total.max(1)).clamp(FEWEST_DRAWS, DRAWS);
-        let runs = runs
-            .iter()
-            .filter(|values| !values.is_empty())
-            .map(with_block)
-            .collect();
-        (total >= FEWEST).then_some(Self {
-            runs,
+        let mut order: Vec<(f64, usize, usize)> = Vec::with_capacity(total);
+        let mut places = Vec::with_capacity(runs.len());
+        for values in runs.iter().filter(|values| !values.is_empty()) {
+            let run = places.len();
+            order.extend((0..).zip(values).map(|(at, &value)| (value, run, at)));
+            let block = block_length(values.len(), rank_autocorrelation(values));
+            places.push((vec![0; values.len()], block));
+        }
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (place, &(_, run, at)) in (0..).zip(&order) {
+            if let Some(slot) = places.get_mut(run).and_then(|(run, _)| run.get_mut(at)) {
+                *slot = place;
+            }
+        }
+        (total >= FEWEST).then(|| Self {
+            sorted: order.into_iter().map(|(value, ..)| value).collect(),
+            runs: places,
             state: SEED,
-            count,
+            count: (BUDGET / total).clamp(FEWEST_DRAWS, DRAWS),
         })
     }
 
@@ -124,29 +131,40 @@ impl<'a> BootstrapDraws<'a> {
     }
 
     fn statistics(&mut self, statistic: Statistic) -> Vec<f64> {
-        let mut drawn = Vec::new();
-        let count = self.count;
+        let (total, draws) = (self.sorted.len(), self.count);
+        let mut counts = vec![0; total];
         let draw = |_| {
-            self.draw(&mut drawn);
-            statistic.of(&mut drawn).unwrap_or(0.0)
+            counts.fill(0);
+            self.draw(&mut counts);
+            let found = match statistic {
+                Statistic::Mean => {
+                    let drawn = self.sorted.iter().zip(&counts);
+                    let sum: f64 = drawn.map(|(value, &count)| value * f64::from(count)).sum();
+                    Some(sum / total as f64)
+                }
+                Statistic::Quantile(at) => quantile::of_counted(&self.sorted, &counts, total, at),
+            };
+            found.unwrap_or(0.0)
         };
-        (0..count).map(draw).collect()
+        (0..draws).map(draw).collect()
     }
 
-    fn draw(&mut self, drawn: &mut Vec<f64>) {
-        drawn.clear();
+    /// Counts how often each number is drawn.
+    fn draw(&mut self, counts: &mut [u32]) {
         let mut state = self.state;
-        for &(values, block) in &self.runs {
-            let until = drawn.len() + values.len();
-            while drawn.len() < until {
-                let from = (random(&mut state) % values.len() as u64) as usize;
-                let length = block.min(until - drawn.len());
+        for (places, block) in &self.runs {
+            let mut missing = places.len();
+            while missing > 0 {
+                let from = (random(&mut state) % places.len() as u64) as usize;
+                let length = missing.min(*block);
                 // Wraps around at the end, so that the first and last numbers are drawn as often as others.
-                let (before, after) = values.split_at(from);
-                let at_end = length.min(after.len());
-                for part in [after.get(..at_end), before.get(..length - at_end)] {
-                    drawn.extend_from_slice(part.unwrap_or_default());
+                let (before, after) = places.split_at(from);
+                for &place in after.iter().chain(before).take(length) {
+                    if let Some(count) = counts.get_mut(place as usize) {
+                        *count += 1;
+                    }
                 }
+                missing -= length;
             }
         }
         self.state = state;

@@ -58,7 +58,8 @@ pub use live::{
     values_at_peak,
 };
 pub use matching::{
-    MatchedInstruction, ProgramMatch, ScheduleDifference, opcodes_inside, running_computations,
+    DividedFusion, MatchedInstruction, ProgramMatch, ScheduleDifference, opcodes_inside,
+    running_computations,
 };
 pub use mlir::{is_mlir, mlir_name};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};

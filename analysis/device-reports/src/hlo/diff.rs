@@ -19,6 +19,10 @@ use super::{HloOp, TimedProgram};
 pub enum Difference {
     /// Other shapes or operands.
     Changed = "changed",
+    /// A fusion of the first program, whose work several instructions of the second do.
+    Split = "split",
+    /// A fusion of the second program, which does the work of several instructions of the first.
+    Joined = "joined",
     /// Only the first program has it.
     OnlyFirst = "only first",
     /// Only the second program has it.
@@ -135,6 +139,35 @@ pub fn diff(
             second: op.filter(|_| !is_first),
         }
     };
+    for (is_split, one) in (found.split.iter().map(|one| (true, one)))
+        .chain(found.joined.iter().map(|one| (false, one)))
+    {
+        let (whole, parts) = if is_split { (&a, &b) } else { (&b, &a) };
+        let ops: Vec<HloOp> = one.parts.iter().filter_map(|&id| op(parts, id)).collect();
+        let parts = parts_together(&ops);
+        let whole = op(whole, one.whole);
+        let count = engine::counted(ops.len(), "instruction");
+        let names = ops
+            .iter()
+            .map(|op| &*op.name)
+            .collect::<Vec<_>>()
+            .join(", ");
+        rows.push(if is_split {
+            DifferenceRow {
+                difference: Difference::Split,
+                what: Some(format!("split in {count}: {names}")),
+                first: whole,
+                second: parts,
+            }
+        } else {
+            DifferenceRow {
+                difference: Difference::Joined,
+                what: Some(format!("{count} joined: {names}")),
+                first: parts,
+                second: whole,
+            }
+        });
+    }
     let only_a = found
         .only_first
         .iter()
@@ -175,6 +208,15 @@ pub fn diff(
         peak,
         peak_change_bytes,
         notes,
+    })
+}
+
+/// Several instructions as one: the first of them, with the sums of all.
+fn parts_together(ops: &[HloOp]) -> Option<HloOp> {
+    Some(HloOp {
+        bytes: ops.iter().map(|op| op.bytes).sum(),
+        self_time_ps: ops.iter().map(|op| op.self_time_ps).sum(),
+        ..ops.first()?.clone()
     })
 }
 

@@ -13,16 +13,19 @@
 //! for there, too.
 
 mod content;
+mod divided;
 mod order;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{ComputationId, HloModule, InstructionId};
 use content::{Contents, InstructionContent, hash, is_collective};
 
 pub use content::running_computations;
+pub use divided::DividedFusion;
+use divided::{divided, work};
 pub use order::{MatchedInstruction, ScheduleDifference};
 
 /// Candidates of the same content that are looked at for the one with the right operands.
@@ -37,6 +40,11 @@ pub struct ProgramMatch {
     pub only_first: Vec<InstructionId>,
     /// Instructions that only the second has.
     pub only_second: Vec<InstructionId>,
+    /// Fusions of the first program whose work is in several instructions of the second. What belongs to one is in no
+    /// list above.
+    pub split: Vec<DividedFusion>,
+    /// Fusions of the second program whose work is in several instructions of the first.
+    pub joined: Vec<DividedFusion>,
     /// Pairs that do the same with another configuration of the backend: tiles, cost estimates, serialized kernels.
     pub configured_otherwise: usize,
     /// Of these, custom calls, whose configuration holds the kernel.
@@ -62,6 +70,7 @@ impl ProgramMatch {
         matching.by_labels();
         let mut found = matching.finish();
         found.is_complete = is_complete;
+        found.divide([first, second]);
         found.order = order::difference([first, second], &found.pairs);
         for pair in found.pairs.iter().filter(|pair| pair.is_same) {
             if let (Some(a), Some(b)) = (
@@ -77,10 +86,55 @@ impl ProgramMatch {
         found
     }
 
+    /// Finds fusions that were split or joined among what differs.
+    fn divide(&mut self, [first, second]: [&HloModule; 2]) {
+        // A changed pair that does the same work is no part of another change.
+        let (kept, changed): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pairs)
+            .into_iter()
+            .partition(|pair| pair.is_same || work(first, pair.first) == work(second, pair.second));
+        self.pairs = kept;
+        let with = |only: &[InstructionId], of: fn(&MatchedInstruction) -> InstructionId| {
+            let mut all = [only, &changed.iter().map(of).collect::<Vec<_>>()].concat();
+            all.sort_unstable();
+            all
+        };
+        let mut a = with(&self.only_first, |pair| pair.first);
+        let mut b = with(&self.only_second, |pair| pair.second);
+        let remove = |all: &mut Vec<InstructionId>, gone: Vec<InstructionId>| {
+            let gone: HashSet<InstructionId> = gone.into_iter().collect();
+            all.retain(|id| !gone.contains(id));
+        };
+        let wholes = |found: &[DividedFusion]| found.iter().map(|it| it.whole).collect();
+        let parts =
+            |found: &[DividedFusion]| found.iter().flat_map(|it| it.parts.clone()).collect();
+        self.split = divided((first, &a), (second, &b));
+        remove(&mut a, wholes(&self.split));
+        remove(&mut b, parts(&self.split));
+        self.joined = divided((second, &b), (first, &a));
+        remove(&mut b, wholes(&self.joined));
+        remove(&mut a, parts(&self.joined));
+        let (a, b): (HashSet<_>, HashSet<_>) = (a.into_iter().collect(), b.into_iter().collect());
+        for pair in changed {
+            match (a.contains(&pair.first), b.contains(&pair.second)) {
+                (true, true) => self.pairs.push(pair),
+                (true, false) => self.only_first.push(pair.first),
+                (false, true) => self.only_second.push(pair.second),
+                (false, false) => {}
+            }
+        }
+        self.pairs.sort_by_key(|pair| pair.first);
+        self.only_first.retain(|id| a.contains(id));
+        self.only_second.retain(|id| b.contains(id));
+        self.only_first.sort_unstable();
+        self.only_second.sort_unstable();
+    }
+
     /// Whether both programs do the same, in whatever order.
     pub fn is_equal(&self) -> bool {
         self.only_first.is_empty()
             && self.only_second.is_empty()
+            && self.split.is_empty()
+            && self.joined.is_empty()
             && self.pairs.iter().all(|pair| pair.is_same)
     }
 }

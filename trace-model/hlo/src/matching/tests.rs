@@ -195,3 +195,59 @@ fn damaged_texts_are_compared_as_far_as_they_go() {
         let _ = compared(TEXT.get(..cut).unwrap());
     }
 }
+
+/// A fusion of two operations, in two layers.
+const FUSED: &str = "HloModule jit_step
+
+%both.1 (p: f32[8]) -> f32[8] {
+  %p = f32[8] parameter(0)
+  %exp.1 = f32[8] exponential(%p), metadata={op_name=\"jit(f)/exp\"}
+  ROOT %neg.1 = f32[8] negate(%exp.1), metadata={op_name=\"jit(f)/neg\"}
+}
+
+%both.2 (p: f32[8]) -> f32[8] {
+  %p = f32[8] parameter(0)
+  %exp.2 = f32[8] exponential(%p), metadata={op_name=\"jit(f)/next/exp\"}
+  ROOT %neg.2 = f32[8] negate(%exp.2), metadata={op_name=\"jit(f)/next/neg\"}
+}
+
+ENTRY %main (a: f32[8]) -> f32[8] {
+  %a = f32[8] parameter(0)
+  %fusion.1 = f32[8] fusion(%a), kind=kLoop, calls=%both.1, metadata={op_name=\"jit(f)/neg\"}
+  %sort.1 = f32[8] sort(%fusion.1), dimensions={0}
+  ROOT %fusion.2 = f32[8] fusion(%sort.1), kind=kLoop, calls=%both.2, metadata={op_name=\"jit(f)/next/neg\"}
+}
+";
+
+#[test]
+fn fusions_are_split_and_joined() {
+    let (start, end) = (
+        FUSED.find("%both.1").unwrap(),
+        FUSED.find("%both.2").unwrap(),
+    );
+    let split = format!("{}{}", &FUSED[..start], &FUSED[end..])
+        .replace(
+            "%fusion.1 = f32[8] fusion(%a), kind=kLoop, calls=%both.1, metadata={op_name=\"jit(f)/neg\"}",
+            "%e.1 = f32[8] exponential(%a), metadata={op_name=\"jit(f)/exp\"}\n  \
+             %n.1 = f32[8] negate(%e.1), metadata={op_name=\"jit(f)/neg\"}",
+        )
+        .replace("(%fusion.1)", "(%n.1)");
+    let of = |module: &HloModule, other: &HloModule, found: &[DividedFusion]| {
+        let one = |it: &DividedFusion| {
+            let parts = names(other, &it.parts).join(" ");
+            format!("{} = {parts}", names(module, &[it.whole])[0])
+        };
+        found.iter().map(one).collect::<Vec<_>>()
+    };
+    let (first, second, found) = compared_with(FUSED, &split);
+    assert_eq!(of(&first, &second, &found.split), ["fusion.1 = e.1 n.1"]);
+    assert!(found.joined.is_empty() && found.only_first.is_empty() && found.only_second.is_empty());
+    assert!(!found.is_equal() && changed(&first, &found).is_empty());
+    let (first, second, found) = compared_with(&split, FUSED);
+    assert_eq!(of(&second, &first, &found.joined), ["fusion.1 = e.1 n.1"]);
+    assert!(found.split.is_empty() && found.only_first.is_empty() && found.only_second.is_empty());
+    // Other work is no part of it.
+    let other = split.replace("jit(f)/exp", "jit(f)/sin");
+    let (_, _, found) = compared_with(FUSED, &other);
+    assert!(found.split.is_empty() && !found.only_second.is_empty());
+}
