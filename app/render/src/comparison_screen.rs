@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::compare::{Comparison, MetricChange, RunFacts, Summary, WHY_ROWS};
+use analysis::compare::{Comparison, MetricChange, WHY_ROWS};
 use analysis::{Tabular as _, distinct, shortened_path};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -89,10 +89,10 @@ fn head(compared: &ComparedRuns<'_>, layout: &TextLayout) -> Vec<String> {
     if comparison.prediction.is_some() {
         parts.push(said("", Some(&comparison.statement), layout, bold));
     } else if comparison.is_comparable {
-        let none = "neither run has steps whose times could be compared".to_owned();
-        let step = brief.step.as_ref().unwrap_or(&none);
+        let none = comparison.no_step_time().map(str::to_owned);
+        let step = brief.step.as_ref().or(none.as_ref());
         let of_loop = said("", brief.of_loop.as_ref(), layout, str::to_owned);
-        parts.push(said("", Some(step), layout, bold) + &of_loop);
+        parts.push(said("", step, layout, bold) + &of_loop);
     }
     parts
 }
@@ -188,7 +188,9 @@ fn sides(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let mut names = all.iter().zip(&short);
     let mut text = String::new();
     for (side, runs, facts) in sides {
-        let about = about(runs, facts.steps);
+        let badge = runs.first().and_then(|run| run.facts.badge());
+        let badge = badge.map_or_else(String::new, |badge| format!(" · {badge}"));
+        let about = format!(" · {}{badge}", facts.about(runs));
         let more = match facts.runs.len().saturating_sub(RUNS) {
             0 => String::new(),
             more => format!(" and {}", number::counted(more as u64, "more run")),
@@ -208,22 +210,6 @@ fn sides(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
         let _ = writeln!(text, "{side}  {names}{more}{about}");
     }
     text
-}
-
-/// ` · 4 × TPU v6 Lite · 29 steady steps`
-fn about(runs: &[Summary], steps: usize) -> String {
-    let facts = runs.first().map(|run| &run.facts);
-    let devices = facts.filter(|facts| facts.devices > 0).map(|facts| {
-        let kind = facts
-            .device_type
-            .as_deref()
-            .unwrap_or("TPU of unknown type");
-        format!(" · {} × {kind}", facts.devices)
-    });
-    let steps = number::counted(steps as u64, "steady step");
-    let badge = facts.and_then(RunFacts::badge);
-    let badge = badge.map_or_else(String::new, |badge| format!(" · {badge}"));
-    format!("{} · {steps}{badge}", devices.unwrap_or_default())
 }
 
 /// That there are other classes of steps, and whether they changed.

@@ -24,6 +24,9 @@ impl CompareBrief {
         let work = match compared.mismatch() {
             Some(mismatch) if alike.is_empty() => mismatch,
             Some(mismatch) => format!("{mismatch}; alike: {alike}"),
+            None if compared.base.are_programs && compared.cand.are_programs => {
+                "neither program was run".to_owned()
+            }
             None if tells_work => format!("the same work, as far as the captures tell: {alike}"),
             None => "whether the work is the same is not known: neither program, nor shapes, nor sources are \
                      recorded in both runs"

@@ -1,6 +1,6 @@
 //! The result of a comparison.
 
-use engine::{Percent, Provenance};
+use engine::{Percent, Provenance, counted};
 use math::unit::Unit;
 use serde::{Serialize, Serializer};
 
@@ -12,7 +12,7 @@ use super::comparable::Difference;
 use super::environment::EnvironmentChange;
 use super::programs::ProgramComparison;
 use super::run_loop::LoopChange;
-use super::summary::Better;
+use super::summary::{Better, Summary};
 
 /// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -170,6 +170,29 @@ pub struct ComparisonSide {
     pub class: String,
     /// Mean step of the middle half.
     pub middle_ps: f64,
+    /// Its runs are programs that were not run.
+    #[serde(skip)]
+    pub are_programs: bool,
+}
+
+impl ComparisonSide {
+    /// `4 × TPU v6 Lite · 29 steady steps`, of the runs of this side.
+    pub fn about(&self, runs: &[Summary]) -> String {
+        let steps = if self.are_programs {
+            "without times".to_owned()
+        } else {
+            counted(self.steps, "steady step")
+        };
+        let facts = runs.first().map(|run| &run.facts);
+        let Some(facts) = facts.filter(|facts| facts.devices > 0) else {
+            return steps;
+        };
+        let kind = facts
+            .device_type
+            .as_deref()
+            .unwrap_or("TPU of unknown type");
+        format!("{} × {kind} · {steps}", facts.devices)
+    }
 }
 
 /// A number on two sides.

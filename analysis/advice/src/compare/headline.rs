@@ -20,7 +20,7 @@ pub(super) fn statement(comparison: &Comparison) -> String {
         return parts.concat();
     }
     let Some(step) = comparison.step_time() else {
-        parts.push("neither run has steps whose times could be compared".to_owned());
+        parts.extend(comparison.no_step_time().map(str::to_owned));
         return parts.join("; ");
     };
     parts.extend(comparison.loop_change.as_ref().map(LoopChange::clause));
@@ -47,6 +47,19 @@ impl Comparison {
         let series = self.steps.iter();
         let mut times = series.filter(|series| series.id == "step.time_ps");
         times.next().map(|step| &step.change)
+    }
+
+    /// Why there is no time of the step.
+    pub fn no_step_time(&self) -> Option<&'static str> {
+        if self.step_time().is_some() {
+            None
+        } else if self.base.are_programs && self.cand.are_programs {
+            Some(
+                "programs without times are compared by what they consist of; what differs in them is listed without --budget",
+            )
+        } else {
+            Some("neither run has steps whose times could be compared")
+        }
     }
 
     /// `not the same work: the runs differ in device (TPU v5 Lite against TPU v6 Lite)`; `None` if they did the same work

@@ -257,6 +257,7 @@ fn side(runs: &[Summary]) -> ComparisonSide {
             .unwrap_or_default(),
         middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>()
             / runs.len().max(1) as f64,
+        are_programs: runs.iter().any(Summary::is_program),
     }
 }
 

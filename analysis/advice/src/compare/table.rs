@@ -222,11 +222,7 @@ impl Comparison {
 
     fn differences_table(&self) -> Table {
         let side = |side: &ComparisonSide| {
-            let steps = if side.steps == 1 {
-                "1 steady step".to_owned()
-            } else {
-                format!("{} steady steps", side.steps)
-            };
+            let steps = counted(side.steps, "steady step");
             format!("{} ({steps})", side.runs.join(", "))
         };
         let mut notes = vec![format!(

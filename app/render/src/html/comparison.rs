@@ -2,8 +2,8 @@
 //! network access.
 
 use analysis::compare::{
-    Attribution, CauseChain, CompareBrief, Comparison, ComparisonSide, MetricChange, OpChange,
-    ShiftEstimate, Summary, WHY_ROWS, Weight, matched_classes, signed,
+    Attribution, CauseChain, CompareBrief, Comparison, MetricChange, OpChange, ShiftEstimate,
+    Summary, WHY_ROWS, Weight, matched_classes, signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};
@@ -31,9 +31,9 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
     let body = html! {
         header {
             p.dim {
-                "base " (base) (facts(&comparison.base, compared.base))
+                "base " (base) " · " (comparison.base.about(compared.base))
                 br;
-                "cand " (cand) (facts(&comparison.cand, compared.cand))
+                "cand " (cand) " · " (comparison.cand.about(compared.cand))
             }
             @if let Some(gates) = compared.gates { (failures(gates)) }
             @for (side, runs) in [("base ", compared.base), ("cand ", compared.cand)] {
@@ -58,27 +58,6 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
         (section("Data quality", &health(compared)))
     };
     whole(&format!("{base} → {cand}"), "compare", &body)
-}
-
-fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
-    let device = runs
-        .first()
-        .map(|run| (run.facts.devices, run.facts.device_type.clone()));
-    let devices = match device {
-        Some((devices, kind)) if devices > 0 => {
-            format!(
-                " · {devices} × {}",
-                kind.unwrap_or_else(|| "device".to_owned())
-            )
-        }
-        _ => String::new(),
-    };
-    let steps = if side.steps == 1 {
-        "1 steady step".to_owned()
-    } else {
-        format!("{} steady steps", side.steps)
-    };
-    format!("{devices} · {steps}")
 }
 
 fn differences(comparison: &Comparison) -> Markup {
