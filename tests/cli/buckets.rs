@@ -41,6 +41,10 @@ impl Remote {
             (&format!("{RUN}/b.trace.json"), &trace(4)),
             (&format!("{RUN}/a.op_stats.pb"), b"a cache of XProf"),
             (&format!("{OLD}/a.trace.json"), &old),
+            (
+                &format!("{RUN}/systole.run.json"),
+                br#"{"schema":"systole.run/1","versions":{"jax":"2.7.18"}}"#,
+            ),
             ("one.json", &trace(7)),
             ("notes/readme.txt", b"nothing to see"),
         ]);
@@ -137,6 +141,18 @@ fn a_log_directory_in_any_bucket_is_read_like_one_on_this_machine() {
 }
 
 #[test]
+fn the_environment_beside_a_profile_in_a_bucket_is_read() {
+    let remote = Remote::new();
+    let said = remote.run(&["environment", "gs://logs/run"]);
+    assert!(stdout(&said).contains("2.7.18"), "{said:?}");
+    let said = remote.run(&["environment", "gs://logs/one.json"]);
+    assert!(
+        stderr(&said).contains("nothing is known of the environment"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn runs_of_a_bucket_are_listed() {
     let remote = Remote::new();
     let output = remote.run(&["runs", "gs://logs/run", "--verdicts", "1"]);
@@ -173,7 +189,9 @@ fn one_file_is_read_from_a_bucket_or_a_web_server() {
 fn a_copy_is_kept_until_the_object_changes() {
     let remote = Remote::new();
     let path = "gs://logs/one.json";
-    let transfers = |seen: &[String]| seen.iter().filter(|line| line.starts_with("GET")).count();
+    // Whether the environment stands beside it is asked each time, which lists objects.
+    let is_transfer = |line: &&String| line.starts_with("GET") && line.contains("one.json");
+    let transfers = |seen: &[String]| seen.iter().filter(is_transfer).count();
     assert_eq!(transfers(&remote.doctor(&[path]).1), 1);
     assert_eq!(transfers(&remote.doctor(&[path]).1), 0, "from the cache");
     assert_eq!(transfers(&remote.doctor(&["--no-cache", path]).1), 1);

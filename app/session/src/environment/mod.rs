@@ -13,6 +13,7 @@ use std::path::Path;
 
 use analysis::Environment;
 use analysis::engine::environment::RUN_FILE;
+use importers::{ImportOptions, Progress};
 use trace_model::TraceModel;
 
 use crate::files::{directory_of, open_regular};
@@ -23,23 +24,44 @@ pub use record::{ObservedProcess, write};
 const MAX_FILE: u64 = 1 << 20;
 
 /// What the file beside the profiles of a trace says, if there is one; of an archive, the file that was packed with them.
-pub fn beside(model: &TraceModel, path: &Path) -> Option<Environment> {
+/// Web servers are not asked for files that nobody named.
+pub fn beside(
+    model: &TraceModel,
+    path: &Path,
+    import: &ImportOptions,
+    progress: &Progress,
+) -> Option<Environment> {
     if model.sources().iter().all(|source| source.path.is_none()) {
         return match importers::packed_file(path, RUN_FILE) {
             Ok(packed) => packed.as_deref().map(Environment::read),
             Err(error) => Some(unreadable(&error.to_string())),
         };
     }
-    let paths = model
-        .sources()
-        .iter()
-        .filter_map(|source| source.path.as_deref());
-    let mut directories: Vec<&Path> = paths
-        .filter(|path| !importers::is_remote(path))
+    let sources = model.sources().iter();
+    let mut directories: Vec<&Path> = sources
+        .filter_map(|source| source.path.as_deref())
+        .filter(|path| !path.starts_with("http:") && !path.starts_with("https:"))
         .map(directory_of)
         .collect();
     directories.dedup();
-    directories.into_iter().find_map(read)
+    directories.into_iter().find_map(|directory| {
+        if importers::is_remote(directory) {
+            in_bucket(&directory.join(RUN_FILE), import, progress)
+        } else {
+            read(directory)
+        }
+    })
+}
+
+/// The file in a bucket, if there is one.
+fn in_bucket(path: &Path, import: &ImportOptions, progress: &Progress) -> Option<Environment> {
+    importers::remote_head(path, progress).ok()??;
+    let read = importers::open_file(path, import, progress);
+    let read = read.and_then(|source| source.content(progress));
+    Some(match read {
+        Ok(content) => Environment::read((*content.bytes).as_ref()),
+        Err(error) => unreadable(&error.to_string()),
+    })
 }
 
 /// The file in a directory, if there is one.
