@@ -2,7 +2,7 @@
 
 use advice::hints;
 use device_reports::communication::{collectives, dcn, overlap, sparse_cores};
-use device_reports::memory::{buffers, hbm};
+use device_reports::memory::{buffers, hbm, shortage};
 use device_reports::ops::{
     bundles, expected, hardware_counters, kernels, loops, matmuls, op_stats, roofline,
 };
@@ -37,6 +37,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<dcn::Dcn>(),
     entry::<hbm::Memory>(),
     entry::<buffers::Buffers>(),
+    entry::<shortage::MemoryNeed>(),
     entry::<compile::Compile>(),
     entry::<gaps::Gaps>(),
     entry::<dispatch::Dispatch>(),

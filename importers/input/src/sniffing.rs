@@ -68,6 +68,8 @@ pub fn looks_like(head: &[u8]) -> String {
         "a tar archive: unpack it and open what is inside"
     } else if is_pickle(head) {
         "a Python pickle"
+    } else if contains(head, b"RESOURCE_EXHAUSTED") || contains(head, b"Ran out of memory") {
+        return "it looks like a message about memory, which systole memory reads".to_owned();
     } else if let Some(text) = as_text(head) {
         return format!("it looks like {}", kind_of_text(text));
     } else if contains(head, "\u{fffd}".as_bytes()) {

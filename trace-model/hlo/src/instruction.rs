@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::syntax::{ArrayShape, Shape};
 
+use super::counter::CounterPart;
 use super::facts::Attributes;
-use super::loops::CounterPart;
 
 /// Index of a computation in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

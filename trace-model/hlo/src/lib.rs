@@ -27,6 +27,7 @@ mod access;
 mod buffers;
 mod config;
 mod cost;
+mod counter;
 mod facts;
 mod index;
 mod instruction;

@@ -3,59 +3,11 @@
 //! The compiler states some trip counts (`known_trip_count`). Others follow from the program: the condition compares a
 //! value of the loop with a constant, and the body increases that value by a constant, starting from a constant.
 
+use crate::counter::{Comparison, CounterPart};
 use crate::{ComputationId, HloModule, Instruction, InstructionId, Shape};
 
 /// Values are followed through at most this many copies.
 const MAX_STEPS: usize = 16;
-
-/// What an instruction has to do with the counter of a loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum CounterPart {
-    /// Nothing.
-    #[default]
-    None,
-    /// A constant: a whole number.
-    Constant(i64),
-    /// Takes this element of a tuple.
-    Element(u32),
-    /// Compares its operands.
-    Compare(Comparison),
-}
-
-/// How two values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    NotEqual,
-}
-
-impl Comparison {
-    /// From the compiler's word, `LT`; `None` of those that no counting loop has.
-    pub fn parse(word: &str) -> Option<Self> {
-        Some(match word {
-            "LT" => Self::Less,
-            "LE" => Self::LessOrEqual,
-            "GT" => Self::Greater,
-            "GE" => Self::GreaterOrEqual,
-            "NE" => Self::NotEqual,
-            _ => return None,
-        })
-    }
-
-    /// With its operands in the other order.
-    fn flipped(self) -> Self {
-        match self {
-            Self::Less => Self::Greater,
-            Self::LessOrEqual => Self::GreaterOrEqual,
-            Self::Greater => Self::Less,
-            Self::GreaterOrEqual => Self::LessOrEqual,
-            Self::NotEqual => Self::NotEqual,
-        }
-    }
-}
 
 impl HloModule {
     /// How often the body of a `while` runs: as the compiler states it, or as it follows from the program. `None` if it

@@ -4,12 +4,10 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use analysis::reports::hlo::chosen;
-use analysis::reports::memory::buffers::{Buffers, capacity};
 use analysis::reports::memory::shortage::{
-    MemoryFix, MemoryShortage, MessageReader, binary, of_program, of_schedule,
+    MemoryFix, MemoryNeed, MemoryShortage, MessageReader, binary,
 };
-use analysis::{Scope, Tabular as _, TraceFacts as _, shortened};
+use analysis::{AnalysisError, Scope, Tabular as _, shortened};
 use clap::Args;
 use serde_json::json;
 
@@ -22,7 +20,6 @@ use crate::common::{output, terminal};
 use analysis::sentence;
 use render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson};
 use request::{RequestError, TraceRequest};
-use session::Session;
 use session::files::{open_regular, read_small};
 use session::number::counted;
 
@@ -100,31 +97,14 @@ fn messages(path: &Path) -> Result<Vec<MemoryShortage>, RequestError> {
     Ok(reader.finish())
 }
 
-/// What the program of a capture, or of a dump, needs by its plan.
+/// What the program of a capture, or of a dump, needs.
 fn planned(args: &MemoryArgs, stderr: &Stderr) -> Result<MemoryShortage, RequestError> {
     let TraceRequest { path, run, .. } = &args.input;
     let loading = Loading::new(&args.input.assume, stderr)?;
     let session = loading.open_for_reports(path, run.clone(), args.format, false)?;
-    let report = session.report::<Buffers>(Scope::WholeTrace);
-    let why = |why: String| RequestError::DoesNotApply(format!("{}: {why}", path.display()));
-    match report {
-        Ok(report) => {
-            of_program(&report).ok_or_else(|| why("no program plans to use HBM".to_owned()))
-        }
-        Err(no_plan) => scheduled(&session)
-            .ok_or_else(|| why(no_plan.to_string()))?
-            .map_err(why),
-    }
-}
-
-/// The same of a program without a plan; `None` without any program.
-fn scheduled(session: &Session) -> Option<Result<MemoryShortage, String>> {
-    let cx = session.context(Scope::WholeTrace);
-    let program = *chosen(&cx, None).ok()?.first()?;
-    let module = cx.hlo(program).ok()?;
-    let capacity = capacity(&cx).map(|capacity| capacity.bytes);
-    let found = of_schedule(&module, &cx.model.program_title(program), capacity);
-    Some(found.map_err(|why| format!("it holds no plan of its memory, and {why}")))
+    let found = session.report::<MemoryNeed>(Scope::WholeTrace);
+    let why = |why: AnalysisError| RequestError::DoesNotApply(format!("{}: {why}", path.display()));
+    Ok(found.map_err(why)?.as_ref().clone())
 }
 
 fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> Result<String, RequestError> {

@@ -20,9 +20,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use crate::counter::CounterPart;
 use crate::index::HloIndex;
 use crate::instruction::{ComputationId, Instruction, InstructionId};
-use crate::loops::CounterPart;
 use crate::module::{BufferAlias, Computation, DeviceAssignment, HloModule};
 use crate::{Attributes, HloError, HloOrigin, Shape};
 use locations::Locations;

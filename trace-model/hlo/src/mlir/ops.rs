@@ -9,8 +9,8 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{scan, types};
+use crate::counter::{Comparison, CounterPart};
 use crate::facts::{Attributes, CollectiveAttributes, DotDimensions, PrecisionConfig};
-use crate::loops::{Comparison, CounterPart};
 use crate::{ProductPrecision, ReplicaGroups, Shape};
 
 /// A region of an op.

@@ -15,8 +15,8 @@ use super::super::facts::{
 };
 use super::super::wire::{HloDamage, ProgramMessage, number, range};
 use super::{ProtoReader, shape};
+use crate::counter::{Comparison, CounterPart};
 use crate::instruction::{ComputationId, Instruction, InstructionId};
-use crate::loops::{Comparison, CounterPart};
 
 const INSTRUCTION: &str = "HloInstructionProto";
 

@@ -15,12 +15,12 @@ use std::sync::Arc;
 use crate::syntax::{HloText, ReplicaGroups, Shape, is_inline};
 
 use super::config;
+use super::counter::{Comparison, CounterPart};
 use super::facts::{
     Attributes, CollectiveAttributes, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision,
 };
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};
-use super::loops::{Comparison, CounterPart};
 use super::module::{Computation, HloModule, HloOrigin};
 
 impl HloModule {

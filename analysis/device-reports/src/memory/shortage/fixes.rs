@@ -105,8 +105,9 @@ fn padding(of: &MemoryShortage) -> Option<MemoryFix> {
     });
     let why = match last {
         Some(size) => format!(
-            "its fastest dimension has {size} elements of a tile of {LANES}: merge it with another one, or let a dimension \
-             be last that is a multiple of {LANES}"
+            "its fastest dimension has {} of a tile of {LANES}: merge it with another one, or let a dimension be last \
+             that is a multiple of {LANES}",
+            counted(usize::try_from(size).unwrap_or(usize::MAX), "element")
         ),
         None => "let its last two dimensions be multiples of the tile".to_owned(),
     };

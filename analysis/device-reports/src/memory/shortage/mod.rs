@@ -16,8 +16,60 @@ mod plan;
 mod size;
 mod text;
 
-pub use live::of_schedule;
 pub use message::MessageReader;
 pub use need::{MemoryFix, MemoryShortage, NeededBuffer, NeededKind, NeededSource};
-pub use plan::of_program;
 pub use size::binary;
+
+use engine::{Analysis, AnalysisError, Context, Scope};
+use facts::TraceFacts as _;
+
+use super::buffers::{Buffers, capacity};
+
+/// Programs without a plan that are looked at: those with most instructions.
+const MOST_PROGRAMS: usize = 8;
+
+/// What the program with the largest need keeps in memory, and what would free some of it.
+#[derive(Debug)]
+pub struct MemoryNeed;
+
+impl Analysis for MemoryNeed {
+    type Report = MemoryShortage;
+    const ID: &'static str = "memory_need";
+    const TITLE: &'static str = "Needed memory";
+
+    fn run(cx: &Context<'_>) -> Result<MemoryShortage, AnalysisError> {
+        // A program needs the same whenever it runs.
+        let cx = cx.scoped(Scope::WholeTrace);
+        let why = |why: &str| AnalysisError::NotApplicable(why.to_owned());
+        let no_plan = match cx.report::<Buffers>() {
+            Ok(report) => {
+                return plan::of_program(&report).ok_or_else(|| why("no program plans to use HBM"));
+            }
+            Err(error) => error,
+        };
+        let there = capacity(&cx).map(|capacity| capacity.bytes);
+        let mut programs: Vec<_> = cx.model.program_ids().collect();
+        let size = |id| {
+            let hlo = cx.model.program(id).hlo.as_ref();
+            std::cmp::Reverse(hlo.map_or(0, |hlo| hlo.bytes().len()))
+        };
+        programs.sort_by_key(|&id| size(id));
+        let needs = programs.into_iter().take(MOST_PROGRAMS).filter_map(|id| {
+            let module = cx.hlo(id).ok()?;
+            Some(live::of_schedule(
+                &module,
+                &cx.model.program_title(id),
+                there,
+            ))
+        });
+        let (found, wrong): (Vec<_>, Vec<_>) = needs.partition(Result::is_ok);
+        let largest = found
+            .into_iter()
+            .flatten()
+            .max_by_key(|need| need.needed_bytes);
+        largest.ok_or_else(|| match wrong.into_iter().find_map(Result::err) {
+            Some(error) => why(&format!("it holds no plan of its memory, and {error}")),
+            None => no_plan,
+        })
+    }
+}

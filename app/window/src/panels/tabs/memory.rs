@@ -9,7 +9,7 @@ use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 pub const TAB: Tab = Tab {
     id: "memory",
     title: "Memory",
-    reports: Some(&["memory", "buffers"]),
+    reports: Some(&["memory", "buffers", "memory_need"]),
     icon: |pen| {
         pen.frame((0.2, 0.12), (0.8, 0.88));
         for y in [0.28, 0.5, 0.72] {
