@@ -11,6 +11,7 @@ mod bucket_server;
 mod buckets;
 mod capture;
 mod capture_failures;
+mod capture_steps;
 mod causes;
 mod causes_gates;
 mod ci_comment;

@@ -25,6 +25,6 @@ pub mod tables;
 pub mod user_files;
 pub mod xml;
 
-pub use capture_size::{CaptureSize, SizeOfPart};
+pub use capture_size::{CaptureSize, LARGEST_BYTES, SizeOfPart};
 pub use open::{RequestSession, Session, devices_in_words, losses_in_words};
 pub use run_summary::RunSummary;
