@@ -1,5 +1,7 @@
 //! `systole capture --steps`: a short capture first, then one that holds the steps, taken again once if it lacks something.
 
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
+
 use std::time::Duration;
 
 use crate::capture::files;

@@ -254,7 +254,7 @@ pub fn steps(recorded_ms: u64, step_ms: u64, devices: u64, step_bytes: usize) ->
                             event.uint(2, step * step_ms * 1_000_000_000);
                             event.uint(3, step_ms * 999_000_000);
                             if !is_step {
-                                event.bytes(100, &vec![0; step_bytes]);
+                                event.bytes(100, vec![0; step_bytes]);
                             }
                         });
                     }
