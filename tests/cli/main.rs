@@ -8,6 +8,7 @@ mod attacks;
 mod bisect;
 mod bucket_failures;
 mod bucket_server;
+mod bucket_uploads;
 mod buckets;
 mod capture;
 mod capture_failures;
