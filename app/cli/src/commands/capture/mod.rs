@@ -27,10 +27,8 @@ use session::Session;
 use session::files::OutputGuard;
 use session::number::counted;
 use stage::StageLine;
-use words::{in_words, json_text, outcome};
+use words::{INCOMPLETE, in_words, json_text, outcome};
 
-/// Exit code where some hosts sent no profile, or nothing was recorded.
-const INCOMPLETE: u8 = 12;
 /// Findings that say that a capture is empty or cut.
 const CUT: [&str; 3] = ["Q01", "Q02", "Q04"];
 

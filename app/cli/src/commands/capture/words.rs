@@ -8,8 +8,10 @@ use request::RequestError;
 use serde_json::{Value, json};
 use session::number::{counted, value};
 
-use super::INCOMPLETE;
 use crate::common::outcome::CommandOutcome;
+
+/// Exit code where some hosts sent no profile, or too little was recorded.
+pub(super) const INCOMPLETE: u8 = 12;
 
 pub(super) fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome {
     let of = capture.hosts.len();
