@@ -108,6 +108,18 @@ def test_a_verdict_follows(logs, one):
     assert "Q04" in done.stdout and " steps" in done.stdout, done.stdout
 
 
+def test_a_number_of_steps(logs, one):
+    result, _ = capture(logs, one.address, "--steps", 20, ms=500)
+    assert result["hosts"][0]["complete_steps"] >= 20 and result["lacks"] == [], result
+    assert len(list(pathlib.Path(logs).rglob("*.xplane.pb"))) == 1, "the short capture is not kept"
+    assert abs(result["hosts"][0]["started_unix_ns"] / 1e9 - time.time()) < 60, result
+
+
+def test_steps_of_a_program_that_has_none(logs, heavy):
+    _, said = capture(logs, heavy.address, "--steps", 5, code=11, ms=100)
+    assert "StepTraceAnnotation" in said, said
+
+
 def test_ipv6(logs, one):
     result, _ = capture(logs, f"[::1]:{one.port}")
     assert result["hosts"][0]["process"] == one.process.pid

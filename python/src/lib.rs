@@ -32,6 +32,7 @@ fn _systole(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(session::record_environment, module)?)?;
     module.add_function(wrap_pyfunction!(session::list_files, module)?)?;
     module.add_function(wrap_pyfunction!(session::compare_summaries, module)?)?;
+    module.add_function(wrap_pyfunction!(session::explain, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<answer::Answer>()?;
     module.add_class::<table::Table>()

@@ -11,15 +11,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use query::{Database, QueryAnswer, QueryLimits, SqlValue};
 use request::{
-    CompareRequest, ExpectRequest, PartRequest, PictureRequest, RequestError, TraceRequest,
-    WhatIfRequest, answers, checks,
+    CompareRequest, EventsRequest, ExpectRequest, HloRequest, PartRequest, PictureRequest,
+    RequestError, TraceRequest, WhatIfRequest, answers, checks,
 };
 use session::environment::{ObservedProcess, write};
-use session::tables::{Catalog, picked};
+use session::tables::{Catalog, arguments, picked};
 
 use crate::answer::Answer;
 use crate::arguments::request_of;
-use crate::error::{interruptible, of_query, of_request, of_usage};
+use crate::error::{abandonable, interruptible, of_query, of_request, of_usage};
 use crate::table::Table;
 
 /// An open trace with a scope, the part that reports are about.
@@ -123,6 +123,12 @@ fn worked<T: Send>(
     work: impl FnOnce() -> Result<T, RequestError> + Send,
 ) -> PyResult<T> {
     interruptible(py, || (), quiet, work)?.map_err(|error| of_request(&error))
+}
+
+/// What `systole explain` says about a hint.
+#[pyfunction]
+pub(crate) fn explain(id: &str) -> PyResult<String> {
+    answers::explained(id).map_err(|error| of_request(&error))
 }
 
 /// What `systole compare` says of saved summaries, a list of files for each side.
@@ -231,6 +237,45 @@ impl Session {
         let expected: ExpectRequest = request_of("expect", expected)?;
         let work = || answers::expected(&self.trace, self.scope, &expected);
         worked(py, work).map(Answer::from)
+    }
+
+    /// What `systole hlo` says about the programs.
+    fn programs(&self, py: Python<'_>, question: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        let question: HloRequest = request_of("hlo", question)?;
+        let work = || answers::programs(&self.trace, self.scope, &question);
+        worked(py, work).map(Answer::from)
+    }
+
+    /// The rows of `systole events`, as a table.
+    fn events(&self, py: Python<'_>, question: &Bound<'_, PyDict>) -> PyResult<Table> {
+        let question: EventsRequest = request_of("events", question)?;
+        let is_stopped = AtomicBool::new(false);
+        let goes_on = || !is_stopped.load(Ordering::Relaxed);
+        let work = || answers::events(&self.trace, self.scope, &question, &goes_on);
+        let found = interruptible(
+            py,
+            || is_stopped.store(true, Ordering::Relaxed),
+            quiet,
+            work,
+        )?;
+        let found = found.map_err(|error| of_request(&error))?;
+        Ok(Table::new(Arc::new(found)))
+    }
+
+    /// How long the executions of a program take, and the calls of it that are annotated as `call`.
+    fn execution_times(&self, py: Python<'_>, program: &str, call: &str) -> PyResult<Answer> {
+        let work = || answers::execution_times(&self.trace, program, call);
+        worked(py, work).map(Answer::from)
+    }
+
+    /// The arguments of a slice as JSON; `None` without any. Whoever presses Ctrl+C does not wait for the file.
+    fn args(&self, py: Python<'_>, slice_id: usize) -> PyResult<Option<String>> {
+        let trace = self.trace.clone();
+        let read = move || {
+            let slice = trace.model().all_slices().nth(slice_id);
+            slice.and_then(arguments)
+        };
+        abandonable(py, read)
     }
 
     /// What `systole hlo --diff` says of the programs of this trace and another one.

@@ -11,27 +11,32 @@
 Everything is what the command line says: ``systole analyze``, ``compare``, ``whatif``, ``query``.
 """
 
-from typing import TYPE_CHECKING
+from typing import cast
 
+from . import fleet as _fleet
+from ._answers import Answer, Comparison, Expectations, Prediction, ProgramDiff, Programs, Timing
+from ._capture import Capture, CapturedHost, capture
 from ._errors import Error, FormatError, PathError, UsageError
+from ._open import open, program
 from ._pages import Picture
-from ._run import Comparison, Expectations, Prediction, ProgramDiff, Run, open, program
+from ._run import Run
 from ._systole import __version__
 from ._table import Column, Table
+from ._time import time
 from ._trace import Trace, trace
-from ._values import Evidence, Finding, Hint, Metric, Step, Verdict
+from ._values import DeviceTime, Evidence, Finding, Hint, Metric, Step, Verdict
+from .fleet import FleetModule
 
-if TYPE_CHECKING:
-    from .fleet import _Callable as _Fleet
-
-    #: The module :mod:`systole_tpu.fleet`, which can be called.
-    fleet: _Fleet
-else:
-    from . import fleet
+#: The module :mod:`systole_tpu.fleet`, which can be called.
+fleet: FleetModule = cast(FleetModule, _fleet)
 
 __all__ = [
+    "Answer",
+    "Capture",
+    "CapturedHost",
     "Column",
     "Comparison",
+    "DeviceTime",
     "Error",
     "Evidence",
     "Expectations",
@@ -43,15 +48,19 @@ __all__ = [
     "Picture",
     "Prediction",
     "ProgramDiff",
+    "Programs",
     "Run",
     "Step",
     "Table",
+    "Timing",
     "Trace",
     "UsageError",
     "Verdict",
     "__version__",
+    "capture",
     "fleet",
     "open",
     "program",
+    "time",
     "trace",
 ]

@@ -37,6 +37,11 @@ class FormatError(Error):
 _BY_CODE: dict[int, type[Error]] = {2: UsageError, 3: PathError, 4: FormatError}
 
 
+def error_of(message: str, code: int) -> Error:
+    """The exception of an exit code of the command line."""
+    return _BY_CODE.get(code, Error)(message, code)
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turns failures of the extension module into exceptions of this package."""
@@ -46,4 +51,4 @@ def translated() -> Iterator[None]:
         message, code = failed.args
         if code == 130:
             raise KeyboardInterrupt from None
-        raise _BY_CODE.get(code, Error)(message, code) from None
+        raise error_of(message, code) from None

@@ -31,6 +31,9 @@ class Table:
 
     pyarrow, pandas, polars and DuckDB read it without a copy of their own: ``pyarrow.table(t)``,
     ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("FROM t")`` over ``pyarrow.table(t)``.
+
+    >>> run.table("steps")["step"][:3]
+    [0, 1, 2]
     """
 
     def __init__(self, table: _systole.Table) -> None:
@@ -38,17 +41,30 @@ class Table:
 
     @property
     def name(self) -> str:
-        """Stable name."""
+        """Stable name.
+
+        >>> run.table("ops").name
+        'ops'
+        """
         return self._table.name
 
     @property
     def about(self) -> str:
-        """What a row is."""
+        """What a row is.
+
+        >>> run.table("ops").about
+        'Ops by self time (report ops)'
+        """
         return self._table.about
 
     @property
     def columns(self) -> list[Column]:
-        """The columns with their types, units and sources."""
+        """The columns with their types, units and sources.
+
+        >>> column = run.table("slices").columns[0]
+        >>> column.name, column.type
+        ('slice_id', 'int')
+        """
         return [Column(*column) for column in self._table.columns]
 
     def __len__(self) -> int:
@@ -64,16 +80,28 @@ class Table:
             return self._table.column(column)
 
     def select(self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None) -> Table:
-        """Chosen columns, and rows from ``start`` to ``stop``."""
+        """Chosen columns, and rows from ``start`` to ``stop``.
+
+        >>> run.table("steps").select(["step"], 1, 3).to_pylist()
+        [{'step': 1}, {'step': 2}]
+        """
         with translated():
             return Table(self._table.select(None if columns is None else list(columns), start, stop))
 
     def head(self, rows: int = 10) -> Table:
-        """The first rows: ``run.table("ops").head(3)``."""
+        """The first rows.
+
+        >>> len(run.table("ops").head(3))
+        3
+        """
         return self.select(stop=rows)
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """All rows as dictionaries."""
+        """All rows as dictionaries.
+
+        >>> run.table("steps").select(["step"]).head(1).to_pylist()
+        [{'step': 0}]
+        """
         return self._table.to_pylist()
 
     def write(
@@ -83,22 +111,37 @@ class Table:
         format: Literal["parquet", "arrow", "csv"] = "parquet",
         constants: Mapping[str, str | None] | None = None,
     ) -> None:
-        """Writes a file, without any library; ``constants`` become the first columns, with one value in all rows."""
+        """Writes a file, without any library; ``constants`` become the first columns, with one value in all rows.
+
+        >>> run.table("steps").write("steps.csv", format="csv", constants={"job": "a"})
+        """
         with translated():
             self._table.write(os.fspath(path), format, list((constants or {}).items()))
 
     def to_arrow(self) -> Any:
-        """A ``pyarrow.Table`` (needs pyarrow: ``pip install systole-tpu[arrow]``)."""
+        """A ``pyarrow.Table`` (needs pyarrow: ``pip install systole-tpu[arrow]``).
+
+        >>> run.table("ops").head(3).to_arrow().num_rows
+        3
+        """
         import pyarrow
 
         return pyarrow.table(self)
 
     def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame`` (needs pandas and pyarrow)."""
+        """A ``pandas.DataFrame`` (needs pandas and pyarrow).
+
+        >>> len(run.table("ops").head(3).to_pandas())
+        3
+        """
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
-        """A ``polars.DataFrame`` (needs polars)."""
+        """A ``polars.DataFrame`` (needs polars).
+
+        >>> run.table("ops").head(3).to_polars().height
+        3
+        """
         import polars
 
         return polars.DataFrame(self)

@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Any
 
 from . import _systole
-from ._run import Run, open
+from ._open import open
+from ._run import Run
 
 
 def _record_environment(logdir: str, packages: Sequence[str]) -> None:
@@ -30,7 +31,7 @@ def _record_environment(logdir: str, packages: Sequence[str]) -> None:
         warnings.warn(f"systole.run.json was not written, so that comparisons cannot name versions and flags: {error}", stacklevel=3)
 
 
-def _without_python_tracer(options: dict[str, Any]) -> dict[str, Any]:
+def without_python_tracer(options: dict[str, Any]) -> dict[str, Any]:
     """The same options, where they do not say what is recorded without calls of Python: tracing them makes hosts slow, and
     fills files with what no report about devices needs."""
     import jax.profiler
@@ -45,7 +46,10 @@ def _without_python_tracer(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class Trace:
-    """A profile that is being taken; afterwards :meth:`report` opens it."""
+    """A profile that is being taken by :func:`trace`; afterwards :meth:`report` opens it.
+
+    >>> t = systole_tpu.trace("traced")
+    """
 
     def __init__(self, logdir: str | os.PathLike[str], packages: Sequence[str] = (), **options: Any) -> None:
         self._logdir = os.fspath(logdir)
@@ -58,7 +62,7 @@ class Trace:
             import jax.profiler
         except ImportError:
             raise ImportError("systole_tpu.trace takes profiles with JAX, which is not installed") from None
-        jax.profiler.start_trace(self._logdir, **_without_python_tracer(self._options))
+        jax.profiler.start_trace(self._logdir, **without_python_tracer(self._options))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -68,7 +72,13 @@ class Trace:
         _record_environment(self._logdir, self._packages)
 
     def report(self, **options: Any) -> Run:
-        """The profile that was taken, opened once; options are those of :func:`systole_tpu.open`."""
+        """The profile that was taken, opened once; options are those of :func:`systole_tpu.open`.
+
+        >>> with systole_tpu.trace("traced") as t:
+        ...     y = f(x).block_until_ready()
+        >>> t.report().slice_count > 0
+        True
+        """
         if self._run is None:
             self._run = open(self._logdir, **options)
         return self._run
@@ -81,8 +91,9 @@ def trace(logdir: str | os.PathLike[str], *, packages: Sequence[str] = (), **opt
     Beside it ``systole.run.json`` says what ran: versions of JAX, libtpu and other packages, and of those in ``packages``;
     flags of XLA; the commit; the file that pins dependencies. Only variables of a fixed list are recorded.
 
-    with systole_tpu.trace("logdir") as t:
-        train_step(...).block_until_ready()
-    print(t.report())
+    >>> with systole_tpu.trace("traced") as t:
+    ...     y = f(x).block_until_ready()
+    >>> t.report().path
+    'traced'
     """
     return Trace(logdir, packages, **options)

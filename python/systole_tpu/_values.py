@@ -127,3 +127,22 @@ class Step:
     is_outlier: bool
     #: Why statistics leave it out; ``None`` if they do not.
     left_out: str | None
+
+
+@dataclass(frozen=True)
+class DeviceTime:
+    """The executions of a program on one device."""
+
+    device: str
+    executions: int
+    #: Median time of an execution.
+    median_ps: float
+    #: The 95 % confidence interval of the median; ``None`` for fewer than six executions.
+    low_ps: float | None
+    high_ps: float | None
+    #: The fastest execution.
+    least_ps: float
+    #: Median time of a call, until its result is there; ``None`` unless calls and executions are as many.
+    call_ps: float | None
+    #: What a call takes beyond its execution, the median.
+    dispatch_ps: float | None

@@ -25,7 +25,10 @@ fn every_assumption_reaches_the_command_line_and_python() {
         "{all:?}"
     );
     let help = printed(&["analyze", "--help"]);
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../python/systole_tpu/_run.py");
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../python/systole_tpu/_open.py"
+    );
     let source = fs::read_to_string(Path::new(source)).unwrap();
     let signature = source
         .split_once("def open(")

@@ -33,11 +33,19 @@ pub enum Fault {
     NoRanges,
     /// Bytes come slowly.
     Slow,
+    /// The first transfers of more than a byte stop in the middle, and the connection stays.
+    StallsFirst(usize),
+    /// The first parts of an upload are read, and the connection ends without an answer.
+    LosesParts(usize),
+    /// After these parts of an upload, all are refused with 403.
+    RefusesParts(usize),
 }
 
 #[derive(Default)]
 struct Content {
     objects: BTreeMap<String, Vec<u8>>,
+    /// Uploads in parts that are neither complete nor given up: the parts by number.
+    uploads: BTreeMap<String, BTreeMap<usize, Vec<u8>>>,
     fault: Fault,
     /// Requests, as `GET /bucket/key bytes=0-9`.
     seen: Vec<String>,
@@ -101,6 +109,11 @@ impl BucketServer {
         let mut content = self.content.lock().unwrap();
         content.objects.insert(key.to_owned(), bytes.to_vec());
         content.etag += 1;
+    }
+
+    /// Uploads that were begun, and neither completed nor given up: their parts cost money.
+    pub fn unfinished(&self) -> usize {
+        self.content.lock().unwrap().uploads.len()
     }
 
     /// What was asked since the last call.
@@ -226,6 +239,19 @@ fn answer(stream: &TcpStream, content: &Mutex<Content>, failures: &AtomicUsize) 
     else {
         return refuse(404, b"<Error><Code>NoSuchBucket</Code></Error>");
     };
+    if let Some(upload) = query_value(&request.query, "uploadId").map(str::to_owned) {
+        return answer_part(stream, &request, (&upload, key), content, (fault, failures));
+    }
+    if request.method == "POST" && request.query.starts_with("uploads") {
+        let mut content = content.lock().unwrap();
+        let upload = format!("upload-{}", content.seen.len());
+        content.uploads.insert(upload.clone(), BTreeMap::new());
+        let body = format!(
+            "<InitiateMultipartUploadResult><Bucket>logs</Bucket><Key>{key}</Key><UploadId>{upload}</UploadId>\
+             </InitiateMultipartUploadResult>"
+        );
+        return send(stream, 200, &[], body.as_bytes());
+    }
     if request.method == "PUT" {
         content
             .lock()
@@ -247,6 +273,66 @@ fn answer(stream: &TcpStream, content: &Mutex<Content>, failures: &AtomicUsize) 
         return refuse(404, b"<Error><Code>NoSuchKey</Code></Error>");
     };
     send_object(stream, &request, &bytes, (fault, &etag), failures)
+}
+
+/// The value of a key of a query.
+fn query_value<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    let mut parts = query.split('&');
+    parts.find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Answers a request about an upload in parts: one part, the end, or that it is given up.
+fn answer_part(
+    stream: &TcpStream,
+    request: &Request,
+    (upload, key): (&str, &str),
+    content: &Mutex<Content>,
+    (fault, failures): (Fault, &AtomicUsize),
+) -> Option<()> {
+    let mut content = content.lock().unwrap();
+    if !content.uploads.contains_key(upload) {
+        return send(
+            stream,
+            404,
+            &[],
+            b"<Error><Code>NoSuchUpload</Code></Error>",
+        );
+    }
+    match request.method.as_str() {
+        "PUT" => {
+            let count = failures.fetch_add(1, Ordering::SeqCst);
+            match fault {
+                Fault::LosesParts(times) if count < times => return None,
+                Fault::RefusesParts(times) if count >= times => return send(stream, 403, &[], b""),
+                _ => {}
+            }
+            let number = query_value(&request.query, "partNumber")
+                .unwrap()
+                .parse()
+                .unwrap();
+            content
+                .uploads
+                .get_mut(upload)
+                .unwrap()
+                .insert(number, request.body.clone());
+            send(stream, 200, &[("ETag", &format!("\"part-{number}\""))], b"")
+        }
+        "POST" => {
+            let parts = content.uploads.remove(upload).unwrap();
+            let listed = String::from_utf8_lossy(&request.body)
+                .matches("<PartNumber>")
+                .count();
+            assert_eq!(listed, parts.len(), "each part is named once");
+            let whole = parts.into_values().flatten().collect();
+            content.objects.insert(key.to_owned(), whole);
+            let body = b"<CompleteMultipartUploadResult><ETag>\"v1\"</ETag></CompleteMultipartUploadResult>";
+            send(stream, 200, &[], body)
+        }
+        _ => {
+            content.uploads.remove(upload);
+            send(stream, 204, &[], b"")
+        }
+    }
 }
 
 fn send_object(
@@ -304,6 +390,14 @@ fn send_object(
             let _ = stream.shutdown(std::net::Shutdown::Both);
             None
         }
+        Fault::StallsFirst(times)
+            if body.len() > 1 && failures.fetch_add(1, Ordering::SeqCst) < times =>
+        {
+            let _ = stream.write_all(&body[..body.len() / 2]);
+            // The client leaves.
+            let _ = stream.read(&mut [0]);
+            None
+        }
         Fault::Slow if body.len() > 1 => {
             for chunk in body.chunks(100) {
                 stream.write_all(chunk).ok()?;
@@ -326,11 +420,7 @@ fn send(mut stream: &TcpStream, status: u16, headers: &[(&str, &str)], body: &[u
 
 /// The list of objects, as S3 and the XML interface of Google write it.
 fn listing(content: &Content, query: &str, etag: &str) -> String {
-    let of_query = |name: &str| {
-        query
-            .split('&')
-            .find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
-    };
+    let of_query = |name: &str| query_value(query, name);
     let prefix = of_query("prefix").unwrap_or_default();
     let is_nested =
         |name: &str| of_query("delimiter").is_some() && name[prefix.len()..].contains('/');

@@ -20,7 +20,7 @@ pub(super) fn serves(profile: Vec<u8>) -> MockProfiler {
 }
 
 /// All profiles below the log directory, without it.
-fn files(place: &Place, logdir: &str) -> Vec<PathBuf> {
+pub(super) fn files(place: &Place, logdir: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![place.path(logdir)];
     while let Some(folder) = folders.pop() {

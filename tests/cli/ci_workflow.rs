@@ -12,6 +12,7 @@ use sample_traces::write::xspace_bytes;
 use trace_model::Picos;
 
 use crate::ci_comment::CommentServer;
+use crate::guide::repository;
 use crate::place::{CI_VARIABLES, Place, stderr};
 
 impl Place {
@@ -214,7 +215,7 @@ impl Runner<'_> {
                 "inputs.artifact" => "profile".to_owned(),
                 "github.run_id" | "github.event.pull_request.head.sha" => self.job.to_owned(),
                 "github.event.pull_request.number" => self.pull.to_owned(),
-                "vars.SYSTOLE_GIT" => String::new(),
+                "vars.SYSTOLE_WHEEL" => String::new(),
                 other => {
                     let name = other
                         .strip_prefix("steps.prepare.outputs.")
@@ -387,4 +388,51 @@ fn ci_workflow_runs_unchanged() {
             .read("uploaded-fourth/systole.junit.xml")
             .contains("systole.budget")
     );
+}
+
+/// Where `systole` is not there, it comes from a wheel: nothing is compiled.
+#[test]
+fn program_is_installed_from_a_wheel() {
+    let workflow = fs::read_to_string(repository().join("assets/ci/workflow.yml")).unwrap();
+    let steps = steps_of(&workflow);
+    let install = steps.iter().find(|step| step.name == "Install").unwrap();
+    for (wanted, installs) in [
+        ("", "systole-tpu"),
+        ("systole-tpu==1.2.3", "systole-tpu==1.2.3"),
+    ] {
+        let place = Place::empty();
+        let pipx = place.path("pipx");
+        fs::write(&pipx, "#!/bin/sh\necho \"$PIPX_BIN_DIR $*\" >>installed\n").unwrap();
+        fs::set_permissions(&pipx, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let mut bash = Command::new("bash");
+        bash.args([
+            "--noprofile",
+            "--norc",
+            "-eo",
+            "pipefail",
+            "-c",
+            &install.script,
+        ])
+        .current_dir(place.path(""))
+        .env_clear()
+        .env(
+            "PATH",
+            format!("{}:/usr/bin:/bin", place.path("").display()),
+        )
+        .env("GITHUB_PATH", place.path("path"))
+        .env("SYSTOLE_WHEEL", wanted);
+        let output = bash.output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let bin = place.path(".systole/bin");
+        let said = fs::read_to_string(place.path("installed")).unwrap();
+        let expected = format!(
+            "{} install --pip-args=--only-binary=:all: {installs}\n",
+            bin.display()
+        );
+        assert_eq!(said, expected);
+        assert_eq!(
+            fs::read_to_string(place.path("path")).unwrap(),
+            format!("{}\n", bin.display())
+        );
+    }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::mcp::{Client, SAMPLES, names};
-use crate::mock_profiler::{MockProfiler, Reply, profile, response};
+use crate::mock_profiler::{MockProfiler, Reply, profile, response, steps};
 
 #[test]
 fn a_file_that_changes_is_read_again_and_links_do_not_lead_outside() {
@@ -274,4 +274,18 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
         &json!({"addresses": [server.address()], "output": "more", "ms": 50, "max_bytes": 2000}),
     );
     assert!(part.to_string().len() <= 2000, "{}", part.to_string().len());
+    let stepping = MockProfiler::new(|call, _| {
+        Reply::Message(response(&steps(call.numbers(&[1])[0], 5, 1, 10)))
+    });
+    let asked = json!({"addresses": [stepping.address()], "output": "steps", "ms": 50, "steps": 3});
+    let answer = client.call("capture", &asked).to_string();
+    assert!(
+        answer.contains("has 10 complete steps of 5.000 ms"),
+        "{answer}"
+    );
+    assert_eq!(
+        stepping.calls()[1].numbers(&[1]),
+        [22],
+        "four steps and a tenth"
+    );
 }

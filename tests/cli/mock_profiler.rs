@@ -21,6 +21,8 @@ pub enum Reply {
     Status(u32, &'static str),
     /// A message after this time.
     Late(Duration, Vec<u8>),
+    /// The begin of a message that has this many bytes.
+    Announced(u32),
     /// The end of the connection.
     Reset,
 }
@@ -146,6 +148,7 @@ where
                     tokio::time::sleep(time).await;
                     send(respond, &message);
                 }
+                Reply::Announced(bytes) => send_part(respond, bytes, &[0; 16]),
                 Reply::Reset => {
                     let mut respond = respond;
                     respond.send_reset(Reason::INTERNAL_ERROR);
@@ -167,9 +170,13 @@ async fn message_of(request: Request<RecvStream>) -> Vec<u8> {
 }
 
 // A client may have gone away meanwhile: nobody misses the answer.
-fn send(mut respond: SendResponse<Bytes>, message: &[u8]) {
+fn send(respond: SendResponse<Bytes>, message: &[u8]) {
+    send_part(respond, u32::try_from(message.len()).unwrap(), message);
+}
+
+fn send_part(mut respond: SendResponse<Bytes>, length: u32, message: &[u8]) {
     let mut bytes = vec![0];
-    bytes.extend_from_slice(&u32::try_from(message.len()).unwrap().to_be_bytes());
+    bytes.extend_from_slice(&length.to_be_bytes());
     bytes.extend_from_slice(message);
     let head = Response::builder()
         .header("content-type", "application/grpc")
@@ -228,6 +235,44 @@ fn line(plane: &mut ProtoMessage, name: &str) {
             metadata.text(2, "fusion.1");
         });
     });
+}
+
+/// A profile of a program that runs steps of this length on each of its devices, recorded for some milliseconds. Each
+/// step adds this many bytes.
+pub fn steps(recorded_ms: u64, step_ms: u64, devices: u64, step_bytes: usize) -> Vec<u8> {
+    let mut space = ProtoMessage::default();
+    for device in 0..devices {
+        space.message(1, |plane| {
+            plane.text(2, &format!("/device:TPU:{device}"));
+            let count = recorded_ms / step_ms;
+            for (name, is_step) in [("Steps", true), ("XLA Ops", false)] {
+                plane.message(3, |line| {
+                    line.text(2, name);
+                    for step in 0..count {
+                        line.message(4, |event| {
+                            event.uint(1, if is_step { step + 1 } else { count + 1 });
+                            event.uint(2, step * step_ms * 1_000_000_000);
+                            event.uint(3, step_ms * 999_000_000);
+                            if !is_step {
+                                event.bytes(100, vec![0; step_bytes]);
+                            }
+                        });
+                    }
+                });
+            }
+            for id in 1..=count + 1 {
+                plane.message(4, |entry| {
+                    entry.uint(1, id);
+                    entry.message(2, |metadata| {
+                        metadata.uint(1, id);
+                        let name = (id <= count).then(|| (id - 1).to_string());
+                        metadata.text(2, &name.unwrap_or_else(|| "fusion.1".to_owned()));
+                    });
+                });
+            }
+        });
+    }
+    space.into_bytes()
 }
 
 pub fn response(profile: &[u8]) -> Vec<u8> {

@@ -15,6 +15,9 @@ pub struct ProfileContents {
     pub hostname: Option<String>,
     /// The process that was recorded, where the profiler says so.
     pub process: Option<i64>,
+    /// Start of the recording by the clock of its machine, in nanoseconds since the Unix epoch; `None` where the profiler
+    /// does not say it.
+    pub started_unix_ns: Option<i64>,
     /// What the profiler reports as gone wrong.
     pub errors: Vec<String>,
 }
@@ -29,6 +32,7 @@ impl ProfileContents {
                 let plane = Plane::of(profile, range);
                 contents.has_events |= plane.has_events;
                 contents.process = contents.process.or(plane.process);
+                contents.started_unix_ns = contents.started_unix_ns.or(plane.started_unix_ns);
                 if plane.has_events && plane.is_device() {
                     contents.devices.push(plane.name);
                 }
@@ -49,25 +53,34 @@ struct Plane {
     name: String,
     has_events: bool,
     process: Option<i64>,
+    started_unix_ns: Option<i64>,
 }
+
+/// The stats of planes that are read here.
+const PROCESS: &[u8] = b"process_id";
+const STARTED: &[u8] = b"profile_start_time";
 
 impl Plane {
     fn of(profile: &[u8], range: Range<usize>) -> Self {
         let mut plane = Self::default();
-        let (mut stats, mut process_id) = (Vec::new(), None);
+        let (mut stats, mut ids) = (Vec::new(), [None; 2]);
         let _ = fields(profile, range, |number, range| match number {
             2 => plane.name = String::from_utf8_lossy(&profile[range]).into_owned(),
             // Lines, whose field 4 holds events.
             3 => plane.has_events |= !plane.has_events && has_field(profile, range, 4),
-            5 if process_id.is_none() => process_id = named(profile, range, b"process_id"),
+            5 => {
+                for (id, name) in ids.iter_mut().zip([PROCESS, STARTED]) {
+                    *id = id.or_else(|| named(profile, range.clone(), name));
+                }
+            }
             6 => stats.push(range),
             _ => {}
         });
-        if let Some(wanted) = process_id {
-            plane.process = stats
-                .into_iter()
-                .find_map(|range| number_of_stat(profile, range, wanted));
-        }
+        let [process, started] = ids.map(|id| {
+            let mut stats = stats.iter().cloned();
+            stats.find_map(|range| number_of_stat(profile, range, id?))
+        });
+        (plane.process, plane.started_unix_ns) = (process, started);
         plane
     }
 
@@ -203,7 +216,28 @@ mod tests {
             (Some(4321), Some("worker0"))
         );
         assert_eq!(contents.errors, ["a tracer failed"]);
+        assert_eq!(contents.started_unix_ns, None);
         assert_eq!(ProfileContents::of(b""), ProfileContents::default());
+    }
+
+    #[test]
+    fn the_start_is_that_of_the_task_environment() {
+        let mut space = ProtoMessage::default();
+        space.message(1, |plane| {
+            plane.text(2, "Task Environment");
+            for (id, name) in [(1, "profile_start_time"), (2, "profile_stop_time")] {
+                plane.message(5, |entry| {
+                    entry.uint(1, id);
+                    entry.message(2, |metadata| metadata.text(2, name));
+                });
+                plane.message(6, |stat| {
+                    stat.uint(1, id);
+                    stat.uint(3, 1_795_415_161_000_000_000 + id);
+                });
+            }
+        });
+        let contents = ProfileContents::of(&space.into_bytes());
+        assert_eq!(contents.started_unix_ns, Some(1_795_415_161_000_000_001));
     }
 
     #[test]

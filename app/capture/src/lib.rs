@@ -6,7 +6,7 @@
 //!                 gather: all servers at once           contents: what is in it
 //! ```
 //!
-//! [`capture`] records for a fixed time, [`continuous`] takes snapshots of a session without end, [`monitor`](fn@monitor) asks for
+//! [`capture`] records for a fixed time, [`capture_steps`] for a number of steps, [`continuous`] takes snapshots of a session without end, [`monitor`](fn@monitor) asks for
 //! the state of the devices. All of them block; a caller hears of progress and may stop.
 
 #![allow(
@@ -25,6 +25,7 @@ mod messages;
 mod monitor;
 mod run;
 mod save;
+mod steps;
 
 pub use address::ServerAddress;
 pub use client::ServerError;
@@ -33,3 +34,4 @@ pub use messages::OptionValue;
 pub use monitor::{DeviceState, MonitorOptions, Spread, monitor};
 pub use run::{Capture, CaptureOptions, CaptureStage, HostCapture, capture};
 pub use save::SavedProfile;
+pub use steps::{CaptureOfSteps, StepsError, capture_steps};

@@ -13,12 +13,16 @@ use super::environment;
 use super::gather;
 use super::messages::{ConfigValue, OptionValue, ProfileOptions, ProfileRequest, ProfileResponse};
 use super::save::{RunFolder, SavedProfile, discard};
+use analysis::engine::environment::RUN_FILE;
 use session::number::counted;
+use trace_model::Picos;
 
 /// Events that a server keeps at most in formats other than `XSpace`, as XProf asks.
 const MAX_EVENTS: u64 = 1_000_000;
 /// Pause before another attempt.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Recordings of one run that begin further apart than this are said to, in nanoseconds.
+const APART_NS: i64 = 100_000_000;
 
 /// What to record, of which programs.
 #[derive(Clone, Debug)]
@@ -125,6 +129,63 @@ impl Capture {
         if let Some(saved) = local.find_map(|host| host.result.as_ref().ok()) {
             environment::record(&self.run, &saved.contents);
         }
+    }
+
+    /// Removes what was kept.
+    pub(super) fn remove(&self) {
+        let _ = std::fs::remove_file(self.run.join(RUN_FILE));
+        discard(&self.files(), &[]);
+    }
+
+    /// Moves what was kept into the folder of another name in this log directory, over what is there.
+    pub(super) fn move_to(&mut self, logdir: &Path, name: &str) -> io::Result<()> {
+        let folder = RunFolder::new(logdir, Some(name), UNIX_EPOCH);
+        std::fs::create_dir_all(folder.path())?;
+        for host in &mut self.hosts {
+            let Ok(saved) = &mut host.result else {
+                continue;
+            };
+            let file = folder.file(&host.address);
+            std::fs::rename(&saved.file, &file)?;
+            saved.file = file;
+        }
+        // There is none of programs elsewhere.
+        let _ = std::fs::rename(self.run.join(RUN_FILE), folder.path().join(RUN_FILE));
+        let _ = std::fs::remove_dir(&self.run);
+        self.run = folder.path();
+        Ok(())
+    }
+
+    /// How hosts differ in what they sent, in sentences: numbers of devices, and starts of the recording.
+    pub fn differences(&self) -> Vec<String> {
+        let kept = self.hosts.iter().filter_map(|host| {
+            let saved = host.result.as_ref().ok()?;
+            Some((&host.address, &saved.contents))
+        });
+        let devices = kept
+            .clone()
+            .map(|(address, contents)| (contents.devices.len() as i64, address));
+        let starts =
+            kept.filter_map(|(address, contents)| Some((contents.started_unix_ns?, address)));
+        let mut said = Vec::new();
+        if let (Some((least, fewer)), Some((most, more))) = (devices.clone().min(), devices.max())
+            && least < most
+        {
+            said.push(format!(
+                "Hosts recorded different numbers of devices: {fewer} {}, {more} {most}.",
+                counted(least as u64, "device")
+            ));
+        }
+        if let (Some((first, early)), Some((last, late))) = (starts.clone().min(), starts.max())
+            && last.saturating_sub(first) > APART_NS
+        {
+            let apart = Picos::from_ps(last.saturating_sub(first).saturating_mul(1000));
+            said.push(format!(
+                "The recording of {late} began {apart} after that of {early}, by the clocks of their machines: --delay gives \
+                 servers time to start together."
+            ));
+        }
+        said
     }
 
     /// Whether each host sent a profile with events of a device.

@@ -1,10 +1,12 @@
 //! The answers, as values: what the commands of the same names print.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::compare::{CompareOptions, Summary, compare, to_json};
 use analysis::gates::{self, GateConfig};
+use analysis::hints::{rule, rules};
 use analysis::what_if::Replay;
 use analysis::{ANALYSES, AnalysisError, Report, Scope};
 use importers::{ImportOptions, ListedFile, Progress};
@@ -12,6 +14,7 @@ use importers::{ImportOptions, ListedFile, Progress};
 use crate::assumptions::TraceRequest;
 use crate::compare::CompareRequest;
 use crate::error::RequestError;
+use crate::events::{EventQuestion, EventsRequest};
 use crate::expect::ExpectRequest;
 use crate::hlo::{HloAnswer, HloRequest};
 use crate::picture::{PictureRequest, drawn};
@@ -21,8 +24,8 @@ use crate::{checks, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::pictures::PictureFormat;
 use render::{AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
-use session::Session;
 use session::tables::{DataTable, report_table};
+use session::{ExecutionTimes, Session};
 
 /// The result of a command, in every format.
 pub struct CommandAnswer {
@@ -252,16 +255,87 @@ pub fn what_if(
     request: &WhatIfRequest,
 ) -> Result<CommandAnswer, RequestError> {
     let result = prediction(session, scope, request)?;
-    let result = Ok(result.map_err(|error| RequestError::DoesNotApply(error.to_string()))?);
-    answer(&Document::of(
-        session,
-        scope,
-        ReportSection {
-            id: "whatif",
-            title: "What if",
-            result,
-        },
-    ))
+    let report = result.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
+    with_page(session, scope, ("whatif", "What if"), report)
+}
+
+/// What `systole hlo` says about the programs of a trace.
+pub fn programs(
+    session: &Session,
+    scope: Scope,
+    request: &HloRequest,
+) -> Result<CommandAnswer, RequestError> {
+    let open = |path: &Path| {
+        let import = ImportOptions {
+            programs_only: true,
+            ..ImportOptions::default()
+        };
+        let opened = Session::open(path, &import, session.options().clone(), &Progress::new());
+        opened
+            .map(Box::new)
+            .map_err(|error| RequestError::import(error, path))
+    };
+    let found = request.answer(&session.context(scope), open, &())?;
+    let found = found.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
+    with_page(session, scope, ("hlo", "Programs"), found.report())
+}
+
+/// The rows of `systole events`.
+pub fn events(
+    session: &Session,
+    scope: Scope,
+    request: &EventsRequest,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<DataTable, RequestError> {
+    Ok(EventQuestion::new(session, request, scope, &[])?.table(goes_on))
+}
+
+/// How long the executions of a program take, and the calls of it that are annotated as `call`.
+pub fn execution_times(
+    session: &Session,
+    program: &str,
+    call: &str,
+) -> Result<CommandAnswer, RequestError> {
+    let times = ExecutionTimes::of(session.whole_model(), program, call);
+    let times = times.map_err(RequestError::DoesNotApply)?;
+    let names = ("execution_times", "Time of a program");
+    with_page(session, Scope::WholeTrace, names, Arc::new(times))
+}
+
+/// The page of a hint, with its thresholds.
+pub fn explained(id: &str) -> Result<String, RequestError> {
+    let rule = rule(id).ok_or_else(|| {
+        let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
+        let all = known.join(", ");
+        RequestError::Usage(format!("there is no hint {id:?}; the hints are {all}"))
+    })?;
+    let mut text = rule.page.to_owned();
+    if !rule.thresholds.is_empty() {
+        text.push_str("\n## Thresholds\n");
+    }
+    for limit in rule.thresholds {
+        let _ = writeln!(text, "- `{}` = {}: {}.", limit.id, limit.value, limit.why);
+    }
+    Ok(text)
+}
+
+/// The answer that is one report, with a page of its tables.
+fn with_page(
+    session: &Session,
+    scope: Scope,
+    (id, title): (&'static str, &'static str),
+    report: Arc<dyn Report>,
+) -> Result<CommandAnswer, RequestError> {
+    let section = ReportSection {
+        id,
+        title,
+        result: Ok(report),
+    };
+    let document = Document::of(session, scope, section);
+    Ok(CommandAnswer {
+        html: html::tables_page(&document),
+        ..answer(&document)?
+    })
 }
 
 /// What `systole expect` says of these expectations.
@@ -271,15 +345,7 @@ pub fn expected(
     request: &ExpectRequest,
 ) -> Result<CommandAnswer, RequestError> {
     let report: Arc<dyn Report> = Arc::new(request.answer(&session.context(scope))?);
-    answer(&Document::of(
-        session,
-        scope,
-        ReportSection {
-            id: "expect",
-            title: "Expectations",
-            result: Ok(report),
-        },
-    ))
+    with_page(session, scope, ("expect", "Expectations"), report)
 }
 
 /// What `systole hlo --diff` says of the programs of two traces.

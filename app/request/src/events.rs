@@ -13,6 +13,7 @@ use session::events::{
     EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, FoundEvents, GroupKey,
     ListedColumn, NamePattern, TotalOrder, find, totals,
 };
+use session::tables::{DataTable, report_table};
 
 /// Which events, and what of them.
 #[derive(Debug, Default, Args, Deserialize, JsonSchema)]
@@ -271,6 +272,15 @@ impl<'a> EventQuestion<'a> {
             self.args.page(),
             goes_on,
         )
+    }
+
+    /// The rows as a table; those of a list are read when they are asked for.
+    pub fn table(&self, goes_on: &dyn Fn() -> bool) -> DataTable {
+        if self.args.group_by.is_empty() {
+            self.find(goes_on).table(&self.tables.slices)
+        } else {
+            report_table("events", "events", self.totals(goes_on).groups)
+        }
     }
 
     pub fn answer(&self, goes_on: &dyn Fn() -> bool) -> EventAnswer {

@@ -126,6 +126,20 @@ impl CaptureSize {
         size
     }
 
+    /// Size of the largest file with another number of steps; `None` without steps.
+    pub fn bytes_of(&self, steps: u64) -> Option<u64> {
+        self.steps?;
+        let of = |part: &SizeOfPart| {
+            part.step_bytes
+                .map_or(part.bytes, |step| step.saturating_mul(steps))
+        };
+        Some(
+            self.parts
+                .iter()
+                .fold(0, |sum: u64, part| sum.saturating_add(of(part))),
+        )
+    }
+
     fn sentences(&self, parts: &[PartSize], fixed: u64, repeated: u64) -> Vec<String> {
         let bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
         let of = match self.files {
@@ -290,6 +304,10 @@ mod tests {
         };
         assert_eq!((without("Python"), without("devices")), (Some(20), None));
         assert_eq!(without("programs"), Some(10));
+        assert_eq!(
+            (size.bytes_of(4), size.bytes_of(10)),
+            (Some(bytes), Some(2_147_483_647))
+        );
         assert!(
             size.statements
                 .iter()
@@ -302,7 +320,7 @@ mod tests {
     fn without_steps_nothing_is_promised() {
         let parts = [part(ProfilePart::HostEvents, 100)];
         let size = CaptureSize::new("a".to_owned(), 1, 100, &parts, None);
-        assert_eq!(size.steps_that_fit, None);
+        assert_eq!((size.steps_that_fit, size.bytes_of(1)), (None, None));
         assert!(size.statements[1].contains("not known"), "{size:?}");
         let parts = [part(ProfilePart::Programs, 100)];
         let size = CaptureSize::new("a".to_owned(), 1, 100, &parts, Some(3));

@@ -13,6 +13,7 @@ pub mod convert;
 pub mod environment;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod events;
+mod execution_times;
 #[cfg(feature = "columnar")]
 pub mod export;
 pub mod files;
@@ -25,6 +26,7 @@ pub mod tables;
 pub mod user_files;
 pub mod xml;
 
-pub use capture_size::{CaptureSize, SizeOfPart};
+pub use capture_size::{CaptureSize, LARGEST_BYTES, SizeOfPart};
+pub use execution_times::{DeviceExecutions, ExecutionTimes, RecordedBy};
 pub use open::{RequestSession, Session, devices_in_words, losses_in_words};
 pub use run_summary::RunSummary;

@@ -14,10 +14,9 @@ use object_store::client::{
 use reqwest::redirect::Policy;
 
 use super::errors::{failed, may_pass};
+use super::limits::SILENCE;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest silence of a server.
-const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_REDIRECTIONS: usize = 10;
 
 /// Makes clients for the stores.
@@ -100,7 +99,7 @@ fn builder(hosts: AllowedHosts) -> reqwest::ClientBuilder {
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("systole/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(READ_TIMEOUT);
+        .read_timeout(SILENCE);
     if hosts != AllowedHosts::Any {
         // A proxy would be another way out.
         builder = builder.no_proxy();

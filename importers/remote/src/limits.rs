@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use input::ImportError;
 
+use super::settings::RETRIES;
+
 /// For one question, with its retries: whether an object is there, how long it is, how it begins.
 pub(crate) const ASK: Duration = Duration::from_mins(2);
 /// For a list of all objects.
@@ -16,6 +18,8 @@ pub(crate) const MOST_UNKNOWN: u64 = 4 << 30;
 /// Bytes that a transfer must have brought in so long a time.
 const LEAST_BYTES: u64 = 32 << 10;
 const WINDOW: Duration = Duration::from_secs(30);
+/// Longest silence of a server: its connection is given up then, and another one goes on with what is missing.
+pub(crate) const SILENCE: Duration = Duration::from_secs(30);
 
 /// The result of a phase, or an error when its time is up.
 pub(crate) async fn within<T>(
@@ -42,21 +46,38 @@ pub(crate) fn too_long(most: u64) -> ImportError {
 pub(crate) struct TransferRate {
     since: Instant,
     bytes: u64,
+    /// When bytes came last, and how often nothing came for so long that the connection was given up.
+    last: Instant,
+    silences: usize,
 }
 
 impl TransferRate {
     /// A transfer that begins.
     pub fn new() -> Self {
+        let now = Instant::now();
         Self {
-            since: Instant::now(),
+            since: now,
             bytes: 0,
+            last: now,
+            silences: 0,
         }
     }
 
     /// Counts bytes that have come; an error if they come too slowly.
     pub fn add(&mut self, bytes: usize) -> Result<(), ImportError> {
+        self.add_at(bytes, Instant::now())
+    }
+
+    fn add_at(&mut self, bytes: usize, now: Instant) -> Result<(), ImportError> {
+        let was_silent = now.duration_since(self.last) >= SILENCE;
+        self.last = now;
+        if was_silent && self.silences < RETRIES {
+            // A server that stalled is no slow one, unless it does so again and again.
+            self.silences += 1;
+            (self.since, self.bytes) = (now, 0);
+        }
         self.bytes += bytes as u64;
-        self.check(self.since.elapsed())
+        self.check(now.duration_since(self.since))
     }
 
     fn check(&mut self, elapsed: Duration) -> Result<(), ImportError> {
@@ -72,7 +93,7 @@ impl TransferRate {
             );
             return Err(ImportError::Remote { what });
         }
-        *self = Self::new();
+        (self.since, self.bytes) = (self.since + elapsed, 0);
         Ok(())
     }
 }
@@ -83,25 +104,30 @@ mod tests {
 
     #[test]
     fn a_byte_a_second_is_too_slow() {
-        let mut rate = TransferRate {
-            since: Instant::now(),
-            bytes: 0,
-        };
-        assert!((1..30).all(|second| {
-            rate.add(1).is_ok() && rate.check(Duration::from_secs(second)).is_ok()
-        }));
+        let mut rate = TransferRate::new();
+        let begun = rate.since;
+        let at = |second| begun + Duration::from_secs(second);
+        assert!((1..30).all(|second| rate.add_at(1, at(second)).is_ok()));
+        let why = rate.add_at(1, at(30)).unwrap_err().to_string();
+        assert!(why.contains("30 bytes in 30 s"), "{why}");
+
+        let mut rate = TransferRate::new();
+        let begun = rate.since;
         assert!(
-            rate.check(WINDOW)
-                .unwrap_err()
-                .to_string()
-                .contains("29 bytes in 30 s")
+            rate.add_at(LEAST_BYTES as usize, begun + WINDOW / 2)
+                .is_ok()
         );
-        let mut rate = TransferRate {
-            since: Instant::now(),
-            bytes: LEAST_BYTES,
-        };
-        assert!(rate.check(WINDOW).is_ok());
+        assert!(rate.add_at(0, begun + WINDOW).is_ok());
         assert_eq!(rate.bytes, 0, "each window counts for itself");
+    }
+
+    #[test]
+    fn a_server_that_stalls_is_not_slow_until_it_does_so_often() {
+        let mut rate = TransferRate::new();
+        let begun = rate.since;
+        let after = |stalls: usize| begun + SILENCE * u32::try_from(stalls).unwrap();
+        assert!((1..=RETRIES).all(|stall| rate.add_at(1, after(stall)).is_ok()));
+        assert!(rate.add_at(1, after(RETRIES + 1)).is_err());
     }
 
     #[test]

@@ -62,16 +62,35 @@ pub(crate) fn upload_with(
             return Ok(());
         }
         let mut parts = WriteMultipart::new(store.put_multipart(&key).await.map_err(failed)?);
-        let mut buffer = vec![0; 1 << 20];
-        loop {
-            let read = file.read(&mut buffer)?;
-            if read == 0 {
-                break;
-            }
-            parts.wait_for_capacity(AT_ONCE).await.map_err(failed)?;
-            parts.write(buffer.get(..read).unwrap_or_default());
+        if let Err(error) = send_parts(file, &mut parts).await {
+            // Nobody would complete them, and they would be paid for. That this fails, too, says nothing new.
+            let _ = parts.abort().await;
+            return Err(match error {
+                PartError::Read(error) => error.into(),
+                PartError::Sent(error) => failed(error),
+            });
         }
         parts.finish().await.map_err(failed)?;
         Ok(())
     })
+}
+
+/// Why parts were not sent.
+enum PartError {
+    Read(io::Error),
+    Sent(object_store::Error),
+}
+
+/// Begins to send all parts of a file, some at a time.
+async fn send_parts(file: &mut File, parts: &mut WriteMultipart) -> Result<(), PartError> {
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let read = file.read(&mut buffer).map_err(PartError::Read)?;
+        if read == 0 {
+            return Ok(());
+        }
+        let capacity = parts.wait_for_capacity(AT_ONCE).await;
+        capacity.map_err(PartError::Sent)?;
+        parts.write(buffer.get(..read).unwrap_or_default());
+    }
 }

@@ -15,7 +15,7 @@ import types
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._errors import UsageError
 from ._captures import Capture, Source, find
@@ -24,7 +24,7 @@ from ._engines import ENGINES
 from ._render import FleetReport
 from ._report import report
 
-__all__ = ["Capture", "Failed", "FleetReport", "FleetResult", "find", "report", "run"]
+__all__ = ["Capture", "Failed", "FleetModule", "FleetReport", "FleetResult", "find", "report", "run"]
 
 
 @dataclass(frozen=True)
@@ -141,16 +141,22 @@ def _line(done: int, all: int, failed: int) -> None:
     print(f"systole: {done} of {all} captures{wrong}", end="\n" if done == all else "\r", file=sys.stderr, flush=True)
 
 
-class _Callable(types.ModuleType):
-    """This module can be called: ``systole_tpu.fleet(…)`` is ``systole_tpu.fleet.run(…)``."""
+class FleetModule(types.ModuleType):
+    """The type of this module, which can be called: ``systole_tpu.fleet(…)`` is ``systole_tpu.fleet.run(…)``."""
 
-    # For type checkers, which know no attributes of modules that are values.
-    find = staticmethod(find)
-    report = staticmethod(report)
-    run = staticmethod(run)
+    if TYPE_CHECKING:  # They know no attributes of modules that are values.
+
+        @staticmethod
+        def find(paths: Source | Iterable[Source], layout: str | None = None) -> list[Capture]: ...
+
+        @staticmethod
+        def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetReport: ...
+
+        @staticmethod
+        def run(paths: Source | Iterable[Source], dataset: str | os.PathLike[str], **options: Any) -> FleetResult: ...
 
     def __call__(self, paths: Source | Iterable[Source], dataset: str | os.PathLike[str], **options: Any) -> FleetResult:
         return run(paths, dataset, **options)
 
 
-sys.modules[__name__].__class__ = _Callable
+sys.modules[__name__].__class__ = FleetModule

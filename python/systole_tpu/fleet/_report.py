@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _systole
 from .._errors import PathError, UsageError
-from ._dataset import TABLES, Dataset
+from ._dataset import Dataset
 from ._render import FleetReport, Row
 
 #: Device time in which the devices do no work of the program, by the columns of ``runs``.
@@ -26,6 +26,27 @@ WASTE = {
 MOST_RUNS = 8
 #: A host is the slowest of a run only if its work exceeds that of the median host by this share of the step.
 LEAST_EXCESS_PERCENT = 0.5
+
+#: Files that are read at once.
+_FILES_AT_ONCE = 500
+
+#: What is read of each table.
+_COLUMNS: dict[str, dict[str, str]] = {
+    "runs": {
+        **dict.fromkeys(("capture", "job", "run", "host", "date", "version", "times_from"), "VARCHAR"),
+        **dict.fromkeys(("device_time_ps", *WASTE, "started_unix_ns", "lost_events"), "BIGINT"),
+        **dict.fromkeys(("mfu_window_percent", "step_work_ps", "step_time_ps"), "DOUBLE"),
+    },
+    "ops": {
+        **dict.fromkeys(("capture", "job", "name", "category", "times_from", "bound_by"), "VARCHAR"),
+        **dict.fromkeys(("self_time_ps", "occurrences"), "BIGINT"),
+        "efficiency_percent": "DOUBLE",
+    },
+    "hints": {
+        **dict.fromkeys(("capture", "job", "hint", "title", "severity", "action", "times_from"), "VARCHAR"),
+        **dict.fromkeys(("saving_ps", "saving_percent"), "DOUBLE"),
+    },
+}
 
 _JOBS = f"""
 SELECT job, times_from, count(*) AS captures, count(DISTINCT run) AS runs, count(DISTINCT host) AS hosts,
@@ -83,8 +104,10 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
     if not any((home.root / "runs").rglob("*.parquet")):
         return FleetReport({"captures": 0, "failed": len(failed)}, failed=failed)
     with duckdb.connect() as connection:
-        for name in TABLES:
-            _view(connection, home, name)
+        # Its progress bar would stand in the output.
+        connection.execute("SET enable_progress_bar = false")
+        for name in _COLUMNS:
+            _load(connection, home, name)
         ask = lambda sql, *values: _rows(connection.execute(sql, list(values)))
         overview = ask(
             "SELECT count(*) AS captures, count(DISTINCT job) AS jobs, count(DISTINCT host) AS hosts, min(date) AS first_date,"
@@ -104,22 +127,18 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
     return FleetReport({**overview, "failed": len(failed)}, jobs, found, regressions, stragglers, failed)
 
 
-def _view(connection: Any, home: Dataset, name: str) -> None:
-    folder = home.root / name
-    if any(folder.rglob("*.parquet")):
-        files = str(folder / "**" / "*.parquet").replace("'", "''")
-        source = f"read_parquet('{files}', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
-        connection.execute(f"CREATE VIEW {name} AS FROM {source}")
-        return
-    # No capture has such rows.
-    columns = {
-        "steps": "job VARCHAR, capture VARCHAR",
-        "ops": "job VARCHAR, capture VARCHAR, name VARCHAR, category VARCHAR, times_from VARCHAR, self_time_ps BIGINT,"
-        " occurrences BIGINT, efficiency_percent DOUBLE, bound_by VARCHAR",
-        "hints": "job VARCHAR, capture VARCHAR, hint VARCHAR, title VARCHAR, severity VARCHAR, action VARCHAR,"
-        " saving_ps DOUBLE, saving_percent DOUBLE, times_from VARCHAR",
-    }
-    connection.execute(f"CREATE TABLE {name} ({columns[name]})")
+def _load(connection: Any, home: Dataset, name: str) -> None:
+    """Reads what is asked for of all files of a table, some files at a time: each query would read all of them, and DuckDB
+    keeps what it knows of each."""
+    columns = _COLUMNS[name]
+    connection.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {type}' for column, type in columns.items())})")
+    files = sorted(str(file) for file in (home.root / name).rglob("*.parquet"))
+    # Files of older versions may lack some.
+    wanted = f"COLUMNS('^({'|'.join(columns)})$')"
+    source = "read_parquet(?, hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
+    for start in range(0, len(files), _FILES_AT_ONCE):
+        some = files[start : start + _FILES_AT_ONCE]
+        connection.execute(f"INSERT INTO {name} BY NAME SELECT {wanted} FROM {source}", [some])
 
 
 def _rows(answer: Any) -> list[Row]:

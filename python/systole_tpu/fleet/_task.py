@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from .._errors import Error, UsageError
-from .._run import open as open_run
+from .._open import open as open_run
 from .._systole import __version__
 from ._captures import is_remote
 from ._dataset import TABLES, Dataset, escaped

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::fmt::Write as _;
 
-use analysis::hints::{Rule, rule, rules};
+use analysis::hints::{rule, rules};
 use analysis::{Table, Unit};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::common::output;
 use crate::common::values::OutputFormat;
 use render::CsvCells;
 use render::csv;
-use request::RequestError;
+use request::{RequestError, answers};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -42,33 +42,11 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, RequestError> {
                     format!("{page}\n")
                 }
             }
-            Some(rule) => page(rule),
-            None => return Err(unknown(id)),
+            _ => answers::explained(id)?,
         },
     };
     output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
-}
-
-/// The page of a hint, with its thresholds.
-pub fn page(rule: &Rule) -> String {
-    let mut text = rule.page.to_owned();
-    if !rule.thresholds.is_empty() {
-        text.push_str("\n## Thresholds\n");
-    }
-    for limit in rule.thresholds {
-        let _ = writeln!(text, "- `{}` = {}: {}.", limit.id, limit.value, limit.why);
-    }
-    text
-}
-
-/// The error for a hint that does not exist.
-pub fn unknown(id: &str) -> RequestError {
-    let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
-    RequestError::Usage(format!(
-        "there is no hint {id:?}; the hints are {}",
-        known.join(", ")
-    ))
 }
 
 /// All hints.

@@ -138,7 +138,7 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
         content: FormatContent::Document(DocumentFormat {
             report: |document, _| {
                 if document.has_no_run() {
-                    return Ok(html::program_page(document));
+                    return Ok(html::tables_page(document));
                 }
                 Ok(html::page(document, gated(document, "html")?))
             },

@@ -18,7 +18,7 @@ Exit codes:
   4    input damaged or of unknown format
   10   a gate failed, or a hint is as severe as --fail-on
   11   inconclusive: with --strict; from compare also without it, if the runs did not do the same work
-  12   capture: some hosts sent no profile, or nothing was recorded; what was received is kept
+  12   capture: some hosts sent no profile, or too little was recorded; what was received is kept
   130  interrupted";
 
 pub const ANALYZE: &str = "\

@@ -1,19 +1,24 @@
 //! `capture`: records a running program. Offered only where the server was started for it, because it asks other
 //! machines and writes files.
 
+use std::path::Path;
 use std::time::Duration;
 
 use analysis::Scope;
-use analysis::Tabular as _;
 use analysis::reports::summary::doctor::{Doctor, DoctorReport};
+use analysis::{Options, Tabular as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
-use capture::{CaptureOptions, HostCapture, ServerAddress, capture};
+use capture::{
+    Capture, CaptureOptions, HostCapture, ServerAddress, StepsError, capture, capture_steps,
+};
+use importers::{ImportOptions, Progress};
 
 use request::{RequestError, Text};
+use session::Session;
 use session::number::counted;
 
 pub(super) struct CaptureTool;
@@ -30,6 +35,8 @@ pub(super) struct CaptureInput {
     output: String,
     /// Length of the recording in milliseconds; 2000 by default, at most 60000.
     ms: Option<u64>,
+    /// Record what holds this number of complete steps; ms is the length of the short capture that measures them.
+    steps: Option<u32>,
     #[serde(flatten)]
     bound: BoundInput,
 }
@@ -65,8 +72,7 @@ impl McpTool for CaptureTool {
                 "two addresses have the same file name {name}"
             )));
         }
-        let found = capture(&options, |_| call.goes_on())
-            .map_err(|error| RequestError::Internal(error.to_string()))?;
+        let (found, said) = captured(call, &options, input.steps)?;
         if found.saved().next().is_none() {
             return Err(RequestError::Server(found.reasons().join("\n")));
         }
@@ -104,6 +110,8 @@ impl McpTool for CaptureTool {
             found.saved().count(),
             counted(found.hosts.len() as u64, "host")
         ));
+        content.lines.extend(said);
+        content.lines.extend(found.differences());
         content = content.with(AnswerTable::of_texts(
             "hosts",
             ["address", "file", "bytes", "devices", "error"],
@@ -113,5 +121,29 @@ impl McpTool for CaptureTool {
             .iter()
             .flat_map(|report: &std::sync::Arc<DoctorReport>| report.tables().into_iter().take(1));
         input.bound.answer(None, content.with_tables(tables))
+    }
+}
+
+/// A capture of a fixed time or of some steps, and what is said about the steps.
+fn captured(
+    call: &Call,
+    options: &CaptureOptions,
+    steps: Option<u32>,
+) -> Result<(Capture, Vec<String>), RequestError> {
+    let internal = |error: std::io::Error| RequestError::Internal(error.to_string());
+    let Some(steps) = steps else {
+        let found = capture(options, |_| call.goes_on()).map_err(internal)?;
+        return Ok((found, Vec::new()));
+    };
+    let open = |run: &Path| {
+        let (import, progress) = (ImportOptions::default(), Progress::new());
+        let session = Session::open(run, &import, Options::default(), &progress);
+        session.map_err(|error| error.to_string())
+    };
+    match capture_steps(options, steps.max(1).into(), &open, |_| call.goes_on()) {
+        Ok(found) => Ok((found.capture, [found.said, found.lacks].concat())),
+        Err(StepsError::Servers(capture)) => Ok((capture, Vec::new())),
+        Err(StepsError::NotPossible(why)) => Err(RequestError::DoesNotApply(why)),
+        Err(StepsError::Machine(error)) => Err(internal(error)),
     }
 }

@@ -1,6 +1,5 @@
 //! Tools that show reports: `verdict`, `hints`, `explain`, `report`, `ops`, `steps`, `doctor`.
 
-use analysis::hints::rule;
 use analysis::{Metric, Scope, Table};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -325,7 +324,7 @@ impl McpTool for ExplainTool {
 
     fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput, RequestError> {
         let text = match &input.hint {
-            Some(id) => explain::page(rule(id).ok_or_else(|| explain::unknown(id))?),
+            Some(id) => answers::explained(id)?,
             None => explain::list(OutputFormat::Text),
         };
         input

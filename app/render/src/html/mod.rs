@@ -27,8 +27,8 @@ use analysis::{capitalised, sentence};
 use session::number;
 use view::overview::{KeyFigure, Overview};
 
-/// Programs that did not run: their tables, below the gates.
-pub fn program_page(document: &Document) -> String {
+/// Reports that are no more than their tables: of programs that did not run, of one question. Gates come first.
+pub fn tables_page(document: &Document) -> String {
     let sources = document.session.model().sources();
     let name = sources
         .first()

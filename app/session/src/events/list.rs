@@ -1,13 +1,14 @@
 //! A list of events.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular};
 use serde::Serialize;
 
 use super::EventPage;
 use super::filter::{EventFilter, EventTables};
-use crate::tables::{ColumnKind, DataColumn, Value, cut};
+use crate::tables::{ColumnKind, DataColumn, DataTable, Value, cut, picked};
 
 /// By what a list is ordered; ties are in order of the tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +125,20 @@ impl FoundEvents<'_> {
     /// Where the part begins that follows so many rows.
     pub fn next(&self, shown: usize) -> Option<usize> {
         self.page.next(shown, self.total)
+    }
+
+    /// The rows as a part of the table of slices, read when they are asked for.
+    pub fn table(&self, slices: &Arc<DataTable>) -> DataTable {
+        let names = slices.columns.iter().map(|column| &column.name);
+        let number = |id: &str| names.clone().position(|name| name == id);
+        let columns: Vec<usize> = self
+            .columns
+            .iter()
+            .filter_map(|(listed, _)| number(listed.id))
+            .collect();
+        let mut rows = picked(slices, &columns, Some(self.rows.clone()));
+        "events".clone_into(&mut rows.name);
+        rows
     }
 
     /// The list, as far as it fits into memory.

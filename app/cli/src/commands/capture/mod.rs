@@ -1,14 +1,15 @@
 //! `systole capture`: profiles of running programs, and what they say.
 
-use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+mod stage;
+mod words;
+
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use analysis::Scope;
 use analysis::reports::summary::doctor::{Doctor, DoctorReport};
-use analysis::{Scope, Unit};
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::common::args::{CsvArgs, OutputArgs};
 use crate::common::loading::Loading;
@@ -17,16 +18,17 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use capture::{
-    Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, ServerAddress,
-    capture, continuous,
+    Capture, CaptureOptions, OptionValue, ServerAddress, StepsError, capture, capture_steps,
+    continuous,
 };
 use render::{AnsiStyle, TextLayout, doctor_findings};
 use request::{Assumptions, RequestError, answers};
+use session::Session;
 use session::files::OutputGuard;
-use session::number::{counted, value};
+use session::number::counted;
+use stage::StageLine;
+use words::{INCOMPLETE, in_words, json_text, outcome};
 
-/// Exit code where some hosts sent no profile, or nothing was recorded.
-const INCOMPLETE: u8 = 12;
 /// Findings that say that a capture is empty or cut.
 const CUT: [&str; 3] = ["Q01", "Q02", "Q04"];
 
@@ -39,9 +41,12 @@ pub struct CaptureArgs {
     /// Log directory; the profiles go to LOGDIR/plugins/profile/TIME/HOST.xplane.pb, TIME in UTC
     #[arg(short, long, value_name = "LOGDIR", default_value = "systole-logs")]
     pub output: PathBuf,
-    /// Length of the recording in milliseconds
+    /// Length of the recording in milliseconds; with --steps, of the short one that measures them
     #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub ms: u64,
+    /// Record what holds N complete steps of each program: a short capture first tells how long that is, and how many fit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "continuous")]
+    pub steps: Option<u64>,
     /// Try again up to N times until a device was recorded on each host; the last attempt with a profile is kept
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retry: u32,
@@ -117,37 +122,87 @@ fn session_name(text: &str) -> Result<String, String> {
 
 pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let options = options_of(args)?;
-    let result = match args.continuous {
+    let internal = |error: std::io::Error| RequestError::Internal(error.to_string());
+    if let Some(wanted) = args.steps {
+        return of_steps(args, &options, wanted, stderr);
+    }
+    let capture = match args.continuous {
         Some(ContinuousArg::Start) => {
             return say_answers(&options, continuous::start(&options), "started", args.json);
         }
         Some(ContinuousArg::Stop) => {
             return say_answers(&options, continuous::stop(&options), "stopped", args.json);
         }
-        Some(ContinuousArg::Snapshot) => continuous::snapshot(&options),
+        Some(ContinuousArg::Snapshot) => continuous::snapshot(&options).map_err(internal)?,
         None => {
             let mut line = StageLine::new(stderr);
             let result = capture(&options, |stage| line.show(stage));
             line.clear();
-            result
+            result.map_err(internal)?
         }
     };
-    let capture = result.map_err(|error| RequestError::Internal(error.to_string()))?;
     if capture.saved().next().is_none() {
-        if args.json {
-            output::print(&json_text(&capture)?)?;
-        }
-        return Err(RequestError::Server(capture.reasons().join("\n")));
+        return Err(nothing_sent(&capture, args.json)?);
     }
     if args.json {
-        output::print(&json_text(&capture)?)?;
+        output::print(&json_text(&capture, None)?)?;
     } else {
-        output::print_names(&in_words(&capture))?;
+        output::print_names(&in_words(&capture, None))?;
         if !args.no_report {
-            report(&capture, &args.assume, stderr)?;
+            let loading = Loading::new(&args.assume, stderr)?;
+            let session = loading.open(&capture.run, None, OutputFormat::Text)?;
+            report(&capture, &session, stderr)?;
         }
     }
     Ok(outcome(&capture, args.retry > 0))
+}
+
+/// A capture that is as long as this number of steps.
+fn of_steps(
+    args: &CaptureArgs,
+    options: &CaptureOptions,
+    wanted: u64,
+    stderr: &Stderr,
+) -> Result<CommandOutcome, RequestError> {
+    let loading = Loading::new(&args.assume, stderr)?;
+    let open = |run: &Path| {
+        let session = loading.open(run, None, OutputFormat::Text);
+        session.map_err(|error| error.on_command_line())
+    };
+    let mut line = StageLine::new(stderr);
+    let result = capture_steps(options, wanted, &open, |stage| line.show(stage));
+    line.clear();
+    let found = match result {
+        Ok(found) => found,
+        Err(StepsError::Servers(capture)) => return Err(nothing_sent(&capture, args.json)?),
+        Err(StepsError::NotPossible(why)) => return Err(RequestError::DoesNotApply(why)),
+        Err(StepsError::Machine(error)) => return Err(RequestError::Internal(error.to_string())),
+    };
+    let capture = &found.capture;
+    if args.json {
+        output::print(&json_text(capture, Some(&found))?)?;
+    } else {
+        output::print_names(&in_words(capture, Some(&found)))?;
+        if let Some(session) = found.session.as_ref().filter(|_| !args.no_report) {
+            report(capture, session, stderr)?;
+        }
+    }
+    let lacks = found.lacks.join("; ");
+    Ok(match outcome(capture, args.retry > 0) {
+        CommandOutcome::Done if !lacks.is_empty() => CommandOutcome::Failed {
+            why: format!("the capture lacks something, and is kept: {lacks}"),
+            code: INCOMPLETE,
+        },
+        outcome => outcome,
+    })
+}
+
+/// The error where no server sent anything; their answers are printed as JSON if that is wanted.
+fn nothing_sent(capture: &Capture, json: bool) -> Result<RequestError, RequestError> {
+    if json {
+        output::print(&json_text(capture, None)?)?;
+    }
+    Ok(RequestError::Server(capture.reasons().join("\n")))
 }
 
 /// What to capture.
@@ -189,101 +244,8 @@ fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, RequestError> {
     Ok(options)
 }
 
-fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome {
-    let of = capture.hosts.len();
-    let count = |is: fn(&SavedProfile) -> bool| capture.saved().filter(|saved| is(saved)).count();
-    let failed = |why| CommandOutcome::Failed {
-        why,
-        code: INCOMPLETE,
-    };
-    let saved = count(|_| true);
-    if saved < of {
-        return failed(format!(
-            "{} of {} sent no profile; the others are kept",
-            of - saved,
-            counted(of as u64, "host")
-        ));
-    }
-    if count(|saved| saved.contents.has_events) == 0 {
-        return failed(
-            "nothing was recorded: the program did nothing in this time, or --host-level is 0; capture longer (--ms), \
-             or while it works"
-                .to_owned(),
-        );
-    }
-    if needs_devices && count(|saved| !saved.contents.devices.is_empty()) < of {
-        return failed("no device was recorded on some hosts, in all attempts".to_owned());
-    }
-    CommandOutcome::Done
-}
-
-fn in_words(capture: &Capture) -> String {
-    let mut text = format!("Captured {}\n", capture.run.display());
-    for HostCapture { address, result } in &capture.hosts {
-        let line = match result {
-            Ok(saved) => profile_in_words(saved),
-            Err(why) => format!("failed: {why}"),
-        };
-        let _ = writeln!(text, "  {address}  {line}");
-    }
-    text
-}
-
-/// `2 devices, 1.2 MB, worker0 process 4321`
-fn profile_in_words(saved: &SavedProfile) -> String {
-    let contents = &saved.contents;
-    let devices = match contents.devices.len() {
-        0 if !contents.has_events => "nothing was recorded".to_owned(),
-        0 => "host only, no device".to_owned(),
-        count => counted(count as u64, "device"),
-    };
-    let mut parts = vec![devices, value(saved.bytes as f64, Unit::Bytes)];
-    let process = contents.process.map(|process| format!("process {process}"));
-    let whose: Vec<_> = contents.hostname.iter().cloned().chain(process).collect();
-    if !whose.is_empty() {
-        parts.push(whose.join(" "));
-    }
-    parts.extend(
-        contents
-            .errors
-            .iter()
-            .map(|error| format!("the profiler says: {error}")),
-    );
-    parts.join(", ")
-}
-
-fn json_text(capture: &Capture) -> Result<String, RequestError> {
-    let host = |HostCapture { address, result }: &HostCapture| -> Value {
-        match result {
-            Ok(saved) => json!({
-                "address": address.to_string(),
-                "file": saved.file.display().to_string(),
-                "bytes": saved.bytes,
-                "devices": saved.contents.devices,
-                "has_events": saved.contents.has_events,
-                "hostname": saved.contents.hostname,
-                "process": saved.contents.process,
-                "errors": saved.contents.errors,
-            }),
-            Err(why) => json!({ "address": address.to_string(), "error": why.to_string() }),
-        }
-    };
-    let run = capture
-        .saved()
-        .next()
-        .map(|_| capture.run.display().to_string());
-    let hosts: Vec<Value> = capture.hosts.iter().map(host).collect();
-    let text = serde_json::to_string_pretty(
-        &json!({ "schema": "systole.capture/1", "run": run, "hosts": hosts }),
-    );
-    Ok(text?
-        + "
-")
-}
-
 /// Findings about the capture where it is empty or cut, then what limits the program.
-fn report(capture: &Capture, assume: &Assumptions, stderr: &Stderr) -> Result<(), RequestError> {
-    let session = Loading::new(assume, stderr)?.open(&capture.run, None, OutputFormat::Text)?;
+fn report(capture: &Capture, session: &Session, stderr: &Stderr) -> Result<(), RequestError> {
     let is_cut = |report: &DoctorReport| {
         report
             .findings
@@ -309,7 +271,7 @@ fn report(capture: &Capture, assume: &Assumptions, stderr: &Stderr) -> Result<()
         return Ok(());
     }
     output::print("\n")?;
-    let document = answers::document(&session, Scope::WholeTrace, &[] as &[&str])?;
+    let document = answers::document(session, Scope::WholeTrace, &[] as &[&str])?;
     let output = OutputArgs {
         format: OutputFormat::Text,
         output: Vec::new(),
@@ -357,45 +319,6 @@ fn say_answers(
                 code: INCOMPLETE,
             })
         }
-    }
-}
-
-/// One line on a terminal that says how far a capture is.
-struct StageLine {
-    is_shown: bool,
-    last: String,
-}
-
-impl StageLine {
-    fn new(stderr: &Stderr) -> Self {
-        Self {
-            is_shown: stderr.warns() && std::io::stderr().is_terminal(),
-            last: String::new(),
-        }
-    }
-
-    /// Shows the stage; a capture always goes on.
-    fn show(&mut self, stage: CaptureStage) -> bool {
-        let text = stage.to_string();
-        if self.is_shown && text != self.last {
-            Self::write(&format!("\r\x1b[K{text}"));
-            self.last = text;
-        }
-        true
-    }
-
-    fn clear(&mut self) {
-        if !self.last.is_empty() {
-            Self::write("\r\x1b[K");
-        }
-    }
-
-    fn write(text: &str) {
-        let mut stderr = std::io::stderr().lock();
-        // A line that cannot be shown is no reason to stop.
-        let _ = stderr
-            .write_all(text.as_bytes())
-            .and_then(|()| stderr.flush());
     }
 }
 

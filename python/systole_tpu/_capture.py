@@ -1,0 +1,101 @@
+"""Profiles of programs that run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._errors import error_of
+from ._open import open
+from ._run import Run
+
+#: Exit code of a capture that lacks something, and is kept.
+_INCOMPLETE = 12
+
+
+@dataclass(frozen=True)
+class CapturedHost:
+    """What one host sent."""
+
+    address: str
+    #: The profile; ``None`` if there is none.
+    file: str | None
+    bytes: int | None
+    devices: tuple[str, ...]
+    #: Complete steps, if a number of steps was asked for.
+    complete_steps: int | None
+    #: Why there is no profile.
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What :func:`capture` recorded."""
+
+    #: The folder of the run.
+    path: str
+    hosts: tuple[CapturedHost, ...]
+    #: What was measured and done, and how hosts differ.
+    said: tuple[str, ...]
+    #: What it lacks of what was asked for; empty if nothing.
+    lacks: tuple[str, ...]
+
+    def open(self, **options: Any) -> Run:
+        """The run; options are those of :func:`systole_tpu.open`.
+
+        >>> captured.open().slice_count > 0  # doctest: +SKIP
+        True
+        """
+        return open(self.path, **options)
+
+
+def capture(
+    addresses: str | Sequence[str],
+    logdir: str | os.PathLike[str] = "systole-logs",
+    *,
+    ms: int = 2000,
+    steps: int | None = None,
+    retry: int = 0,
+    host_level: int = 2,
+    python_level: int = 0,
+    option: Mapping[str, object] | None = None,
+    timeout: int | None = None,
+) -> Capture:
+    """Records programs that called ``jax.profiler.start_server``, as ``systole capture`` does: for ``ms`` milliseconds, or as
+    long as a number of ``steps`` takes. Ctrl+C stops it, and nothing is kept.
+
+    >>> captured = systole_tpu.capture("localhost:9012", "logs", steps=20)  # doctest: +SKIP
+    >>> print(captured.open().verdict)  # doctest: +SKIP
+
+    What is incomplete is kept, and ``lacks`` says why. Raises ``PathError`` if no server sent a profile.
+    """
+    joined = addresses if isinstance(addresses, str) else ",".join(addresses)
+    words = ["capture", joined, "-o", os.fspath(logdir), "--ms", str(ms), "--retry", str(retry), "--json"]
+    words += ["--host-level", str(host_level), "--python-level", str(python_level)]
+    words += [] if steps is None else ["--steps", str(steps)]
+    words += [] if timeout is None else ["--timeout", str(timeout)]
+    for key, value in (option or {}).items():
+        words += ["--option", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
+    done = subprocess.run([sys.executable, "-m", "systole_tpu", *words], capture_output=True, text=True, encoding="utf-8")
+    message = done.stderr.strip().removeprefix("error: ")
+    if done.returncode not in (0, _INCOMPLETE):
+        raise error_of(message, done.returncode)
+    found = json.loads(done.stdout)
+    hosts = tuple(
+        CapturedHost(
+            address=host["address"],
+            file=host.get("file"),
+            bytes=host.get("bytes"),
+            devices=tuple(host.get("devices", ())),
+            complete_steps=host.get("complete_steps"),
+            error=host.get("error"),
+        )
+        for host in found["hosts"]
+    )
+    lacks = tuple(found["lacks"]) or ((message,) if done.returncode == _INCOMPLETE else ())
+    return Capture(found["run"], hosts, (*found["done"], *found["differences"]), lacks)

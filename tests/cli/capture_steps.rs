@@ -1,0 +1,254 @@
+//! `systole capture --steps`: a short capture first, then one that holds the steps, taken again once if it lacks something.
+
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
+
+use std::time::Duration;
+
+use crate::capture::files;
+use crate::mock_profiler::{Call, MockProfiler, Reply, response, steps};
+use crate::place::{Place, stderr, stdout};
+
+/// Length of the recording that a call asks for.
+fn milliseconds(call: &Call) -> u64 {
+    call.numbers(&[1])[0]
+}
+
+/// A program whose steps have 50 ms, on one device.
+fn runs(call: &Call) -> Reply {
+    Reply::Message(response(&steps(milliseconds(call), 50, 1, 10)))
+}
+
+fn lengths(server: &MockProfiler) -> Vec<u64> {
+    server.calls().iter().map(milliseconds).collect()
+}
+
+/// The output of a capture of some steps after a short one of a second; its exit code; the recordings that were asked for.
+fn taken(place: &Place, server: &MockProfiler, wanted: &str, more: &[&str]) -> (String, i32) {
+    let address = server.address();
+    let args = [
+        "capture", &address, "-o", "logs", "--ms", "1000", "--steps", wanted,
+    ];
+    let output = place.run(&[&args[..], more].concat());
+    let text = format!("{}{}", stdout(&output), stderr(&output));
+    // Lines are cut for terminals.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (text, output.status.code().unwrap())
+}
+
+#[test]
+fn recording_is_as_long_as_its_steps() {
+    let (place, server) = (Place::empty(), MockProfiler::new(|call, _| runs(call)));
+    let (text, code) = taken(&place, &server, "4", &[]);
+    assert_eq!(code, 0, "{text}");
+    // Five steps of 50 ms, because a recording begins within one, and a tenth.
+    assert_eq!(lengths(&server), [1000, 275]);
+    for said in [
+        "A short capture of 1.000 s has 20 complete steps of 50.00 ms, the mean from begin to begin",
+        "4 steps: 275.0 ms, about",
+        "1 device, 5 complete steps",
+        "systole doctor",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert_eq!(files(&place, "logs").len(), 1, "the short capture is gone");
+
+    let (json, code) = taken(&place, &server, "4", &["--json"]);
+    assert_eq!(code, 0, "{json}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["hosts"][0]["complete_steps"], 5);
+    assert_eq!(
+        (json["done"].as_array().unwrap().len(), &json["lacks"]),
+        (2, &serde_json::json!([]))
+    );
+}
+
+#[test]
+fn too_few_steps_are_recorded_again_for_longer() {
+    let place = Place::empty();
+    // Steps take twice as long after the short capture.
+    let slower = MockProfiler::new(|call, count| {
+        let step = if count == 1 { 50 } else { 100 };
+        Reply::Message(response(&steps(milliseconds(call), step, 1, 10)))
+    });
+    let (text, code) = taken(&place, &slower, "4", &["--session", "mine", "--no-report"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("has 2 complete steps of 4. It is taken again, with 440.0 ms"),
+        "{text}"
+    );
+    assert_eq!(lengths(&slower), [1000, 275, 440]);
+    let kept = files(&place, "logs");
+    assert!(
+        kept.len() == 1 && kept[0].parent().unwrap().ends_with("profile/mine"),
+        "{kept:?}"
+    );
+
+    // One that ends has no more of them then.
+    let ends = MockProfiler::new(|call, count| {
+        let length = if count == 1 { milliseconds(call) } else { 150 };
+        Reply::Message(response(&steps(length, 50, 1, 10)))
+    });
+    let (text, code) = taken(&place, &ends, "4", &["--no-report"]);
+    assert_eq!((code, ends.calls().len()), (12, 3), "{text}");
+    assert!(
+        text.contains("the capture lacks something, and is kept: 127.0.0.1"),
+        "{text}"
+    );
+    assert!(text.contains("has 3 complete steps of 4"), "{text}");
+}
+
+#[test]
+fn devices_that_are_missing_are_recorded_again() {
+    let place = Place::empty();
+    let idle = MockProfiler::new(|call, count| {
+        Reply::Message(response(&steps(
+            milliseconds(call),
+            50,
+            if count == 2 { 1 } else { 2 },
+            10,
+        )))
+    });
+    let (text, code) = taken(&place, &idle, "4", &["--no-report"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("recorded 1 device, and 2 in the short capture. It is taken again"),
+        "{text}"
+    );
+    assert!(text.contains("2 devices, 5 complete steps"), "{text}");
+    assert_eq!(files(&place, "logs").len(), 1);
+}
+
+#[test]
+fn steps_that_do_not_fit_are_not_recorded() {
+    let place = Place::empty();
+    // 100 kB a step: 21 thousand of them are 2 GB.
+    let heavy = MockProfiler::new(|call, _| {
+        Reply::Message(response(&steps(milliseconds(call) / 50, 1, 1, 100_000)))
+    });
+    let (text, code) = taken(&place, &heavy, "100000", &[]);
+    assert_eq!((code, heavy.calls().len()), (11, 1), "{text}");
+    assert!(
+        text.contains("100,000 complete steps do not fit into the profile of a host: at most 21,"),
+        "{text}"
+    );
+    assert!(text.contains("must stay below 2.147 GB"), "{text}");
+
+    let long = MockProfiler::new(|call, _| runs(call));
+    let (text, code) = taken(&place, &long, "100000", &[]);
+    assert_eq!((code, long.calls().len()), (11, 1), "{text}");
+    assert!(
+        text.contains("take longer than the longest recording"),
+        "{text}"
+    );
+    assert!(!place.path("logs").exists(), "nothing is made for nothing");
+}
+
+#[test]
+fn programs_without_steps_are_recorded_for_longer_before_they_are_given_up() {
+    let place = Place::empty();
+    let none =
+        MockProfiler::new(|_, _| Reply::Message(response(&crate::mock_profiler::profile(0))));
+    let (text, code) = taken(&place, &none, "4", &[]);
+    assert_eq!(
+        (code, lengths(&none)),
+        (11, vec![1000, 4000, 16000]),
+        "{text}"
+    );
+    assert!(
+        text.contains("A short capture of 16.00 s has no steps"),
+        "{text}"
+    );
+    assert!(
+        text.contains("with --ms, or mark steps with jax.profiler.StepTraceAnnotation"),
+        "{text}"
+    );
+
+    // Steps of three seconds are found by the second.
+    let slow = MockProfiler::new(|call, _| {
+        Reply::Late(
+            Duration::from_millis(50),
+            response(&steps(milliseconds(call), 1500, 1, 10)),
+        )
+    });
+    let (text, code) = taken(&place, &slow, "2", &["--no-report"]);
+    assert_eq!(
+        (code, lengths(&slow)),
+        (0, vec![1000, 4000, 4950]),
+        "{text}"
+    );
+}
+
+#[test]
+fn profile_that_is_too_large_to_send_is_recorded_again_with_less() {
+    let place = Place::empty();
+    for too_large in [
+        || Reply::Status(8, "trace too large"),
+        || Reply::Announced(0xf000_0000),
+    ] {
+        let server =
+            MockProfiler::new(move |call, count| if count == 2 { too_large() } else { runs(call) });
+        let (text, code) = taken(&place, &server, "4", &["--no-report"]);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("too large to send"), "{text}");
+        assert!(
+            text.contains("It is taken again with --host-level 1 and --python-level 0."),
+            "{text}"
+        );
+        let levels: Vec<_> = server
+            .calls()
+            .iter()
+            .map(|call| call.numbers(&[4, 2])[0])
+            .collect();
+        assert_eq!(levels, [2, 2, 1]);
+        let (text, code) = taken(&place, &server, "4", &["--host-level", "1"]);
+        assert_eq!(code, 0, "{text}");
+    }
+    let never = MockProfiler::new(|call, count| {
+        if count > 1 {
+            Reply::Status(8, "large")
+        } else {
+            runs(call)
+        }
+    });
+    let (text, code) = taken(&place, &never, "4", &["--host-level", "1"]);
+    assert_eq!(
+        (code, never.calls().len()),
+        (3, 2),
+        "there is nothing to leave out: {text}"
+    );
+}
+
+#[test]
+fn server_that_dies_after_the_short_capture_leaves_nothing() {
+    let place = Place::empty();
+    let dies = MockProfiler::new(|call, count| if count > 1 { Reply::Reset } else { runs(call) });
+    let (text, code) = taken(&place, &dies, "4", &[]);
+    assert_eq!((code, dies.calls().len()), (3, 3), "{text}");
+    assert!(text.contains("the connection broke"), "{text}");
+    assert!(!place.path("logs").exists());
+
+    // One of two hosts: the profile of the other is kept.
+    let (lives, dies) = (
+        MockProfiler::new(|call, _| runs(call)),
+        MockProfiler::new(|call, count| if count > 1 { Reply::Reset } else { runs(call) }),
+    );
+    let both = format!("{},{}", lives.address(), dies.address());
+    let output = place.run(&[
+        "capture",
+        &both,
+        "-o",
+        "logs",
+        "--ms",
+        "1000",
+        "--steps",
+        "4",
+        "--no-report",
+    ]);
+    assert_eq!(output.status.code(), Some(12), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("It is taken again"),
+        "{}",
+        stdout(&output)
+    );
+    assert_eq!(files(&place, "logs").len(), 1);
+}
