@@ -113,9 +113,6 @@ pub fn diff(
         ProgramContents::in_capture(second.0, second.1, modules[1]),
     ];
     let mut parts = ChangedParts::default();
-    let op = |program: &TimedProgram, id: InstructionId| {
-        program.module.instruction(id).map(|it| program.op(it))
-    };
     let mut rows = Vec::new();
     for &pair in found.pairs.iter().filter(|pair| !pair.is_same) {
         rows.push(DifferenceRow {
@@ -139,35 +136,7 @@ pub fn diff(
             second: op.filter(|_| !is_first),
         }
     };
-    for (is_split, one) in (found.split.iter().map(|one| (true, one)))
-        .chain(found.joined.iter().map(|one| (false, one)))
-    {
-        let (whole, parts) = if is_split { (&a, &b) } else { (&b, &a) };
-        let ops: Vec<HloOp> = one.parts.iter().filter_map(|&id| op(parts, id)).collect();
-        let parts = parts_together(&ops);
-        let whole = op(whole, one.whole);
-        let count = engine::counted(ops.len(), "instruction");
-        let names = ops
-            .iter()
-            .map(|op| &*op.name)
-            .collect::<Vec<_>>()
-            .join(", ");
-        rows.push(if is_split {
-            DifferenceRow {
-                difference: Difference::Split,
-                what: Some(format!("split in {count}: {names}")),
-                first: whole,
-                second: parts,
-            }
-        } else {
-            DifferenceRow {
-                difference: Difference::Joined,
-                what: Some(format!("{count} joined: {names}")),
-                first: parts,
-                second: whole,
-            }
-        });
-    }
+    rows.extend(divided_fusions(&found, &a, &b));
     let only_a = found
         .only_first
         .iter()
@@ -211,13 +180,48 @@ pub fn diff(
     })
 }
 
-/// Several instructions as one: the first of them, with the sums of all.
-fn parts_together(ops: &[HloOp]) -> Option<HloOp> {
-    Some(HloOp {
+fn op(program: &TimedProgram, id: InstructionId) -> Option<HloOp> {
+    program.module.instruction(id).map(|it| program.op(it))
+}
+
+/// Fusions that were split or joined.
+fn divided_fusions<'a>(
+    found: &'a ProgramMatch,
+    first: &'a TimedProgram,
+    second: &'a TimedProgram,
+) -> impl Iterator<Item = DifferenceRow> + 'a {
+    let split = found.split.iter().map(move |one| {
+        let (parts, count, names) = together(second, &one.parts);
+        DifferenceRow {
+            difference: Difference::Split,
+            what: Some(format!("split in {count}: {names}")),
+            first: op(first, one.whole),
+            second: parts,
+        }
+    });
+    let joined = found.joined.iter().map(move |one| {
+        let (parts, count, names) = together(first, &one.parts);
+        DifferenceRow {
+            difference: Difference::Joined,
+            what: Some(format!("{count} joined: {names}")),
+            first: parts,
+            second: op(second, one.whole),
+        }
+    });
+    split.chain(joined)
+}
+
+/// Several instructions as one: the first of them with the sums of all, and their number and names.
+fn together(program: &TimedProgram, ids: &[InstructionId]) -> (Option<HloOp>, String, String) {
+    let ops: Vec<HloOp> = ids.iter().filter_map(|&id| op(program, id)).collect();
+    let names: Vec<&str> = ops.iter().map(|op| &*op.name).collect();
+    let (count, names) = (engine::counted(ops.len(), "instruction"), names.join(", "));
+    let sum = ops.first().map(|first| HloOp {
         bytes: ops.iter().map(|op| op.bytes).sum(),
         self_time_ps: ops.iter().map(|op| op.self_time_ps).sum(),
-        ..ops.first()?.clone()
-    })
+        ..first.clone()
+    });
+    (sum, count, names)
 }
 
 /// The name of a program, with that of its file where only the file tells it from the other one.
