@@ -249,7 +249,7 @@ impl KernelCost {
             row.finding.push_str(if row.kind.is_masked() {
                 "; all operations without a mask are more than it can do in that time, so it skips a part"
             } else {
-                "; by its shapes it does more than the device can do in that time, so it does something else"
+                "; that is more than the device can do in that time, so that its name or the peak mislead"
             });
         }
         row

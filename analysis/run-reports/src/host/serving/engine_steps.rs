@@ -23,29 +23,7 @@ use trace_model::{LabelId, Picos, SliceRef, SourceId, TimeRange};
 
 use super::annotations::Annotation;
 use super::names::{ServingPhase, words};
-use super::report::{EngineIdle, EngineSteps, TimeDistribution};
-
-/// What an engine does in a part of a step.
-#[engine::titled]
-#[derive(Hash)]
-pub enum EnginePart {
-    /// It chooses the requests of the next batch, and notes the results of the last one.
-    Scheduler = "scheduler",
-    /// It fills the inputs of the batch and copies them to the devices.
-    Inputs = "inputs of the batch",
-    /// It launches the model.
-    Launch = "launch of the model",
-    /// It chooses tokens.
-    Sampling = "sampling",
-    /// It waits for results and copies them to the host.
-    CopyToHost = "device-to-host copy",
-    /// It waits for requests.
-    NoRequest = "waiting for requests",
-    /// It is in a step, and nothing else is known.
-    OtherInStep = "other, in a step",
-    /// Nothing was recorded.
-    Nothing = "nothing recorded",
-}
+use super::report::{EngineIdle, EnginePart, EngineSteps, TimeDistribution};
 
 /// Those that names tell. Of parts on several threads the first one counts: waiting explains least.
 const NAMED: [EnginePart; 6] = [

@@ -30,11 +30,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use engine_steps::EnginePart;
 pub use names::ServingPhase;
 pub use report::{
-    BatchSize, EngineIdle, EngineSteps, PhaseTimes, ProgramReads, ServedRequest, ServingAnnotation,
-    ServingLatency, ServingReport, TimeDistribution,
+    BatchSize, EngineIdle, EnginePart, EngineSteps, PhaseTimes, ProgramReads, ServedRequest,
+    ServingAnnotation, ServingLatency, ServingReport, TimeDistribution,
 };
 
 use annotations::{Annotation, Annotations};

@@ -6,7 +6,6 @@ use engine::Percent;
 use math::quantile::of_sorted;
 use trace_model::{Picos, SliceId, TimeRange, Timestamp};
 
-use super::engine_steps::EnginePart;
 use super::names::ServingPhase;
 
 /// Requests, batches and phases of a program that serves requests.
@@ -190,6 +189,28 @@ pub struct BatchSize {
     /// Tokens of all of them; `None` if not recorded.
     #[column("Tokens")]
     pub tokens: Option<u64>,
+}
+
+/// What an engine does in a part of a step.
+#[engine::titled]
+#[derive(Hash)]
+pub enum EnginePart {
+    /// It chooses the requests of the next batch, and notes the results of the last one.
+    Scheduler = "scheduler",
+    /// It fills the inputs of the batch and copies them to the devices.
+    Inputs = "inputs of the batch",
+    /// It launches the model.
+    Launch = "launch of the model",
+    /// It chooses tokens.
+    Sampling = "sampling",
+    /// It waits for results and copies them to the host.
+    CopyToHost = "device-to-host copy",
+    /// It waits for requests.
+    NoRequest = "waiting for requests",
+    /// It is in a step, and nothing else is known.
+    OtherInStep = "other, in a step",
+    /// Nothing was recorded.
+    Nothing = "nothing recorded",
 }
 
 /// Steps of engines in one phase.

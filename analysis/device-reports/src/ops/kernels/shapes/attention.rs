@@ -7,7 +7,7 @@
 
 use hlo::ArrayShape;
 
-use super::{CallShapes, CostLimit, KernelKind, ShapeCost, times};
+use super::call::{CallShapes, CostLimit, KernelKind, ShapeCost, times};
 
 /// The part of attention that a kernel computes.
 #[derive(Clone, Copy, PartialEq)]

@@ -5,7 +5,7 @@
 
 use hlo::ArrayShape;
 
-use super::{CallShapes, CostLimit, KernelKind, ShapeCost, times};
+use super::call::{CallShapes, CostLimit, KernelKind, ShapeCost, times};
 
 /// Whether a kernel has the name of one of tpu-inference: `RPA-bq_32-bkvp_64-p_64-`, `RPAd-p_128-…` for decoding only.
 pub(super) fn is_rpa(name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use hlo::ArrayShape;
 
-use super::{CallShapes, CostLimit, KernelKind, ShapeCost, is_float, times};
+use super::call::{CallShapes, CostLimit, KernelKind, ShapeCost, is_float, times};
 
 /// A matrix product on one device.
 struct Product {

@@ -447,7 +447,9 @@ fn more_than_the_device_can_do_is_told() {
         0,
     );
     assert!(
-        product.finding.ends_with("so it does something else"),
+        product
+            .finding
+            .ends_with("so that its name or the peak mislead"),
         "{}",
         product.finding
     );
