@@ -76,8 +76,8 @@ pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
 pub use lod::{ClassSums, LaneMipmap, LodIndex, LodSlices};
 pub use model::{AggregatedOp, Columns, MemoryUse, TraceModel};
 pub use op::{
-    Access, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramBytes,
-    ProgramId, UnitSlots, without_number,
+    Access, Bundles, CodeText, EmptyRuns, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId,
+    Program, ProgramBytes, ProgramId, UnitSlots, VmemUse, without_number,
 };
 pub use pause::{Pauses, may_pause, pause_with, pausing};
 pub use shared::{kept, locked};

@@ -132,6 +132,45 @@ pub struct Bundles {
     pub units: Vec<UnitSlots>,
     /// The op that the code was emitted for; identical ops share the code.
     pub emitted_for: StringId,
+    /// What its text shows, if the dump has it.
+    pub text: Option<CodeText>,
+    /// Its vector memory, if the dump has a report on it.
+    pub vmem: Option<VmemUse>,
+}
+
+/// What the text of an op's code shows. Each bundle counts once, as in [`Bundles`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeText {
+    /// Bundles without an instruction, in which the core waits for a result or a branch.
+    pub empty: u64,
+    /// Instructions that multiply on the matrix units.
+    pub matmuls: u64,
+    /// Instructions that wait for the end of a copy.
+    pub dma_waits: u64,
+    /// Runs of empty bundles, by the last instruction before them; the most bundles first.
+    pub stalls: Vec<EmptyRuns>,
+}
+
+/// Runs of empty bundles after the same instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmptyRuns {
+    /// The instruction (`sbr.rel`, `vmatmul.bf16.gmra.mxu0`).
+    pub after: StringId,
+    /// Number of runs.
+    pub runs: u64,
+    /// Their bundles.
+    pub bundles: u64,
+}
+
+/// Vector memory that the compiler allocates for an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmemUse {
+    /// All of it.
+    pub bytes: u64,
+    /// The part that holds registers that were saved.
+    pub spill_bytes: u64,
+    /// What the core has.
+    pub limit_bytes: Option<u64>,
 }
 
 /// Issue slots of one unit.

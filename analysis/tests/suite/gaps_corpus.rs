@@ -7,6 +7,7 @@ use analysis::reports::host::compile::Compile;
 use analysis::reports::host::dispatch::Dispatch;
 use analysis::reports::host::gaps::{DeviceGaps, GapPlace, Gaps, GapsReport, IdleCause};
 use analysis::reports::host::input::Input;
+use analysis::reports::host::serving::{EnginePart, Serving};
 use analysis::{Context, Options, Percent, ReportCache, Scope, Tabular as _};
 use trace_model::Picos;
 
@@ -191,6 +192,18 @@ fn serving_waits_for_requests() {
                 .iter()
                 .all(|shift| shift.pairs == 4 && shift.bounds.at_most_ps.is_none())
         );
+        // Four calls of the engine's loop, and nothing that tells requests.
+        let serving = report!(Serving, &model);
+        assert!(serving.requests.is_empty() && serving.annotations.is_empty());
+        let steps: Vec<_> = serving
+            .steps
+            .iter()
+            .map(|steps| (steps.phase, steps.time.count))
+            .collect();
+        assert_eq!(steps, [("not told", 4)]);
+        let shares = serving.idle.iter().filter_map(|idle| idle.of_idle_percent);
+        let sum: Percent = shares.sum();
+        assert!((sum.0 - 100.0).abs() < 1e-6 && serving.idle[0].part == EnginePart::Inputs);
         let report = report!(Gaps, &model);
         sums_are_exact(&report);
         for device in &report.devices {

@@ -17,6 +17,7 @@ mod hlo_corpus;
 mod host_corpus;
 mod host_part;
 mod ici;
+mod kernels_corpus;
 mod matmul_sizes;
 mod megascale_cases;
 mod memory_corpus;

@@ -8,6 +8,10 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 use input::source::is_within;
 use input::{ImportError, Progress};
+use trace_model::VmemUse;
+
+use super::code::BundleTexts;
+use super::vmem;
 
 /// Largest number of file names that are read; dumps have about fifty files per op.
 const MAX_NAMES: usize = 1 << 20;
@@ -25,6 +29,8 @@ const NAMES_A_CHECK: usize = 1 << 10;
 const TABLE: &str = "-final_hlo-static-per-bundle-utilization.txt";
 const ANALYSIS: &str = "-schedule-analysis_final_bundles.txt";
 const MAP: &str = "-deduplication-map.txt";
+const CODE: &str = "-final_bundles.txt";
+const VMEM: &str = "-vmem_report.html";
 /// Name used in file names that concern the whole program.
 const PROGRAM: &str = "TLP";
 
@@ -32,11 +38,20 @@ const PROGRAM: &str = "TLP";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DumpKind {
     Map,
+    Vmem,
     Table,
     Analysis,
+    Code,
 }
 
-/// A file of a dump, ordered by time; a map comes before tables of the same time.
+impl DumpKind {
+    /// Whether it concerns the whole program.
+    fn is_of_program(self) -> bool {
+        matches!(self, Self::Map | Self::Vmem)
+    }
+}
+
+/// A file of a dump, ordered by time; what concerns the program comes before tables of the same time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct DumpFile {
     stamp: u64,
@@ -51,12 +66,14 @@ impl DumpFile {
             (MAP, DumpKind::Map),
             (TABLE, DumpKind::Table),
             (ANALYSIS, DumpKind::Analysis),
+            (CODE, DumpKind::Code),
+            (VMEM, DumpKind::Vmem),
         ];
         let (kind, (stamp, hlo)) = kinds
             .into_iter()
             .find_map(|(ending, kind)| Some((kind, split(&name, ending)?)))?;
         let is_program = hlo == PROGRAM;
-        let is_meant = if kind == DumpKind::Map {
+        let is_meant = if kind.is_of_program() {
             is_program
         } else {
             !is_program && !hlo.starts_with('<')
@@ -82,6 +99,10 @@ pub(super) struct EmittedOp {
     pub text: Option<String>,
     /// Number of bundles according to the analysis.
     pub bundles: Option<u64>,
+    /// The text of its code.
+    pub code: Option<BundleTexts>,
+    /// Its vector memory.
+    pub vmem: Option<VmemUse>,
 }
 
 /// Parses a file name with this ending: timestamp and op.
@@ -150,20 +171,27 @@ pub(super) fn tables(
     progress: &Progress,
 ) -> Result<DumpTables, ImportError> {
     let files = files(folder, roots, progress)?;
-    let analyses: HashMap<(u64, &str), &str> = files
-        .iter()
-        .filter(|file| file.kind == DumpKind::Analysis)
-        .map(|file| ((file.stamp, file.hlo.as_str()), file.name.as_str()))
-        .collect();
+    let named = |kind| -> HashMap<(u64, &str), &str> {
+        let of_kind = files.iter().filter(|file| file.kind == kind);
+        of_kind
+            .map(|file| ((file.stamp, file.hlo.as_str()), file.name.as_str()))
+            .collect()
+    };
+    let (analyses, codes) = (named(DumpKind::Analysis), named(DumpKind::Code));
     let mut tables = DumpTables::default();
     let (mut budget, mut pairs) = (MAX_BYTES_OF_ALL, 0);
     // Uses the last program that has the op among those started so far.
     let mut shared = SharedCode::new();
+    let mut memory: BTreeMap<String, VmemUse> = BTreeMap::new();
     for file in &files {
         progress.check()?;
         if file.kind == DumpKind::Map {
             let text = read(&folder.join(&file.name), &mut budget, &mut tables.is_cut);
             add_map(&mut shared, &text.unwrap_or_default(), &ops_named);
+        }
+        if file.kind == DumpKind::Vmem {
+            let page = read(&folder.join(&file.name), &mut budget, &mut tables.is_cut);
+            memory = vmem::read(&page.unwrap_or_default());
         }
         if file.kind != DumpKind::Table {
             continue;
@@ -182,18 +210,20 @@ pub(super) fn tables(
             tables.is_cut = true;
             break;
         }
-        let analysis = analyses
-            .get(&(file.stamp, file.hlo.as_str()))
-            .map(|name| folder.join(name));
-        let analysis = analysis
-            .and_then(|path| read(&path, &mut budget, &mut tables.is_cut))
-            .unwrap_or_default();
+        let mut text = |names: &HashMap<(u64, &str), &str>| {
+            let name = names.get(&(file.stamp, file.hlo.as_str()))?;
+            read(&folder.join(name), &mut budget, &mut tables.is_cut)
+        };
+        let analysis = text(&analyses).unwrap_or_default();
+        let code = text(&codes).map(|text| BundleTexts::read(&text));
         tables.found.push(EmittedOp {
             path: folder.join(&file.name),
             hlo: file.hlo.clone(),
             shared_by,
             text: instruction(&analysis, &file.hlo),
             bundles: bundles(&analysis),
+            code,
+            vmem: memory.get(&file.hlo).copied(),
         });
     }
     Ok(tables)

@@ -4,7 +4,9 @@
 //! ```text
 //! DIR/<time>-fusion.19-70-final_hlo-static-per-bundle-utilization.txt   the table
 //! DIR/<time>-fusion.19-71-schedule-analysis_final_bundles.txt           the op as text
+//! DIR/<time>-fusion.19-72-final_bundles.txt                             its code as text
 //! DIR/<time>-TLP-00-deduplication-map.txt                               ops that share code
+//! DIR/<time>-TLP-83-vmem_report.html                                    vector memory by op
 //! ```
 //!
 //! A bundle is listed once, however often the loops of the kernel run it: the numbers refer to the code, not to time.
@@ -17,10 +19,12 @@
 //! Ignored: all other files of such a dump, which has hundreds of megabytes; only their names are read. Tables of the
 //! memory space assignment list the buffers in VMEM, but by schedule steps that cannot be related to time.
 //!
-//! Written from dumps of libtpu 0.0.51 and 0.0.52 for v5e and v5p.
+//! Written from dumps of libtpu 0.0.42 to 0.0.52 for v5e and v5p.
 
+mod code;
 mod dump;
 mod table;
+mod vmem;
 
 pub use dump::is_dump;
 
@@ -32,7 +36,9 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashMap;
 use input::source::is_within;
 use input::{ImportError, InputSource, Progress};
-use trace_model::{Bundles, IssueKind, Op, OpId, TraceBuilder};
+use trace_model::{Bundles, CodeText, EmptyRuns, IssueKind, Op, OpId, TraceBuilder};
+
+use code::BundleTexts;
 
 use crate::xla;
 
@@ -337,11 +343,37 @@ fn add_table(
             return Ok(());
         }
     };
+    let code = found.code.as_ref();
+    let is_whole = |code: &&BundleTexts| code.all == table.bundles;
+    if let Some(code) = code.filter(|code| !is_whole(code)) {
+        out.log(IssueKind::SourceSkipped, || {
+            format!(
+                "the text of {file}: {} bundles of {}: the dump is truncated, write it again",
+                code.all, table.bundles
+            )
+        });
+    }
+    let code = code.filter(is_whole);
     let emitted_for = out.intern(&found.hlo);
     let bundles = Bundles {
         count: table.bundles,
         units: table.slots(|name| out.intern(name)),
         emitted_for,
+        text: code.map(|code| CodeText {
+            empty: code.empty,
+            matmuls: code.matmuls,
+            dma_waits: code.dma_waits,
+            stalls: code
+                .stalls
+                .iter()
+                .map(|(after, runs, bundles)| EmptyRuns {
+                    after: out.intern(after),
+                    runs: *runs,
+                    bundles: *bundles,
+                })
+                .collect(),
+        }),
+        vmem: found.vmem,
     };
     for id in meant {
         match said.entry(id) {

@@ -104,6 +104,45 @@ fn ops_of_the_same_code_share_a_table() {
     assert_eq!(described(&open(&path, None)).len(), 1);
 }
 
+/// The text of the code and the report on memory belong to the op; a text with other bundles than the table is left out.
+#[test]
+fn text_and_memory_of_the_code_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
+    dump(&jf, 5, "fusion.1", "f32[8,8]{1,0:T(8,128)S(1)}", ROWS);
+    let page = "<script>const DATA ={\"global_info\": {\"vmem_capacity\": 4096}, \"hlo_breakdowns\": {\"fusion.1\": \
+                {\"total_size\": 1024}}};</script>";
+    fs::write(jf.join("4-TLP-83-vmem_report.html"), page).unwrap();
+    let code = |text: &str| {
+        fs::write(jf.join("5-fusion.1-66-final_bundles.txt"), text).unwrap();
+        let model = open(&path, None);
+        let bundles = model
+            .ops()
+            .iter()
+            .find_map(|op| op.bundles.clone())
+            .unwrap();
+        let skipped = model.import_log().count(IssueKind::SourceSkipped);
+        let stall = bundles.text.as_ref().and_then(|text| text.stalls.first());
+        let after = stall.map(|stall| model.str(stall.after).to_owned());
+        (*bundles, after, skipped)
+    };
+    let (bundles, after, skipped) =
+        code("  0x1  :  { %1 = vmatmul.bf16.gmra.mxu0 %v1 }\n  0x2  :  {} /* End region 1 */\n");
+    let text = bundles.text.unwrap();
+    assert_eq!(
+        (text.empty, text.matmuls, text.dma_waits, skipped),
+        (1, 1, 0, 0)
+    );
+    assert_eq!(after.as_deref(), Some("vmatmul.bf16.gmra.mxu0"));
+    let vmem = bundles.vmem.unwrap();
+    assert_eq!(
+        (vmem.bytes, vmem.spill_bytes, vmem.limit_bytes),
+        (1024, 0, Some(4096))
+    );
+    let (bundles, _, skipped) = code("  0x1  :  { %1 = vst %v1 }\n");
+    assert_eq!((bundles.text, skipped), (None, 1));
+}
+
 #[test]
 fn dump_of_another_program_adds_nothing() {
     let dir = tempfile::tempdir().unwrap();

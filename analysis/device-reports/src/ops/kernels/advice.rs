@@ -74,9 +74,7 @@ fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
     };
     let what = match declared {
         DeclaredCosts::Impossible => "declared costs are more than the device can do in that time",
-        DeclaredCosts::TooFew => {
-            "declared operations are fewer than a matrix product of these shapes needs"
-        }
+        DeclaredCosts::TooFew => "declared operations are far fewer than these shapes need",
         DeclaredCosts::Partly => "some of the ops declare no operations, so utilization is unknown",
         _ => "no operations are declared, so utilization is unknown",
     };

@@ -1,7 +1,7 @@
 //! Plausibility of the operations that a kernel declares.
 //!
 //! Too high a number shows in the kernel's time: the rate exceeds the peak. Too low a number shows in its shapes, if
-//! these are those of a matrix product: a cost that was computed for one block and not for all steps of the grid is
+//! the kernel is known ([`super::shapes`]) or these are those of a matrix product: a cost that was computed for one block and not for all steps of the grid is
 //! too low by the number of steps. Shapes do not prove what a kernel does, so no number is replaced. The kernel is
 //! flagged if one more fact suggests a product: its name, more operations per result than any elementwise work has,
 //! or a missing factor equal to the number of grid steps.
@@ -9,6 +9,8 @@
 use engine::Context;
 use facts::TraceFacts as _;
 
+use super::costs;
+use super::shapes::CostLimit;
 use crate::ops::matmuls;
 use crate::ops::op_stats::OpRow;
 
@@ -23,7 +25,7 @@ pub enum DeclaredCosts {
     No = "none",
     /// More operations than the device can do in that time.
     Impossible = "impossible",
-    /// Far fewer operations than the matrix product of its shapes needs.
+    /// Far fewer operations than its shapes need.
     TooFew = "too few",
 }
 
@@ -36,7 +38,7 @@ const NAMES: [&str; 3] = ["matmul", "gemm", "dot_general"];
 /// Tolerance between the missing factor and the number of grid steps.
 const NEAR: f64 = 0.1;
 
-/// Operations of one execution of the product that its shapes suggest; `None` if the shapes are not those of a
+/// Operations of one execution that its shapes suggest; `None` if the shapes are not those of a known kernel or a
 /// product, or if they agree with the declared `flops` of one execution.
 pub(super) fn needed(
     cx: &Context<'_>,
@@ -45,6 +47,12 @@ pub(super) fn needed(
     flops: u64,
     steps: Option<f64>,
 ) -> Option<u64> {
+    if let Some(cost) = costs::of_op(cx, row, name) {
+        // A mask may leave half. What is only a limit says nothing.
+        let least = cost.causal_flops.or(cost.flops);
+        let is_known = cost.limit == CostLimit::Exact && flops > 0;
+        return least.filter(|&least| is_known && least as f64 / flops as f64 >= TOO_FEW);
+    }
     let product = matmuls::plain_product(&cx.instruction(row.op?)?)?;
     let (needed, results) = (
         product.flops()?,

@@ -1,7 +1,7 @@
 //! Kernels that XLA did not write: Pallas, Mosaic and other custom calls.
 //!
 //! For each kernel: its executions and time, its declared costs (from the author and not the compiler, and often
-//! absent, zero or wrong), and, if kernel tracing was on, how it spends its time:
+//! absent, zero or wrong), for known kernels those that follow from shapes, and, if kernel tracing was on, how it spends its time:
 //!
 //! - **Stages** are the scopes of its software pipeline. They nest; each instant counts for the innermost one, so the
 //!   stages and the time outside them add up to the kernel's time exactly.
@@ -18,10 +18,12 @@
 //! have been tested on generated captures only; times and costs on real ones.
 
 mod advice;
+mod costs;
 mod declared;
 mod inside;
 mod lines;
 mod report;
+mod shapes;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -38,11 +40,13 @@ use trace_model::{Picos, without_number};
 use crate::ops::op_stats::{OpRow, Ops, OpsReport};
 use inside::KernelInside;
 
+pub use costs::{DeclaredFit, KernelCost};
 pub use declared::DeclaredCosts;
 pub use report::{
     Kernel, KernelCounter, KernelEstimate, KernelLine, KernelOp, KernelPipeline, KernelStage,
     KernelUnit, KernelsReport,
 };
+pub use shapes::{CostLimit, KernelKind};
 pub use timing::{KernelTiming, without_numbers};
 
 /// The analysis `kernels`.
@@ -94,7 +98,8 @@ impl KernelsReport {
         let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());
         let mut names = BTreeMap::new();
-        for row in rows {
+        let mut named = Vec::with_capacity(rows.len());
+        for &row in rows {
             let text = row
                 .op
                 .and_then(|op| cx.model.op(op).hlo_text)
@@ -107,6 +112,7 @@ impl KernelsReport {
                 target,
             );
             names.extend(row.op.map(|op| (op, name.clone())));
+            named.push((row, name.clone()));
             let inside = row.op.and_then(|op| inside.get(&op));
             ops.push(kernel_op(row, &name, inside));
             let group = groups.entry((name, &*row.program)).or_default();
@@ -138,6 +144,7 @@ impl KernelsReport {
             (report.op_time_ps, report.peaks.clone(), report.sums_over);
         Ok(Self {
             timings: timing::timings(cx, &names)?,
+            costs: costs::costs(cx, &named, &peaks),
             kernels,
             ops,
             time_ps,

@@ -7,6 +7,7 @@ use facts::sum_over::SumOver;
 use hardware::peaks::Peaks;
 use trace_model::Picos;
 
+use super::costs::KernelCost;
 use super::declared::DeclaredCosts;
 use super::timing::KernelTiming;
 use crate::ops::hardware_counters::CounterMetric;
@@ -18,6 +19,8 @@ pub struct KernelsReport {
     pub kernels: Vec<Kernel>,
     /// How long their executions take, by kernel and shapes of operands.
     pub timings: Vec<KernelTiming>,
+    /// What known kernels have to do by their shapes, beside what they declare, the longest first.
+    pub costs: Vec<KernelCost>,
     /// The ops that run them, the longest first.
     pub ops: Vec<KernelOp>,
     /// Time of all kernels.
@@ -85,8 +88,8 @@ pub struct Kernel {
     /// Achieved share of peak operations.
     #[column("of FLOP/s", peak)]
     pub flops_percent: Option<Percent>,
-    /// Operations of all executions according to the shapes of the matrix product that it seems to be, if it declares
-    /// far fewer.
+    /// Operations of all executions according to its shapes, if it is a known kernel or seems to be a matrix product and
+    /// declares far fewer.
     pub needed_flops: Option<u64>,
     /// The rate of these operations, as a share of peak operations.
     #[column("by shapes", inferred)]

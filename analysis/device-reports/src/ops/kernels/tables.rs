@@ -1,6 +1,8 @@
 //! The tables of the kernel report.
 
-use engine::{Columns, Percent, Provenance, Table, TableBuilder, Tabular};
+use std::collections::BTreeSet;
+
+use engine::{Columns, Percent, Provenance, Table, TableBuilder, Tabular, counted};
 use math::unit::Unit;
 
 use super::{Kernel, KernelsReport, TRACING};
@@ -8,6 +10,9 @@ use super::{Kernel, KernelsReport, TRACING};
 impl Tabular for KernelsReport {
     fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.kernel_table(), self.timing_table()];
+        if !self.costs.is_empty() {
+            tables.push(self.cost_table());
+        }
         if self.kernels.iter().any(|kernel| kernel.pipeline.is_some()) {
             tables.push(self.stage_table());
         }
@@ -128,6 +133,55 @@ impl KernelsReport {
             table
         };
         table.build()
+    }
+
+    fn cost_table(&self) -> Table {
+        const SAID: usize = 8;
+        let kinds: BTreeSet<_> = self.costs.iter().map(|cost| cost.kind).collect();
+        let rules = kinds
+            .iter()
+            .map(|kind| format!("{}: {}", kind.title(), kind.rule()));
+        let findings = self.costs.iter().map(|cost| cost.finding.clone());
+        let more = self.costs.len().checked_sub(SAID + 1);
+        let mut notes = vec![
+            "Costs are of one execution. By shapes: a kernel is known by its name together with the shapes of operands \
+             and results, padding included; HBM: each operand read once and each result written once. MFU: model FLOP \
+             utilization by the time on the chip, of the peak for the types of the operands"
+                .to_owned(),
+        ];
+        notes.extend(
+            self.peaks
+                .flops
+                .map(|_| format!("peak for bf16 operands: {}", self.peaks.flops_text())),
+        );
+        notes.extend(rules);
+        notes.extend(findings.take(SAID));
+        notes.extend(more.map(|more| {
+            format!(
+                "the columns say the same of {} that took less time",
+                counted(more + 1, "kernel")
+            )
+        }));
+        Table::of(
+            "kernel_costs",
+            "Kernels: costs by shapes and as declared, of one execution",
+            &self.costs,
+        )
+        .peak(Provenance::of_peak(self.peaks.flops))
+        .declared([
+            "kernel",
+            "kind",
+            "limit",
+            "flops_percent",
+            "causal_percent",
+            "declared_percent",
+            "declared_fit",
+            "declared_of_shapes_percent",
+            "hbm_percent",
+        ])
+        .remaining()
+        .notes(notes)
+        .build()
     }
 
     fn kernel_notes(&self) -> Vec<String> {

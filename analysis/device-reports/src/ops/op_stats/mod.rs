@@ -48,6 +48,7 @@ pub use beyond::cause;
 pub use costs::MemoryBytes;
 pub(crate) use costs::OpCostModel;
 pub use costs::OpCosts;
+pub(crate) use precision::NarrowType;
 pub use report::BeyondPeak;
 pub(crate) use report::CoreWork;
 pub use report::{CoreOps, GroupRow, OpsReport, SteadyOps};

@@ -12,13 +12,24 @@ use hlo::HloText;
 
 /// Kinds of elements that chips multiply faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NarrowType {
+pub(crate) enum NarrowType {
     Int8,
     Fp8,
     Int4,
 }
 
 impl NarrowType {
+    /// The kind of both factors of a product; `None` if they differ or one is wide.
+    pub fn of_both([left, right]: [&str; 2]) -> Option<Self> {
+        let kind = |dtype: &str| match dtype {
+            "s8" | "u8" => Some(Self::Int8),
+            "s4" | "u4" => Some(Self::Int4),
+            dtype if dtype.starts_with("f8e") => Some(Self::Fp8),
+            _ => None,
+        };
+        kind(left).filter(|left| Some(*left) == kind(right))
+    }
+
     /// Rate relative to bf16; `None` if it is the same or not published.
     pub fn speedup(self, peaks: &Peaks) -> Option<f64> {
         let rate = match self {
@@ -37,19 +48,14 @@ pub(super) fn narrow(text: &str) -> Option<NarrowType> {
     let [left, right] = operands.as_slice() else {
         return None;
     };
-    let kind = |operand: &hlo::Operand<'_>| {
+    let dtype = |operand: &hlo::Operand<'_>| {
         let shape = operand.shape.as_ref()?;
         match shape.arrays().as_slice() {
-            [array] => match array.dtype {
-                "s8" | "u8" => Some(NarrowType::Int8),
-                "s4" | "u4" => Some(NarrowType::Int4),
-                dtype if dtype.starts_with("f8e") => Some(NarrowType::Fp8),
-                _ => None,
-            },
+            [array] => Some(array.dtype.to_owned()),
             _ => None,
         }
     };
-    kind(left).filter(|left| Some(*left) == kind(right))
+    NarrowType::of_both([&dtype(left)?, &dtype(right)?])
 }
 
 #[cfg(test)]

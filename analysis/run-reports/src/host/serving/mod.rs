@@ -12,12 +12,17 @@
 //! other prefill                     [--]                  what keeps request 7 waiting: a stall
 //! ```
 //!
+//! Steps of the engine are told by annotations or by the frames of the Python tracer ([`engine_steps`]), so that captures of
+//! some servers have a report without any annotation.
+//!
 //! A program belongs to the phase that its name says (`jit_prefill`), otherwise to the phase that was open when the host
 //! launched it, if it was the only one.
 
 mod annotations;
+mod engine_steps;
 mod names;
 mod programs;
+mod reads;
 mod report;
 mod requests;
 mod servers;
@@ -27,11 +32,12 @@ mod tests;
 
 pub use names::ServingPhase;
 pub use report::{
-    BatchSize, PhaseTimes, ServedRequest, ServingAnnotation, ServingLatency, ServingReport,
-    TimeDistribution,
+    BatchSize, EngineIdle, EnginePart, EngineSteps, PhaseTimes, ProgramReads, ServedRequest,
+    ServingAnnotation, ServingLatency, ServingReport, TimeDistribution,
 };
 
 use annotations::{Annotation, Annotations};
+use engine_steps::Engines;
 use names::phase_of_name;
 
 use engine::{Analysis, AnalysisError, Context, Options, Percent};
@@ -45,6 +51,9 @@ pub(super) fn may_serve(name: &str, options: &Options) -> bool {
     phase_of_name(name, &options.serving).is_some()
 }
 
+/// The annotation that tells requests.
+const ANNOTATE: &str = "jax.profiler.TraceAnnotation(\"prefill\", request_id=…)";
+
 /// The analysis `serving`.
 pub struct Serving;
 
@@ -56,23 +65,27 @@ impl Analysis for Serving {
     fn run(cx: &Context<'_>) -> Result<ServingReport, AnalysisError> {
         let scope = cx.host_window()?;
         let found = Annotations::find(cx);
-        if !found.is_serving {
-            return Err("no annotation names a prefill or a request: servers record them as jax.profiler.TraceAnnotation(\"prefill\", \
-                 request_id=…), other names are told with --serving PHASE=PATTERN".into());
+        let served: &[Annotation] = if found.is_serving { &found.all } else { &[] };
+        let engine = engine_steps::engine_steps(cx, served, scope)?;
+        if !found.is_serving && engine.is_none() {
+            return Err(format!("no annotation names a prefill or a request: servers record them as {ANNOTATE}, other names are \
+                 told with --serving PHASE=PATTERN").into());
         }
+        let Engines { steps, idle } = engine.unwrap_or_default();
         let is_here = |annotation: &&Annotation| scope.contains(annotation.range.start);
-        let programs = PhasePrograms::find(cx, &found.all)?;
-        let prefill: IntervalSet = of_phase(&found.all, ServingPhase::Prefill)
+        let programs = PhasePrograms::find(cx, served)?;
+        let prefill: IntervalSet = of_phase(served, ServingPhase::Prefill)
             .map(|one| one.range)
             .collect();
-        let requests = requests::requests(&found.all, prefill, scope);
-        let batches = requests::batches(&found.all, scope);
-        if requests.is_empty() && !found.all.iter().any(|annotation| is_here(&annotation)) {
+        let requests = requests::requests(served, prefill, scope);
+        let batches = requests::batches(served, scope);
+        let is_empty = !served.iter().any(|annotation| is_here(&annotation));
+        if requests.is_empty() && steps.is_empty() && is_empty {
             return Err("no request or phase begins in this part of the trace".into());
         }
         let phases = ServingPhase::ALL.into_iter().filter_map(|phase| {
             let spans = || {
-                of_phase(&found.all, phase)
+                of_phase(served, phase)
                     .filter(is_here)
                     .map(|annotation| annotation.range)
             };
@@ -90,7 +103,14 @@ impl Analysis for Serving {
             latencies: requests::latencies(&requests),
             phases: phases.collect(),
             batches,
-            annotations: found.read.clone(),
+            steps,
+            idle,
+            reads: reads::reads(cx)?,
+            annotations: if found.is_serving {
+                found.read.clone()
+            } else {
+                Vec::new()
+            },
             program_ps: programs.all,
             other_program_ps: programs.other(),
             queue_of_first_token_percent: shares(&requests, |one| {

@@ -126,7 +126,7 @@ pub(super) fn phase_of_program(name: &str) -> Option<ServingPhase> {
 }
 
 /// The words of a name in lower case, numbers left out: `decodeStep_12` is `decode step`.
-fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for letter in name.chars() {

@@ -1,5 +1,7 @@
 //! What the report on serving holds.
 
+use std::sync::Arc;
+
 use engine::Percent;
 use math::quantile::of_sorted;
 use trace_model::{Picos, SliceId, TimeRange, Timestamp};
@@ -18,6 +20,13 @@ pub struct ServingReport {
     pub requests: Vec<ServedRequest>,
     /// Batches, by phase and the number of their requests.
     pub batches: Vec<BatchSize>,
+    /// Steps of the engine, by phase; empty where neither frames of Python nor annotations show them.
+    pub steps: Vec<EngineSteps>,
+    /// Time in which devices ran no program between the first and the last step of the engine, by what the host did; the
+    /// longest first.
+    pub idle: Vec<EngineIdle>,
+    /// What programs have to read from HBM.
+    pub reads: Vec<ProgramReads>,
     /// Annotations that were read.
     pub annotations: Vec<ServingAnnotation>,
     /// Time of all programs in the scope, summed over devices: the denominator of `of_program_time_percent`.
@@ -180,6 +189,88 @@ pub struct BatchSize {
     /// Tokens of all of them; `None` if not recorded.
     #[column("Tokens")]
     pub tokens: Option<u64>,
+}
+
+/// What an engine does in a part of a step.
+#[engine::titled]
+#[derive(Hash)]
+pub enum EnginePart {
+    /// It chooses the requests of the next batch, and notes the results of the last one.
+    Scheduler = "scheduler",
+    /// It fills the inputs of the batch and copies them to the devices.
+    Inputs = "inputs of the batch",
+    /// It launches the model.
+    Launch = "launch of the model",
+    /// It chooses tokens.
+    Sampling = "sampling",
+    /// It waits for results and copies them to the host.
+    CopyToHost = "device-to-host copy",
+    /// It waits for requests.
+    NoRequest = "waiting for requests",
+    /// It is in a step, and nothing else is known.
+    OtherInStep = "other, in a step",
+    /// Nothing was recorded.
+    Nothing = "nothing recorded",
+}
+
+/// Steps of engines in one phase.
+#[engine::row(measured)]
+pub struct EngineSteps {
+    /// The phase that annotations in the step say; `not told` without any.
+    #[column("Phase", inferred)]
+    pub phase: &'static str,
+    /// Their times on the host.
+    #[column(nested)]
+    pub time: TimeDistribution,
+    /// Median time from the start of a step to that of the next.
+    #[column("To next")]
+    pub to_next_ps: Option<f64>,
+    /// Tokens of all of them; `None` unless each says how many.
+    #[column("Tokens", recorded)]
+    pub tokens: Option<u64>,
+}
+
+/// Time without programs in which the engine did one thing.
+#[engine::row(inferred)]
+pub struct EngineIdle {
+    /// What the host did.
+    #[column("Meanwhile")]
+    pub part: EnginePart,
+    /// Time, summed over devices.
+    #[column("No program")]
+    pub time_ps: Picos,
+    /// Share of all time without programs.
+    #[column("of it")]
+    pub of_idle_percent: Option<Percent>,
+    /// Share of the time from the first step to the end of the last.
+    #[column("of all steps")]
+    pub of_steps_percent: Option<Percent>,
+}
+
+/// What a program has to read from HBM in each execution.
+#[engine::row(inferred)]
+pub struct ProgramReads {
+    /// The program.
+    #[column("Program", measured)]
+    pub program: Arc<str>,
+    /// Executions, on all devices.
+    #[column("Runs", measured)]
+    pub occurrences: u64,
+    /// Mean time of one.
+    #[column("Mean", measured)]
+    pub mean_time_ps: f64,
+    /// Inputs on one device that it does not update: weights.
+    #[column("Weights", compiler)]
+    pub weight_bytes: u64,
+    /// Inputs that it updates, as a cache of keys and values, of which it may read a part.
+    #[column("Updated", compiler)]
+    pub updated_bytes: u64,
+    /// Time to read the weights once at the peak of HBM. A step that generates one token for each request takes no less.
+    #[column("Weights take")]
+    pub least_time_ps: Option<f64>,
+    /// The same as a share of the mean time.
+    #[column("of its time")]
+    pub least_percent: Option<Percent>,
 }
 
 /// Annotations of one name.

@@ -2,6 +2,7 @@
 
 use engine::{Percent, Table, Tabular};
 
+use super::ANNOTATE;
 use super::report::{ServedRequest, ServingReport};
 
 impl Tabular for ServingReport {
@@ -10,14 +11,27 @@ impl Tabular for ServingReport {
         if !self.latencies.is_empty() {
             tables.push(self.latency_table());
         }
-        tables.push(self.phase_table());
+        if !self.phases.is_empty() {
+            tables.push(self.phase_table());
+        }
+        if !self.steps.is_empty() {
+            tables.push(self.step_table());
+        }
+        if !self.idle.is_empty() {
+            tables.push(self.idle_table());
+        }
+        if !self.reads.is_empty() {
+            tables.push(self.read_table());
+        }
         if !self.requests.is_empty() {
             tables.push(self.request_table());
         }
         if !self.batches.is_empty() {
             tables.push(self.batch_table());
         }
-        tables.push(self.annotation_table());
+        if !self.annotations.is_empty() {
+            tables.push(self.annotation_table());
+        }
         tables
     }
 }
@@ -53,6 +67,49 @@ impl ServingReport {
                 "Times of annotations are by the clock of the host. On devices: programs that the phase launches, summed \
                  over devices; of programs: of the time of all of them. {QUANTILES}"
             ))
+            .build()
+    }
+
+    fn step_table(&self) -> Table {
+        let untold = self.annotations.is_empty().then(|| {
+            format!("Nothing tells requests, phases and tokens: {ANNOTATE} around each prefill and each decode does")
+        });
+        let unread = self.reads.is_empty().then_some(
+            "What weights and the cache of keys and values take is not known: the capture holds no program with its parameters.",
+        );
+        Table::of("serving_steps", "Steps of the engine", &self.steps)
+            .remaining()
+            .note(format!(
+                "By the clock of the host: calls of the engine's loop or annotations engine_step, else annotations of batches \
+                 and phases. To next: median from start to start. {QUANTILES}"
+            ))
+            .notes(untold)
+            .notes(unread.map(str::to_owned))
+            .build()
+    }
+
+    fn idle_table(&self) -> Table {
+        Table::of(
+            "serving_idle",
+            "No program between steps of the engine, by what the host did",
+            &self.idle,
+        )
+        .remaining()
+        .note(
+            "From the first step to the end of the last, summed over devices. The innermost function or annotation whose name \
+             is known counts; of several threads the one that explains most. It was going on at that time, and need not be \
+             the cause: a program may be in the queue already.",
+        )
+        .build()
+    }
+
+    fn read_table(&self) -> Table {
+        Table::of("serving_reads", "What programs read from HBM", &self.reads)
+            .remaining()
+            .note(
+                "Weights: parameters that share no memory with results. Updated: those that do, as a cache of keys and values, \
+                 of which a step reads what its requests have. A time per output token is at least that of its weights.",
+            )
             .build()
     }
 

@@ -1,4 +1,5 @@
 mod declared_costs;
+mod shape_costs;
 
 use engine::{Options, ReportCache, Scope, Tabular as _};
 use sample_traces::rare::PallasKernel;
@@ -327,6 +328,7 @@ fn units_and_lines_divide_a_generated_capture() {
     let expected = [
         "kernels",
         "kernel_timings",
+        "kernel_costs",
         "kernel_stages",
         "kernel_estimates",
         "kernel_lines",

@@ -1,3 +1,5 @@
+mod steps;
+
 use engine::{Options, ReportCache, Scope, ServingPattern, Tabular as _};
 use sample_traces::rare::ServingSample;
 use sample_traces::text_trace;
@@ -147,6 +149,8 @@ fn distributions_have_the_quantiles_that_their_count_allows() {
         [
             "serving_latencies",
             "serving_phases",
+            "serving_steps",
+            "serving_idle",
             "serving_requests",
             "serving_batches",
             "serving_annotations"

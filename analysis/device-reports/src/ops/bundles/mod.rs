@@ -5,6 +5,9 @@
 //! refer to the code, not to time, and are never drawn on the timeline. For an op whose time is nearly all in one
 //! unrolled inner loop (matrix products) both shares are nearly the same.
 //!
+//! The text of the code adds what the table of slots does not show: bundles without any instruction, products, waits for
+//! copies. From all of it follows what limits the code ([`CodeLimit`]), by rules that hold for one pass over it.
+//!
 //! `VLOAD:FILL` and `VSTORE:SPILL` are those loads and stores that only restore and save registers. They are part of
 //! `VLOAD` and `VSTORE`, and a smaller tile would not need them.
 
@@ -32,6 +35,79 @@ pub struct CodeReport {
     pub notes: Vec<String>,
 }
 
+/// What limits the code of an op.
+#[engine::titled]
+pub enum CodeLimit {
+    /// It saves and restores registers.
+    Registers = "registers",
+    /// Its buffers take most of the vector memory.
+    Vmem = "VMEM",
+    /// Many bundles are empty.
+    Waiting = "waiting",
+    /// The matrix units have the fewest free slots.
+    MatrixUnits = "matrix units",
+    /// Loads and stores of vector memory.
+    LoadsAndStores = "loads and stores",
+    /// Transposes, rotations and reductions across lanes.
+    Lanes = "across lanes",
+    /// Elementwise work.
+    Elementwise = "elementwise",
+    /// Addresses and branches.
+    Scalars = "scalars",
+}
+
+impl CodeLimit {
+    /// The unit with the largest share, as a limit; the names of units are the compiler's.
+    fn of_unit(unit: &str) -> Option<Self> {
+        Some(match unit {
+            "MATMUL" | "MATPUSH" | "MXU" => Self::MatrixUnits,
+            "VLOAD" | "VSTORE" => Self::LoadsAndStores,
+            "XLU" => Self::Lanes,
+            "VALU" | "EUP" | "VPOP" => Self::Elementwise,
+            "SALU" => Self::Scalars,
+            _ => return None,
+        })
+    }
+
+    /// What to try.
+    fn lever(self) -> &'static str {
+        match self {
+            Self::Registers => {
+                "registers: the code saves and restores them (VSTORE:SPILL, VLOAD:FILL): smaller blocks in the body of the \
+                 kernel need fewer"
+            }
+            Self::Vmem => {
+                "VMEM: buffers take most of it: smaller blocks, or fewer copies of each, leave room for more to be in flight"
+            }
+            Self::Waiting => {
+                "waiting: many bundles are empty, most of them after the instruction that is named: more independent work in \
+                 the body, as larger or unrolled blocks, fills them"
+            }
+            Self::MatrixUnits => {
+                "matrix units: they have the fewest free slots: only fewer or narrower products are faster"
+            }
+            Self::LoadsAndStores => {
+                "loads and stores: values that stay in registers, as larger inner blocks keep them, need fewer"
+            }
+            Self::Lanes => {
+                "across lanes: transposes, rotations and reductions along the last dimension cost most: another layout of the \
+                 operands may need fewer"
+            }
+            Self::Elementwise => {
+                "elementwise: arithmetic other than products costs most: narrower types or fewer conversions shorten it"
+            }
+            Self::Scalars => {
+                "scalars: addresses and branches cost most: larger blocks have fewer of them"
+            }
+        }
+    }
+}
+
+/// Share of empty bundles from which they are what limits the code.
+const MANY_EMPTY: f64 = 20.0;
+/// Share of the vector memory from which nothing else fits into it.
+const FULL: f64 = 90.0;
+
 /// One op of one program.
 #[engine::row(compiler)]
 pub struct CodeRow {
@@ -47,6 +123,33 @@ pub struct CodeRow {
     /// Number of bundles of its code.
     #[column("Bundles")]
     pub bundles: u64,
+    /// Bundles without an instruction, in which the core waits; `None` without the text of the code.
+    #[column("Empty")]
+    pub empty_bundles: Option<u64>,
+    /// The same as a share of its bundles.
+    #[column("Empty share")]
+    pub empty_percent: Option<Percent>,
+    /// The last instruction before most of them.
+    #[column("Empty after")]
+    pub empty_after: Option<String>,
+    /// Instructions that multiply on the matrix units.
+    #[column("Products")]
+    pub matmuls: Option<u64>,
+    /// Instructions that wait for the end of a copy.
+    #[column("DMA waits")]
+    pub dma_waits: Option<u64>,
+    /// Vector memory that it allocates; `None` without a report on it.
+    #[column("VMEM")]
+    pub vmem_bytes: Option<u64>,
+    /// The same as a share of what the core has.
+    #[column("of VMEM")]
+    pub vmem_percent: Option<Percent>,
+    /// The part of it that holds saved registers.
+    #[column("VMEM of spills")]
+    pub vmem_spill_bytes: Option<u64>,
+    /// What limits the code by its slots, registers and memory.
+    #[column("Limited by", inferred)]
+    pub limit: Option<CodeLimit>,
     /// The unit with the largest share of used slots.
     #[column("Busiest")]
     pub busiest: Option<String>,
@@ -108,6 +211,8 @@ impl Analysis for Code {
                 "ops with known code take {percent:.1} of the time of all ops"
             ));
         }
+        let limits: BTreeSet<CodeLimit> = rows.iter().filter_map(|row| row.limit).collect();
+        notes.extend(limits.into_iter().map(|limit| limit.lever().to_owned()));
         let spilling: Vec<&str> = rows
             .iter()
             .filter(|row| row.spills.max(row.fills) > Some(0))
@@ -152,6 +257,21 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
             .find(|unit| cx.model.str(unit.unit) == wanted)
             .map(|unit| unit.used)
     };
+    let (spills, fills) = (used(SPILL), used(FILL));
+    let text = bundles.text.as_ref();
+    let empty = text.and_then(|text| percent(text.empty, bundles.count));
+    let vmem = bundles.vmem;
+    let of_vmem = vmem.and_then(|vmem| percent(vmem.bytes, vmem.limit_bytes?));
+    let is_over = |share: Option<Percent>, least| share.is_some_and(|share| share.0 >= least);
+    let limit = if spills.max(fills) > Some(0) {
+        Some(CodeLimit::Registers)
+    } else if is_over(of_vmem, FULL) {
+        Some(CodeLimit::Vmem)
+    } else if is_over(empty, MANY_EMPTY) {
+        Some(CodeLimit::Waiting)
+    } else {
+        busiest.and_then(|(unit, _)| CodeLimit::of_unit(unit))
+    };
     CodeRow {
         op: row.op,
         program: Arc::clone(&row.program),
@@ -162,16 +282,32 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
         bundles: bundles.count,
         busiest: busiest.map(|(unit, _)| unit.clone()),
         busiest_percent: busiest.map(|(_, percent)| Percent(*percent)),
-        fills: used(FILL),
-        spills: used(SPILL),
+        empty_bundles: text.map(|text| text.empty),
+        empty_percent: empty,
+        empty_after: text
+            .and_then(|text| text.stalls.first())
+            .map(|stall| cx.model.str(stall.after).to_owned()),
+        matmuls: text.map(|text| text.matmuls),
+        dma_waits: text.map(|text| text.dma_waits),
+        vmem_bytes: vmem.map(|vmem| vmem.bytes),
+        vmem_percent: of_vmem,
+        vmem_spill_bytes: vmem.map(|vmem| vmem.spill_bytes),
+        limit,
+        fills,
+        spills,
         shares_code_of: (bundles.emitted_for != cx.model.op(op).name)
             .then(|| cx.model.str(bundles.emitted_for).to_owned()),
         slots_percent,
     }
 }
 
-/// Units that have a column; the JSON contains all of them.
-const UNITS: [(&str, &str, &str); 9] = [
+fn percent(part: u64, whole: u64) -> Option<Percent> {
+    (whole > 0).then(|| Percent(100.0 * part as f64 / whole as f64))
+}
+
+/// Units that have a column; the JSON contains all of them. Products are of `MXU` in older dumps.
+const UNITS: [(&str, &str, &str); 10] = [
+    ("MXU", "mxu_slots_percent", "MXU"),
     ("MATMUL", "matmul_slots_percent", "MATMUL"),
     ("MATPUSH", "matpush_slots_percent", "MATPUSH"),
     ("VALU", "valu_slots_percent", "VALU"),
@@ -213,10 +349,17 @@ impl Tabular for CodeReport {
             .declared([
                 "self_of_total_percent",
                 "bundles",
+                "limit",
+                "empty_percent",
                 "busiest",
                 "busiest_percent",
                 "spills",
                 "fills",
+                "vmem_bytes",
+                "vmem_percent",
+                "matmuls",
+                "dma_waits",
+                "empty_after",
             ]);
         let units = UNITS.into_iter().fold(table, |table, (unit, id, title)| {
             table.compiler(id, title, Unit::Percent, move |row| {
@@ -228,114 +371,4 @@ impl Tabular for CodeReport {
 }
 
 #[cfg(test)]
-mod tests {
-    use engine::{Options, ReportCache, Scope};
-    use trace_model::{
-        GroupKind, Op, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
-        UnitSlots,
-    };
-
-    use super::*;
-
-    fn report_of(model: &TraceModel) -> Result<CodeReport, AnalysisError> {
-        let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context {
-            model,
-            scope: Scope::WholeTrace,
-            options: &options,
-            reports: &reports,
-        };
-        cx.report::<Code>().map(|report| report.as_ref().clone())
-    }
-
-    /// Ops one after the other, with the given lengths, and the code of `dot` where given.
-    fn trace(ops: &[(&str, i64, Option<[u64; 3]>)]) -> TraceModel {
-        let mut builder = TraceBuilder::new();
-        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
-        let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
-        let mut now = 0;
-        for (name, len, used) in ops {
-            let units = ["MATMUL", "VSTORE", "VSTORE:SPILL"].map(|unit| builder.intern(unit));
-            let slots = |(unit, (used, per_bundle))| UnitSlots {
-                unit,
-                used,
-                per_bundle,
-            };
-            let emitted_for = builder.intern("dot");
-            let bundles = used.map(|used| Bundles {
-                count: 10,
-                units: units
-                    .into_iter()
-                    .zip(used.into_iter().zip([4, 1, 1]))
-                    .map(slots)
-                    .collect(),
-                emitted_for,
-            });
-            let name_id = builder.intern(name);
-            let op = builder.op(Op {
-                name: name_id,
-                bundles: bundles.map(Box::new),
-                ..Op::default()
-            });
-            let label = builder.label(name, Some(op));
-            let range = TimeRange::new(Timestamp::from_ps(now), Timestamp::from_ps(now + len));
-            builder.add_slice(track, SliceSpec::new(range, label));
-            now += len;
-        }
-        builder.finish()
-    }
-
-    #[test]
-    fn shares_are_of_the_bundle_slots() {
-        let report = report_of(&trace(&[
-            ("dot", 30, Some([38, 5, 5])),
-            ("add", 60, Some([0, 6, 0])),
-            ("copy", 10, None),
-        ]))
-        .unwrap();
-        let row = |at: usize| {
-            let row: &CodeRow = &report.rows[at];
-            (
-                &*row.name,
-                row.busiest.as_deref(),
-                row.busiest_percent.map(|share| share.0),
-                row.spills,
-                row.fills,
-            )
-        };
-        assert_eq!(row(0), ("add", Some("VSTORE"), Some(60.0), Some(0), None));
-        // Spills are stores: 5 of 10 slots, and all of them due to a lack of registers.
-        assert_eq!(row(1), ("dot", Some("MATMUL"), Some(95.0), Some(5), None));
-        assert_eq!(report.rows[0].shares_code_of.as_deref(), Some("dot"));
-        assert_eq!(
-            (report.rows[1].shares_code_of.as_deref(), report.rows.len()),
-            (None, 2)
-        );
-        assert!(
-            report.notes.iter().any(|note| note.contains("90.0 %")),
-            "{:?}",
-            report.notes
-        );
-        assert!(
-            report
-                .notes
-                .iter()
-                .any(|note| note.contains("1 of 2 ops (dot) run out of registers")),
-            "{:?}",
-            report.notes
-        );
-    }
-
-    #[test]
-    fn not_applicable_without_a_dump() {
-        let error = report_of(&trace(&[("dot", 1, None)]))
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("--llo"), "{error}");
-        // Code without bundles has no shares.
-        let mut model = trace(&[("dot", 1, Some([0, 0, 0]))]);
-        assert_eq!(report_of(&model).unwrap().rows[0].busiest, None);
-        model = trace(&[]);
-        assert!(report_of(&model).is_err());
-    }
-}
+mod tests;

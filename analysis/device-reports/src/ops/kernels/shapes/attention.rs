@@ -1,0 +1,112 @@
+//! Attention with queries, keys and values of the whole sequence, forward and backward.
+//!
+//! Operands are queries `[…, queries, size]`, keys `[…, keys, size]` and values `[…, keys, size of a value]`, after
+//! descriptions of the mask and before ids of segments. Several heads of queries may share one of keys and values. The
+//! results tell the pass: those of the forward pass have rows of queries as long as values, and gradients have the shapes
+//! of what they belong to.
+
+use hlo::ArrayShape;
+
+use super::call::{CallShapes, CostLimit, KernelKind, ShapeCost, times};
+
+/// The part of attention that a kernel computes.
+#[derive(Clone, Copy, PartialEq)]
+enum Pass {
+    Forward,
+    KeysAndValues,
+    Queries,
+    All,
+}
+
+impl Pass {
+    /// Scores and their gradients add up over `size`, the others over or along `value`: the sizes of all products of one
+    /// query and one key.
+    fn sizes(self, size: u64, value: u64) -> Option<u64> {
+        let (of_size, of_value) = match self {
+            Self::Forward => (1, 1),
+            Self::KeysAndValues => (2, 2),
+            Self::Queries => (2, 1),
+            Self::All => (3, 2),
+        };
+        size.checked_mul(of_size)?
+            .checked_add(value.checked_mul(of_value)?)
+    }
+}
+
+/// Dimensions before the last two, and these.
+fn split<'a>(array: &'a ArrayShape<'static>) -> Option<(&'a [u64], [u64; 2])> {
+    let (first, &last) = array.dims.split_last_chunk::<2>()?;
+    Some((first, last))
+}
+
+pub(super) fn attention(
+    kind: KernelKind,
+    name: &str,
+    shapes: &CallShapes<'_>,
+) -> Option<ShapeCost> {
+    let floats = shapes.floats();
+    let &[q, k, v, ..] = floats.as_slice() else {
+        return None;
+    };
+    let (heads, [queries, size]) = split(q)?;
+    let (key_heads, [keys, key_size]) = split(k)?;
+    let (value_heads, [values, value_size]) = split(v)?;
+    let heads = times(heads)?;
+    let of_keys = times(key_heads)?;
+    let fits = size == key_size
+        && keys == values
+        && key_heads == value_heads
+        && of_keys > 0
+        && heads % of_keys == 0;
+    let pass = pass(name, [q, k, v], value_size, shapes).filter(|_| fits)?;
+    let pairs = times(&[heads, queries, keys])?;
+    let sizes = pass.sizes(size, value_size)?;
+    let flops = times(&[2, pairs, sizes])?;
+    Some(ShapeCost {
+        kind,
+        flops: Some(flops),
+        // Queries and keys begin at the same position, so half of the pairs are below the diagonal.
+        causal_flops: (queries == keys).then_some(flops / 2),
+        bytes: shapes.bytes(),
+        received_bytes: None,
+        limit: CostLimit::Exact,
+        formula: format!("2 × {heads} heads × {queries} queries × {keys} keys × {sizes}"),
+        types: [q.dtype, k.dtype],
+    })
+}
+
+/// The pass that the results, and for gradients the name, show.
+fn pass(
+    name: &str,
+    [q, k, v]: [&ArrayShape<'static>; 3],
+    value_size: u64,
+    shapes: &CallShapes<'_>,
+) -> Option<Pass> {
+    let has = |dims: &[u64]| shapes.results.iter().any(|result| result.dims == dims);
+    // The first of these words tells: the sizes of blocks of all passes may follow.
+    let words = ["fwd", "dkv", "dq"];
+    let word = words
+        .into_iter()
+        .filter_map(|word| Some((name.find(word)?, word)))
+        .min();
+    match word.map(|(_, word)| word) {
+        Some("dkv") => {
+            // Gradients of queries of each block of keys, which another op adds up.
+            let is_part = |result: &&ArrayShape<'static>| {
+                result.dims.len() == q.dims.len() + 1 && result.dims.ends_with(&q.dims)
+            };
+            let pass = if shapes.results.iter().any(is_part) {
+                Pass::All
+            } else {
+                Pass::KeysAndValues
+            };
+            return (has(&k.dims) && has(&v.dims)).then_some(pass);
+        }
+        Some("dq") => return has(&q.dims).then_some(Pass::Queries),
+        None if name.contains("bwd") || name.contains("backward") => return None,
+        _ => {}
+    }
+    let mut output = q.dims.clone();
+    *output.last_mut()? = value_size;
+    has(&output).then_some(Pass::Forward)
+}

@@ -1,0 +1,145 @@
+//! The work of a kernel, and the arrays of a call.
+
+use hlo::{ArrayShape, HBM, InstructionRef};
+
+/// What a kernel does.
+#[engine::titled]
+pub enum KernelKind {
+    /// Dense attention, of which a mask may skip blocks.
+    FlashAttention = "flash attention",
+    /// Attention with a mask that is known when it is compiled.
+    SplashAttention = "splash attention",
+    /// Sequences of different lengths, whose keys and values are in pages.
+    RaggedPagedAttention = "ragged paged attention",
+    /// One query for each sequence, whose keys and values are in pages.
+    PagedAttention = "paged attention",
+    /// Rows of each group times the matrix of the group.
+    GroupedMatmul = "grouped matmul",
+    /// The gradient of it by the matrices.
+    TransposedGroupedMatmul = "transposed grouped matmul",
+    /// A product whose operands are narrow numbers with scales.
+    QuantizedMatmul = "quantized matmul",
+    /// A matrix product.
+    Matmul = "matmul",
+    /// The rows of all devices times a matrix.
+    AllGatherMatmul = "all-gather matmul",
+    /// Products of all devices, added and divided among them.
+    ReduceScatterMatmul = "reduce-scatter matmul",
+    /// Each device receives the parts of all.
+    AllGather = "all-gather",
+    /// Each device receives a part of the sum.
+    ReduceScatter = "reduce-scatter",
+}
+
+impl KernelKind {
+    /// Whether a mask can make it skip a part of its work.
+    pub(crate) fn is_masked(self) -> bool {
+        matches!(self, Self::FlashAttention | Self::SplashAttention)
+    }
+
+    /// How its operations follow from sizes.
+    pub(crate) fn rule(self) -> &'static str {
+        match self {
+            Self::FlashAttention | Self::SplashAttention => {
+                "2 × heads of the whole batch × queries × keys × the sum of the sizes that its products add up or make: \
+                 two products forward, four for the gradient of keys and values, three for that of queries, five for both"
+            }
+            Self::RaggedPagedAttention | Self::PagedAttention => {
+                "at most 4 × heads × queries × keys of a full row of the page table × size of a head; lengths of sequences are \
+                 not in the shapes"
+            }
+            Self::GroupedMatmul | Self::TransposedGroupedMatmul => {
+                "at most 2 × rows × inner size × columns; sizes of groups are not in the shapes"
+            }
+            Self::QuantizedMatmul | Self::Matmul => "2 × rows × inner size × columns",
+            Self::AllGatherMatmul | Self::ReduceScatterMatmul => {
+                "2 × rows × inner size × columns of the product on this device; received: the parts of all other devices"
+            }
+            Self::AllGather | Self::ReduceScatter => {
+                "no product; received: the parts of all other devices"
+            }
+        }
+    }
+}
+
+/// Whether costs are known or limited.
+#[engine::titled]
+pub enum CostLimit {
+    /// They follow from the shapes.
+    Exact = "exact",
+    /// They depend on values, which are not in the shapes, and are no more than this.
+    AtMost = "at most",
+}
+
+/// The work of one execution.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ShapeCost {
+    pub kind: KernelKind,
+    /// Of its matrix products, without a mask.
+    pub flops: Option<u64>,
+    /// Half of them, if each query sees the keys before it only.
+    pub causal_flops: Option<u64>,
+    /// In HBM.
+    pub bytes: Option<u64>,
+    /// From other devices.
+    pub received_bytes: Option<u64>,
+    pub limit: CostLimit,
+    /// With the sizes: `2 × m 1024 × k 512 × n 256`.
+    pub formula: String,
+    /// Types that are multiplied.
+    pub types: [&'static str; 2],
+}
+
+/// Operands or results of a call that are examined.
+const MOST_ARRAYS: usize = 64;
+
+/// The arrays of a call.
+pub(super) struct CallShapes<'a> {
+    pub operands: Vec<&'a ArrayShape<'static>>,
+    pub results: Vec<&'a ArrayShape<'static>>,
+}
+
+impl<'a> CallShapes<'a> {
+    /// The shapes of a call; `None` if some are unknown.
+    pub fn new(call: &'a InstructionRef) -> Option<Self> {
+        let mut operands = Vec::new();
+        for operand in call.operands().take(MOST_ARRAYS) {
+            operands.extend(operand.shape.as_deref()?.arrays());
+        }
+        let results = call.arrays();
+        let is_known = !operands.is_empty() && !results.is_empty();
+        (is_known && operands.len().max(results.len()) <= MOST_ARRAYS)
+            .then_some(Self { operands, results })
+    }
+
+    /// Operands of floating-point numbers with at least two dimensions, in order.
+    pub fn floats(&self) -> Vec<&'a ArrayShape<'static>> {
+        let floats = self.operands.iter().copied();
+        floats
+            .filter(|array| is_float(array.dtype) && array.dims.len() >= 2)
+            .collect()
+    }
+
+    /// Operands that hold indices, in order.
+    pub fn indices(&self) -> Vec<&'a ArrayShape<'static>> {
+        let operands = self.operands.iter().copied();
+        operands.filter(|array| array.dtype == "s32").collect()
+    }
+
+    /// Each array in HBM once.
+    pub fn bytes(&self) -> Option<u64> {
+        let arrays = self.operands.iter().chain(&self.results);
+        let mut in_hbm = arrays.filter(|array| array.memory_space == HBM);
+        in_hbm.try_fold(0_u64, |sum, array| sum.checked_add(array.bytes()?))
+    }
+}
+
+pub(super) fn is_float(dtype: &str) -> bool {
+    dtype.starts_with('f') || dtype == "bf16"
+}
+
+/// The product of sizes, if it can be counted.
+pub(super) fn times(sizes: &[u64]) -> Option<u64> {
+    let mut sizes = sizes.iter();
+    sizes.try_fold(1_u64, |all, &size| all.checked_mul(size))
+}

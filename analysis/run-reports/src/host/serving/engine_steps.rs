@@ -1,0 +1,327 @@
+//! Steps of an engine that serves requests, and what the host does in them while devices run no program.
+//!
+//! A step is a call of the engine's loop that the Python tracer records, an annotation `engine_step`, or where there is
+//! neither, an annotation of a batch or of a phase. Parts of steps are told by the names of functions and annotations;
+//! what is called inside belongs to them.
+//!
+//! ```text
+//! step      [-------------][----------]
+//! part       sss llll mmm    oooooo      scheduler, launch, sampling, copy to the host
+//! programs        PPPPPPPPP PP     PPP
+//! idle      ......         .  .....      by the part at that time
+//! ```
+
+use std::collections::BTreeMap;
+
+use engine::{AnalysisError, Context, Percent};
+use facts::TraceFacts as _;
+use facts::core_time::{SelfTimeSegment, self_time_segments};
+use facts::host_class::{HostClass, classify, host_threads, stripped};
+use facts::python_frame::PythonFrame;
+use math::intervals::IntervalSet;
+use trace_model::{LabelId, Picos, SliceRef, SourceId, TimeRange};
+
+use super::annotations::Annotation;
+use super::names::{ServingPhase, words};
+use super::report::{EngineIdle, EnginePart, EngineSteps, TimeDistribution};
+
+/// Those that names tell. Of parts on several threads the first one counts: waiting explains least.
+const NAMED: [EnginePart; 6] = [
+    EnginePart::Scheduler,
+    EnginePart::Inputs,
+    EnginePart::Launch,
+    EnginePart::Sampling,
+    EnginePart::CopyToHost,
+    EnginePart::NoRequest,
+];
+
+/// What an event is for an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EngineEvent {
+    Step,
+    Part(EnginePart),
+}
+
+impl EngineEvent {
+    /// The event of this name. Functions are those of vLLM (`vllm/v1/engine/core.py`), tpu-inference
+    /// (`runner/tpu_runner.py`), and SGLang-JAX (`srt/managers/scheduler.py`).
+    fn of_name(name: &str) -> Option<Self> {
+        use EnginePart as P;
+        let name = stripped(name);
+        if let Some(frame) = PythonFrame::of(name) {
+            let part = match (frame.file, frame.function) {
+                ("core.py", "_process_engine_step") => return Some(Self::Step),
+                ("core.py", "_process_input_queue") => P::NoRequest,
+                ("scheduler.py", "run_batch" | "execute_model")
+                | ("tpu_runner.py", "execute_model" | "_execute_model") => P::Launch,
+                ("scheduler.py", function) if !function.starts_with("event_loop") => P::Scheduler,
+                ("tpu_runner.py", "sample_tokens" | "_sample_from_logits") => P::Sampling,
+                ("tpu_runner.py", "get_output") => P::CopyToHost,
+                ("tpu_runner.py", function) if function.starts_with("_prepare_inputs") => P::Inputs,
+                ("persistent_batch_manager.py", _) => P::Inputs,
+                _ => return Self::of_runtime(name),
+            };
+            return Some(Self::Part(part));
+        }
+        if classify(name) != HostClass::User {
+            return Self::of_runtime(name);
+        }
+        let words = words(name);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let part = match *words.as_slice() {
+            ["engine", "step"] => return Some(Self::Step),
+            ["schedule" | "scheduler" | "scheduling"] => P::Scheduler,
+            ["prepare", "inputs"] => P::Inputs,
+            ["execute" | "run", "model", ..] | ["forward", "batch", ..] => P::Launch,
+            ["sample" | "sampling"] | ["sample", "tokens"] => P::Sampling,
+            ["get", "output"] | ["copy", "to", "host"] => P::CopyToHost,
+            ["wait", "for", "requests"] => P::NoRequest,
+            _ => return None,
+        };
+        Some(Self::Part(part))
+    }
+
+    /// What the runtime records inside the functions of any engine.
+    fn of_runtime(name: &str) -> Option<Self> {
+        let is_sampler =
+            name.starts_with("PjitFunction(sample") || name.starts_with("PjitFunction(_sample");
+        let part = match classify(name) {
+            _ if is_sampler => EnginePart::Sampling,
+            HostClass::DeviceToHost => EnginePart::CopyToHost,
+            HostClass::HostToDevice => EnginePart::Inputs,
+            _ => return None,
+        };
+        Some(Self::Part(part))
+    }
+}
+
+/// Steps of engines by phase, and the time without programs in them.
+#[derive(Default)]
+pub(super) struct Engines {
+    pub steps: Vec<EngineSteps>,
+    pub idle: Vec<EngineIdle>,
+}
+
+/// The engines of one host.
+#[derive(Default)]
+struct HostEngines {
+    steps: Vec<TimeRange>,
+    parts: BTreeMap<EnginePart, IntervalSet>,
+}
+
+/// Steps and idle time of engines in `scope`; `None` if nothing shows steps while devices were recorded.
+pub(super) fn engine_steps(
+    cx: &Context<'_>,
+    annotations: &[Annotation],
+    scope: TimeRange,
+) -> Result<Option<Engines>, AnalysisError> {
+    let cores = cx.tensor_cores();
+    if cores.is_empty() {
+        return Ok(None);
+    }
+    let mut hosts = hosts(cx);
+    let has_steps = hosts.values().any(|host| !host.steps.is_empty());
+    if !has_steps {
+        // Batches and phases are steps where nothing else is.
+        for annotation in annotations {
+            use ServingPhase as P;
+            if matches!(annotation.phase, P::Batch | P::Prefill | P::Decode) {
+                let host = hosts.entry(annotation.source).or_default();
+                host.steps.push(annotation.range);
+            }
+        }
+    }
+    for host in hosts.values_mut() {
+        host.steps.retain(|step| scope.contains(step.start));
+        host.steps.sort_by_key(|step| (step.start, step.end));
+    }
+    hosts.retain(|_, host| !host.steps.is_empty());
+    if hosts.is_empty() {
+        return Ok(None);
+    }
+    let mut idle: BTreeMap<EnginePart, Picos> = BTreeMap::new();
+    let (mut all, mut without) = (Picos::ZERO, Picos::ZERO);
+    for core in cores {
+        let Some(host) = hosts.get(&cx.model.group(core).source) else {
+            continue;
+        };
+        let steps: IntervalSet = host.steps.iter().copied().collect();
+        let recorded = cx.window_on_host(core)?;
+        let Some(window) = steps.hull().and_then(|hull| hull.intersect(recorded?)) else {
+            continue;
+        };
+        let programs = cx.programs_on_host(core).into_iter();
+        let programs: IntervalSet = programs.map(|(_, range)| range).collect();
+        let mut rest = IntervalSet::of(window).subtract(&programs);
+        all += window.dur();
+        without += rest.measure();
+        let named = NAMED.iter().map(|part| (*part, host.parts.get(part)));
+        for (part, when) in named.chain([(EnginePart::OtherInStep, Some(&steps))]) {
+            if let Some(when) = when {
+                *idle.entry(part).or_default() += rest.intersect(when).measure();
+                rest = rest.subtract(when);
+            }
+        }
+        *idle.entry(EnginePart::Nothing).or_default() += rest.measure();
+    }
+    let mut idle: Vec<EngineIdle> = idle
+        .into_iter()
+        .filter(|(_, time)| *time > Picos::ZERO)
+        .map(|(part, time_ps)| EngineIdle {
+            part,
+            time_ps,
+            of_idle_percent: Percent::of(time_ps, without),
+            of_steps_percent: Percent::of(time_ps, all),
+        })
+        .collect();
+    idle.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then(a.part.cmp(&b.part)));
+    Ok(Some(Engines {
+        steps: by_phase(&hosts, annotations),
+        idle,
+    }))
+}
+
+/// Steps and parts of the engines of each host.
+fn hosts(cx: &Context<'_>) -> BTreeMap<SourceId, HostEngines> {
+    let model = cx.model;
+    let events: Vec<Option<EngineEvent>> = model
+        .labels()
+        .iter()
+        .map(|label| {
+            let is_op = label.op.is_some();
+            (!is_op).then(|| EngineEvent::of_name(model.str(label.name)))?
+        })
+        .collect();
+    let event = |label: LabelId| events.get(label.index()).copied().flatten();
+    let mut hosts: BTreeMap<SourceId, HostEngines> = BTreeMap::new();
+    for track in host_threads(model) {
+        let source = model.group(model.track(track).group).source;
+        let mut named: Vec<(SliceRef<'_>, EnginePart)> = Vec::new();
+        for slice in cx.watched(model.slices_on(track)) {
+            match event(slice.label_id()) {
+                Some(EngineEvent::Step) => {
+                    hosts.entry(source).or_default().steps.push(slice.range());
+                }
+                Some(EngineEvent::Part(part)) => named.push((slice, part)),
+                None => {}
+            }
+        }
+        let spans = named.iter().map(|(slice, _)| SelfTimeSegment {
+            range: slice.range(),
+            slice: slice.id(),
+            class: facts::category::OpClass::default(),
+        });
+        let part_of: BTreeMap<_, _> = named
+            .iter()
+            .map(|(slice, part)| (slice.id(), *part))
+            .collect();
+        let mut by_part: BTreeMap<EnginePart, Vec<TimeRange>> = BTreeMap::new();
+        for segment in self_time_segments(spans.collect()) {
+            if let Some(&part) = part_of.get(&segment.slice) {
+                by_part.entry(part).or_default().push(segment.range);
+            }
+        }
+        let host = hosts.entry(source).or_default();
+        for (part, ranges) in by_part {
+            let when: IntervalSet = ranges.into_iter().collect();
+            let known = host.parts.entry(part).or_default();
+            *known = known.union(&when);
+        }
+    }
+    hosts
+}
+
+/// Steps by what the annotations inside them say.
+fn by_phase(
+    hosts: &BTreeMap<SourceId, HostEngines>,
+    annotations: &[Annotation],
+) -> Vec<EngineSteps> {
+    #[derive(Default)]
+    struct Times {
+        steps: Vec<f64>,
+        to_next: Vec<f64>,
+        tokens: Option<u64>,
+        counted: usize,
+    }
+    let mut phases: BTreeMap<&str, Times> = BTreeMap::new();
+    for (source, host) in hosts {
+        for (at, step) in host.steps.iter().enumerate() {
+            let inside = annotations.iter().filter(|annotation| {
+                annotation.source == *source && step.contains(annotation.range.start)
+            });
+            let (phase, tokens) = phase(inside);
+            let times = phases.entry(phase).or_default();
+            times.steps.push(step.dur().ps() as f64);
+            let next = host.steps.get(at + 1).map(|next| next.start - step.start);
+            times.to_next.extend(next.map(|time| time.ps() as f64));
+            times.counted += usize::from(tokens.is_some());
+            times.tokens = match (times.tokens, tokens) {
+                (Some(sum), Some(tokens)) => sum.checked_add(tokens),
+                (sum, tokens) => sum.or(tokens),
+            };
+        }
+    }
+    let rows = phases.into_iter().filter_map(|(phase, times)| {
+        let count = times.steps.len();
+        Some(EngineSteps {
+            phase,
+            to_next_ps: TimeDistribution::of(times.to_next).map(|time| time.p50_ps),
+            tokens: times.tokens.filter(|_| times.counted == count),
+            time: TimeDistribution::of(times.steps)?,
+        })
+    });
+    rows.collect()
+}
+
+/// The phase of a step, and its tokens if all of its annotations count them.
+fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Option<u64>) {
+    let (mut prefill, mut decode, mut mixed) = (false, false, false);
+    let mut tokens = None;
+    for annotation in inside {
+        match annotation.phase {
+            ServingPhase::Prefill => prefill = true,
+            ServingPhase::Decode => decode = true,
+            ServingPhase::Batch => mixed |= annotation.is_mixed && annotation.all_tokens.is_some(),
+            _ => continue,
+        }
+        tokens = tokens.max(annotation.all_tokens);
+    }
+    let phase = match (prefill, decode, mixed) {
+        (_, _, true) | (true, true, _) => "mixed",
+        (true, ..) => ServingPhase::Prefill.id(),
+        (_, true, _) => ServingPhase::Decode.id(),
+        _ => "not told",
+    };
+    (phase, tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_steps_and_parts() {
+        use EnginePart as P;
+        let part = |part| Some(EngineEvent::Part(part));
+        for (name, expected) in [
+            ("$core.py:985 _process_engine_step", Some(EngineEvent::Step)),
+            ("engine_step 7", Some(EngineEvent::Step)),
+            ("$core.py:958 _process_input_queue", part(P::NoRequest)),
+            ("$scheduler.py:227 schedule", part(P::Scheduler)),
+            ("$scheduler.py:9 run_batch", part(P::Launch)),
+            ("$scheduler.py:9 event_loop_overlap", None),
+            ("$tpu_runner.py:125 get_output", part(P::CopyToHost)),
+            ("$tpu_runner.py:1203 _prepare_inputs", part(P::Inputs)),
+            ("np.asarray(jax.Array)", part(P::CopyToHost)),
+            ("PjitFunction(sample)", part(P::Sampling)),
+            ("schedule", part(P::Scheduler)),
+            ("execute_model: 3 reqs, 514 toks", part(P::Launch)),
+            ("forward_batch_generation 12", part(P::Launch)),
+            ("sample_tokens", part(P::Sampling)),
+            ("$core.py:1 main", None),
+            ("train step", None),
+        ] {
+            assert_eq!(EngineEvent::of_name(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What programs of a server have to read: in a step that generates one token for each request, every weight once.
+//!
+//! Parameters of the entry computation that share no memory with results stay as they are: weights, apart from small
+//! inputs. Those that do are updated: the cache of keys and values, of which a step reads as much as its requests have.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::{AnalysisError, Context, Percent};
+use facts::TraceFacts as _;
+use facts::hlo_for_now;
+use facts::window::counts;
+use hardware::peaks::Peaks;
+use hlo::{ArrayShape, HBM, HloModule};
+use trace_model::{Picos, ProgramId};
+
+use super::report::ProgramReads;
+
+/// Programs with fewer bytes of weights choose tokens or copy.
+const LEAST_WEIGHTS: u64 = 1_000_000;
+
+#[derive(Default)]
+struct Runs {
+    count: u64,
+    time: Picos,
+    peaks: Option<Peaks>,
+}
+
+/// The programs that ran in the scope and read weights, by their time, the longest first.
+pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>, AnalysisError> {
+    let ids = cx.model.program_ids();
+    let known: BTreeMap<String, ProgramId> =
+        ids.map(|id| (cx.model.program_title(id), id)).collect();
+    let mut found: BTreeMap<ProgramId, Runs> = BTreeMap::new();
+    for core in cx.tensor_cores() {
+        let Some(window) = cx.window(core)? else {
+            continue;
+        };
+        for (program, _) in cx.programs_on_host(core) {
+            let id = known.get(program.name());
+            let Some(&id) = id.filter(|_| counts(cx, window, program)) else {
+                continue;
+            };
+            let runs = found.entry(id).or_default();
+            runs.count += 1;
+            runs.time += program.measured_dur();
+            runs.peaks.get_or_insert_with(|| cx.peaks(core));
+        }
+    }
+    let mut rows: Vec<(Picos, ProgramReads)> = found
+        .into_iter()
+        .filter_map(|(id, runs)| Some((runs.time, of_program(cx, id, &runs)?)))
+        .collect();
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.program.cmp(&b.1.program)));
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+fn of_program(cx: &Context<'_>, id: ProgramId, runs: &Runs) -> Option<ProgramReads> {
+    let module = hlo_for_now(cx, id).ok()?;
+    let (weights, updated) = parameter_bytes(&module)?;
+    let mean = runs.time.ps() as f64 / runs.count as f64;
+    let peak = runs.peaks.as_ref()?.hbm;
+    let least = peak.map(|peak| weights as f64 / peak.per_second * 1e12);
+    (weights >= LEAST_WEIGHTS).then(|| ProgramReads {
+        program: Arc::from(cx.model.program_title(id)),
+        occurrences: runs.count,
+        mean_time_ps: mean,
+        weight_bytes: weights,
+        updated_bytes: updated,
+        least_time_ps: least,
+        least_percent: least
+            .filter(|_| mean > 0.0)
+            .map(|least| Percent(100.0 * least / mean)),
+    })
+}
+
+/// Bytes in HBM of the parameters that share no memory with results, and of those that do.
+fn parameter_bytes(module: &HloModule) -> Option<(u64, u64)> {
+    let (mut weights, mut updated) = (0_u64, 0_u64);
+    for (number, parameter) in module.parameters() {
+        let arrays: Vec<&ArrayShape<'static>> = parameter.arrays();
+        let in_hbm = arrays.into_iter().filter(|array| array.memory_space == HBM);
+        let bytes = in_hbm
+            .map(ArrayShape::bytes)
+            .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))?;
+        let is_updated = module.aliases.iter().any(|alias| alias.parameter == number);
+        let sum = if is_updated {
+            &mut updated
+        } else {
+            &mut weights
+        };
+        *sum = sum.checked_add(bytes)?;
+    }
+    Some((weights, updated))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_that_are_updated_are_no_weights() {
+        let text = "HloModule jit_step, is_scheduled=true, input_output_alias={ {1}: (2, {}, may-alias) }\n\n\
+                    ENTRY %main (p0: bf16[1024,512], p1: s32[8], p2: bf16[64,16,128]) -> (s32[8], bf16[64,16,128]) {\n  \
+                    %p0 = bf16[1024,512]{1,0} parameter(0)\n  \
+                    %p1 = s32[8]{0:S(6)} parameter(1)\n  \
+                    %p2 = bf16[64,16,128]{2,1,0} parameter(2)\n  \
+                    ROOT %t = (s32[8]{0}, bf16[64,16,128]{2,1,0}) tuple(%p1, %p2)\n}\n";
+        let module = hlo::TextProgram::read(text).unwrap().module;
+        assert_eq!(
+            parameter_bytes(&module),
+            Some((1024 * 512 * 2, 64 * 16 * 128 * 2))
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! Steps of engines, and what the host does in them while devices run nothing.
+
+use super::*;
+
+/// Frames of vLLM: a step with a launch, one that waits for its result on another thread, and an empty one.
+const ENGINE: &str = "
+    @column 1us
+    TPU:0 modules: ..........MMMMMMMMMM.......mm.
+    TPU:1 modules: ............MMMMMMMM.......mm.
+    host engine: EEEEEEEEEEEEEEEEeeeeeeeeeeeee.
+               : .sssiiiilll.....llllltt....ss.
+    host output: ................oooooooooo....
+    E = $core.py:985 _process_engine_step
+    e = $core.py:985 _process_engine_step
+    s = $scheduler.py:227 schedule
+    i = $tpu_runner.py:1203 _prepare_inputs
+    l = $tpu_runner.py:558 execute_model
+    t = $tpu_runner.py:570 sample_tokens
+    o = $tpu_runner.py:125 get_output
+    M = jit_step_fun(7)
+    m = jit_sample(8)
+";
+
+#[test]
+fn idle_time_between_engine_steps_has_the_part_of_the_step() {
+    let report = report_of(&text_trace(ENGINE)).unwrap();
+    assert!(report.requests.is_empty() && report.annotations.is_empty());
+    let [steps] = report.steps.as_slice() else {
+        panic!("{:?}", report.steps);
+    };
+    assert_eq!(
+        (steps.phase, steps.time.count, steps.tokens),
+        ("not told", 2, None)
+    );
+    assert_eq!(steps.to_next_ps, Some(16e6));
+    let us = |time: Picos| time.ps() / 1_000_000;
+    let parts: Vec<_> = report
+        .idle
+        .iter()
+        .map(|idle| (idle.part, us(idle.time_ps)))
+        .collect();
+    // Of 17 µs on one device and 19 µs on the other.
+    assert_eq!(
+        parts,
+        [
+            (EnginePart::Inputs, 8),
+            (EnginePart::Launch, 7),
+            (EnginePart::Scheduler, 6),
+            (EnginePart::CopyToHost, 6),
+            (EnginePart::OtherInStep, 5),
+            (EnginePart::Sampling, 4)
+        ]
+    );
+    let of_idle: f64 = report
+        .idle
+        .iter()
+        .filter_map(|idle| idle.of_idle_percent)
+        .map(|share| share.0)
+        .sum();
+    assert!((of_idle - 100.0).abs() < 1e-9);
+    let tables: Vec<_> = report.tables().iter().map(|table| table.id).collect();
+    assert_eq!(tables, ["serving_steps", "serving_idle"]);
+}
+
+/// Annotations of an engine that nobody knows; a batch of vLLM says what runs in the step.
+#[test]
+fn annotations_tell_steps_parts_and_phases() {
+    let picture = ENGINE
+        .replace("$core.py:985 _process_engine_step", "engine_step")
+        .replace("$scheduler.py:227 schedule", "schedule")
+        .replace("$tpu_runner.py:1203 _prepare_inputs", "prepare inputs")
+        .replace(
+            "$tpu_runner.py:558 execute_model",
+            "execute_model: 3 reqs, 3 toks",
+        )
+        .replace("$tpu_runner.py:570 sample_tokens", "sampling")
+        .replace("$tpu_runner.py:125 get_output", "copy to host");
+    let report = report_of(&text_trace(&picture)).unwrap();
+    let steps: Vec<_> = report
+        .steps
+        .iter()
+        .map(|steps| (steps.phase, steps.time.count, steps.tokens))
+        .collect();
+    assert_eq!(steps, [("decode", 2, Some(6))]);
+    let idle = |model: &TraceModel| report_of(model).unwrap().idle;
+    let parts = |model: &TraceModel| -> Vec<_> {
+        idle(model)
+            .iter()
+            .map(|idle| (idle.part, idle.time_ps))
+            .collect()
+    };
+    assert_eq!(parts(&text_trace(&picture)), parts(&text_trace(ENGINE)));
+    // Without devices or engine steps nothing is said.
+    let other = text_trace("modules: MM\n host a: ss\n s = schedule");
+    assert!(matches!(
+        report_of(&other),
+        Err(AnalysisError::NotApplicable(_))
+    ));
+}
+
+/// Batches are the steps where nothing else is.
+#[test]
+fn batches_are_steps_of_servers_without_a_loop() {
+    let report = report_of(&sample(&ServingSample::default())).unwrap();
+    let phases: Vec<_> = report.steps.iter().map(|steps| steps.phase).collect();
+    assert_eq!(phases, ["decode", "prefill"]);
+    let idle: Picos = report.idle.iter().map(|idle| idle.time_ps).sum();
+    assert!(
+        idle > Picos::ZERO
+            && report
+                .idle
+                .iter()
+                .any(|idle| idle.part == EnginePart::OtherInStep)
+    );
+}
