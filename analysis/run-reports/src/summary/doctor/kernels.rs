@@ -1,7 +1,10 @@
 //! Rules about kernels: what their costs claim, and why nothing is shown inside them.
 
+use std::fmt::Write as _;
+
 use device_reports::ops::kernels::{DeclaredCosts, Kernel, Kernels};
-use engine::{Context, Percent};
+use engine::{Context, Environment, Percent};
+use facts::environment;
 use trace_model::{Severity, TrackKind};
 
 use super::finding::CaptureFinding;
@@ -52,6 +55,22 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
         cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
 }
+
+/// Flags that record the stages of kernels: since libtpu 0.0.44, and before.
+const STAGES: [&str; 2] = [
+    "xla_xprof_enable_custom_call_tracing",
+    "xla_enable_custom_call_region_trace",
+];
+/// The flag that keeps the schedule of kernels for LLO rows.
+const SCHEDULE: [&str; 1] = ["xla_xprof_register_llo_debug_info"];
+/// Versions of libtpu that are reported to leave LLO rows blank with all flags, the chip where it is named, and where that
+/// is reported.
+const BLANK: [(&str, &str, &str); 4] = [
+    ("0.0.36", "", "openxla/xprof#2416"),
+    ("0.0.37", "", "openxla/xprof#2416"),
+    ("0.0.38", "", "openxla/xprof#2441"),
+    ("0.0.44", "v4", "openxla/xprof#3014"),
+];
 
 /// Share of op time from which it matters what kernels do inside.
 const WORTH_TRACING: Percent = Percent(1.0);
@@ -104,6 +123,9 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
         (format!("{} kernels", kernels.len()), "take")
     };
     let yes = |is_there| if is_there { "yes" } else { "no" };
+    let known = environment(cx).map_or_else(String::new, |known| {
+        known_of_tracing(&known, has_stages, has_schedule)
+    });
     Some(CaptureFinding {
         id: "Q17",
         name: "kernels-not-traced",
@@ -111,13 +133,52 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Info,
         message: message.to_owned(),
         evidence: format!(
-            "{count} {verb} {:.1} of op time; recorded of them: scopes {}, LLO series or lines {}, bundle markers {markers}",
+            "{count} {verb} {:.1} of op time; recorded of them: scopes {}, LLO series or lines {}, bundle markers {markers}{known}",
             share,
             yes(has_stages),
             yes(has_schedule)
         ),
         cure,
     })
+}
+
+/// What the environment of the run says of the flags, and of versions that are reported to record nothing with them.
+fn known_of_tracing(environment: &Environment, has_stages: bool, has_schedule: bool) -> String {
+    let mut said = String::new();
+    let mut all_set = environment.flags.is_some();
+    if let Some(flags) = &environment.flags {
+        let set = |names: &[&str]| {
+            let value = names.iter().find_map(|&name| flags.get(name));
+            value.is_some_and(|value| !["false", "0"].contains(&value.as_str()))
+        };
+        for (is_there, names) in [(has_stages, &STAGES[..]), (has_schedule, &SCHEDULE)] {
+            if !is_there {
+                let is_set = set(names);
+                all_set &= is_set;
+                let was = if is_set { "was" } else { "was not" };
+                let _ = write!(said, "; --{} {was} set", names.join(" or --"));
+            }
+        }
+    }
+    let version = environment.versions.as_ref();
+    let version = version.and_then(|versions| versions.get("libtpu"));
+    let chip = environment.chip.as_deref().unwrap_or_default();
+    let blank = version
+        .filter(|_| all_set && !has_schedule)
+        .and_then(|version| {
+            BLANK.iter().find(|(blank, of, _)| {
+                let rest = version.strip_prefix(blank);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(".dev"))
+                    && chip.contains(of)
+            })
+        });
+    if let Some((version, _, issue)) = blank {
+        let _ = write!(
+            said,
+            "; libtpu {version} is reported to leave LLO rows blank although they are ({issue}): take another version"
+        );
+    }
+    said
 }
 
 /// Markers of bundles, which the profiler turns into LLO rows where it knows the schedule.
@@ -127,4 +188,34 @@ fn markers(cx: &Context<'_>) -> usize {
         .flat_map(|core| cx.model.slices_of_kind(core, TrackKind::LowLevel))
         .filter(|slice| slice.name().starts_with("bundle."))
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_versions_that_are_known_are_said() {
+        let said = |text: &str, has_stages, has_schedule| {
+            known_of_tracing(
+                &Environment::read(text.as_bytes()),
+                has_stages,
+                has_schedule,
+            )
+        };
+        let both = r#"{"schema": "systole.run/1", "versions": {"libtpu": "0.0.37"}, "chip": "TPU v4", "flags": {
+            "xla_enable_custom_call_region_trace": "true", "xla_xprof_register_llo_debug_info": "true"}}"#;
+        let blank = "; --xla_xprof_register_llo_debug_info was set; libtpu 0.0.37 is reported to leave LLO rows blank                      although they are (openxla/xprof#2416): take another version";
+        assert_eq!(said(both, true, false), blank);
+        let other = both.replace("0.0.37", "0.0.44");
+        assert!(said(&other, true, false).contains("xprof#3014"));
+        assert!(!said(&other.replace("TPU v4", "TPU v6 lite"), true, false).contains("blank"));
+        let one = both.replace("xla_xprof_register_llo_debug_info", "xla_other");
+        assert_eq!(
+            said(&one, true, false),
+            "; --xla_xprof_register_llo_debug_info was not set"
+        );
+        assert!(said(&one, false, true).ends_with("_trace was set"));
+        assert_eq!(said(r#"{"schema": "systole.run/1"}"#, false, false), "");
+    }
 }
