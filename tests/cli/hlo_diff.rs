@@ -309,3 +309,48 @@ fn programs_of_other_forms_are_read() {
         assert!(stdout(&["compare", path, path]).contains("1 instruction is the same, 0 differ"));
     }
 }
+
+#[test]
+fn loops_of_another_length_differ() {
+    let place = tempfile::tempdir().unwrap();
+    let program = |name: &str, times: u32| {
+        let text = format!(
+            "HloModule jit_f, is_scheduled=true\n\n\
+             %body (t: (s32[], f32[8,8])) -> (s32[], f32[8,8]) {{\n  \
+             %t = (s32[], f32[8,8]) parameter(0)\n  %i = s32[] get-tuple-element(%t), index=0\n  \
+             %x = f32[8,8] get-tuple-element(%t), index=1\n  \
+             %dot = f32[8,8] dot(%x, %x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n  \
+             ROOT %r = (s32[], f32[8,8]) tuple(%i, %dot)\n}}\n\n\
+             %cond (c: (s32[], f32[8,8])) -> pred[] {{\n  %c = (s32[], f32[8,8]) parameter(0)\n  \
+             ROOT %p = pred[] constant(true)\n}}\n\n\
+             ENTRY %main (a: (s32[], f32[8,8])) -> (s32[], f32[8,8]) {{\n  \
+             %a = (s32[], f32[8,8]) parameter(0)\n  \
+             ROOT %w = (s32[], f32[8,8]) while(%a), condition=%cond, body=%body, \
+             backend_config={{\"known_trip_count\":{{\"n\":\"{times}\"}}}}\n}}\n"
+        );
+        let path = place.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (first, second) = (program("a.hlo.txt", 12), program("b.hlo.txt", 24));
+    let said = stdout(&["compare", &first, &second]);
+    assert!(
+        said.contains("1 differs") && said.contains("iterations 12 → 24"),
+        "{said}"
+    );
+    assert!(!said.contains("other tiles"), "{said}");
+    let rows = stdout(&["hlo", &first, "--diff", &second, "--format", "json"]);
+    assert!(rows.contains("\"second_executions\": 24"), "{rows}");
+    // What init writes of a program judges programs.
+    let gates = stdout(&["init", &first, "-o", "-"]);
+    let path = place.path().join("gates.toml");
+    fs::write(&path, gates).unwrap();
+    let judged = stdout(&[
+        "compare",
+        &first,
+        &first,
+        "--budget",
+        path.to_str().unwrap(),
+    ]);
+    assert!(!judged.contains("step.time_ms"), "{judged}");
+}

@@ -42,7 +42,12 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
                 let Some(slot) = out.get_mut(called.index()).filter(|_| own.times > 0) else {
                     continue;
                 };
-                let times = own.times.saturating_mul(known.unwrap_or(1));
+                // A condition is asked once more than it lets the body run.
+                let asks = module
+                    .loop_body(instruction)
+                    .is_some_and(|(_, it)| it == *called);
+                let turns = known.map_or(1, |turns| turns.saturating_add(u64::from(asks)));
+                let times = own.times.saturating_mul(turns);
                 slot.times = slot.times.saturating_add(times);
                 slot.is_least |= own.is_least || (is_loop && known.is_none());
             }
@@ -314,7 +319,8 @@ mod tests {
     fn loops_multiply_executions() {
         let module = TextProgram::read(TEXT).unwrap().module;
         let times: Vec<u64> = executions(&module).iter().map(|it| it.times).collect();
-        assert_eq!(times, [3, 3, 1]);
+        // The condition ends the loop when it is asked once more.
+        assert_eq!(times, [3, 4, 1]);
         let unknown = TEXT.replace("known_trip_count", "other");
         let module = TextProgram::read(&unknown).unwrap().module;
         assert_eq!(

@@ -209,10 +209,20 @@ impl ProgramComparison {
                 (None, Some(bytes)) => number::value(bytes as f64, Unit::Bytes),
                 (None, None) => "unknown".to_owned(),
             };
-            let [base, cand] = [
+            let mut texts = [
                 text(sum.first, sum.first_bytes),
                 text(sum.second, sum.second_bytes),
             ];
+            if texts[0] == texts[1] {
+                // The same instructions in loops of other lengths.
+                texts = [sum.first_executions, sum.second_executions].map(|count| {
+                    count.map_or_else(
+                        || "unknown".to_owned(),
+                        |count| format!("executed {} times", number::count(count as f64)),
+                    )
+                });
+            }
+            let [base, cand] = texts;
             let least = if sum.is_least { "at least " } else { "" };
             format!("{} ({least}{base} ↔ {least}{cand})", sum.what)
         });

@@ -42,6 +42,11 @@ pub(super) fn change(
         out.push(format!("operand {} → {}", text(x), text(y)));
     }
     attributes(a.attributes(), b.attributes(), parts, &mut out);
+    if let (Some(x), Some(y)) = (first.trip_count(a), second.trip_count(b))
+        && x != y
+    {
+        out.push(format!("iterations {x} → {y}"));
+    }
     bodies([first, second], [a, b], &mut out);
     if out.is_empty() {
         // What is left: who makes its operands, a literal, or an attribute that is only known as a digest.

@@ -170,6 +170,12 @@ pub struct ProgramSum {
     /// Number in the second program.
     #[column("Second")]
     pub second: Option<u64>,
+    /// Number over all iterations of loops in the first program.
+    #[column("Executions, first")]
+    pub first_executions: Option<u64>,
+    /// The same in the second program.
+    #[column("Executions, second")]
+    pub second_executions: Option<u64>,
     /// Bytes in the first program, over all executions of its loops; absent if unknown, or if it moves none.
     #[column("Bytes, first")]
     pub first_bytes: Option<u64>,
@@ -221,6 +227,8 @@ impl ProgramSum {
             what: first.what.clone(),
             first: first.count,
             second: second.count,
+            first_executions: first.executions,
+            second_executions: second.executions,
             first_bytes: first.bytes,
             second_bytes: second.bytes,
             differs,
@@ -278,9 +286,9 @@ impl ProgramSum {
     /// What a text that ends too early holds is no sum of its program.
     pub(super) fn without_what_is_cut(&mut self, is_first: bool) {
         if is_first {
-            (self.first, self.first_bytes) = (None, None);
+            (self.first, self.first_executions, self.first_bytes) = (None, None, None);
         } else {
-            (self.second, self.second_bytes) = (None, None);
+            (self.second, self.second_executions, self.second_bytes) = (None, None, None);
         }
         (self.differs, self.is_known) = (false, false);
     }

@@ -72,12 +72,20 @@ impl ProgramMatch {
         found.is_complete = is_complete;
         found.divide([first, second]);
         found.order = order::difference([first, second], &found.pairs);
+        for pair in found.pairs.iter_mut().filter(|pair| pair.is_same) {
+            // The compiler states it in the configuration, which is not compared.
+            let trips = [(first, pair.first), (second, pair.second)]
+                .map(|(module, id)| module.trip_count(module.instruction(id)?));
+            pair.is_same = trips[0].is_none() || trips[1].is_none() || trips[0] == trips[1];
+        }
         for pair in found.pairs.iter().filter(|pair| pair.is_same) {
             if let (Some(a), Some(b)) = (
                 first.instruction(pair.first),
                 second.instruction(pair.second),
             ) && is_complete
                 && a.config != b.config
+                // All that it holds of loops is what the compiler found out.
+                && &*a.opcode != "while"
             {
                 found.configured_otherwise += 1;
                 found.kernels_otherwise += usize::from(&*a.opcode == "custom-call");

@@ -25,24 +25,22 @@ pub(super) fn finished(mut of: MemoryShortage) -> MemoryShortage {
 }
 
 fn by_source(buffers: &[NeededBuffer]) -> Vec<NeededSource> {
-    let mut sources: std::collections::BTreeMap<&str, NeededSource> =
+    let mut sources: std::collections::BTreeMap<&str, Vec<&NeededBuffer>> =
         std::collections::BTreeMap::new();
     for buffer in buffers {
-        let Some(source) = buffer.source.as_deref() else {
-            continue;
-        };
-        let sum = sources.entry(source).or_default();
-        sum.buffers += 1;
-        sum.bytes = sum.bytes.saturating_add(buffer.bytes);
-        sum.padding_bytes = sum
-            .padding_bytes
-            .saturating_add(buffer.padding_bytes.unwrap_or(0));
+        if let Some(source) = buffer.source.as_deref() {
+            sources.entry(source).or_default().push(buffer);
+        }
     }
     let mut sources: Vec<NeededSource> = sources
         .into_iter()
-        .map(|(source, sum)| NeededSource {
+        .map(|(source, own)| NeededSource {
             source: source.to_owned(),
-            ..sum
+            buffers: own.len(),
+            bytes: own.iter().map(|it| it.bytes).fold(0, u64::saturating_add),
+            padding_bytes: own
+                .iter()
+                .try_fold(0_u64, |sum, it| Some(sum.saturating_add(it.padding_bytes?))),
         })
         .collect();
     sources.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.source.cmp(&b.source)));

@@ -141,7 +141,7 @@ fn dtype(of: &MemoryShortage) -> Option<MemoryFix> {
 
 /// Activations that are kept for the backward pass, by the scope that keeps most.
 fn rematerialize(of: &MemoryShortage) -> Option<MemoryFix> {
-    let mut scopes: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
+    let mut scopes: std::collections::BTreeMap<String, u64> = std::collections::BTreeMap::new();
     for buffer in of.buffers.iter().filter(|buffer| buffer.is_temporary()) {
         let Some(scope) = buffer.op_name.as_deref().and_then(forward_scope) else {
             continue;
@@ -163,7 +163,7 @@ fn rematerialize(of: &MemoryShortage) -> Option<MemoryFix> {
 
 /// The module whose forward pass made a value that waits for the backward pass: `jit(f)/jvp(Model)/layers/dot` gives
 /// `Model/layers`. `None` for other values, and for those that are computed again already.
-fn forward_scope(op_name: &str) -> Option<&str> {
+fn forward_scope(op_name: &str) -> Option<String> {
     if op_name.contains("transpose(")
         || op_name.contains("rematted_computation")
         || op_name.contains("checkpoint")
@@ -172,8 +172,9 @@ fn forward_scope(op_name: &str) -> Option<&str> {
     }
     let (_, scope) = op_name.split_once("jvp(")?;
     let end = scope.rfind('/').unwrap_or(scope.len());
-    let scope = scope.get(..end)?.trim_end_matches(')');
-    (!scope.is_empty()).then_some(scope)
+    let scope = scope.get(..end)?.replacen(")/", "/", 1);
+    let scope = scope.trim_end_matches(')');
+    (!scope.is_empty()).then(|| scope.to_owned())
 }
 
 /// The largest buffer over more devices.
@@ -277,7 +278,7 @@ mod tests {
         for (name, scope) in [
             (
                 "jit(step)/jvp(Model)/layers/mlp/dot_general",
-                Some("Model)/layers/mlp"),
+                Some("Model/layers/mlp"),
             ),
             ("jit(step)/transpose(jvp(Model))/layers/dot", None),
             (
@@ -287,7 +288,7 @@ mod tests {
             ("jit(step)/add", None),
             ("jvp(", None),
         ] {
-            assert_eq!(forward_scope(name), scope, "{name}");
+            assert_eq!(forward_scope(name).as_deref(), scope, "{name}");
         }
     }
 

@@ -95,9 +95,9 @@ pub struct NeededSource {
     /// Their bytes.
     #[column("Bytes")]
     pub bytes: u64,
-    /// What of that holds no element.
+    /// What of that holds no element, if that is known.
     #[column("Padding")]
-    pub padding_bytes: u64,
+    pub padding_bytes: Option<u64>,
 }
 
 /// A change that frees memory.

@@ -59,6 +59,8 @@ fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
     let own: Vec<&Kernel> = kernels
         .iter()
         .filter(|kernel| kernel.declared == declared)
+        // The compiler's own kernels declare nothing, and nobody can change that.
+        .filter(|kernel| kernel.is_pallas || declared != DeclaredCosts::No)
         .collect();
     let shares = own.iter().filter_map(|kernel| kernel.of_op_time_percent);
     let of_op_time: Percent = shares.sum();
@@ -78,10 +80,14 @@ fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
         DeclaredCosts::Partly => "some of the ops declare no operations, so utilization is unknown",
         _ => "no operations are declared, so utilization is unknown",
     };
+    let cure = match declared {
+        DeclaredCosts::Impossible | DeclaredCosts::TooFew => "correct its",
+        _ => "give pallas_call a",
+    };
     let names_of = names.join(", ");
     (of_op_time >= WORTH_COSTS).then(|| {
         format!(
-            "{what}: {names_of}{more} ({of_op_time:.1} of op time); give pallas_call a \
+            "{what}: {names_of}{more} ({of_op_time:.1} of op time); {cure} \
              cost_estimate=pl.CostEstimate(flops=…, bytes_accessed=…)"
         )
     })

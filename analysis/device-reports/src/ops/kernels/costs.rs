@@ -228,7 +228,11 @@ impl KernelCost {
             declared_percent: share(declared_flops),
             hbm_bytes: cost.bytes,
             declared_bytes: each(work.bytes),
-            hbm_percent: of_hbm.and_then(possible).map(Percent),
+            // Of a limit there is no share: a call need not read all pages.
+            hbm_percent: of_hbm
+                .filter(|_| cost.limit == CostLimit::Exact)
+                .and_then(possible)
+                .map(Percent),
             received_bytes: cost.received_bytes,
             types: cost.types.join(" × "),
             formula: cost.formula,

@@ -41,8 +41,11 @@ const QUANTILES: &str = "p90 needs 10 values, p95 20, p99 100.";
 impl ServingReport {
     fn latency_table(&self) -> Table {
         let mut notes = vec![format!(
-            "Of {} that begin here; each time of those whose annotations tell it. {QUANTILES}",
-            engine::counted(self.requests.len(), "request")
+            "Of {} here; each time of those whose annotations tell it. {QUANTILES}",
+            match self.requests.len() {
+                1 => "1 request that begins".to_owned(),
+                count => format!("{} that begin", engine::counted(count, "request")),
+            }
         )];
         notes.extend(self.queue_of_first_token_percent.map(|share| {
             format!("Requests wait in the queue for {share:.1} of the time to their first token.")

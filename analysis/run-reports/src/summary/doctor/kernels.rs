@@ -205,7 +205,7 @@ mod tests {
         };
         let both = r#"{"schema": "systole.run/1", "versions": {"libtpu": "0.0.37"}, "chip": "TPU v4", "flags": {
             "xla_enable_custom_call_region_trace": "true", "xla_xprof_register_llo_debug_info": "true"}}"#;
-        let blank = "; --xla_xprof_register_llo_debug_info was set; libtpu 0.0.37 is reported to leave LLO rows blank                      although they are (openxla/xprof#2416): take another version";
+        let blank = "; --xla_xprof_register_llo_debug_info was set; libtpu 0.0.37 is reported to leave LLO rows blank although they are (openxla/xprof#2416): take another version";
         assert_eq!(said(both, true, false), blank);
         let other = both.replace("0.0.37", "0.0.44");
         assert!(said(&other, true, false).contains("xprof#3014"));

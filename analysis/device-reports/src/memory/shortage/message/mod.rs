@@ -67,6 +67,8 @@ pub struct MessageReader {
     messages: Vec<MemoryShortage>,
     current: Option<MemoryShortage>,
     section: Section,
+    /// Length of what a collector of logs writes before each line of the message.
+    prefix: usize,
 }
 
 impl MessageReader {
@@ -88,7 +90,7 @@ impl MessageReader {
     }
 
     fn line(&mut self, line: &str) {
-        let line = without_prefix(line);
+        let line = self.own_text(line);
         self.begin(line);
         let Some(current) = &mut self.current else {
             return;
@@ -102,6 +104,21 @@ impl MessageReader {
                 section => entry(line, section, current),
             },
         }
+    }
+
+    /// The line without what stands before it: `[rank3] 2026-01-01T00:00:00Z worker-3:` has the same length before each.
+    fn own_text<'a>(&mut self, line: &'a str) -> &'a str {
+        let logged = without_prefix(line);
+        if self.current.is_none() || logged.len() < line.trim().len() {
+            return logged;
+        }
+        let mut tables = ["Total ", "Program ", "Persistent ", "Largest "].into_iter();
+        let before = tables.find_map(|word| {
+            let (before, text) = line.split_at_checked(line.find(word)?)?;
+            header(text.trim()).map(|_| before.trim_end().len())
+        });
+        self.prefix = before.unwrap_or(self.prefix);
+        line.get(self.prefix..).unwrap_or_default().trim()
     }
 
     /// Begins a message, if the line does.
@@ -145,7 +162,7 @@ impl MessageReader {
 
     /// Keeps a message unless it was there before.
     fn end(&mut self) {
-        self.section = Section::None;
+        (self.section, self.prefix) = (Section::None, 0);
         let Some(message) = self.current.take() else {
             return;
         };

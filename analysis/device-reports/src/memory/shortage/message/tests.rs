@@ -165,7 +165,11 @@ fn loggers_prefixes_and_exceptions_in_one_line_are_read_and_repetitions_dropped(
     let logged = lines.join("\n");
     let in_one_line = format!("XlaRuntimeError('{}')", COMPILER.replace('\n', "\\n"));
     let expected = only(COMPILER);
-    for log in [logged.clone(), in_one_line.clone()] {
+    let collected: Vec<String> = (10..)
+        .zip(COMPILER.lines())
+        .map(|(second, line)| format!("[rank3] 2026-01-01T00:00:{second}Z worker-3: {line}"))
+        .collect();
+    for log in [logged.clone(), in_one_line.clone(), collected.join("\n")] {
         let found = only(&log);
         assert_eq!(
             (&found.kinds, &found.buffers),
