@@ -12,7 +12,7 @@
 //! other prefill                     [--]                  what keeps request 7 waiting: a stall
 //! ```
 //!
-//! Steps of the engine are told by annotations or by the frames of the Python tracer ([`engine_steps`]), so that captures of
+//! Steps of the engine are told by annotations or by the frames of the Python tracer (`engine_steps`), so that captures of
 //! some servers have a report without any annotation.
 //!
 //! A program belongs to the phase that its name says (`jit_prefill`), otherwise to the phase that was open when the host
