@@ -1,5 +1,6 @@
 //! Reads `xla.HloProto`: the module, its computations and tables.
 
+mod counter;
 mod instruction;
 mod shape;
 
