@@ -1,14 +1,12 @@
 //! Programs without times: serialized (`xla.HloProto`), as XLA dumps them and XProf keeps them, and `StableHLO` text before
 //! compilation, as JAX prints it. They are read for questions about programs only; nothing of them runs.
 
-use std::sync::Arc;
-
 use hlo::{HloModule, is_mlir, mlir_name};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::{ImportError, InputSource, Progress};
 use trace_model::{IssueKind, ProgramBytes, TraceBuilder};
 
-use crate::hlo_dump::{is_bare_module, module_name, with_message_around};
+use crate::hlo_dump::module_name;
 
 /// Reads programs of one kind.
 #[derive(Debug)]
@@ -25,7 +23,7 @@ pub static HLO_PROTO: ProgramFile = ProgramFile {
         extensions: &["hlo.pb", "hlo_proto.pb"],
         markers: &[],
         about: "A program as XLA dumps it (--xla_dump_hlo_as_proto), XProf keeps it, and \
-                as_serialized_hlo_module_proto() makes it in JAX: instructions and the plan of memory, without times. For analyze, hlo, compare, expect and memory.",
+                as_serialized_hlo_module_proto() makes it in JAX: instructions and, where the file has it, the plan of memory, without times. For analyze, hlo, compare, expect and memory.",
     },
     is_mlir: false,
 };
@@ -52,7 +50,7 @@ impl Importer for ProgramFile {
         DetectionConfidence::certain_if(if self.is_mlir {
             is_mlir(head)
         } else {
-            head.first() == Some(&0x0a) && (module_name(head).is_some() || is_bare_module(head))
+            head.first() == Some(&0x0a) && module_name(head).is_some()
         })
     }
 
@@ -72,21 +70,17 @@ impl Importer for ProgramFile {
         if let Some(damage) = content.damage {
             out.log(IssueKind::TruncatedFile, || damage);
         }
-        let bytes = (*content.bytes).as_ref();
-        let blob = if !self.is_mlir && is_bare_module(bytes) {
-            let whole = with_message_around(bytes);
-            let len = whole.len();
-            ProgramBytes::new(Arc::new(whole), 0..len)
-        } else {
-            let len = bytes.len();
-            ProgramBytes::new(content.bytes, 0..len)
-        };
+        let len = (*content.bytes).as_ref().len();
+        let blob = ProgramBytes::new(content.bytes, 0..len);
         let (name, id) = if self.is_mlir {
             let text = String::from_utf8_lossy(blob.bytes());
             (mlir_name(&text).unwrap_or("module").to_owned(), None)
         } else {
             let module = HloModule::from_proto(blob.clone(), source.name());
             let module = module.map_err(|error| self.format.unusable(error.to_string()))?;
+            if module.instructions.is_empty() {
+                return Err(self.format.unusable("it has no instructions"));
+            }
             (module.name, module.id)
         };
         let program = out.program(&name, id);

@@ -68,8 +68,6 @@ pub fn looks_like(head: &[u8]) -> String {
         "a tar archive: unpack it and open what is inside"
     } else if is_pickle(head) {
         "a Python pickle"
-    } else if contains(head, b"RESOURCE_EXHAUSTED") || contains(head, b"Ran out of memory") {
-        return "it looks like a message about memory, which systole memory reads".to_owned();
     } else if let Some(text) = as_text(head) {
         return format!("it looks like {}", kind_of_text(text));
     } else if contains(head, "\u{fffd}".as_bytes()) {
@@ -139,6 +137,9 @@ fn kind_of_text(text: &str) -> String {
         .take(64)
         .collect::<String>()
         .to_ascii_lowercase();
+    if text.contains("Ran out of memory in memory space ") {
+        return "a message of a compiler about memory, which systole memory reads".to_owned();
+    }
     if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
         return "a web page (HTML): the download probably got a login or error page".to_owned();
     }

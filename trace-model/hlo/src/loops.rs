@@ -41,12 +41,17 @@ impl<'a> CountingLoop<'a> {
         let (body, condition) = module.loop_body(outer)?;
         let parameters = module.instructions_of(body).iter();
         let parameters = parameters.filter(|it| &*it.opcode == "parameter").count();
-        Some(Self {
+        let is_tuple = parameters == 1 && matches!(outer.shape.as_deref()?, Shape::Tuple(_));
+        // Values from outside of a region are not among the operands, which then have other places.
+        let results = module.root(body)?;
+        let has_all = outer.operands.len() == parameters
+            && (parameters == 1 || results.operands.len() == parameters);
+        (is_tuple || has_all).then_some(Self {
             module,
             outer,
             body,
             condition,
-            is_tuple: parameters == 1 && matches!(outer.shape.as_deref()?, Shape::Tuple(_)),
+            is_tuple,
         })
     }
 

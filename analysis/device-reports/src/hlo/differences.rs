@@ -134,10 +134,6 @@ fn attributes(a: &Attributes, b: &Attributes, parts: &mut ChangedParts, out: &mu
         let said = |it: &Attributes| said(it.custom_call_target.clone());
         out.push(format!("target {} → {}", said(a), said(b)));
     }
-    if a.trip_count != b.trip_count {
-        let said = |it: &Attributes| said(it.trip_count.map(|count| count.to_string()));
-        out.push(format!("trip count {} → {}", said(a), said(b)));
-    }
     for (differs, what) in [
         (a.fusion_kind != b.fusion_kind, "kind of fusion"),
         (

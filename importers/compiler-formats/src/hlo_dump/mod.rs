@@ -31,7 +31,7 @@ use trace_model::{IssueKind, ProgramBytes, ProgramId, TraceBuilder};
 
 use file_name::DumpName;
 use outline::ProgramOutline;
-pub(crate) use outline::{is_bare_module, module_name, with_message_around};
+pub(crate) use outline::module_name;
 
 /// Largest number of files that are examined.
 const MOST_FILES: usize = 20_000;

@@ -27,22 +27,21 @@ pub(crate) fn module_name(head: &[u8]) -> Option<String> {
         return Some(name.to_owned()).filter(|name| !name.is_empty());
     }
     // HloProto.hlo_module, and in it HloModuleProto.name. The module itself is longer than the head.
-    let mut cursor = WireCursor::new(head, 0..head.len());
-    if cursor.tag().ok()?? != tag::bytes(1) {
-        return None;
-    }
-    cursor.varint().ok()?;
-    name_field(head, &mut cursor, 1).map(str::to_owned)
-}
-
-/// Whether a module begins without the message around it: `HloModuleProto`, as
-/// `compiled.runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto()` makes it in JAX.
-pub(crate) fn is_bare_module(head: &[u8]) -> bool {
-    let mut cursor = WireCursor::new(head, 0..head.len());
-    // Its name and that of its entry computation.
-    [1, 2]
-        .into_iter()
-        .all(|field| name_field(head, &mut cursor, field).is_some())
+    let in_message = || {
+        let mut cursor = WireCursor::new(head, 0..head.len());
+        let tag = cursor.tag().ok()??;
+        cursor.varint().ok().filter(|_| tag == tag::bytes(1))?;
+        name_field(head, &mut cursor, 1)
+    };
+    // A HloModuleProto without the message around it, as `as_serialized_hlo_module_proto()` makes it in JAX: its name, that
+    // of its entry computation, and its computations.
+    let bare = || {
+        let mut cursor = WireCursor::new(head, 0..head.len());
+        let name = name_field(head, &mut cursor, 1)?;
+        name_field(head, &mut cursor, 2)?;
+        (cursor.tag().ok()?? == tag::bytes(3)).then_some(name)
+    };
+    in_message().or_else(bare).map(str::to_owned)
 }
 
 /// The next field, if it is a name with this number.
@@ -52,19 +51,6 @@ fn name_field<'a>(bytes: &'a [u8], cursor: &mut WireCursor<'_>, field: u64) -> O
     }
     let name = std::str::from_utf8(bytes.get(cursor.length_delimited().ok()?)?).ok()?;
     Some(name).filter(|name| !name.is_empty() && !name.contains(char::is_control))
-}
-
-/// The `HloProto` around a module.
-pub(crate) fn with_message_around(module: &[u8]) -> Vec<u8> {
-    let mut out = vec![tag::bytes(1) as u8];
-    let mut len = module.len();
-    while len >= 128 {
-        out.push((len % 128) as u8 | 128);
-        len /= 128;
-    }
-    out.push(len as u8);
-    out.extend_from_slice(module);
-    out
 }
 
 impl ProgramOutline {
@@ -120,8 +106,12 @@ fn hash_computations(bytes: &[u8], digest: &mut DefaultHasher) {
             _ => None,
         })
     };
-    // HloProto.hlo_module, and in it HloModuleProto.computations.
-    let computations = fields(0..bytes.len(), 1).flat_map(|module| fields(module, 3));
+    // HloProto.hlo_module, and in it HloModuleProto.computations; or these alone.
+    let whole = 0..bytes.len();
+    let is_bare = fields(whole.clone(), 2).next().is_some();
+    let inside = fields(whole.clone(), 1).filter(|_| !is_bare);
+    let modules = inside.chain(is_bare.then_some(whole));
+    let computations = modules.flat_map(|module| fields(module, 3));
     for computation in computations {
         bytes.get(computation).unwrap_or_default().hash(digest);
     }

@@ -1,6 +1,6 @@
 //! Fusions of one program whose work is in several instructions of the other.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::{HloModule, Instruction, InstructionId};
@@ -17,38 +17,51 @@ pub struct DividedFusion {
     pub parts: Vec<InstructionId>,
 }
 
-/// The fusions among `wholes` whose work is in at least two of `parts`, each of which belongs to one fusion at most. What
-/// does no work does not count: parameters, constants and what only renames values.
+/// How often an instruction does each piece of its work.
+type Work = BTreeMap<u64, usize>;
+
+/// The fusions among `wholes` whose work is that of at least two of `parts`, each of which belongs to one fusion at most.
+/// What does no work does not count: parameters, constants and what only renames values.
 pub(super) fn divided(
     (one, wholes): (&HloModule, &[InstructionId]),
     (other, parts): (&HloModule, &[InstructionId]),
 ) -> Vec<DividedFusion> {
     let contents = parts.iter().map(|&id| (id, work(other, id)));
-    let contents: Vec<(InstructionId, BTreeSet<u64>)> =
+    let contents: Vec<(InstructionId, Work)> =
         contents.filter(|(_, work)| !work.is_empty()).collect();
     let mut holders: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, (_, content)) in contents.iter().enumerate() {
-        for &key in content {
+        for &key in content.keys() {
             holders.entry(key).or_default().push(at);
         }
     }
     let mut is_taken = vec![false; contents.len()];
     let mut out = Vec::new();
     for &whole in wholes {
-        let work = work(one, whole);
-        if work.len() < 2 {
+        let mut missing = work(one, whole);
+        if missing.values().sum::<usize>() < 2 {
             continue;
         }
-        let near = work.iter().filter_map(|key| holders.get(key)).flatten();
-        let near: BTreeSet<usize> = near.copied().take(MOST_CANDIDATES).collect();
-        let (mut missing, mut chosen) = (work.clone(), Vec::new());
+        // What few instructions do says most.
+        let mut lists: Vec<&Vec<usize>> =
+            missing.keys().filter_map(|key| holders.get(key)).collect();
+        lists.sort_by_key(|list| list.len());
+        let near = lists.into_iter().flatten().copied();
+        let near: BTreeSet<usize> = near.take(MOST_CANDIDATES).collect();
+        let mut chosen = Vec::new();
         for at in near {
             let content = &contents[at].1;
-            let adds = content.iter().any(|key| missing.contains(key));
-            if !is_taken[at] && adds && content.is_subset(&work) {
-                missing.retain(|key| !content.contains(key));
-                chosen.push(at);
+            let fits = |(key, count): (&u64, &usize)| missing.get(key) >= Some(count);
+            if is_taken[at] || content.len() > missing.len() || !content.iter().all(fits) {
+                continue;
             }
+            for (key, count) in content {
+                if let Some(rest) = missing.get_mut(key) {
+                    *rest -= count;
+                }
+            }
+            missing.retain(|_, rest| *rest > 0);
+            chosen.push(at);
         }
         if missing.is_empty() && chosen.len() > 1 {
             for &at in &chosen {
@@ -64,20 +77,20 @@ pub(super) fn divided(
 }
 
 /// What an instruction does: digests of opcode, framework name and sizes of all that it runs.
-pub(super) fn work(module: &HloModule, id: InstructionId) -> BTreeSet<u64> {
-    let mut out = BTreeSet::new();
+pub(super) fn work(module: &HloModule, id: InstructionId) -> Work {
+    let mut out = Work::new();
     let Some(instruction) = module.instruction(id) else {
         return out;
     };
-    let fused = module
-        .body(instruction)
-        .filter(|_| &*instruction.opcode == "fusion");
-    let Some(fused) = fused else {
-        out.extend(digest(instruction));
-        return out;
-    };
+    let fused = module.body(instruction);
     // A fusion inside a fusion is rare, and counts as one instruction.
-    out.extend(module.instructions_of(fused).iter().filter_map(digest));
+    let runs = match fused.filter(|_| &*instruction.opcode == "fusion") {
+        Some(fused) => module.instructions_of(fused),
+        None => std::slice::from_ref(instruction),
+    };
+    for key in runs.iter().filter_map(digest) {
+        *out.entry(key).or_default() += 1;
+    }
     out
 }
 

@@ -246,6 +246,13 @@ fn fusions_are_split_and_joined() {
     let (first, second, found) = compared_with(&split, FUSED);
     assert_eq!(of(&second, &first, &found.joined), ["fusion.1 = e.1 n.1"]);
     assert!(found.split.is_empty() && found.only_first.is_empty() && found.only_second.is_empty());
+    // Work that is done more often is other work.
+    let twice = FUSED.replace(
+        "ROOT %neg.1",
+        "%exp.3 = f32[8] exponential(%exp.1), metadata={op_name=\"jit(f)/exp\"}\n  ROOT %neg.1",
+    );
+    let (_, _, found) = compared_with(&twice, &split);
+    assert!(found.split.is_empty() && !found.only_second.is_empty());
     // Other work is no part of it.
     let other = split.replace("jit(f)/exp", "jit(f)/sin");
     let (_, _, found) = compared_with(FUSED, &other);

@@ -220,8 +220,10 @@ impl<'a> Op<'a> {
         };
         let after = |key: &str| self.text.split_once(key).and_then(|(_, rest)| word(rest));
         let found = match self.opcode.as_str() {
-            "constant" => after("dense<")
-                .and_then(|value| value.parse().ok())
+            "constant" => self
+                .text
+                .split_once("dense<")
+                .and_then(|(_, value)| value.split_once('>')?.0.parse().ok())
                 .filter(
                     |_| matches!(self.shape(), Some(Shape::Array(array)) if array.dims.is_empty()),
                 )

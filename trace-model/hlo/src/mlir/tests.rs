@@ -209,4 +209,16 @@ fn counting_loops_have_trip_counts() {
     assert_eq!(module.trip_count(find(&module, "while")), Some(10));
     let of_data = read(&one_value.replace("(%iterArg = %c)", "(%iterArg = %arg0)"));
     assert_eq!(of_data.trip_count(find(&of_data, "while")), None);
+    let of_fractions = read(&one_value.replace("i32", "f32").replace("<12>", "<1.2e+01>"));
+    assert_eq!(of_fractions.trip_count(find(&of_fractions, "while")), None);
+    // A value that a region takes from outside has no place among the operands.
+    let captured = read(
+        &TEXT
+            .replace(
+                "%c = stablehlo.constant dense<0> : tensor<i32> loc(#loc4)",
+                "%c = stablehlo.constant dense<0> : tensor<i32>",
+            )
+            .replace("%iterArg_1 = %arg0)", "%iterArg_1 = %outside)"),
+    );
+    assert_eq!(captured.trip_count(find(&captured, "while")), None);
 }

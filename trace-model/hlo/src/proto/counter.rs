@@ -41,7 +41,7 @@ fn whole_number(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Option
                 bytes.numbers(value, LITERAL, &mut numbers)?;
             }
             match numbers[..] {
-                [one] => out = Some(one as i64),
+                [one] if out.is_none() => out = Some(one as i64),
                 _ => is_one = false,
             }
         }

@@ -97,20 +97,24 @@ fn damaged(
 }
 
 fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
-    let mut module = None;
-    let mut buffers = None;
+    let (mut module, mut buffers, mut is_bare) = (None, None, false);
     bytes.walk(
         &WireValue::Bytes(0..bytes.0.len()),
         "HloProto",
         |field, value| {
             match field {
                 1 => module = Some(value.clone()),
+                // The name of an entry computation: the module itself stands here, without the message around it.
+                2 => is_bare = true,
                 3 => buffers = Some(range(value)),
                 _ => {}
             }
             Ok(())
         },
     )?;
+    if is_bare {
+        (module, buffers) = (Some(WireValue::Bytes(0..bytes.0.len())), None);
+    }
     let Some(module) = module else {
         return Err(HloDamage {
             message: "HloProto",
