@@ -180,6 +180,21 @@ pub fn diff(
     })
 }
 
+/// The first names, and how many more there are.
+fn named(names: &[&str]) -> String {
+    const MOST: usize = 4;
+    let more = names.len().saturating_sub(MOST);
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(MOST)
+        .map(|&name| name.to_owned())
+        .collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    engine::listed(&shown)
+}
+
 fn op(program: &TimedProgram, id: InstructionId) -> Option<HloOp> {
     program.module.instruction(id).map(|it| program.op(it))
 }
@@ -215,10 +230,17 @@ fn divided_fusions<'a>(
 fn together(program: &TimedProgram, ids: &[InstructionId]) -> (Option<HloOp>, String, String) {
     let ops: Vec<HloOp> = ids.iter().filter_map(|&id| op(program, id)).collect();
     let names: Vec<&str> = ops.iter().map(|op| &*op.name).collect();
-    let (count, names) = (engine::counted(ops.len(), "instruction"), names.join(", "));
+    let (count, names) = (engine::counted(ops.len(), "instruction"), named(&names));
     let sum = ops.first().map(|first| HloOp {
-        bytes: ops.iter().map(|op| op.bytes).sum(),
+        bytes: ops
+            .iter()
+            .try_fold(0_u64, |sum, op| Some(sum.saturating_add(op.bytes?))),
         self_time_ps: ops.iter().map(|op| op.self_time_ps).sum(),
+        // Of the first alone these would say nothing.
+        occurrences: None,
+        self_of_op_time_percent: None,
+        exposed_ps: None,
+        ops: ops.iter().flat_map(|op| op.ops.clone()).collect(),
         ..first.clone()
     });
     (sum, count, names)

@@ -41,7 +41,7 @@ pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts, AnalysisError> {
     ];
     let doubts = doubts.into_iter().filter(|(is_so, _)| *is_so);
     notes.extend(doubts.map(|(_, why)| why.to_owned()));
-    if !program.module.is_scheduled() {
+    if !program.module.is_scheduled() && contents.fusions.is_empty() {
         notes.push(
             "Not compiled: nothing is fused, so that the traffic is what each instruction alone would move."
                 .to_owned(),

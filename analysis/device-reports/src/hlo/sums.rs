@@ -247,7 +247,7 @@ impl ProgramSum {
         let (all, differ) = (sums.len(), differing.clone().count());
         let (equal, unknown) = (
             count(|sum| sum.is_known && !sum.differs),
-            count(|sum| !sum.is_known),
+            count(|sum| !sum.is_known && !sum.differs),
         );
         let is = |count: usize| if count == 1 { "is" } else { "are" };
         let others = |count: usize| match differ {

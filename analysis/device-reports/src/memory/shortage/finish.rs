@@ -10,7 +10,9 @@ pub(super) fn finished(mut of: MemoryShortage) -> MemoryShortage {
     of.sources = by_source(&of.buffers);
     if of.over_bytes.is_none() {
         let both = of.needed_bytes.zip(of.capacity_bytes);
-        of.over_bytes = both.map(|(needed, there)| needed.saturating_sub(there));
+        let over = both.map(|(needed, there)| needed.saturating_sub(there));
+        // A lower limit that fits says nothing of the need.
+        of.over_bytes = over.filter(|&over| over > 0 || !of.is_least);
     }
     if of.buffers.is_empty() {
         of.unknown

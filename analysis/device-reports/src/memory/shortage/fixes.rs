@@ -170,11 +170,19 @@ fn forward_scope(op_name: &str) -> Option<String> {
     {
         return None;
     }
-    let (_, scope) = op_name.split_once("jvp(")?;
-    let end = scope.rfind('/').unwrap_or(scope.len());
-    let scope = scope.get(..end)?.replacen(")/", "/", 1);
-    let scope = scope.trim_end_matches(')');
-    (!scope.is_empty()).then(|| scope.to_owned())
+    let (_, inside) = op_name.split_once("jvp(")?;
+    let mut open = 1;
+    let end = inside.find(|c| {
+        open += i32::from(c == '(') - i32::from(c == ')');
+        open == 0
+    });
+    let (module, rest) = inside.split_at(end?);
+    // Names of functions around it end here, too.
+    let rest = rest.trim_start_matches(')').trim_start_matches('/');
+    let rest = rest.rfind('/').and_then(|end| rest.get(..end));
+    let parts = [Some(module), rest].into_iter().flatten();
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 /// The largest buffer over more devices.
@@ -280,6 +288,13 @@ mod tests {
                 "jit(step)/jvp(Model)/layers/mlp/dot_general",
                 Some("Model/layers/mlp"),
             ),
+            (
+                "jit(step)/jvp(Model)/layers/jit(relu)/max",
+                Some("Model/layers/jit(relu)"),
+            ),
+            ("jit(step)/jvp(layer_0/mlp)/up/dot", Some("layer_0/mlp/up")),
+            ("jit(step)/vmap(jvp(Model))/x/y", Some("Model/x")),
+            ("jit(step)/jvp()/while/body/dot", Some("while/body")),
             ("jit(step)/transpose(jvp(Model))/layers/dot", None),
             (
                 "jit(step)/jvp(Model)/checkpoint/rematted_computation/dot",

@@ -25,7 +25,7 @@ use facts::TraceFacts as _;
 
 use super::buffers::{Buffers, capacity};
 
-/// Programs without a plan that are looked at: those with most instructions.
+/// Programs without a plan that are looked at: those whose HLO is largest.
 const MOST_PROGRAMS: usize = 8;
 
 /// What the program with the largest need keeps in memory, and what would free some of it.

@@ -24,7 +24,7 @@ pub struct MemoryShortage {
     pub is_least: bool,
     /// Bytes that there are.
     pub capacity_bytes: Option<u64>,
-    /// Bytes that are missing; 0 if it fits.
+    /// Bytes that are missing; 0 if it fits, null if that is not known.
     pub over_bytes: Option<u64>,
     /// What is needed, by kind.
     pub kinds: Vec<NeededKind>,

@@ -69,7 +69,8 @@ pub struct KernelCost {
     /// How the declared operations fit those of the shapes.
     #[column("Declared is")]
     pub declared_fit: DeclaredFit,
-    /// Model FLOP utilization by shapes without a mask: of peak operations for the types of the operands.
+    /// Model FLOP utilization by shapes without a mask, at most this where costs are at most these: of peak operations of
+    /// bf16, times the published speed of narrower operands.
     #[column("MFU, no mask")]
     pub flops_percent: Option<Percent>,
     /// The same with a causal mask.
@@ -148,10 +149,13 @@ pub(super) fn of_op(cx: &Context<'_>, row: &OpRow, kernel: &str) -> Option<Shape
 }
 
 /// The costs of the kernels that are known, the longest first. `rows` have the names of their kernels.
-pub(super) fn costs(cx: &Context<'_>, rows: &[(&OpRow, String)], peaks: &Peaks) -> Vec<KernelCost> {
+pub(super) fn costs(
+    rows: Vec<(&OpRow, String, Option<ShapeCost>)>,
+    peaks: &Peaks,
+) -> Vec<KernelCost> {
     let mut found: BTreeMap<_, (ShapeCost, SameWork)> = BTreeMap::new();
-    for (row, kernel) in rows {
-        let Some(cost) = of_op(cx, row, kernel) else {
+    for (row, kernel, cost) in rows {
+        let Some(cost) = cost else {
             continue;
         };
         let key = (
@@ -173,7 +177,7 @@ pub(super) fn costs(cx: &Context<'_>, rows: &[(&OpRow, String)], peaks: &Peaks) 
         .map(|((kernel, program, ..), (cost, work))| {
             (
                 work.time_ps,
-                KernelCost::new(kernel, program, cost, &work, peaks),
+                KernelCost::new(&kernel, program, cost, &work, peaks),
             )
         })
         .collect();
@@ -277,11 +281,8 @@ impl KernelCost {
             let declared = self.declared_flops.unwrap_or_default() as f64;
             format!("{:.2}", declared / of as f64)
         };
-        let limit = if self.limit == CostLimit::AtMost {
-            "at most "
-        } else {
-            ""
-        };
+        let is_limit = self.limit == CostLimit::AtMost;
+        let limit = if is_limit { "at most " } else { "" };
         let needs = format!("{name} needs {limit}{} by its shapes", flop(flops));
         let says = match (self.declared_fit, self.causal_flops) {
             (DeclaredFit::Nothing, Some(causal)) => format!(
@@ -316,30 +317,31 @@ impl KernelCost {
         let shares = [
             (
                 self.flops_percent,
+                limit,
                 if self.kind.is_masked() {
                     "without a mask"
                 } else {
                     "by shapes"
                 },
             ),
-            (self.causal_percent, "with a causal mask"),
-            (self.declared_percent, "as declared"),
+            (self.causal_percent, "", "with a causal mask"),
+            (self.declared_percent, "", "as declared"),
         ];
         let shares: Vec<String> = shares
             .into_iter()
-            .filter_map(|(percent, how)| Some(format!("{:.1} {how}", percent?)))
+            .filter_map(|(percent, limit, how)| Some(format!("{limit}{:.1} {how}", percent?)))
             .collect();
         if shares.is_empty() {
             format!("{needs} {says}")
         } else {
-            format!("{needs} {says}; MFU is {limit}{}", shares.join(", "))
+            format!("{needs} {says}; MFU is {}", shares.join(", "))
         }
     }
 }
 
 /// How much faster than bf16 the device multiplies the operands, and whether only the time shows it: a kernel with one narrow
 /// operand may widen it or narrow the other one. If it is faster than bf16 can be, it did the latter.
-fn speedup(cost: &ShapeCost, seconds: f64, peaks: &Peaks) -> (f64, bool) {
+pub(super) fn speedup(cost: &ShapeCost, seconds: f64, peaks: &Peaks) -> (f64, bool) {
     if let Some(narrow) = NarrowType::of_both(cost.types) {
         return (narrow.speedup(peaks).unwrap_or(1.0), false);
     }
@@ -349,7 +351,9 @@ fn speedup(cost: &ShapeCost, seconds: f64, peaks: &Peaks) -> (f64, bool) {
     };
     let of_bf16 = work.percent_of(BoundBy::Compute, seconds, peaks);
     let is_narrow = |dtype: &&str| hlo::element_bits(dtype).is_some_and(|bits| bits <= 8);
-    let is_faster = cost.limit == CostLimit::Exact && of_bf16.is_some_and(is_beyond_peak);
+    // A mask leaves fewer operations, which says nothing of their types.
+    let is_whole = cost.limit == CostLimit::Exact && !cost.kind.is_masked();
+    let is_faster = is_whole && of_bf16.is_some_and(is_beyond_peak);
     let narrow = if cost.types.iter().any(is_narrow) && is_faster {
         let speedups = [peaks.fp8_speedup, peaks.int8_speedup].into_iter();
         speedups.flatten().max_by(f64::total_cmp)

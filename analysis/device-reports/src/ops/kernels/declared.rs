@@ -9,8 +9,7 @@
 use engine::Context;
 use facts::TraceFacts as _;
 
-use super::costs;
-use super::shapes::CostLimit;
+use super::shapes::{CostLimit, ShapeCost};
 use crate::ops::matmuls;
 use crate::ops::op_stats::OpRow;
 
@@ -43,15 +42,16 @@ const NEAR: f64 = 0.1;
 pub(super) fn needed(
     cx: &Context<'_>,
     row: &OpRow,
+    cost: Option<&ShapeCost>,
     name: &str,
     flops: u64,
     steps: Option<f64>,
 ) -> Option<u64> {
-    if let Some(cost) = costs::of_op(cx, row, name) {
-        // A mask may leave half. What is only a limit says nothing.
-        let least = cost.causal_flops.or(cost.flops);
-        let is_known = cost.limit == CostLimit::Exact && flops > 0;
-        return least.filter(|&least| is_known && least as f64 / flops as f64 >= TOO_FEW);
+    if let Some(cost) = cost {
+        // A mask leaves any part, and what is only a limit says nothing.
+        let is_known = cost.limit == CostLimit::Exact && !cost.kind.is_masked() && flops > 0;
+        let least = cost.flops.filter(|_| is_known);
+        return least.filter(|&least| least as f64 / flops as f64 >= TOO_FEW);
     }
     let product = matmuls::plain_product(&cx.instruction(row.op?)?)?;
     let (needed, results) = (

@@ -39,6 +39,7 @@ use trace_model::{Picos, without_number};
 
 use crate::ops::op_stats::{OpRow, Ops, OpsReport};
 use inside::KernelInside;
+use shapes::ShapeCost;
 
 pub use costs::{DeclaredFit, KernelCost};
 pub use declared::DeclaredCosts;
@@ -83,6 +84,8 @@ impl Analysis for Kernels {
 #[derive(Default)]
 struct KernelRows<'a> {
     rows: Vec<&'a OpRow>,
+    /// The work of each of them by shapes, if it is known.
+    costs: Vec<Option<ShapeCost>>,
     target: Option<String>,
     is_pallas: bool,
     inside: KernelInside,
@@ -98,7 +101,7 @@ impl KernelsReport {
         let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());
         let mut names = BTreeMap::new();
-        let mut named = Vec::with_capacity(rows.len());
+        let mut costs = Vec::with_capacity(rows.len());
         for &row in rows {
             let text = row
                 .op
@@ -112,13 +115,15 @@ impl KernelsReport {
                 target,
             );
             names.extend(row.op.map(|op| (op, name.clone())));
-            named.push((row, name.clone()));
+            let cost = costs::of_op(cx, row, &name);
+            costs.push((row, name.clone(), cost.clone()));
             let inside = row.op.and_then(|op| inside.get(&op));
             ops.push(kernel_op(row, &name, inside));
             let group = groups.entry((name, &*row.program)).or_default();
             group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(row);
             group.target = group.target.take().or(target.map(str::to_owned));
             group.rows.push(row);
+            group.costs.push(cost);
             group
                 .inside
                 .merge(inside.unwrap_or(&KernelInside::default()));
@@ -144,7 +149,7 @@ impl KernelsReport {
             (report.op_time_ps, report.peaks.clone(), report.sums_over);
         Ok(Self {
             timings: timing::timings(cx, &names)?,
-            costs: costs::costs(cx, &named, &peaks),
+            costs: costs::costs(costs, &peaks),
             kernels,
             ops,
             time_ps,
@@ -181,7 +186,16 @@ impl KernelRows<'_> {
         };
         let percent_of =
             |work: OpWork, limit| work.percent_of(limit, seconds, &report.peaks).map(Percent);
-        let flops_percent = percent_of(work, BoundBy::Compute);
+        // Narrow operands have another peak.
+        let known = self.costs.iter().flatten().next();
+        let speedup = known.map_or(1.0, |cost| {
+            costs::speedup(cost, seconds / executions, &report.peaks).0
+        });
+        let narrow = OpWork {
+            flops: work.flops.map(|flops| flops / speedup),
+            ..work
+        };
+        let flops_percent = percent_of(narrow, BoundBy::Compute);
         let hbm_percent = percent_of(work, BoundBy::Hbm);
         let exceeds =
             |percent: Option<Percent>| percent.is_some_and(|percent| is_beyond_peak(percent.0));
@@ -254,11 +268,11 @@ impl KernelRows<'_> {
     ) -> Option<u64> {
         let steps = pipeline.and_then(|pipeline| pipeline.grid_steps);
         let (mut sum, mut is_less) = (0_u64, false);
-        for row in &self.rows {
+        for (row, cost) in self.rows.iter().zip(&self.costs) {
             let declared = row.costs.model_flops.or(row.costs.flops)?;
             let one = (row.executions > 0.0)
                 .then(|| (declared as f64 / row.executions).round() as u64)?;
-            let needed = declared::needed(cx, row, name, one, steps);
+            let needed = declared::needed(cx, row, cost.as_ref(), name, one, steps);
             is_less |= needed.is_some();
             let all = needed.map_or(declared, |needed| (needed as f64 * row.executions) as u64);
             sum = sum.saturating_add(all);

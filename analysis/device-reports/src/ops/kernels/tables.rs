@@ -146,7 +146,7 @@ impl KernelsReport {
         let mut notes = vec![
             "Costs are of one execution. By shapes: a kernel is known by its name together with the shapes of operands \
              and results, padding included; HBM: each operand read once and each result written once. MFU: model FLOP \
-             utilization by the time on the chip, of the peak for the types of the operands"
+             utilization by the time on the chip, of the peak of bf16, times the published speed of narrower operands"
                 .to_owned(),
         ];
         notes.extend(

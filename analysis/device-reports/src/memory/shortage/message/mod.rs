@@ -90,8 +90,8 @@ impl MessageReader {
     }
 
     fn line(&mut self, line: &str) {
+        self.begin(without_prefix(line));
         let line = self.own_text(line);
-        self.begin(line);
         let Some(current) = &mut self.current else {
             return;
         };

@@ -14,35 +14,30 @@ pub(super) fn is_rpa(name: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with('_'))
 }
 
-/// Sequences, and pages of each, of the page table among the indices: `[sequences, pages]`, or the same in one dimension
-/// beside the lengths of the sequences and the `sequences + 1` starts of their queries.
-fn page_table(shapes: &CallShapes<'_>) -> Option<[u64; 2]> {
+/// Sequences, and pages of each, of the page table among the indices: `[sequences, pages]`, or the same in one dimension,
+/// for `known` sequences or between the lengths of the sequences and the `sequences + 1` starts of their queries.
+fn page_table(shapes: &CallShapes<'_>, known: Option<u64>) -> Option<[u64; 2]> {
     let indices = shapes.indices();
-    let table = indices
-        .iter()
-        .max_by_key(|array| array.elements().unwrap_or_default())?;
+    let size = |at: &usize| indices.get(*at).and_then(|array| array.elements());
+    let place = (0..indices.len()).max_by_key(size)?;
+    let table = indices.get(place)?;
     if let &[sequences, pages] = table.dims.as_slice() {
         return Some([sequences, pages]);
     }
     let &[all] = table.dims.as_slice() else {
         return None;
     };
-    let lists: Vec<u64> = indices
-        .iter()
-        .filter_map(|array| <[u64; 1]>::try_from(array.dims.as_slice()).ok())
-        .map(|[length]| length)
-        .collect();
-    let is_ragged = |length: u64| {
-        length
-            .checked_add(1)
-            .is_some_and(|next| lists.contains(&next))
+    let list = |at: Option<usize>| match *indices.get(at?)?.dims.as_slice() {
+        [length] => Some(length),
+        _ => None,
     };
-    let sequences = lists
-        .iter()
-        .copied()
-        .filter(|&length| length > 0 && length < all && all % length == 0)
-        .max_by_key(|&length| (is_ragged(length), length))?;
-    Some([sequences, all / sequences])
+    let around = || {
+        let lengths = list(place.checked_sub(1))?;
+        let begins = list(place.checked_add(1))?;
+        (begins.checked_sub(1) == Some(lengths)).then_some(lengths)
+    };
+    let sequences = known.or_else(around)?;
+    (sequences > 0 && all % sequences == 0).then(|| [sequences, all / sequences])
 }
 
 struct Paged<'a> {
@@ -111,7 +106,7 @@ pub(super) fn ragged(name: &str, shapes: &CallShapes<'_>) -> Option<ShapeCost> {
     let (&pages, page) = cache.dims.split_first()?;
     let positions = *page.first().filter(|_| page.len() >= 3)?;
     let is_result = shapes.results.iter().any(|result| result.dims == q.dims);
-    let table = page_table(shapes).filter(|_| is_result && page.last() == Some(&size))?;
+    let table = page_table(shapes, None).filter(|_| is_result && page.last() == Some(&size))?;
     // Only one token of each sequence is decoded at a time.
     let queries = if name.starts_with("rpad") {
         tokens.min(table[0])
@@ -146,7 +141,8 @@ pub(super) fn paged(shapes: &CallShapes<'_>) -> Option<ShapeCost> {
         return None;
     };
     let fits = k.dims == v.dims && key_size == size && of_keys > 0 && heads % of_keys == 0;
-    let table = page_table(shapes).filter(|table| fits && table[0] == sequences)?;
+    let table =
+        page_table(shapes, Some(sequences)).filter(|table| fits && table[0] == sequences)?;
     let paged = Paged {
         kind: KernelKind::PagedAttention,
         heads,
