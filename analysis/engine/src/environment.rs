@@ -201,10 +201,11 @@ impl Environment {
         let Some(wanted) = id.strip_prefix("flag.") else {
             return id.starts_with("variable.") && self.variables.is_some();
         };
-        // A file beside the profile has all flags; a profile those of the variables that it records: XLA takes no flags
-        // of the TPU compiler from XLA_FLAGS.
+        // A file beside the profile has all flags; a profile those of the variables that it records: libtpu takes its
+        // flags from LIBTPU_INIT_ARGS, XLA takes the others from XLA_FLAGS.
         let from_profile = |flag: &String| self.from_profile.contains(&format!("flag.{flag}"));
-        let is_of_tpu = |flag: &str| flag.starts_with("xla_tpu");
+        const OF_TPU: [&str; 3] = ["xla_tpu", "xla_xprof", "xla_enable_custom_call"];
+        let is_of_tpu = |flag: &str| OF_TPU.iter().any(|begin| flag.starts_with(begin));
         self.flags.as_ref().is_some_and(|flags| {
             flags.is_empty()
                 || flags

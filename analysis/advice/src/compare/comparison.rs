@@ -176,13 +176,18 @@ pub struct ComparisonSide {
 }
 
 impl ComparisonSide {
-    /// `4 × TPU v6 Lite · 29 steady steps`, of the runs of this side.
-    pub fn about(&self, runs: &[Summary]) -> String {
-        let steps = if self.are_programs {
+    /// `29 steady steps`
+    pub(super) fn steps_in_words(&self) -> String {
+        if self.are_programs {
             "without times".to_owned()
         } else {
             counted(self.steps, "steady step")
-        };
+        }
+    }
+
+    /// `4 × TPU v6 Lite · 29 steady steps`, of the runs of this side.
+    pub fn about(&self, runs: &[Summary]) -> String {
+        let steps = self.steps_in_words();
         let facts = runs.first().map(|run| &run.facts);
         let Some(facts) = facts.filter(|facts| facts.devices > 0) else {
             return steps;

@@ -247,6 +247,11 @@ fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
     }
 }
 
+/// Whether none of them was run.
+pub(crate) fn are_programs(runs: &[Summary]) -> bool {
+    !runs.is_empty() && runs.iter().all(|run| run.facts.is_program)
+}
+
 fn side(runs: &[Summary]) -> ComparisonSide {
     ComparisonSide {
         runs: runs.iter().map(Summary::title).collect(),
@@ -257,7 +262,7 @@ fn side(runs: &[Summary]) -> ComparisonSide {
             .unwrap_or_default(),
         middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>()
             / runs.len().max(1) as f64,
-        are_programs: runs.iter().any(Summary::is_program),
+        are_programs: are_programs(runs),
     }
 }
 

@@ -221,10 +221,8 @@ impl Comparison {
     }
 
     fn differences_table(&self) -> Table {
-        let side = |side: &ComparisonSide| {
-            let steps = counted(side.steps, "steady step");
-            format!("{} ({steps})", side.runs.join(", "))
-        };
+        let side =
+            |side: &ComparisonSide| format!("{} ({})", side.runs.join(", "), side.steps_in_words());
         let mut notes = vec![format!(
             "base: {}; cand: {}",
             side(&self.base),

@@ -259,13 +259,13 @@ pub struct ProgramReads {
     /// Mean time of one.
     #[column("Mean", measured)]
     pub mean_time_ps: f64,
-    /// Inputs on one device that it does not update: weights.
+    /// Inputs on one device that it reads and does not update: weights.
     #[column("Weights", compiler)]
     pub weight_bytes: u64,
     /// Inputs that it updates, as a cache of keys and values, of which it may read a part.
     #[column("Updated", compiler)]
     pub updated_bytes: u64,
-    /// Time to read the weights once at the peak of HBM. A step that generates one token for each request takes no less.
+    /// Time to read all of them once at the peak of HBM.
     #[column("Weights take")]
     pub least_time_ps: Option<f64>,
     /// The same as a share of the mean time.

@@ -110,8 +110,10 @@ impl ServingReport {
         Table::of("serving_reads", "What programs read from HBM", &self.reads)
             .remaining()
             .note(
-                "Weights: parameters that share no memory with results. Updated: those that do, as a cache of keys and values, \
-                 of which a step reads what its requests have. A time per output token is at least that of its weights.",
+                "Weights: parameters that share no memory with results; of those that are only gathered or sliced, what is \
+                 taken. Updated: those that do, as a cache of keys and values, of which a step reads what its requests have. \
+                 A step that reads all of its weights takes at least their time; with experts or other branches it may read \
+                 fewer.",
             )
             .build()
     }
