@@ -9,10 +9,11 @@ use super::attribution::{Attribution, OpChange};
 use super::cause_lines::CauseChain;
 use super::change::{MetricChange, TestOptions};
 use super::comparable::Difference;
-use super::environment::EnvironmentChange;
 use super::programs::ProgramComparison;
 use super::run_loop::LoopChange;
 use super::summary::{Better, Summary};
+use device_reports::hlo::ProgramDiff;
+use facts::EnvironmentChange;
 
 /// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -117,6 +118,9 @@ pub struct Comparison {
     /// In what the programs with the most time differ. Absent unless both runs hold theirs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramComparison>,
+    /// The instructions of two programs that were not run, and in what they differ. Absent where these were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program_diff: Option<ProgramDiff>,
     /// Numbers with one value per run, so their variation is unknown.
     pub values: Vec<ValueChange>,
     /// Pairs of steps with the same position: the first steady step of the first run on each side, the second of

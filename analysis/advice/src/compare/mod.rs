@@ -72,7 +72,7 @@ pub use comparison::{
     CompareBrief, CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange,
 };
 pub use comparison::{PredictedOp, PredictionError};
-pub use environment::EnvironmentChange;
+pub use facts::EnvironmentChange;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use programs::ProgramComparison;
@@ -195,6 +195,7 @@ impl Comparison {
             causes: None,
             ops: Vec::new(),
             program: None,
+            program_diff: None,
             values: Vec::new(),
             aligned_steps: Vec::new(),
             prediction: None,
