@@ -146,6 +146,11 @@ impl ServingReport {
         )
         .remaining()
         .note("In the whole trace. --serving PHASE=PATTERN tells other names.")
+        .notes(
+            self.unmatched_patterns
+                .iter()
+                .map(|pattern| format!("No event of a host matches --serving {pattern}.")),
+        )
         .build()
     }
 }
