@@ -28,6 +28,7 @@ pub use import::packed::{
 pub use import::{
     HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, holds_programs_only,
     import, import_path, import_source, import_sources, list_files, list_runs, locate, open_file,
+    small_remote_file,
 };
 pub use importer_common::{
     DetectionConfidence, HostEvents, ImportOptions, Importer, TraceFormat, TrackRoles,

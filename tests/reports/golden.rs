@@ -347,7 +347,7 @@ fn numbers_have_units_in_their_names() {
         "noise",
     ];
     // Counts, ordinals, probabilities and ratios; `value` of a hardware counter, whose unit nothing records.
-    const WITHOUT: &str = "achieved adjacent after-step after_steps ahead_max ahead_median allocations alpha base_ops base_runs base_steps batch buffers \
+    const WITHOUT: &str = "achieved adjacent after-step after_steps ahead_max ahead_median allocations alpha apart base_ops base_runs base_steps batch buffers \
         bundles cache_hits cache_misses calls cand_ops cand_runs cand_steps chip class collectives compilations confidence cores count critical decode_tokens deserialized \
         devices devices_of_program dim dma_waits empty_bundles ends executions facts_left_out fills first first_executions from grid_steps group hits id in-step instances invalid k last \
         launches left_out links load_misses long_gaps lookups loopback lost lost_events lost_releases m matmuls median_step messages \

@@ -84,13 +84,10 @@ fn beside(
 
 /// The file in a bucket, if there is one.
 fn in_bucket(path: &Path, import: &ImportOptions, progress: &Progress) -> Option<Environment> {
-    importers::remote_head(path, progress).ok()??;
-    let read = importers::open_file(path, import, progress);
-    let read = read.and_then(|source| source.content(progress));
-    Some(match read {
-        Ok(content) => Environment::read((*content.bytes).as_ref()),
-        Err(error) => unreadable(&error.to_string()),
-    })
+    match importers::small_remote_file(path, MAX_FILE, import, progress) {
+        Ok(bytes) => bytes.map(|bytes| Environment::read(&bytes)),
+        Err(error) => Some(unreadable(&error.to_string())),
+    }
 }
 
 /// The file in a directory, if there is one.

@@ -35,7 +35,7 @@ pub struct CodeReport {
     pub notes: Vec<String>,
 }
 
-/// What limits the code of an op.
+/// What limits the code of an op, or what most of it is.
 #[engine::titled]
 pub enum CodeLimit {
     /// It saves and restores registers.
@@ -73,15 +73,14 @@ impl CodeLimit {
     fn lever(self) -> &'static str {
         match self {
             Self::Registers => {
-                "registers: the code saves and restores them (VSTORE:SPILL, VLOAD:FILL): smaller blocks in the body of the \
-                 kernel need fewer"
+                "registers: more than half of the stores or loads save and restore them (VSTORE:SPILL, VLOAD:FILL)"
             }
             Self::Vmem => {
                 "VMEM: buffers take most of it: smaller blocks, or fewer copies of each, leave room for more to be in flight"
             }
             Self::Waiting => {
-                "waiting: many bundles are empty, most of them after the instruction that is named: more independent work in \
-                 the body, as larger or unrolled blocks, fills them"
+                "waiting: bundles are empty, most of them after the instruction that is named: more independent work in the \
+                 body, as larger or unrolled blocks, fills them"
             }
             Self::MatrixUnits => {
                 "matrix units: they have the fewest free slots: only fewer or narrower products are faster"
@@ -103,8 +102,8 @@ impl CodeLimit {
     }
 }
 
-/// Share of empty bundles from which they are what limits the code.
-const MANY_EMPTY: f64 = 20.0;
+/// Share above which something is what limits the code.
+const MAJORITY: f64 = 50.0;
 /// Share of the vector memory from which nothing else fits into it.
 const FULL: f64 = 90.0;
 
@@ -147,9 +146,12 @@ pub struct CodeRow {
     /// The part of it that holds saved registers.
     #[column("VMEM of spills")]
     pub vmem_spill_bytes: Option<u64>,
-    /// What limits the code by its slots, registers and memory.
+    /// What limits the code by its slots, registers and memory; `None` where nothing has a majority.
     #[column("Limited by", inferred)]
     pub limit: Option<CodeLimit>,
+    /// What has the largest share of its bundles or slots, where that is no majority.
+    #[column("Most of", inferred)]
+    pub most: Option<CodeLimit>,
     /// The unit with the largest share of used slots.
     #[column("Busiest")]
     pub busiest: Option<String>,
@@ -211,7 +213,10 @@ impl Analysis for Code {
                 "ops with known code take {percent:.1} of the time of all ops"
             ));
         }
-        let limits: BTreeSet<CodeLimit> = rows.iter().filter_map(|row| row.limit).collect();
+        let limits: BTreeSet<CodeLimit> = rows
+            .iter()
+            .filter_map(|row| row.limit.or(row.most))
+            .collect();
         notes.extend(limits.into_iter().map(|limit| limit.lever().to_owned()));
         let spilling: Vec<&str> = rows
             .iter()
@@ -221,7 +226,8 @@ impl Analysis for Code {
         if !spilling.is_empty() {
             let more = if spilling.len() > SHOWN { " …" } else { "" };
             notes.push(format!(
-                "{} of {} ({}{more}) run out of registers: their spills and fills are extra stores and loads",
+                "{} of {} ({}{more}) run out of registers: their spills and fills are extra stores and loads, and smaller \
+                 blocks in the body of the kernel need fewer",
                 spilling.len(),
                 engine::counted(rows.len(), "op"),
                 spilling[..spilling.len().min(SHOWN)].join(", ")
@@ -262,16 +268,24 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
     let empty = text.and_then(|text| percent(text.empty, bundles.count));
     let vmem = bundles.vmem;
     let of_vmem = vmem.and_then(|vmem| percent(vmem.bytes, vmem.limit_bytes?));
-    let is_over = |share: Option<Percent>, least| share.is_some_and(|share| share.0 >= least);
-    let limit = if spills.max(fills) > Some(0) {
+    let of_all = |part: Option<u64>, whole| percent(part?, used(whole)?);
+    let saved = [of_all(spills, "VSTORE"), of_all(fills, "VLOAD")];
+    let is_major = |share: &Percent| share.0 > MAJORITY;
+    let by_unit = busiest.and_then(|(unit, share)| Some((CodeLimit::of_unit(unit)?, *share)));
+    let by_empty = empty
+        .filter(|share| share.0 > 0.0)
+        .map(|share| (CodeLimit::Waiting, share.0));
+    let most = by_empty.into_iter().chain(by_unit);
+    let most = most.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let limit = if saved.iter().flatten().any(is_major) {
         Some(CodeLimit::Registers)
-    } else if is_over(of_vmem, FULL) {
+    } else if of_vmem.is_some_and(|share| share.0 >= FULL) {
         Some(CodeLimit::Vmem)
-    } else if is_over(empty, MANY_EMPTY) {
-        Some(CodeLimit::Waiting)
     } else {
-        busiest.and_then(|(unit, _)| CodeLimit::of_unit(unit))
+        most.filter(|(_, share)| is_major(&Percent(*share)))
+            .map(|(limit, _)| limit)
     };
+    let most = most.map(|(most, _)| most).filter(|_| limit.is_none());
     CodeRow {
         op: row.op,
         program: Arc::clone(&row.program),
@@ -293,6 +307,7 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
         vmem_percent: of_vmem,
         vmem_spill_bytes: vmem.map(|vmem| vmem.spill_bytes),
         limit,
+        most,
         fills,
         spills,
         shares_code_of: (bundles.emitted_for != cx.model.op(op).name)
@@ -350,6 +365,7 @@ impl Tabular for CodeReport {
                 "self_of_total_percent",
                 "bundles",
                 "limit",
+                "most",
                 "empty_percent",
                 "busiest",
                 "busiest_percent",

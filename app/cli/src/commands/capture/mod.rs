@@ -18,8 +18,8 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use capture::{
-    Capture, CaptureOptions, OptionValue, ServerAddress, StepsError, capture, capture_steps,
-    continuous,
+    Capture, CaptureOptions, OptionValue, ServerAddress, StepsError, WantedSteps, capture,
+    capture_steps, continuous,
 };
 use render::{AnsiStyle, TextLayout, doctor_findings};
 use request::{Assumptions, RequestError, answers};
@@ -29,6 +29,8 @@ use session::number::counted;
 use stage::StageLine;
 use words::{INCOMPLETE, in_words, json_text, outcome};
 
+/// Longest recording, as that of `--ms`.
+const LONGEST: Duration = Duration::from_hours(1);
 /// Findings that say that a capture is empty or cut.
 const CUT: [&str; 3] = ["Q01", "Q02", "Q04"];
 
@@ -170,12 +172,19 @@ fn of_steps(
         session.map_err(|error| error.on_command_line())
     };
     let mut line = StageLine::new(stderr);
+    let wanted = WantedSteps {
+        steps: wanted,
+        longest: LONGEST,
+    };
     let result = capture_steps(options, wanted, &open, |stage| line.show(stage));
     line.clear();
     let found = match result {
         Ok(found) => found,
         Err(StepsError::Servers(capture)) => return Err(nothing_sent(&capture, args.json)?),
         Err(StepsError::NotPossible(why)) => return Err(RequestError::DoesNotApply(why)),
+        Err(stopped @ StepsError::Stopped) => {
+            return Err(RequestError::Server(stopped.to_string()));
+        }
         Err(StepsError::Machine(error)) => return Err(RequestError::Internal(error.to_string())),
     };
     let capture = &found.capture;
