@@ -210,6 +210,12 @@ fn flags_beside_dumped_programs_are_compared_and_differences_stand_beside_gates(
         places.iter().all(Option::is_some) && places.is_sorted(),
         "{places:?} {judged}"
     );
+    let only = place.run(&["compare", &base, &cand, "--only", "program_sums"]);
+    let only = stdout(&only);
+    assert!(
+        only.contains("Sums that differ") && !only.contains("xla_tpu_scheduler"),
+        "{only}"
+    );
     let shown = place.run(&["environment", &base, "--format", "json"]);
     assert_eq!(
         json(&stdout(&shown))["versions"]["libtpu_build"],

@@ -91,7 +91,9 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         _ => None,
     };
     let program_diff = match (programs, &config) {
-        (Some(found), None) => return programs::write(found, &args.output, &guard, stderr),
+        (Some(found), None) if args.only.is_empty() && !args.all => {
+            return programs::write(found, &args.output, &guard, stderr);
+        }
         (found, _) => found.and_then(|found| found.diff()),
     };
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
