@@ -7,6 +7,8 @@ use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Percent, Table, Unit};
 use trace_model::{OpId, Picos, without_number};
 
+use crate::timeline::derived::scopes_of;
+
 /// What ops are grouped by. Groupings can be nested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeGrouping {
@@ -326,7 +328,7 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
         TreeGrouping::Scope => match row.framework_name.as_deref() {
             None | Some("") => none("framework name"),
             Some(name) => {
-                let parts: Vec<&str> = scopes(name).filter(|part| !part.is_empty()).collect();
+                let parts = scopes_of(name);
                 let modules = parts.split_last().map_or(&[][..], |(_, modules)| modules);
                 modules
                     .iter()
@@ -336,20 +338,6 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
             }
         },
     }
-}
-
-/// The parts of a framework name between slashes. A transformation of several scopes is one part:
-/// `jit(f)/transpose(jvp(layer/mlp))/dot` has three.
-fn scopes(name: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
-    name.split(move |c| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == '/' && depth == 0
-    })
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use query::{Database, PRESETS, QueryError, QueryLimits, QueryView, VIEWS, query_table, word_at};
 use session::Session;
-use view::state::ViewCommand;
+use view::state::{DerivedTrack, QueryTrack, TreeItem, ViewCommand, ViewState};
+use view::timeline::derived::QueryColumns;
 use view::timeline::tree::group_digits;
 
 pub const TAB: Tab = Tab {
@@ -177,7 +178,8 @@ impl TabPanel for QueryPanel {
                 let Some(Ok(result)) = memo.latest() else {
                     return;
                 };
-                result_ui(ui, context, result, &mut self.sorted, out, view);
+                let sql = self.answers.key().map(|asked| asked.sql.as_str());
+                result_ui(ui, context, result, sql, &mut self.sorted, out, view);
             }
         }
     }
@@ -234,11 +236,15 @@ fn result_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     result: &QueryResult,
+    sql: Option<&str>,
     sorted: &mut SortedTable,
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
     let table = &result.table;
+    if let Some(sql) = sql {
+        track_ui(ui, context.state, sql, table, view);
+    }
     if result.is_truncated {
         let text = format!(
             "Only the first {} rows: there are more.",
@@ -251,6 +257,33 @@ fn result_ui(
         return;
     }
     trace_table_ui(ui, context, table, sorted, (None, &|_| false), out, view);
+}
+
+/// The button that shows the rows as a track, or takes the track away.
+fn track_ui(ui: &mut Ui, state: &ViewState, sql: &str, table: &Table, view: &mut Vec<ViewCommand>) {
+    let shown = state.queries.iter().position(|query| query.sql == sql);
+    if let Some(number) = shown {
+        let item = TreeItem::Derived(DerivedTrack::Query(number));
+        ui.button("Remove the track")
+            .on_hover_text("The rows of this query are a track below the devices")
+            .sends(view, ViewCommand::Hide(item, true));
+        return;
+    }
+    let missing = QueryColumns::of(table).err();
+    let button = ui.add_enabled(missing.is_none(), Button::new("Show as track"));
+    let button = match &missing {
+        Some(why) => button.on_disabled_hover_text(why),
+        None => button.on_hover_text(
+            "Show the rows as a track below the devices; the query runs over the whole capture",
+        ),
+    };
+    let own = PRESETS.iter().find(|preset| preset.sql == sql);
+    let title = own.map_or_else(
+        || format!("Query {}", state.queries.len() + 1),
+        |preset| preset.name.to_owned(),
+    );
+    let sql = sql.to_owned();
+    button.sends(view, ViewCommand::AddQuery(QueryTrack { title, sql }));
 }
 
 /// Lists of ready-made queries and of tables.
