@@ -218,7 +218,7 @@ fn flags_beside_dumped_programs_are_compared_and_differences_stand_beside_gates(
     );
     let shown = place.run(&["environment", &base, "--format", "json"]);
     assert_eq!(
-        json(&stdout(&shown))["versions"]["libtpu_build"],
+        json(stdout(&shown))["versions"]["libtpu_build"],
         "cl_9",
         "{}",
         stdout(&shown)

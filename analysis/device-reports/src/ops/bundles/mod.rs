@@ -17,7 +17,7 @@ use std::sync::Arc;
 use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::sum_over::SumOver;
 use math::unit::Unit;
-use trace_model::{Bundles, Caveat, OpId, Picos, TrackKind};
+use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef, TrackKind};
 
 use crate::ops::op_stats::{OpRow, Ops};
 
@@ -255,7 +255,7 @@ fn untimed(cx: &Context<'_>) -> Vec<OpId> {
     }
     let cores = cx.tensor_cores().into_iter();
     let slices = cores.flat_map(|core| cx.model.slices_of_kind(core, TrackKind::Ops));
-    let timed: BTreeSet<OpId> = cx.watched(slices).filter_map(|slice| slice.op()).collect();
+    let timed: BTreeSet<OpId> = cx.watched(slices).filter_map(SliceRef::op).collect();
     let ops = cx.model.op_ids();
     ops.filter(|op| !timed.contains(op)).collect()
 }
