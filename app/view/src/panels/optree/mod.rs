@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::facts::framework::scopes_of;
 use analysis::facts::sum_over::ARE_SUMS;
 use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Percent, Table, Unit};
 use trace_model::{OpId, Picos, without_number};
-
-use crate::timeline::derived::scopes_of;
 
 /// What ops are grouped by. Groupings can be nested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

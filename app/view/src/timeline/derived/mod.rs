@@ -15,7 +15,7 @@ use trace_model::{Picos, SliceId, TimeRange, Timestamp};
 pub use lanes::{DerivedLane, packed};
 pub use path::{PathOfStep, critical_path};
 pub use query::{QueryColumns, query_rows};
-pub use scopes::{scopes, scopes_of, source_lines};
+pub use scopes::{scopes, source_lines};
 
 use crate::palette::ColorKey;
 use crate::state::DerivedTrack;

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use analysis::facts::framework::scopes_of;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{AnalysisError, Context, TraceFacts as _};
 use trace_model::{
@@ -77,21 +78,6 @@ pub fn source_lines(cx: &Context<'_>, core: GroupId) -> Result<DerivedData, Anal
         ));
     }
     Ok(data)
-}
-
-/// The parts of a framework name between slashes that are not empty. A transformation of several scopes is one part:
-/// `jit(f)/transpose(jvp(layer/mlp))/dot` has three.
-pub fn scopes_of(name: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let parts = name.split(move |c| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == '/' && depth == 0
-    });
-    parts.filter(|part| !part.is_empty()).collect()
 }
 
 /// Names within each other.

@@ -18,7 +18,10 @@ use crate::panels::tables::trace_table_ui;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
-use query::{Database, PRESETS, QueryError, QueryLimits, QueryView, VIEWS, query_table, word_at};
+use query::{
+    Database, PIVOT_KEYS, PRESETS, QueryError, QueryLimits, QueryView, VIEWS, pivot, query_table,
+    word_at,
+};
 use session::Session;
 use view::state::{DerivedTrack, QueryTrack, TreeItem, ViewCommand, ViewState};
 use view::timeline::derived::QueryColumns;
@@ -311,6 +314,10 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
             sql.clone_into(&mut panel.text);
             panel.run(session, scope);
         }
+        if let Some(sql) = pivot_ui(ui) {
+            panel.text = sql;
+            panel.run(session, scope);
+        }
         ui.menu_button("Tables", |ui| {
             let own = session.clone();
             panel.tables.ask(scope, move |_| tables_of(&own, scope));
@@ -334,6 +341,30 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
             }
         });
     });
+}
+
+/// A menu of pivot tables: by what, and by what within it. Returns the query of the chosen one.
+fn pivot_ui(ui: &mut Ui) -> Option<String> {
+    let mut chosen = None;
+    let menu = ui.menu_button("Pivot", |ui| {
+        for outer in PIVOT_KEYS {
+            ui.menu_button(format!("by {}", outer.name), |ui| {
+                if ui.button(format!("only by {}", outer.name)).clicked() {
+                    chosen = Some(pivot(&[outer]));
+                }
+                for inner in PIVOT_KEYS.into_iter().filter(|inner| *inner != outer) {
+                    if ui.button(format!("then by {}", inner.name)).clicked() {
+                        chosen = Some(pivot(&[outer, inner]));
+                    }
+                }
+            })
+            .response
+            .on_hover_text(outer.about);
+        }
+    });
+    menu.response
+        .on_hover_text("Self time of ops, its share and its rates by one or two things");
+    chosen
 }
 
 /// The field with the query; returns whether it is to be run.
