@@ -178,7 +178,7 @@ fn limit_follows_from_registers_memory_waiting_and_units() {
         ([24, 4, 0], 1, 500, limited(CodeLimit::MatrixUnits)),
         ([20, 4, 0], 1, 500, most(CodeLimit::MatrixUnits)),
         ([4, 24, 0], 1, 500, limited(CodeLimit::Elementwise)),
-        ([4, 1, 0], 2, 500, most(CodeLimit::Waiting)),
+        ([4, 1, 0], 3, 500, most(CodeLimit::Waiting)),
         ([4, 1, 0], 6, 500, limited(CodeLimit::Waiting)),
         ([24, 4, 0], 6, 900, limited(CodeLimit::Vmem)),
         // Six of ten stores are spills, or five.
