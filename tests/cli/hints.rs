@@ -196,8 +196,8 @@ fn severe_hints_can_fail_a_build() {
     assert_eq!(code(&["--fail-on", "critical"]), Some(10));
 }
 
-/// What is planted in each sample is the first hint. That matrix units are filled in part costs `padded` less than half a
-/// percent of its steps, so that this is no hint at all there.
+/// What is planted in each sample is the first hint. `padded` is left out: to read its operands takes longer than to multiply
+/// with the padding, which therefore costs nothing, and its communication is exposed.
 #[test]
 fn causes_of_samples_are_their_first_hints() {
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples");

@@ -81,9 +81,9 @@ pub enum StepsError {
     /// This machine fails.
     #[error("{0}")]
     Machine(#[from] io::Error),
-    /// No server sent a profile; nothing was kept.
+    /// No server sent a profile, and what was measured and done before; nothing was kept.
     #[error("{}", .0.reasons().join("\n"))]
-    Servers(Capture),
+    Servers(Capture, Vec<String>),
     /// The caller stopped the short capture; nothing was kept.
     #[error("stopped before it was complete; nothing is kept")]
     Stopped,
@@ -150,7 +150,7 @@ pub fn capture_steps(
 
 fn finished(mut found: CaptureOfSteps, said: Vec<String>) -> Result<CaptureOfSteps, StepsError> {
     if found.capture.saved().next().is_none() {
-        return Err(StepsError::Servers(found.capture));
+        return Err(StepsError::Servers(found.capture, said));
     }
     found.said = said;
     Ok(found)
@@ -182,7 +182,7 @@ fn measure(
             return Err(StepsError::Stopped);
         }
         if found.saved().next().is_none() {
-            return Err(StepsError::Servers(found));
+            return Err(StepsError::Servers(found, Vec::new()));
         }
         match open(&found.run).and_then(|session| MeasuredSteps::of(&session)) {
             // It may have been stopped while it was read.

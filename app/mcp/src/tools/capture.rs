@@ -85,7 +85,8 @@ impl McpTool for CaptureTool {
         }
         let (found, said) = captured(call, &options, input.steps)?;
         if found.saved().next().is_none() {
-            return Err(RequestError::Server(found.reasons().join("\n")));
+            let why = [said, found.reasons()].concat();
+            return Err(RequestError::Server(why.join("\n")));
         }
         let run = call.roots.shown(&found.run.to_string_lossy());
         let trace = TraceInput {
@@ -157,7 +158,7 @@ fn captured(
     };
     match capture_steps(options, wanted, &open, |_| call.goes_on()) {
         Ok(found) => Ok((found.capture, [found.said, found.lacks].concat())),
-        Err(StepsError::Servers(capture)) => Ok((capture, Vec::new())),
+        Err(StepsError::Servers(capture, said)) => Ok((capture, said)),
         Err(StepsError::NotPossible(why)) => Err(RequestError::DoesNotApply(why)),
         Err(stopped @ StepsError::Stopped) => Err(RequestError::Server(stopped.to_string())),
         Err(StepsError::Machine(error)) => Err(internal(error)),

@@ -121,14 +121,14 @@ impl KeptContent {
     /// The unpacked content, up to damage; `None` if with it the sum were more than `most`, or nothing can be unpacked.
     /// Bytes are reserved before they are unpacked: others do so at the same time.
     fn of(packed: impl BufRead, sum: &'static AtomicU64, most: u64) -> Option<Self> {
-        let mut reader = MultiGzDecoder::new(packed);
         let mut content = Self {
             bytes: Vec::new(),
             reserved: 0,
             sum,
         };
+        let mut room = content.reserve(most);
+        let mut reader = MultiGzDecoder::new(packed);
         loop {
-            let room = content.reserve(most);
             // Where no room is left, one byte more shows that it does not fit.
             let mut part = reader.by_ref().take(room.max(1));
             // What is damaged is used up to the damage, as in the import.
@@ -141,6 +141,7 @@ impl KeptContent {
                 content.release(content.reserved - has);
                 return (has > 0).then_some(content);
             }
+            room = content.reserve(most);
         }
     }
 

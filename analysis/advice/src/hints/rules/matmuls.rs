@@ -73,7 +73,7 @@ static SMALL_BATCH: Threshold = Threshold::percent(
 static READING: Threshold = Threshold::percent(
     "K16.hbm_percent",
     25.0,
-    "below, something else than reading takes most of the time, and more rows would take longer",
+    "below, something else than reading takes most of the time: other hints come first",
 );
 static NARROW: Threshold = Threshold::percent(
     "K18.ops_percent",
@@ -317,11 +317,13 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
             .as_ref()
             .filter(|sizes| sizes.batch == 1 && !row.is_convolution)?;
         let rows = sizes.m.min(sizes.n) as f64;
-        let is_few = rows < rows_at_ridge(ridge, row) && row.bound_by == Some(BoundBy::Hbm);
+        (rows < rows_at_ridge(ridge, row) && row.bound_by == Some(BoundBy::Hbm)).then_some(rows)
+    };
+    // Whether reading is what takes the time.
+    let reads = |row: &MatmulRow| {
         let recorded = row.op.and_then(|op| recorded.get(&op).copied());
         let weights = weights_of(row).map(|weights| weights.percent_of_time(row, hbm.per_second));
-        let reading = recorded.into_iter().chain(weights).fold(0.0, f64::max);
-        (is_few && reading >= least).then_some(rows)
+        recorded.into_iter().chain(weights).fold(0.0, f64::max) >= least
     };
     let limit = facts.limit(&SMALL_BATCH);
     let (ops, _, percent) = shrinking(facts, &matmuls.rows, limit, tokens)?;
@@ -340,7 +342,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let narrow: BTreeMap<OpId, f64> = matmuls
         .rows
         .iter()
-        .filter(|row| row.op.is_some_and(|op| ops.contains(&op)))
+        .filter(|row| row.op.is_some_and(|op| ops.contains(&op)) && reads(row))
         .filter_map(|row| {
             Some((
                 row.op?,
@@ -377,6 +379,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         ],
         ops,
         explains: &["K13"],
+        is_minor: !reads(first),
         // With more rows the step does not get shorter, it does more; with narrower weights it does.
         saving: if narrow.is_empty() {
             PossibleSaving::Unknown

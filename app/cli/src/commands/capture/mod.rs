@@ -144,7 +144,7 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         }
     };
     if capture.saved().next().is_none() {
-        return Err(nothing_sent(&capture, args.json)?);
+        return Err(nothing_sent(&capture, Vec::new(), args.json)?);
     }
     if args.json {
         output::print(&json_text(&capture, None)?)?;
@@ -180,10 +180,12 @@ fn of_steps(
     line.clear();
     let found = match result {
         Ok(found) => found,
-        Err(StepsError::Servers(capture)) => return Err(nothing_sent(&capture, args.json)?),
+        Err(StepsError::Servers(capture, said)) => {
+            return Err(nothing_sent(&capture, said, args.json)?);
+        }
         Err(StepsError::NotPossible(why)) => return Err(RequestError::DoesNotApply(why)),
-        Err(stopped @ StepsError::Stopped) => {
-            return Err(RequestError::Server(stopped.to_string()));
+        Err(StepsError::Stopped) => {
+            return Err(RequestError::Server(StepsError::Stopped.to_string()));
         }
         Err(StepsError::Machine(error)) => return Err(RequestError::Internal(error.to_string())),
     };
@@ -206,12 +208,17 @@ fn of_steps(
     })
 }
 
-/// The error where no server sent anything; their answers are printed as JSON if that is wanted.
-fn nothing_sent(capture: &Capture, json: bool) -> Result<RequestError, RequestError> {
+/// The error where no server sent anything, after what was said; their answers are printed as JSON if that is wanted.
+fn nothing_sent(
+    capture: &Capture,
+    said: Vec<String>,
+    json: bool,
+) -> Result<RequestError, RequestError> {
     if json {
         output::print(&json_text(capture, None)?)?;
     }
-    Ok(RequestError::Server(capture.reasons().join("\n")))
+    let why = [said, capture.reasons()].concat();
+    Ok(RequestError::Server(why.join("\n")))
 }
 
 /// What to capture.
