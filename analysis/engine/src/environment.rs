@@ -15,7 +15,13 @@ const MOST_BYTES: usize = 4096;
 /// Digits of hashes that are shown.
 const SHOWN_DIGITS: usize = 12;
 /// Beginnings of the names of flags that libtpu takes, and not XLA.
-const OF_TPU: [&str; 3] = ["xla_tpu", "xla_xprof", "xla_enable_custom_call"];
+const OF_TPU: [&str; 5] = [
+    "xla_tpu",
+    "xla_xprof",
+    "xla_enable_custom_call",
+    "xla_jf",
+    "xla_sc",
+];
 /// Parts of names of flags whose values may be secrets.
 const SECRETS: [&str; 6] = [
     "token",
@@ -60,6 +66,12 @@ pub struct Environment {
     /// Ids of the fields that the profile itself records, as `version.jax`; the others are from the file beside it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub from_profile: BTreeSet<String>,
+    /// Ids of the fields that the compiler wrote beside the programs that it dumped.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub from_dump: BTreeSet<String>,
+    /// Whether `flags` has all flags of libtpu, also those that have their defaults: the list of a dump.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_default_flags: bool,
     /// Why there is less than the file beside the profile should say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
@@ -113,6 +125,8 @@ impl Environment {
             )),
             Ok(read) => Self {
                 from_profile: BTreeSet::new(),
+                from_dump: BTreeSet::new(),
+                has_default_flags: false,
                 ..read.bounded()
             },
         }
@@ -204,15 +218,20 @@ impl Environment {
             return id.starts_with("variable.") && self.variables.is_some();
         };
         // A file beside the profile has all flags; a profile those of the variables that it records: libtpu takes its
-        // flags from LIBTPU_INIT_ARGS, XLA takes the others from XLA_FLAGS.
-        let from_profile = |flag: &String| self.from_profile.contains(&format!("flag.{flag}"));
+        // flags from LIBTPU_INIT_ARGS, XLA takes the others from XLA_FLAGS. A dump has those of XLA, and those of libtpu
+        // where that wrote its list.
         let is_of_tpu = |flag: &str| OF_TPU.iter().any(|begin| flag.starts_with(begin));
-        self.flags.as_ref().is_some_and(|flags| {
-            flags.is_empty()
-                || flags
-                    .keys()
-                    .any(|flag| !from_profile(flag) || is_of_tpu(flag) == is_of_tpu(wanted))
-        })
+        let shows = |flag: &String| {
+            let id = format!("flag.{flag}");
+            if self.from_dump.contains(&id) {
+                self.has_default_flags || !is_of_tpu(wanted)
+            } else {
+                !self.from_profile.contains(&id) || is_of_tpu(flag) == is_of_tpu(wanted)
+            }
+        };
+        self.flags
+            .as_ref()
+            .is_some_and(|flags| flags.is_empty() || flags.keys().any(shows))
     }
 
     /// No more than a file should hold: it may be anyone's.

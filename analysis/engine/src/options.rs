@@ -1,6 +1,7 @@
 //! The assumptions under which reports are computed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use hardware::chips::Chip;
@@ -44,6 +45,12 @@ pub struct ServingPattern {
     pub phase: String,
     /// A name, in which `*` stands for any characters.
     pub pattern: String,
+}
+
+impl fmt::Display for ServingPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.phase, self.pattern)
+    }
 }
 
 impl Options {

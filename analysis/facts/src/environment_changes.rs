@@ -30,6 +30,8 @@ pub struct EnvironmentChange {
 /// A flag or a variable that is not set.
 const NOT_SET: &str = "not set";
 const FLAG: &str = "flag.";
+/// Id of the flags that only one side knows, where that is no difference.
+const FOLDED: &str = "flags";
 /// More flags than these that only one side knows are not listed.
 const MOST_ONE_SIDED: usize = 20;
 /// What is shown of a side that is not known.
@@ -116,11 +118,12 @@ pub fn environment_changes(base: EnvironmentSide, cand: EnvironmentSide) -> Vec<
     }
     let all = sides.iter().flat_map(|side| &side.facts);
     let titles: BTreeMap<&String, &String> = all.map(|(id, (title, _))| (id, title)).collect();
-    let one_sided = one_sided_flags(&sides);
-    let is_listed = one_sided.is_none();
+    let folded = folded_flags(&sides);
+    let is_folded = folded.is_some();
+    let is_of_both = |id: &str| sides.iter().all(|side| side.facts.contains_key(id));
     let listed = titles
         .into_iter()
-        .filter(|(id, _)| is_listed || !id.starts_with(FLAG));
+        .filter(|(id, _)| !is_folded || !id.starts_with(FLAG) || is_of_both(id));
     let mut changes: Vec<EnvironmentChange> = listed
         .filter_map(|(id, title)| {
             let values = [sides[0].value(id, "base"), sides[1].value(id, "cand")];
@@ -128,7 +131,19 @@ pub fn environment_changes(base: EnvironmentSide, cand: EnvironmentSide) -> Vec<
                 .iter()
                 .find_map(|value| value.as_ref().err().cloned());
             let [base, cand] = values.map(Result::ok);
-            (base != cand).then(|| EnvironmentChange {
+            // `2x2` and `2x2x1` are the same grid.
+            let plain = |value: &Option<String>| {
+                let value = value.as_deref()?;
+                Some(
+                    if id == "topology" {
+                        value.trim_end_matches("x1")
+                    } else {
+                        value
+                    }
+                    .to_owned(),
+                )
+            };
+            (plain(&base) != plain(&cand)).then(|| EnvironmentChange {
                 id: id.clone(),
                 title: title.clone(),
                 base,
@@ -136,33 +151,48 @@ pub fn environment_changes(base: EnvironmentSide, cand: EnvironmentSide) -> Vec<
                 note,
             })
         })
-        .chain(one_sided)
+        .chain(folded)
         .collect();
     changes.sort_by_key(|change| (!change.is_known(), place(&change.id)));
     changes
 }
 
-/// All flags as one change, if one side has many (a compiler's own list) and the other knows of none.
-fn one_sided_flags(sides: &[EnvironmentSide; 2]) -> Option<EnvironmentChange> {
-    let counts = sides.each_ref().map(|side| {
-        let ids = side.facts.keys().filter(|id| id.starts_with(FLAG));
-        ids.count()
+/// Flags of one side only as one change, where they are no difference: a compiler's own list has also those that have their
+/// defaults, another record only those that were set, or none.
+fn folded_flags(sides: &[EnvironmentSide; 2]) -> Option<EnvironmentChange> {
+    let has_defaults = sides.each_ref().map(|side| {
+        let mut all = side.environments.iter();
+        !side.environments.is_empty() && all.all(|environment| environment.has_default_flags)
     });
-    let is_known = sides.each_ref().map(|side| {
+    let has_flags = sides.each_ref().map(|side| {
         let mut all = side.environments.iter();
         all.any(|environment| environment.flags.is_some())
     });
-    if counts.iter().sum::<usize>() <= MOST_ONE_SIDED || is_known == [true, true] {
+    let counts = [0, 1].map(|side: usize| {
+        let other = &sides[1 - side].facts;
+        let flags = sides[side].facts.keys().filter(|id| id.starts_with(FLAG));
+        flags.filter(|&id| !other.contains_key(id)).count()
+    });
+    let is_list_of_one = has_defaults[0] != has_defaults[1];
+    let is_unknown = has_flags[0] != has_flags[1] && counts.iter().sum::<usize>() > MOST_ONE_SIDED;
+    if !is_list_of_one && !is_unknown {
         return None;
     }
-    let shown = |side: usize| (counts[side] > 0).then(|| counted(counts[side], "known value"));
-    let unknown = if is_known[0] { "cand" } else { "base" };
-    Some(EnvironmentChange {
-        id: "flags".to_owned(),
-        title: "Flags".to_owned(),
+    let shown = |side: usize| (counts[side] > 0).then(|| counted(counts[side], "value"));
+    let without = usize::from(has_flags[0] && !has_defaults[1]);
+    let name = ["base", "cand"][without];
+    let note = if has_flags[without] {
+        format!("{name} records only flags that were set")
+    } else {
+        let why = sides[without].value(FLAG, name).err();
+        why.unwrap_or_else(|| format!("{name} does not record flags"))
+    };
+    (counts != [0, 0]).then(|| EnvironmentChange {
+        id: FOLDED.to_owned(),
+        title: "Flags of one side only".to_owned(),
         base: shown(0),
         cand: shown(1),
-        note: Some(format!("{unknown} does not record flags")),
+        note: Some(note),
     })
 }
 
@@ -177,6 +207,7 @@ fn place(id: &str) -> usize {
         "variable.",
         "git",
     ];
+    let id = if id == FOLDED { FLAG } else { id };
     let is_it = |name: &str| id == name || name.ends_with('.') && id.starts_with(name);
     ORDER
         .iter()

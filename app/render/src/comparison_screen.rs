@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::compared_runs::ComparedRuns;
 use crate::table::table;
-use crate::{TextLayout, gates};
+use crate::{TextLayout, USUAL_ROWS, gates};
 use analysis::{capitalised, sentence};
 use session::number;
 
@@ -57,7 +57,11 @@ pub fn screen(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     }
     let diff = comparison.program_diff.iter();
     let layout_of_diff = TextLayout {
-        top: ROWS_OF_DIFF,
+        // Unless the user says how many.
+        top: match layout.top {
+            USUAL_ROWS => ROWS_OF_DIFF,
+            top => top,
+        },
         ..*layout
     };
     let tables = diff.flat_map(ProgramDiff::own_tables);

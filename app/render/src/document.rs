@@ -7,9 +7,9 @@ use analysis::compare::{Comparison, Summary};
 use analysis::expect::ExpectReport;
 use analysis::gates::GatesReport;
 use analysis::reports::summary::doctor::Doctor;
-use analysis::{ANALYSES, Analysis, AnalysisEntry, AnalysisError, Report, Scope};
+use analysis::{ANALYSES, Analysis, AnalysisEntry, AnalysisError, Report, Scope, sentence};
 
-use session::Session;
+use session::{Session, losses_in_words};
 use view::overview::ReportSource;
 
 /// What the text format shows; other formats contain everything.
@@ -118,6 +118,13 @@ impl Document {
             entries: Vec::new(),
             sections,
         }
+    }
+
+    /// What was lost, as a sentence; the page about the health of a capture says it itself.
+    pub fn losses(&self) -> Option<String> {
+        let lost = losses_in_words(self.session.model());
+        lost.filter(|_| self.view != DocumentView::Doctor)
+            .map(|lost| sentence(&lost))
     }
 
     /// Whether it is about programs that did not run, in tables.

@@ -38,7 +38,8 @@ pub fn cell(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),
         Some(value) if value.fract() == 0.0 => analysis::number::count(value),
-        Some(value) => format!("{value:.3}"),
+        // As in the messages of gates.
+        Some(value) => analysis::gates::number(value),
     }
 }
 
@@ -63,7 +64,11 @@ mod tests {
 
     #[test]
     fn counts_have_no_decimals() {
-        let cells = [None, Some(1.0), Some(12.3456), Some(8_589_934_592.0)].map(cell);
-        assert_eq!(cells, ["–", "1", "12.346", "8,589,934,592"]);
+        let values = [1.0, 12.3456, 7.7e-7, 8_589_934_592.0];
+        assert_eq!(
+            values.map(|value| cell(Some(value))),
+            ["1", "12.346", "7.700e-7", "8,589,934,592"]
+        );
+        assert_eq!(cell(None), "–");
     }
 }

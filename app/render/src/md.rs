@@ -65,6 +65,9 @@ fn heading(document: &Document) -> String {
         .collect();
     let (names, scope) = (names.join(", "), scope_in_words(document.scope));
     let mut text = format!("# {names}\n\n{scope}\n\n");
+    if let Some(lost) = document.losses() {
+        let _ = write!(text, "**{}**\n\n", escaped(&lost));
+    }
     if let Some(badge) = model.badge() {
         let _ = write!(
             text,

@@ -168,23 +168,12 @@ impl<'m> CostAnalysis<'m> {
             return BTreeMap::new();
         };
         let reads = self.reads_of(entry, 0);
-        let module = self.module;
-        let root = module.computation(entry).and_then(|entry| entry.root);
-        // The results of the program are no reads.
-        let tuples = module
-            .iter_of(entry)
-            .filter(|(id, user)| &*user.opcode == "tuple" && Some(*id) != root);
-        let handed_on: HashSet<InstructionId> = tuples
-            .flat_map(|(_, tuple)| tuple.operands.iter().copied())
-            .collect();
-        let parameters = module.iter_of(entry).filter_map(|(id, parameter)| {
-            let is_array = matches!(parameter.shape.as_deref(), Some(Shape::Array(_)));
-            let is_parameter = &*parameter.opcode == "parameter" && is_array;
-            let number = parameter.parameter_number.filter(|_| is_parameter)?;
+        let parameters = self.module.instructions_of(entry).iter().filter_map(|it| {
+            let is_array = matches!(it.shape.as_deref(), Some(Shape::Array(_)));
+            let is_parameter = &*it.opcode == "parameter" && is_array;
+            let number = it.parameter_number.filter(|_| is_parameter)?;
             let read = reads.get(&(number as usize)).copied().unwrap_or_default();
-            let is_handed_on = handed_on.contains(&id);
-            let all = parameter.bytes();
-            Some((u64::from(number), if is_handed_on { all } else { read }))
+            Some((u64::from(number), read))
         });
         parameters.collect()
     }
@@ -198,6 +187,7 @@ impl<'m> CostAnalysis<'m> {
             return Rc::default();
         }
         let module = self.module;
+        let root = module.computation(body).and_then(|body| body.root);
         let mut reads: HashMap<usize, u64> = HashMap::new();
         // Values that are parameters or only reinterpret one, with the number and size of the parameter.
         let mut values: HashMap<InstructionId, (usize, u64)> = HashMap::new();
@@ -225,6 +215,8 @@ impl<'m> CostAnalysis<'m> {
                         .get(&at)
                         .copied()
                         .unwrap_or(whole),
+                    // What is handed on to a loop or a call, and is no result.
+                    None if &*user.opcode == "tuple" && Some(id) != root => whole,
                     None => read_by(user, operand, whole),
                 };
                 let sum = reads.entry(number).or_default();

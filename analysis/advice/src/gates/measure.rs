@@ -111,6 +111,11 @@ impl MetricOfBoth {
         op: Option<&str>,
     ) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
+        if wanted.id.starts_with("program.") && is_lowered(base) != is_lowered(cand) {
+            return Err(format!(
+                "{name}: one side is compiled and the other is not; what is divided over devices is not compared with the whole"
+            ));
+        }
         if wanted.metric.per != MetricScope::Op {
             return Ok(Self {
                 base: MetricRuns::of(base, name, op)?,
@@ -242,6 +247,12 @@ impl MetricRuns {
     pub(super) fn of_ms(&self, ms: f64) -> Option<f64> {
         self.ps.map(|ps| ms * 1e9 / ps)
     }
+}
+
+/// Whether the programs of a side are not compiled yet.
+fn is_lowered(runs: &[Summary]) -> bool {
+    let mut programs = runs.iter().filter_map(|run| run.facts.programs.first());
+    programs.any(|program| program.is_lowered)
 }
 
 /// Sums the matching ops that take at least `floor` in a step, for each step.

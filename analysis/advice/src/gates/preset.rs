@@ -19,15 +19,18 @@ use crate::compare::{Summary, are_programs, assumed_limit_percent};
 /// | time compiling | one number | 50 %, and 100 ms |
 ///
 /// The median step time is always included: without it, a run without any metrics would pass. Programs that were not run
-/// have no times: their FLOPs, traffic, peak memory and bytes of collectives may each increase by 5 %.
+/// have no times: their FLOPs, and traffic, peak memory and bytes of collectives where known, may each increase by 5 %.
 pub fn preset(base: &[Summary], cand: &[Summary]) -> Vec<Regression> {
     let runs = || base.iter().chain(cand);
-    if are_programs(base) && (cand.is_empty() || are_programs(cand)) {
-        return PROGRAM.map(of_program).to_vec();
-    }
     let has = |metric: &str| {
         runs().any(|run| MetricRuns::of(std::slice::from_ref(run), metric, None).is_ok())
     };
+    if are_programs(base) && (cand.is_empty() || are_programs(cand)) {
+        let known = PROGRAM
+            .into_iter()
+            .filter(|metric| *metric == FLOPS || has(metric));
+        return known.map(of_program).collect();
+    }
     let mut found = all(base.len().max(cand.len()) < 2);
     found.retain(|gate| gate.metric == STEP_TIME || has(&gate.metric));
     found.retain(|gate| gate.metric != EXPOSED || runs().any(communicates));
@@ -37,9 +40,10 @@ pub fn preset(base: &[Summary], cand: &[Summary]) -> Vec<Regression> {
 const STEP_TIME: &str = "step.time_ms";
 const EXPOSED: &str = "step.exposed_comm_pct";
 
+const FLOPS: &str = "program.flops";
 /// What a program that was not run is judged by.
 const PROGRAM: [&str; 4] = [
-    "program.flops",
+    FLOPS,
     "program.traffic_gib",
     "program.peak_memory_gib",
     "program.collectives.all_gib",

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::Tabular as _;
 use analysis::compare::{CompareOptions, Comparison, compare};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
+use analysis::{Scope, Tabular as _};
 use clap::Args;
 
 use crate::common::args::{JudgeArgs, OutputArgs};
@@ -16,6 +16,7 @@ use crate::common::summaries::RequestedInput;
 use crate::common::{gating, output, programs, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::{NamedTable, TextLayout};
+use request::summaries::plain_summary;
 use request::{Assumptions, CompareRequest, RequestError, StepsArg, history_file};
 use session::files::OutputGuard;
 
@@ -87,19 +88,30 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         set_by(&mut options, config);
     }
     let programs = match (&base[..], &cand[..]) {
-        ([base], [cand]) => programs::diff(base.0, cand.0, &loading, stderr)?,
+        ([base], [cand]) => programs::pair(base.0, cand.0, &loading)?,
         _ => None,
     };
-    let program_diff = match (programs, &config) {
-        (Some(found), None) if args.only.is_empty() && !args.all => {
+    let mut program_diff = None;
+    if let (Some(both), [(second, _)]) = (&programs, &cand[..]) {
+        let found = programs::diff(both, second, stderr)?;
+        if config.is_none() && args.only.is_empty() && !args.all {
             return programs::write(found, &args.output, &guard, stderr);
         }
-        (found, _) => found.and_then(|found| found.diff()),
-    };
+        if let Err(why) = &found.result {
+            stderr.warn(&format!("instructions are not compared: {why}"));
+        }
+        program_diff = found.diff().cloned();
+    }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let format = args.output.format;
     let both = [&base[..], &cand].concat();
-    let mut runs = summaries::by_input(&both, &loading, args.steps, format, stderr)?;
+    let mut runs = match (&programs, args.steps) {
+        (Some(programs), None) => programs
+            .iter()
+            .map(|one| Ok(vec![plain_summary(one, Scope::WholeTrace)?]))
+            .collect::<Result<_, RequestError>>()?,
+        _ => summaries::by_input(&both, &loading, args.steps, format, stderr)?,
+    };
     let cand = runs.split_off(base.len()).concat();
     let base = runs.concat();
     if let Some(config) = &config {

@@ -114,6 +114,8 @@ fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
     let from = |fact: &EnvironmentFact| {
         if found.from_profile.contains(&fact.id) {
             "profile"
+        } else if found.from_dump.contains(&fact.id) {
+            "dump of the compiler"
         } else {
             RUN_FILE
         }

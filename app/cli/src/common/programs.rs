@@ -35,43 +35,48 @@ pub fn document(session: &Session, scope: Scope) -> Document {
     Document::of(session, scope, section)
 }
 
-/// What differs between two programs that have no times to compare; `None` if a path holds a profile, or if both programs
-/// have predicted times.
-pub fn diff(
+/// Two programs that have no times to compare; `None` if a path holds a profile, or if both programs have predicted times.
+pub fn pair(
     first: &Path,
     second: &Path,
     loading: &Loading<'_>,
-    stderr: &Stderr,
-) -> Result<Option<ProgramAnswer>, RequestError> {
+) -> Result<Option<[Session; 2]>, RequestError> {
     let import = loading.import(None);
     let is_program = |path| holds_programs_only(path, &import, &Progress::new());
     if !is_program(first) || !is_program(second) {
         return Ok(None);
     }
     let open = |path: &Path| loading.open_programs(path, None, true);
-    let (session, other) = (open(first)?, open(second)?);
-    if !session.model().has_programs_only() && !other.model().has_programs_only() {
-        return Ok(None);
-    }
+    let both = [open(first)?, open(second)?];
+    let is_without_times = both.iter().any(|one| one.model().has_programs_only());
+    Ok(is_without_times.then_some(both))
+}
+
+/// What differs between them.
+pub fn diff(
+    [first, second]: &[Session; 2],
+    path_of_second: &Path,
+    stderr: &Stderr,
+) -> Result<ProgramAnswer, RequestError> {
     let question = HloRequest {
-        diff: Some(second.to_owned()),
+        diff: Some(path_of_second.to_owned()),
         ..HloRequest::default()
     };
     let scope = Scope::WholeTrace;
-    let answer = question.answer(&session.context(scope), |_| Ok(Box::new(other)), stderr)?;
-    let result = answer.map(HloAnswer::report);
-    Ok(Some(ProgramAnswer {
-        session,
+    let other = |_: &Path| Ok(Box::new(second.clone()));
+    let answer = question.answer(&first.context(scope), other, stderr)?;
+    Ok(ProgramAnswer {
+        session: first.clone(),
         scope,
-        result,
-    }))
+        result: answer.map(HloAnswer::report),
+    })
 }
 
 impl ProgramAnswer {
     /// What differs, if that was found.
-    pub fn diff(&self) -> Option<ProgramDiff> {
+    pub fn diff(&self) -> Option<&ProgramDiff> {
         let report = self.result.as_ref().ok()?;
-        report.as_any().downcast_ref().cloned()
+        report.as_any().downcast_ref()
     }
 }
 

@@ -10,52 +10,68 @@
 //!
 //! Files seen of libtpu 0.0.44 and of XLA for CPUs (JAX 0.10.2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use analysis::Environment;
-use analysis::engine::environment::flags_of;
+use analysis::engine::environment::without_secrets;
 
 use crate::files::directory_of;
 
-/// Programs of a folder whose flags are compared, so that flags of single programs are told apart.
+/// Programs whose flags are read, the first ones by name: more are of the same kind.
 const MOST_PROGRAMS: usize = 64;
+/// Most flags of a program.
+const MOST_FLAGS: usize = 10_000;
+/// Length from which nothing is added to a value.
+const MOST_VALUE: usize = 4096;
 /// Most parts of the name of a file, divided by dots.
 const MOST_PARTS: usize = 12;
 /// Where a dump is written changes no program.
 const OF_DUMPS: &str = "xla_dump_";
 
-/// Adds what the compiler wrote beside a dumped program, or beside those of a folder. Of several programs the flags that
-/// are the same in all.
-pub(super) fn add(path: &Path, roots: &[PathBuf], known: &mut Environment) {
-    let stems = if path.is_dir() {
-        stems_in(path)
-    } else {
-        stem_of(path).into_iter().collect()
-    };
-    let mut flags: Option<BTreeMap<String, String>> = None;
-    for stem in &stems {
-        let own = flags_beside(stem, roots);
-        match &mut flags {
-            None => flags = Some(own),
-            Some(all) => all.retain(|name, value| own.get(name) == Some(value)),
+/// Adds what the compiler wrote beside dumped programs, or beside those of folders. A flag that programs have with different
+/// values has all of them: `0 or 1`.
+pub(super) fn add(paths: &[&Path], roots: &[PathBuf], known: &mut Environment) {
+    let stems = paths.iter().flat_map(|path| {
+        if path.is_dir() {
+            stems_in(path)
+        } else {
+            stem_of(path).into_iter().collect()
         }
+    });
+    let stems: BTreeSet<PathBuf> = stems.collect();
+    let stems = || stems.iter().take(MOST_PROGRAMS);
+    let lists: Vec<DumpedFlags> = stems()
+        .map(|stem| DumpedFlags::beside(stem, roots))
+        .filter(|list| !list.flags.is_empty())
+        .collect();
+    let mut flags: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in lists.iter().flat_map(|list| &list.flags) {
+        flags.entry(name).or_default().insert(value);
     }
-    for (name, value) in flags.into_iter().flatten() {
-        known.from_profile.insert(format!("flag.{name}"));
-        known.flags.get_or_insert_default().insert(name, value);
+    known.has_default_flags = !lists.is_empty() && lists.iter().all(|list| list.has_defaults);
+    for (name, mut values) in flags {
+        if lists.iter().any(|list| !list.flags.contains_key(name)) {
+            values.insert("not listed");
+        }
+        let values: Vec<&str> = values.into_iter().collect();
+        known.from_dump.insert(format!("flag.{name}"));
+        let known = known.flags.get_or_insert_default();
+        known.insert(name.to_owned(), values.join(" or "));
     }
-    let Some(stem) = stems.first() else { return };
-    if let Some(build) = build(stem) {
+    let builds: BTreeSet<String> = stems().filter_map(|stem| build(stem)).collect();
+    if !builds.is_empty() {
+        let builds: Vec<String> = builds.into_iter().collect();
         let versions = known.versions.get_or_insert_default();
-        versions.insert("libtpu_build".to_owned(), build);
-        known.from_profile.insert("version.libtpu_build".to_owned());
+        versions.insert("libtpu_build".to_owned(), builds.join(" or "));
+        known.from_dump.insert("version.libtpu_build".to_owned());
     }
-    let target = text(&beside(stem, "target_arguments.txt"), roots);
-    if let Some(grid) = target.and_then(|text| grid(&text)) {
-        known.topology = Some(grid);
-        known.from_profile.insert("topology".to_owned());
+    let targets = stems().filter_map(|stem| text(&beside(stem, "target_arguments.txt"), roots));
+    let grids: BTreeSet<String> = targets.filter_map(|text| grid(&text)).collect();
+    if known.topology.is_none() && grids.len() == 1 {
+        known.topology = grids.into_iter().next();
+        known.from_dump.insert("topology".to_owned());
     }
 }
 
@@ -71,19 +87,18 @@ fn stem_of(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// The same of all programs of a folder, the first ones by name.
+/// The same of all programs of a folder.
 fn stems_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let stem = |entry: std::fs::DirEntry| {
         let path = entry.path();
         let name = path.file_name()?.to_str()?;
-        let stem = name.strip_suffix(".debug_options")?;
+        let stem = name
+            .strip_suffix(".debug_options")
+            .or_else(|| name.strip_suffix(".flagfile"))?;
         Some(path.with_file_name(stem))
     };
-    let mut stems: Vec<PathBuf> = entries.filter_map(stem).collect();
-    stems.sort();
-    stems.truncate(MOST_PROGRAMS);
-    stems
+    entries.filter_map(stem).collect()
 }
 
 fn beside(stem: &Path, end: &str) -> PathBuf {
@@ -100,17 +115,50 @@ fn text(path: &Path, roots: &[PathBuf]) -> Option<String> {
         .flatten()
 }
 
-fn flags_beside(stem: &Path, roots: &[PathBuf]) -> BTreeMap<String, String> {
-    let options = text(&beside(stem, "debug_options"), roots).unwrap_or_default();
-    let lines: Vec<String> = fields(&options)
-        .map(|(name, value)| format!("--{name}={value}"))
-        .collect();
-    let own = text(&beside(stem, "flagfile"), roots).unwrap_or_default();
-    let all = lines.iter().map(String::as_str).chain(own.lines());
-    all.flat_map(flags_of)
-        .map(|(name, value)| (name, value.trim_matches('\'').to_owned()))
-        .filter(|(name, _)| !name.starts_with(OF_DUMPS))
-        .collect()
+/// The flags of one program.
+#[derive(Default)]
+struct DumpedFlags {
+    flags: BTreeMap<String, String>,
+    /// Whether libtpu wrote its list.
+    has_defaults: bool,
+}
+
+impl DumpedFlags {
+    fn beside(stem: &Path, roots: &[PathBuf]) -> Self {
+        let mut found = Self::default();
+        let options = text(&beside(stem, "debug_options"), roots).unwrap_or_default();
+        for (name, value) in fields(&options) {
+            found.add(name, value);
+        }
+        let own = text(&beside(stem, "flagfile"), roots);
+        found.has_defaults = own.is_some();
+        let own = own.unwrap_or_default();
+        let lines = own.lines().filter_map(|line| line.strip_prefix("--"));
+        let mut of_libtpu = Self::default();
+        for (name, value) in lines.filter_map(|line| line.split_once('=')) {
+            of_libtpu.add(name, value.trim_matches('\''));
+        }
+        found.flags.extend(of_libtpu.flags);
+        found
+    }
+
+    /// Adds a value; a field that is repeated has several.
+    fn add(&mut self, name: &str, value: &str) {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_flag = !name.is_empty() && name.bytes().all(is_word) && !name.starts_with(OF_DUMPS);
+        if !is_flag || self.flags.len() >= MOST_FLAGS {
+            return;
+        }
+        let value = without_secrets(name, value);
+        self.flags
+            .entry(name.to_owned())
+            .and_modify(|known| {
+                if known.len() < MOST_VALUE {
+                    known.extend([",", &value]);
+                }
+            })
+            .or_insert(value);
+    }
 }
 
 /// The fields of a message as text that are no messages themselves: `name: value`.
@@ -192,7 +240,7 @@ mod tests {
         let flags = "--xla_tpu_a=1\n--xla_tpu_b='false'\n";
         let program = dump(dir.path(), "module_0000.jit_f", flags);
         let mut known = Environment::default();
-        add(&program, &[], &mut known);
+        add(&[&program], &[], &mut known);
         let shown: Vec<String> = known
             .facts()
             .iter()
@@ -209,21 +257,33 @@ mod tests {
             ]
         );
         assert!(known.has_looked_for("flag.xla_tpu_c"));
-        // Another program has its own value of one flag: of both only the other is known.
+        // Another program has its own value of one flag, and repeats another.
         dump(
             dir.path(),
             "module_0001.jit_g",
-            "--xla_tpu_a=2\n--xla_tpu_b='false'\n",
+            "--xla_tpu_a=2\n--xla_tpu_b='false'\n--xla_tpu_c='a b'\n--xla_tpu_c=d --xla_evil=1\n",
         );
         let mut both = Environment::default();
-        add(dir.path(), &[], &mut both);
-        let flags: Vec<_> = both.flags.iter().flatten().map(|(name, _)| name).collect();
-        assert_eq!(flags, ["xla_cpu_enable_fast_math", "xla_tpu_b"]);
+        add(&[dir.path(), &program], &[], &mut both);
+        let flags = both.flags.iter().flatten();
+        let flags: Vec<String> = flags
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        assert_eq!(
+            flags,
+            [
+                "xla_cpu_enable_fast_math true",
+                "xla_tpu_a 1 or 2",
+                "xla_tpu_b false",
+                "xla_tpu_c a b,d --xla_evil=1 or not listed"
+            ]
+        );
+        assert!(both.has_default_flags && both.from_profile.is_empty());
         // Files of other programs say nothing.
         let other = dir.path().join("program.txt");
         std::fs::write(&other, "HloModule m\n").unwrap();
         let mut none = Environment::default();
-        add(&other, &[], &mut none);
+        add(&[&other], &[], &mut none);
         assert_eq!(none, Environment::default());
     }
 
@@ -240,6 +300,6 @@ mod tests {
         let huge = TARGET
             .replace("x: 2", &format!("x: {}", u64::MAX))
             .replace("z: 2", "z: 3");
-        assert_eq!(grid(&huge.replace("x: 1", "x: 9")), None);
+        assert_eq!(grid(&huge.replace("x: 1\n", "x: 9\n")), None);
     }
 }

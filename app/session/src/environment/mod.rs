@@ -42,9 +42,8 @@ pub fn of(
         let named = import.hlo.iter().map(std::path::PathBuf::as_path);
         let mut read: Vec<&Path> = folder.into_iter().chain(read).chain(named).collect();
         read.dedup();
-        for path in read.into_iter().filter(|path| !importers::is_remote(path)) {
-            dump::add(path, &import.roots, &mut known);
-        }
+        read.retain(|path| !importers::is_remote(path));
+        dump::add(&read, &import.roots, &mut known);
         if known != Environment::default() {
             return Some(known);
         }

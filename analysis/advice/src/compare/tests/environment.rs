@@ -140,3 +140,48 @@ fn a_step_that_did_not_change_has_no_cause() {
     let compared = compare(&[base()], &[base()], &CompareOptions::default());
     assert_eq!(compared.causes, None);
 }
+
+#[test]
+fn flags_of_a_compilers_list_are_no_differences_to_flags_that_were_set() {
+    let run = |flags: &[(&str, &str)], has_defaults: bool| {
+        let mut environment = Environment {
+            has_default_flags: has_defaults,
+            flags: Some(std::collections::BTreeMap::default()),
+            topology: Some(if has_defaults { "2x2x1" } else { "2x2" }.to_owned()),
+            ..Environment::default()
+        };
+        for (name, value) in flags {
+            let id = format!("flag.{name}");
+            environment.from_dump.extend(has_defaults.then_some(id));
+            let flags = environment.flags.get_or_insert_default();
+            flags.insert((*name).to_owned(), (*value).to_owned());
+        }
+        let mut run = Summary::default();
+        run.facts.environment = Some(environment);
+        run
+    };
+    let list = run(
+        &[("xla_tpu_a", "1"), ("xla_tpu_b", "false"), ("xla_c", "2")],
+        true,
+    );
+    let set = run(&[("xla_tpu_a", "2"), ("xla_other", "x")], false);
+    let changes = super::super::environment::changes(&[list.clone()], &[set]);
+    let rows: Vec<String> = changes.iter().map(EnvironmentChange::in_words).collect();
+    assert_eq!(
+        rows,
+        [
+            "--xla_tpu_a 1 → 2",
+            "Flags of one side only 2 values → 1 value"
+        ]
+    );
+    let note = changes[1].note.as_deref().unwrap();
+    assert!(
+        note.contains("cand records only flags that were set"),
+        "{note}"
+    );
+    // Two lists are compared flag by flag.
+    let other = run(&[("xla_tpu_a", "1"), ("xla_tpu_b", "true")], true);
+    let changes = super::super::environment::changes(&[list], &[other]);
+    let rows: Vec<String> = changes.iter().map(EnvironmentChange::in_words).collect();
+    assert_eq!(rows, ["--xla_c 2 → not set", "--xla_tpu_b false → true"]);
+}

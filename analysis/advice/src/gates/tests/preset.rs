@@ -98,3 +98,47 @@ fn preset_allows_single_runs_what_runs_may_differ_by() {
         ["+6.4 %", "+6.4 %", "+5 %", "+5 %"]
     );
 }
+
+#[test]
+fn programs_have_gates_of_what_is_known_and_of_the_same_stage() {
+    let program = |flops: f64, traffic: Option<f64>, is_lowered: bool| {
+        let value = |id: &str, number: Option<f64>| RunValue {
+            id: id.to_owned(),
+            title: id.to_owned(),
+            unit: Unit::Count,
+            better: Better::Lower,
+            value: number,
+            of: String::new(),
+            provenance: engine::Provenance::StaticCost,
+            note: None,
+        };
+        let mut run = Summary {
+            values: vec![
+                value("program.flops", Some(flops)),
+                value("program.traffic_bytes", traffic),
+            ],
+            ..Summary::default()
+        };
+        run.facts.is_program = true;
+        run.facts.programs = vec![ProgramFacts {
+            is_lowered,
+            ..ProgramFacts::default()
+        }];
+        run
+    };
+    let names = |run: &Summary| -> Vec<String> {
+        let gates = preset(std::slice::from_ref(run), &[]).into_iter();
+        gates.map(|gate| gate.metric).collect()
+    };
+    let base = program(100.0, Some(4e9), false);
+    assert_eq!(names(&base), ["program.flops", "program.traffic_gib"]);
+    assert_eq!(names(&program(100.0, None, true)), ["program.flops"]);
+    let failed = |cand: Summary| {
+        let (report, _) = against(&cand, std::slice::from_ref(&base), &GateConfig::default());
+        (report.failed().count(), report.inconclusive().count())
+    };
+    assert_eq!(failed(program(104.0, Some(4e9), false)), (0, 0));
+    assert_eq!(failed(program(106.0, Some(4.3e9), false)), (2, 0));
+    // A program before partitioning has the operations of all devices.
+    assert_eq!(failed(program(800.0, None, true)).0, 0);
+}

@@ -60,8 +60,10 @@ fn missing_programs(cx: &Context<'_>) -> Option<String> {
     }
     (!names.is_empty()).then(|| {
         format!(
-            "what {} need, which ran here and whose instructions the capture does not hold",
-            engine::listed(&shown)
+            "what {} {}: the capture does not hold {} instructions",
+            engine::listed(&shown),
+            if names.len() == 1 { "needs" } else { "need" },
+            if names.len() == 1 { "its" } else { "their" },
         )
     })
 }

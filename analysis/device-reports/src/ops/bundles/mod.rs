@@ -17,7 +17,7 @@ use std::sync::Arc;
 use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::sum_over::SumOver;
 use math::unit::Unit;
-use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef, TrackKind};
+use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef};
 
 use crate::ops::op_stats::{OpRow, Ops};
 
@@ -212,9 +212,19 @@ impl Analysis for Code {
              it: never a share of time"
                 .to_owned(),
         ];
-        if let Some(percent) = Percent::of(known, ops.op_time_ps) {
+        let without_time = rows.iter().filter(|row| row.self_time_ps.is_none()).count();
+        let rest = match without_time {
+            0 => String::new(),
+            count => format!(
+                "; {} without a known time not included",
+                engine::counted(count, "op")
+            ),
+        };
+        if let Some(percent) =
+            Percent::of(known, ops.op_time_ps).filter(|_| without_time < rows.len())
+        {
             notes.push(format!(
-                "ops with known code take {percent:.1} of the time of all ops"
+                "ops with known code take {percent:.1} of the time of all ops{rest}"
             ));
         }
         let limits: BTreeSet<CodeLimit> = rows
@@ -253,9 +263,9 @@ fn untimed(cx: &Context<'_>) -> Vec<OpId> {
     if !cx.model.has_caveat(Caveat::Predicted) {
         return Vec::new();
     }
-    let cores = cx.tensor_cores().into_iter();
-    let slices = cores.flat_map(|core| cx.model.slices_of_kind(core, TrackKind::Ops));
-    let timed: BTreeSet<OpId> = cx.watched(slices).filter_map(SliceRef::op).collect();
+    // Also of devices and lanes that are not asked for.
+    let slices = cx.watched(cx.model.all_slices());
+    let timed: BTreeSet<OpId> = slices.filter_map(SliceRef::op).collect();
     let ops = cx.model.op_ids();
     ops.filter(|op| !timed.contains(op)).collect()
 }

@@ -122,21 +122,20 @@ impl Analysis for HardwareCounters {
     }
 }
 
-/// Whether values are sums or readings of a series.
+/// What the values are.
 fn how_read(samples: usize, most_readings: usize) -> String {
-    let of_device = if samples == 1 {
-        "each device has one sample: its counts are sums over the time of that sample".to_owned()
+    let value = if most_readings > 1 {
+        format!("the last of up to {most_readings} readings, a series")
     } else {
-        format!(
-            "a device has up to {samples} samples, one for each line of the profile: counts are sums over all of them"
-        )
+        "the one reading that it records".to_owned()
     };
-    if most_readings > 1 {
-        format!(
-            "{of_device}; a sample holds up to {most_readings} readings of a counter, a series, of which the last counts"
-        )
+    if samples == 1 {
+        format!("each device has one sample; its value of a counter is {value}")
     } else {
-        of_device
+        format!(
+            "a device has up to {samples} samples, one for each line of the profile; their values are added up; that of a \
+             sample is {value}"
+        )
     }
 }
 

@@ -154,12 +154,12 @@ fn no_utilization_without_cycles() {
 }
 
 #[test]
-fn notes_tell_sums_from_series() {
-    let one = "each device has one sample: its counts are sums over the time of that sample";
-    assert_eq!(how_read(1, 1), one);
-    assert!(
-        how_read(1, 5)
-            .ends_with("up to 5 readings of a counter, a series, of which the last counts")
-    );
-    assert!(how_read(3, 1).starts_with("a device has up to 3 samples"));
+fn notes_tell_readings_from_series() {
+    let begin = "each device has one sample; its value of a counter is ";
+    let one = "the one reading that it records";
+    assert_eq!(how_read(1, 1), format!("{begin}{one}"));
+    let series = "the last of up to 5 readings, a series";
+    assert_eq!(how_read(1, 5), format!("{begin}{series}"));
+    let several = how_read(3, 5);
+    assert!(several.starts_with("a device has up to 3 samples") && several.ends_with(series));
 }

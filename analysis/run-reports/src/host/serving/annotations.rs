@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::Context;
+use engine::{Context, ServingPattern, glob};
 use facts::host_class::stripped;
 use trace_model::{
     Arg, ArgValue, LabelId, SliceId, SliceRef, SourceId, TimeRange, TrackId, TrackKind,
@@ -41,6 +41,8 @@ pub(super) struct Annotations {
     pub all: Vec<Annotation>,
     /// What was read as what.
     pub read: Vec<ServingAnnotation>,
+    /// Patterns of the user that no event matches: `prefill=PATTERN`.
+    pub unmatched: Vec<String>,
     /// Whether they show that requests are served: a prefill, the id of a request, or the user says so.
     pub is_serving: bool,
 }
@@ -60,7 +62,9 @@ impl Annotations {
             labels.push(if is_op { None } else { named() });
         }
         let mut found = Self::default();
+        let patterns = || cx.options.serving.iter();
         if labels.iter().all(Option::is_none) {
+            found.unmatched = patterns().map(ToString::to_string).collect();
             return found;
         }
         let phase_of = |label: LabelId| labels.get(label.index()).copied().flatten();
@@ -78,6 +82,10 @@ impl Annotations {
             .flat_map(|track| model.slices_on(track))
             .filter(|slice| named(*slice))
             .collect();
+        let names: BTreeSet<&str> = events.iter().map(|slice| stripped(slice.name())).collect();
+        let is_there = |own: &&ServingPattern| names.iter().any(|name| glob(&own.pattern, name));
+        let unmatched = patterns().filter(|own| !is_there(own));
+        found.unmatched = unmatched.map(ToString::to_string).collect();
         // A compressed export can only be read forwards.
         events.sort_by_key(|slice| (slice.track(), slice.start(), slice.id()));
         for slice in events {

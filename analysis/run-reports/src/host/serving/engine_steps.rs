@@ -11,7 +11,7 @@
 //! idle      ......         .  .....      by the part at that time
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
@@ -147,8 +147,8 @@ pub(super) fn engine_steps(
         }
     }
     for host in hosts.values_mut() {
-        host.steps.retain(|step| scope.contains(step.range.start));
         host.keep_outermost();
+        host.steps.retain(|step| scope.contains(step.range.start));
     }
     hosts.retain(|_, host| !host.steps.is_empty());
     if hosts.is_empty() {
@@ -204,9 +204,11 @@ impl HostEngines {
         let mut ends: BTreeMap<TrackId, Timestamp> = BTreeMap::new();
         self.steps.retain(|step| {
             let end = ends.entry(step.track).or_insert(step.range.start);
-            let is_outermost = step.range.start >= *end;
-            *end = step.range.end.max(*end);
-            is_outermost
+            let is_inside = step.range.end <= *end && step.range.start < *end;
+            if !is_inside {
+                *end = step.range.end;
+            }
+            !is_inside
         });
     }
 }
@@ -323,12 +325,11 @@ fn by_phase(
     rows.collect()
 }
 
-/// The phase of a step by its annotations, which are sorted by start, and its tokens if all of them are counted. A batch
-/// that counts its tokens counts those of what is inside it on its thread.
+/// The phase of a step by its annotations, and its tokens if all of them are counted. Threads that name the same requests, or
+/// none, describe the same batch.
 fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Option<u64>) {
     let (mut prefill, mut decode, mut mixed) = (false, false, false);
-    let mut tokens = Some(0_u64);
-    let mut counted: BTreeMap<TrackId, Timestamp> = BTreeMap::new();
+    let mut threads: BTreeMap<TrackId, Vec<&Annotation>> = BTreeMap::new();
     for annotation in inside {
         match annotation.phase {
             ServingPhase::Prefill => prefill = true,
@@ -336,16 +337,30 @@ fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Opt
             ServingPhase::Batch => mixed |= annotation.is_mixed && annotation.all_tokens.is_some(),
             _ => continue,
         }
-        let range = annotation.range;
-        let end = counted.entry(annotation.track).or_insert(range.start);
-        if range.start >= *end {
-            *end = range.end;
-            tokens = tokens
-                .zip(annotation.all_tokens)
-                .and_then(|(sum, own)| sum.checked_add(own));
-        }
+        threads
+            .entry(annotation.track)
+            .or_default()
+            .push(annotation);
     }
-    let tokens = tokens.filter(|_| !counted.is_empty());
+    let mut batches: BTreeMap<BTreeSet<&str>, Option<u64>> = BTreeMap::new();
+    for thread in threads.into_values() {
+        let ids = thread.iter().flat_map(|one| &one.ids);
+        let ids: BTreeSet<&str> = ids.map(String::as_str).collect();
+        let tokens = tokens_of_thread(thread);
+        let known = batches.entry(ids).or_insert(tokens);
+        *known = (*known).max(tokens);
+    }
+    let without_ids = batches.remove(&BTreeSet::new());
+    let mut named = batches.into_values();
+    let named = named.try_fold(None, |sum: Option<u64>, own| {
+        let sum = sum.unwrap_or(0).checked_add(own?)?;
+        Some(Some(sum))
+    });
+    let tokens = match (without_ids, named) {
+        (_, None) => None,
+        (Some(without), Some(named)) => without.max(named),
+        (None, Some(named)) => named,
+    };
     let phase = match (prefill, decode, mixed) {
         (_, _, true) | (true, true, _) => "mixed",
         (true, ..) => ServingPhase::Prefill.id(),
@@ -353,6 +368,39 @@ fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Opt
         _ => "not told",
     };
     (phase, tokens)
+}
+
+/// Tokens of the annotations on one thread; `None` if one counts none and neither do those inside it. An annotation that
+/// counts its tokens counts those of the annotations inside it.
+fn tokens_of_thread(mut annotations: Vec<&Annotation>) -> Option<u64> {
+    annotations.sort_by_key(|one| (one.range.start, std::cmp::Reverse(one.range.end)));
+    let (mut sum, mut counted_until) = (0_u64, None);
+    // The end of each open annotation without tokens, and whether one inside it has some.
+    let mut open: Vec<(Timestamp, bool)> = Vec::new();
+    for one in annotations {
+        while let Some(&(end, has_tokens)) = open.last()
+            && end <= one.range.start
+        {
+            if !has_tokens {
+                return None;
+            }
+            open.pop();
+        }
+        if counted_until.is_some_and(|end| one.range.start < end) {
+            continue;
+        }
+        if let Some(tokens) = one.all_tokens {
+            sum = sum.checked_add(tokens)?;
+            counted_until = Some(one.range.end);
+            open.iter_mut()
+                .for_each(|(_, has_tokens)| *has_tokens = true);
+        } else {
+            open.push((one.range.end, false));
+        }
+    }
+    open.into_iter()
+        .all(|(_, has_tokens)| has_tokens)
+        .then_some(sum)
 }
 
 #[cfg(test)]

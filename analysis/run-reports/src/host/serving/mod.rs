@@ -40,9 +40,8 @@ use annotations::{Annotation, Annotations};
 use engine_steps::Engines;
 use names::phase_of_name;
 
-use engine::{Analysis, AnalysisError, Context, Options, Percent, glob};
+use engine::{Analysis, AnalysisError, Context, Options, Percent};
 use facts::TraceFacts as _;
-use facts::host_class::stripped;
 use math::intervals::IntervalSet;
 use programs::PhasePrograms;
 use trace_model::Picos;
@@ -69,7 +68,7 @@ impl Analysis for Serving {
         let served: &[Annotation] = if found.is_serving { &found.all } else { &[] };
         let engine = engine_steps::engine_steps(cx, served, scope)?;
         if !found.is_serving && engine.is_none() {
-            let unmatched = match unmatched(cx).join(" ") {
+            let unmatched = match found.unmatched.join(" ") {
                 none if none.is_empty() => none,
                 patterns => format!("; no event of a host matches {patterns}"),
             };
@@ -116,7 +115,7 @@ impl Analysis for Serving {
             } else {
                 Vec::new()
             },
-            unmatched_patterns: unmatched(cx),
+            unmatched_patterns: found.unmatched.clone(),
             program_ps: programs.all,
             other_program_ps: programs.other(),
             queue_of_first_token_percent: shares(&requests, |one| {
@@ -128,17 +127,6 @@ impl Analysis for Serving {
             requests,
         })
     }
-}
-
-fn unmatched(cx: &Context<'_>) -> Vec<String> {
-    let labels = || cx.model.labels().iter().filter(|label| label.op.is_none());
-    let is_there =
-        |pattern: &str| labels().any(|label| glob(pattern, stripped(cx.model.str(label.name))));
-    let patterns = cx.options.serving.iter();
-    let unmatched = patterns.filter(|own| !is_there(&own.pattern));
-    unmatched
-        .map(|own| format!("{}={}", own.phase, own.pattern))
-        .collect()
 }
 
 fn of_phase(all: &[Annotation], phase: ServingPhase) -> impl Iterator<Item = &Annotation> {

@@ -125,7 +125,8 @@ mod tests {
                     %p5 = bf16[2,512]{1,0} parameter(5)\n  \
                     %e = bf16[8,512]{1,0} gather(%p3, %p1), offset_dims={1}\n  \
                     %n = bf16[1024,512]{1,0} negate(%p0)\n  \
-                    %l = (bf16[8,512]{1,0}, bf16[2,512]{1,0}) tuple(%e, %p5)\n  \
+                    %v = bf16[2,512]{1,0} bitcast(%p5)\n  \
+                    %l = (bf16[8,512]{1,0}, bf16[2,512]{1,0}) tuple(%e, %v)\n  \
                     ROOT %t = (s32[8]{0}, bf16[64,16,128]{2,1,0}) tuple(%p1, %p2)\n}\n";
         let module = hlo::TextProgram::read(text).unwrap().module;
         // Of the embeddings the rows that are gathered; nothing of a parameter without use.

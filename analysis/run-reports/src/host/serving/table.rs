@@ -29,7 +29,7 @@ impl Tabular for ServingReport {
         if !self.batches.is_empty() {
             tables.push(self.batch_table());
         }
-        if !self.annotations.is_empty() {
+        if !self.annotations.is_empty() || !self.unmatched_patterns.is_empty() {
             tables.push(self.annotation_table());
         }
         tables

@@ -158,3 +158,39 @@ fn steps_inside_of_others_count_once() {
         [("decode", 2, Some(4)), ("prefill", 1, Some(64))]
     );
 }
+
+/// Annotations that begin together, that two threads write of the same batch, and that are inside one without tokens.
+#[test]
+fn tokens_of_a_step_are_those_of_its_batch() {
+    let told = |picture: &str| -> Vec<_> {
+        let picture = format!(
+            "
+            @column 1us
+            modules: ..MMMMM.
+            host engine: EEEEEEEE
+            {picture}
+            E = engine_step
+            b = forward_batch_generation 12
+            p = execute_model: 3 reqs, 66 toks
+            d = execute_model: 2 reqs, 2 toks
+            M = jit_step_fun(7)
+            "
+        );
+        let report = report_of(&text_trace(&picture)).unwrap();
+        let steps = report.steps.iter();
+        steps.map(|steps| steps.tokens).collect()
+    };
+    assert_eq!(
+        told("           : .ppppp..\n           : .dd....."),
+        [Some(66)]
+    );
+    assert_eq!(
+        told("host a: .pppp...\n           host b: .pppp..."),
+        [Some(66)]
+    );
+    assert_eq!(
+        told("           : .bbbbbb.\n           : ..pppp.."),
+        [Some(66)]
+    );
+    assert_eq!(told("           : .ppp.bb."), [None]);
+}
