@@ -28,11 +28,13 @@ pub use import::packed::{
 pub use import::{
     HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, holds_programs_only,
     import, import_path, import_source, import_sources, list_files, list_runs, locate, open_file,
+    small_remote_file,
 };
 pub use importer_common::{
     DetectionConfidence, HostEvents, ImportOptions, Importer, TraceFormat, TrackRoles,
 };
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
+pub use input::source::{is_within, small_text};
 pub use input::{
     FeedResult, FingerprintHash, ImportError, InputSource, Progress, ProgressStage, SharedBytes,
     SourceContent, is_remote, may_ask, shown_path,

@@ -40,7 +40,7 @@ class Capture:
     #: The folder of the run.
     path: str
     hosts: tuple[CapturedHost, ...]
-    #: What was measured and done, and how hosts differ.
+    #: What was measured and done, how hosts differ, and warnings.
     said: tuple[str, ...]
     #: What it lacks of what was asked for; empty if nothing.
     lacks: tuple[str, ...]
@@ -82,7 +82,7 @@ def capture(
     for key, value in (option or {}).items():
         words += ["--option", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
     done = subprocess.run([sys.executable, "-m", "systole_tpu", *words], capture_output=True, text=True, encoding="utf-8")
-    message = done.stderr.strip().removeprefix("error: ")
+    warnings, message = _told(done.stderr)
     if done.returncode not in (0, _INCOMPLETE):
         raise error_of(message, done.returncode)
     found = json.loads(done.stdout)
@@ -98,4 +98,11 @@ def capture(
         for host in found["hosts"]
     )
     lacks = tuple(found["lacks"]) or ((message,) if done.returncode == _INCOMPLETE else ())
-    return Capture(found["run"], hosts, (*found["done"], *found["differences"]), lacks)
+    return Capture(found["run"], hosts, (*found["done"], *found["differences"], *warnings), lacks)
+
+
+def _told(stderr: str) -> tuple[list[str], str]:
+    """The warnings and the error that the command printed."""
+    before, _, error = f"\n{stderr}".partition("\nerror: ")
+    warnings = [text.strip() for text in before.split("\nwarning: ")[1:]]
+    return warnings, error.strip() or stderr.strip()

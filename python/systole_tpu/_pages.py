@@ -23,13 +23,10 @@ th { font-weight: 600; color: var(--soft); white-space: nowrap; }
 #: Enlarges a picture at the pointer with the wheel, moves it with a drag, and shows the whole of it after a double click.
 _ZOOM = """
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-document.body.append(document.getElementById(dark ? "dark" : "light").content.cloneNode(true));
-const svg = document.querySelector("body > svg");
-if (!svg.hasAttribute("viewBox")) svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
+document.getElementById(dark ? "light" : "dark").remove();
+const svg = document.querySelector("body svg");
 const whole = svg.getAttribute("viewBox").split(/[ ,]+/).map(Number);
 let [x, y, w, h] = whole;
-svg.setAttribute("width", "100%");
-svg.removeAttribute("height");
 const show = () => svg.setAttribute("viewBox", `${x} ${y} ${w} ${h}`);
 const scale = () => w / svg.getBoundingClientRect().width;
 svg.addEventListener("wheel", event => {
@@ -51,18 +48,18 @@ svg.addEventListener("dblclick", () => { [x, y, w, h] = whole; show(); });
 """
 
 
-def framed(page: str, height: int = 640) -> str:
+def framed(page: str, height: str = "height:640px") -> str:
     """A page in a frame of a notebook, so that its style and that of the notebook stay apart."""
-    return f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:{height}px;border:0"></iframe>'
+    return f'<iframe srcdoc="{html.escape(page)}" style="width:100%;{height};border:0"></iframe>'
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in both themes. A notebook shows the one that suits: the wheel enlarges it, a drag moves it, and a double
-    click shows the whole of it.
+    """A picture in both themes. A notebook shows the one that suits. Where it runs scripts, the wheel enlarges the picture, a
+    drag moves it, and a double click shows the whole of it.
 
-    >>> run.timeline()
-    <systole_tpu.Picture: 55525 bytes of SVG>
+    >>> run.timeline().svg[:4]
+    '<svg'
     """
 
     #: SVG, for light pages.
@@ -76,14 +73,19 @@ class Picture:
         >>> run.timeline().html()[:15]
         '<!doctype html>'
         """
-        style = "body { margin: 0; } svg { display: block; cursor: grab; touch-action: none; }"
-        pictures = f'<template id="light">{self.svg}</template><template id="dark">{self.dark_svg}</template>'
+        # Without scripts, the style alone chooses the picture.
+        style = (
+            "body { margin: 0; } svg { display: block; width: 100%; height: auto; cursor: grab; touch-action: none; } #dark { display: none; } "
+            "@media (prefers-color-scheme: dark) { #light { display: none; } #dark { display: block; } }"
+        )
+        pictures = f'<div id="light">{self.svg}</div><div id="dark">{self.dark_svg}</div>'
         title = "<title>A picture of a trace</title>"
         return f'<!doctype html><html lang="en"><meta charset="utf-8">{title}<style>{style}</style><body>{pictures}<script>{_ZOOM}</script></body></html>'
 
     def _repr_html_(self) -> str:
-        width, height = (float(found) if (found := _side(self.svg, side)) else 0.0 for side in ("width", "height"))
-        return framed(self.html(), round(1000 * height / width) if width and height else 640)
+        # As high as the picture is at any width of the cell.
+        width, height = (_side(self.svg, side) for side in ("width", "height"))
+        return framed(self.html(), f"aspect-ratio:{width}/{height}") if width and height else framed(self.html())
 
     def __repr__(self) -> str:
         return f"<systole_tpu.Picture: {len(self.svg)} bytes of SVG>"

@@ -220,8 +220,11 @@ class Run:
         >>> sorted(run.args(0))
         ['group_id']
         """
+        number = int(slice_id)
+        if not 0 <= number < self.slice_count:
+            raise IndexError(f"there is no slice {number}: this trace has {self.slice_count}, and the first is 0")
         with translated():
-            text = self._session.args(int(slice_id))
+            text = self._session.args(number)
         return json.loads(text) if text else {}
 
     def events(

@@ -282,9 +282,29 @@ def test_pictures_are_those_of_the_command_line(run):
     timeline = run.scope(steps=2).timeline(size="800x400")
     words = ["render", RECOMPILE, "--steps", "2..2", "--size", "800x400"]
     assert timeline.svg == command(*words) and timeline.dark_svg == command(*words, "--dark") != timeline.svg
-    assert "prefers-color-scheme: dark" in timeline._repr_html_()
+    page = timeline._repr_html_()
+    assert "prefers-color-scheme: dark" in page
+    # It is as high as the picture at any width, and there without scripts.
+    assert 'style="width:100%;aspect-ratio:800/400;' in page
+    before_scripts = timeline.html().split("<script")[0]
+    assert timeline.svg in before_scripts and timeline.dark_svg in before_scripts
     with pytest.raises(systole_tpu.UsageError, match="800x4"):
         run.picture("steps", size="800x4")
+
+
+def test_slices_that_are_not_there_have_no_arguments(run):
+    for number in (-1, run.slice_count, 2**70):
+        with pytest.raises(IndexError, match=f"there is no slice {number}"):
+            run.args(number)
+
+
+def test_errors_of_captures_are_told_without_warnings():
+    from systole_tpu._capture import _told
+
+    text = "warning: a\nand more\nwarning: b\nerror: host:1: it failed\nhost:2: it did, too\n"
+    assert _told(text) == (["a\nand more", "b"], "host:1: it failed\nhost:2: it did, too")
+    assert _told("") == ([], "")
+    assert _told("Segmentation fault\n") == ([], "Segmentation fault")
 
 
 def test_environment_is_recorded_without_secrets(tmp_path, monkeypatch):

@@ -150,6 +150,33 @@ fn the_environment_beside_a_profile_in_a_bucket_is_read() {
         stderr(&said).contains("nothing is known of the environment"),
         "{said:?}"
     );
+    // What is refused or too large is said, and not the same as nothing.
+    let says = |words: &str| {
+        let said = remote.run(&["environment", "--no-cache", "gs://logs/run"]);
+        let said = format!("{}{}", stdout(&said), stderr(&said));
+        said.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .contains(words)
+    };
+    // The last of the transfers is that of the environment.
+    let is_refused = (1..9).any(|transfers| {
+        remote.server.set(Fault::EndsAfter(transfers));
+        says("systole.run.json cannot be read: access is denied (403 Forbidden)")
+    });
+    assert!(is_refused);
+    remote.server.set(Fault::None);
+    let large = vec![b' '; (1 << 20) + 1];
+    let key = format!("{RUN}/systole.run.json");
+    remote.server.put(&key, &large);
+    remote.server.seen();
+    assert!(says(
+        "systole.run.json cannot be read: too large: it has more than 1048576 bytes"
+    ));
+    let asked = |line: &String| line.starts_with("GET") && line.contains("systole.run.json");
+    assert!(!remote.server.seen().iter().any(asked), "nothing is copied");
+    remote.server.put(&key, &gzip(&large));
+    assert!(says("cannot be read: too large"), "packed");
 }
 
 #[test]

@@ -121,14 +121,14 @@ fn devices_that_are_missing_are_recorded_again() {
 #[test]
 fn steps_that_do_not_fit_are_not_recorded() {
     let place = Place::empty();
-    // 100 kB a step: 21 thousand of them are 2 GB.
+    // 100 kB a step: 21 thousand of them are 2 GB, and a recording has one step more than is asked for, and a tenth.
     let heavy = MockProfiler::new(|call, _| {
         Reply::Message(response(&steps(milliseconds(call) / 50, 1, 1, 100_000)))
     });
     let (text, code) = taken(&place, &heavy, "100000", &[]);
     assert_eq!((code, heavy.calls().len()), (11, 1), "{text}");
     assert!(
-        text.contains("100,000 complete steps do not fit into the profile of a host: at most 21,"),
+        text.contains("100,000 complete steps do not fit into the profile of a host: at most 19,"),
         "{text}"
     );
     assert!(text.contains("must stay below 2.147 GB"), "{text}");
@@ -191,7 +191,7 @@ fn profile_that_is_too_large_to_send_is_recorded_again_with_less() {
         assert_eq!(code, 0, "{text}");
         assert!(text.contains("too large to send"), "{text}");
         assert!(
-            text.contains("It is taken again with --host-level 1 and --python-level 0."),
+            text.contains("It is taken again with --host-level 1 in place of 2."),
             "{text}"
         );
         let levels: Vec<_> = server
@@ -210,12 +210,88 @@ fn profile_that_is_too_large_to_send_is_recorded_again_with_less() {
             runs(call)
         }
     });
-    let (text, code) = taken(&place, &never, "4", &["--host-level", "1"]);
+    let (text, code) = taken(
+        &place,
+        &never,
+        "4",
+        &["--host-level", "1", "--session", "named"],
+    );
     assert_eq!(
         (code, never.calls().len()),
         (3, 2),
         "there is nothing to leave out: {text}"
     );
+    assert!(
+        text.contains("too large to send") && !text.contains("taken again"),
+        "{text}"
+    );
+    assert!(!place.path("logs/plugins/profile/named").exists());
+}
+
+#[test]
+fn profile_that_comes_back_empty_says_whether_it_can_be_too_large() {
+    let place = Place::empty();
+    let empty = |bytes: usize| {
+        MockProfiler::new(move |call, count| {
+            let trial = steps(milliseconds(call), 50, 1, bytes);
+            Reply::Message(response(if count > 1 { &[] } else { &trial }))
+        })
+    };
+    // 20 steps of 500 kB; 2,400 of them are more than half of 2 GB.
+    let large = empty(500_000);
+    let (text, code) = taken(&place, &large, "2400", &["--python-level", "1"]);
+    assert_eq!((code, large.calls().len()), (3, 3), "{text}");
+    assert!(
+        text.contains(
+            "were expected: profilers send nothing of one above 2.147 GB. It is taken again with"
+        ),
+        "{text}"
+    );
+    let small = empty(10);
+    let more = ["--session", "named"];
+    let (text, code) = taken(&place, &small, "4", &more);
+    assert_eq!((code, lengths(&small)), (3, vec![1000, 275, 275]), "{text}");
+    assert!(
+        text.contains("it is not too large to be sent, so the program has ended or did nothing"),
+        "{text}"
+    );
+    assert!(!place.path("logs").exists(), "no folder is left behind");
+}
+
+#[test]
+fn environment_of_users_stays() {
+    let place = Place::empty();
+    let own = "logs/plugins/profile/mine/systole.run.json";
+    place.write(own, b"{}");
+    let slower = MockProfiler::new(|call, count| {
+        let step = if count == 1 { 50 } else { 100 };
+        Reply::Message(response(&steps(milliseconds(call), step, 1, 10)))
+    });
+    let (text, code) = taken(&place, &slower, "4", &["--session", "mine", "--no-report"]);
+    assert_eq!((code, slower.calls().len()), (0, 3), "{text}");
+    assert_eq!(place.read(own), "{}");
+}
+
+#[test]
+fn steps_of_a_host_are_complete_where_another_host_lacks_them() {
+    let place = Place::empty();
+    // The second host records but the first two steps.
+    let hosts = [
+        MockProfiler::new(|call, _| runs(call)),
+        MockProfiler::new(|call, count| {
+            let length = if count == 1 { milliseconds(call) } else { 100 };
+            Reply::Message(response(&steps(length, 50, 1, 10)))
+        }),
+    ];
+    let both = format!("{},{}", hosts[0].address(), hosts[1].address());
+    let output = place.run(&[
+        "capture", &both, "-o", "logs", "--ms", "1000", "--steps", "4", "--json",
+    ]);
+    let json: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
+    let complete = |host: usize| json["hosts"][host]["complete_steps"].as_u64().unwrap();
+    assert_eq!(complete(1), 2, "{json}");
+    assert!(complete(0) >= 5, "{json}");
+    assert_eq!(json["lacks"].as_array().unwrap().len(), 1, "{json}");
 }
 
 #[test]

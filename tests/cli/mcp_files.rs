@@ -238,6 +238,12 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
             )
             .contains("60000")
     );
+    let none = json!({"addresses": ["a:1"], "output": "logs", "steps": 0});
+    assert!(
+        client
+            .refused("capture", &none)
+            .contains("from 1 to 1000000")
+    );
     let closed = client.refused(
         "capture",
         &json!({"addresses": ["127.0.0.1:1"], "output": "logs", "ms": 50}),
@@ -287,5 +293,12 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
         stepping.calls()[1].numbers(&[1]),
         [22],
         "four steps and a tenth"
+    );
+    let asked =
+        json!({"addresses": [stepping.address()], "output": "steps", "ms": 50, "steps": 20_000});
+    let refused = client.call("capture", &asked).to_string();
+    assert!(
+        refused.contains("take longer than the longest recording, 60.00 s"),
+        "{refused}"
     );
 }

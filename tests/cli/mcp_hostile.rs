@@ -118,6 +118,16 @@ fn hostile_arguments_are_refused_by_name() {
         ),
         (
             "events",
+            json!({"path": path, "group_by": ["name"], "columns": ["start"]}),
+            "columns: only a list of events has it",
+        ),
+        (
+            "events",
+            json!({"path": path, "group_by": ["name"], "reverse": true}),
+            "reverse: only a list of events has it",
+        ),
+        (
+            "events",
             json!({"path": path, "least": "--limit=0"}),
             "least \"",
         ),

@@ -326,6 +326,40 @@ fn commands_and_web_servers_are_told_of_bad_runs_or_of_all() {
     );
 }
 
+/// A watch that is ended takes the command that it runs with it, and what the command started. What shells start in the
+/// background ignores the signal of Ctrl+C, so that another one stands for it.
+#[cfg(unix)]
+#[test]
+fn commands_end_with_the_watch() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path();
+    add_run(logs, "2026_01_01_10_00_00", 7);
+    let beats = logs.join("beats");
+    let exec = format!(
+        "(while :; do echo beat >> {}; sleep 0.05; done) & wait",
+        beats.display()
+    );
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_systole"));
+    command.args(["watch", "--once", "--settle", "0", "--alert", "all"]);
+    let command = command.args(["--exec", &exec]).arg(logs);
+    let mut watch = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    let waits = || begun.elapsed() < std::time::Duration::from_mins(1);
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(500));
+    while waits() && !beats.exists() {
+        pause();
+    }
+    let mut kill = std::process::Command::new("kill");
+    let status = kill.args(["-TERM", &watch.id().to_string()]).status();
+    assert!(status.unwrap().success() && !watch.wait().unwrap().success());
+    let (mut before, mut now) = (0, fs::metadata(&beats).unwrap().len());
+    while waits() && before < now {
+        pause();
+        (before, now) = (now, fs::metadata(&beats).unwrap().len());
+    }
+    assert_eq!(before, now, "what the command started has ended");
+}
+
 /// What fails to be told is a warning, without the secrets of an address; the watch goes on.
 #[test]
 fn alerts_that_fail_are_warnings() {

@@ -137,8 +137,8 @@ fn take_pairs<'a>(
 fn both(base: &KernelTiming, cand: &KernelTiming, options: &TestOptions) -> KernelChange {
     let effect = base.median_ps * options.min_effect_percent / 100.0;
     let change = MetricChange::of_runs(
-        &[base.samples.concat()],
-        &[cand.samples.concat()],
+        std::slice::from_ref(&base.samples),
+        std::slice::from_ref(&cand.samples),
         effect,
         options,
     );

@@ -120,7 +120,7 @@ pub(super) struct ProfilerClient {
 }
 
 impl ProfilerClient {
-    /// Connects, and waits until something has answered in gRPC: each of both not longer than `timeout`.
+    /// Connects, and waits until something has answered in gRPC. Each of these two may take as long as `timeout`.
     pub async fn connect(address: &ServerAddress, timeout: Duration) -> Result<Self, ServerError> {
         let first_answer = FIRST_ANSWER.min(timeout);
         importers::may_ask(&address.host)

@@ -99,7 +99,7 @@ pub fn snapshot(options: &CaptureOptions) -> io::Result<Capture> {
         })
         .collect();
     let results = gather::block_on(gather::all(tasks, |_| true))?;
-    let capture = hosts(&folder, &options.addresses, results);
+    let mut capture = hosts(&folder, &options.addresses, results);
     capture.record_environment();
     Ok(capture)
 }

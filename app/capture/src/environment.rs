@@ -1,21 +1,21 @@
 //! What the recorded program was built from, where it ran on this machine. What another machine runs is not known here.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use session::environment::{ObservedProcess, write};
 
 use super::contents::ProfileContents;
 
-/// Writes what is known beside the profiles of a run, of which one has these contents.
-pub(super) fn record(run: &Path, contents: &ProfileContents) {
+/// Writes what is known beside the profiles of a run, of which one has these contents. The profile is what was asked for:
+/// without this file it is worth as much.
+pub(super) fn record(run: &Path, contents: &ProfileContents) -> Option<PathBuf> {
     let (process, by) = match recorded_process(contents) {
         Some(process) => (process, "systole capture, of the recorded process"),
         None => (ObservedProcess::this(), "systole capture, of itself"),
     };
     let environment = process.environment(by, &BTreeMap::new(), &[]);
-    // The profile is what was asked for: without this file it is worth as much.
-    let _ = write(&environment, run);
+    write(&environment, run).ok()
 }
 
 /// The process that was recorded, if it runs on this machine and may be looked at.

@@ -34,4 +34,4 @@ pub use messages::OptionValue;
 pub use monitor::{DeviceState, MonitorOptions, Spread, monitor};
 pub use run::{Capture, CaptureOptions, CaptureStage, HostCapture, capture};
 pub use save::SavedProfile;
-pub use steps::{CaptureOfSteps, StepsError, capture_steps};
+pub use steps::{CaptureOfSteps, StepsError, WantedSteps, capture_steps};

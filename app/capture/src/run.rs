@@ -55,6 +55,8 @@ pub struct Capture {
     pub run: PathBuf,
     /// What each host sent, in the order asked.
     pub hosts: Vec<HostCapture>,
+    /// The file that says what the recorded program was built from, if this capture wrote it.
+    environment: Option<PathBuf>,
 }
 
 /// What one host sent.
@@ -123,21 +125,25 @@ impl Capture {
         self.hosts.iter().filter_map(of).collect()
     }
 
-    /// Writes beside the profiles what is known of the recorded program, if it runs on this machine.
-    pub(super) fn record_environment(&self) {
+    /// Writes beside the profiles what is known of the recorded program, if it runs on this machine and nothing is said
+    /// of it there.
+    pub(super) fn record_environment(&mut self) {
         let mut local = self.hosts.iter().filter(|host| host.address.is_loopback());
-        if let Some(saved) = local.find_map(|host| host.result.as_ref().ok()) {
-            environment::record(&self.run, &saved.contents);
+        if let Some(saved) = local.find_map(|host| host.result.as_ref().ok())
+            && !self.run.join(RUN_FILE).exists()
+        {
+            self.environment = environment::record(&self.run, &saved.contents);
         }
     }
 
     /// Removes what was kept.
     pub(super) fn remove(&self) {
-        let _ = std::fs::remove_file(self.run.join(RUN_FILE));
-        discard(&self.files(), &[]);
+        let mut files: Vec<PathBuf> = self.environment.iter().cloned().collect();
+        files.extend(self.files());
+        discard(&files, &[]);
     }
 
-    /// Moves what was kept into the folder of another name in this log directory, over what is there.
+    /// Moves what was kept into the folder of another name in this log directory, over profiles that are there.
     pub(super) fn move_to(&mut self, logdir: &Path, name: &str) -> io::Result<()> {
         let folder = RunFolder::new(logdir, Some(name), UNIX_EPOCH);
         std::fs::create_dir_all(folder.path())?;
@@ -149,8 +155,14 @@ impl Capture {
             std::fs::rename(&saved.file, &file)?;
             saved.file = file;
         }
-        // There is none of programs elsewhere.
-        let _ = std::fs::rename(self.run.join(RUN_FILE), folder.path().join(RUN_FILE));
+        if let Some(written) = self.environment.take() {
+            let there = folder.path().join(RUN_FILE);
+            if there.exists() {
+                discard(&[written], &[]);
+            } else if std::fs::rename(&written, &there).is_ok() {
+                self.environment = Some(there);
+            }
+        }
         let _ = std::fs::remove_dir(&self.run);
         self.run = folder.path();
         Ok(())
@@ -260,7 +272,7 @@ pub fn capture(
     options: &CaptureOptions,
     mut watch: impl FnMut(CaptureStage) -> bool,
 ) -> io::Result<Capture> {
-    let capture = gather::block_on(attempts(options, &mut watch))??;
+    let mut capture = gather::block_on(attempts(options, &mut watch))??;
     capture.record_environment();
     Ok(capture)
 }
@@ -362,6 +374,7 @@ pub(super) fn hosts(
     Capture {
         run: folder.path(),
         hosts: hosts.collect(),
+        environment: None,
     }
 }
 

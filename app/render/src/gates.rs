@@ -33,11 +33,11 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Tex
     text
 }
 
-/// A number of a gate in a table: `12.346`, `8,589,934,592`; a dash where it is not known.
+/// A number of a gate in a table: `12.346`, `2`, `8,589,934,592`; a dash where it is not known.
 pub fn cell(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),
-        Some(value) if value.fract() == 0.0 && value.abs() >= 1e4 => analysis::number::count(value),
+        Some(value) if value.fract() == 0.0 => analysis::number::count(value),
         Some(value) => format!("{value:.3}"),
     }
 }
@@ -55,4 +55,15 @@ pub fn alike(report: &GatesReport) -> impl Iterator<Item = (&Gate, String)> {
         };
         Some((gate, message))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_no_decimals() {
+        let cells = [None, Some(1.0), Some(12.3456), Some(8_589_934_592.0)].map(cell);
+        assert_eq!(cells, ["–", "1", "12.346", "8,589,934,592"]);
+    }
 }

@@ -141,6 +141,18 @@ impl EventsRequest {
                 format!("{} is named twice", twice.word),
             ));
         }
+        let only_of_lists = [
+            ("columns", !self.columns.is_empty()),
+            ("reverse", self.reverse),
+        ];
+        if let Some((name, _)) = only_of_lists.iter().find(|(_, is_set)| *is_set)
+            && !keys.is_empty()
+        {
+            return Err(RequestError::argument(
+                name,
+                "only a list of events has it: leave it out, or group_by",
+            ));
+        }
         for (name, length) in [("least", self.least), ("most", self.most)] {
             if length.is_some_and(|length| length.0 < Picos::ZERO) {
                 return Err(RequestError::argument(

@@ -1,6 +1,7 @@
 //! What went wrong, in words: the reason, what to do, and no credentials or signatures.
 
 use std::error::Error as StdError;
+use std::io;
 
 use input::ImportError;
 use input::network::FORBIDDEN;
@@ -185,9 +186,7 @@ fn missing(address: &Address) -> String {
 
 /// The error for a path without objects below it.
 pub(crate) fn nothing_below(address: &Address) -> ImportError {
-    ImportError::Remote {
-        what: missing(address),
-    }
+    io::Error::new(io::ErrorKind::NotFound, missing(address)).into()
 }
 
 fn denied(address: &Address) -> String {

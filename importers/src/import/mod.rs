@@ -12,6 +12,7 @@ mod run_search;
 mod runs;
 mod writing;
 
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use compiler_formats::{hlo_dump, llo, xla};
@@ -21,6 +22,7 @@ use input::source::file_name;
 use input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
+use crate::access::tree_of;
 use crate::registry::IMPORTERS;
 use opened::{OpenedFile, drop_copies, note_runs, note_what_was_left_out};
 use opening::FileOpener;
@@ -105,6 +107,42 @@ pub fn open_file(
     progress: &Progress,
 ) -> Result<InputSource, ImportError> {
     FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)
+}
+
+/// A small file of a bucket, unpacked; `None` if there is no such file.
+///
+/// # Errors
+///
+/// It cannot be read, it has more than `most` bytes, or this build cannot read buckets.
+pub fn small_remote_file(
+    path: &Path,
+    most: u64,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<Option<Vec<u8>>, ImportError> {
+    let tree = match tree_of(path, progress) {
+        Err(ImportError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        tree => tree?,
+    };
+    if !tree.is_file(path) {
+        return Ok(None);
+    }
+    let too_large = || ImportError::TooLarge {
+        what: format!("it has more than {most} bytes"),
+    };
+    if tree.size(path).is_some_and(|size| size > most) {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    let source = open_file(path, options, progress)?;
+    source
+        .reader()
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(too_large());
+    }
+    Ok(Some(bytes))
 }
 
 /// Imports one source without options.

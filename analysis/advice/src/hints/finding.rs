@@ -40,6 +40,8 @@ pub struct Finding {
     pub explains: &'static [&'static str],
     /// It is said only where the verdict names what it is about and no other hint answers.
     pub is_last_resort: bool,
+    /// It is not what takes most of the time of its ops: it never leads, however long they run.
+    pub is_minor: bool,
     /// What a fix could save.
     pub saving: PossibleSaving,
 }

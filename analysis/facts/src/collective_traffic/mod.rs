@@ -4,6 +4,8 @@
 //! Sizes follow the convention of NCCL's tests: algorithm bandwidth = size / time, bus bandwidth = that × a factor that
 //! makes it comparable with the speed of a link. The time that links need is computed in [`hardware::ici`].
 
+mod mesh_axis;
+
 use std::collections::BTreeSet;
 
 use engine::Context;
@@ -13,6 +15,8 @@ use hlo::{
     CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups, Shape,
 };
 use trace_model::OpId;
+
+pub use mesh_axis::MeshAxis;
 
 use crate::TraceFacts as _;
 use crate::category::{CollectiveKind, resized};
@@ -41,6 +45,9 @@ pub struct CollectiveTraffic {
     /// are ids within the program.
     #[serde(skip)]
     pub groups_are_devices: bool,
+    /// The axis of the program's mesh along which the groups lie; `None` if they follow none or are unknown.
+    #[serde(skip)]
+    pub axis: Option<MeshAxis>,
 }
 
 /// Largest number of devices whose groups are listed: more than the largest pod has.
@@ -187,6 +194,9 @@ impl CollectiveTraffic {
                 .flat_map(|&(from, to)| [from, to]);
             let n = ends.collect::<BTreeSet<u64>>().len() as u64;
             (self.participants, self.participants_estimated) = (Some(n.max(1)), false);
+            if who.pairs.len() as u64 <= MAX_SPELLED_OUT {
+                self.axis = MeshAxis::of_pairs(&who.pairs);
+            }
             return;
         }
         let everybody = devices.and_then(|devices| match mode {
@@ -223,6 +233,16 @@ impl CollectiveTraffic {
             && total.is_some_and(|total| total <= MAX_SPELLED_OUT)
         {
             let groups = who.groups.as_ref().and_then(ReplicaGroups::expand);
+            // Replicas of several partitions each are no devices.
+            let are_devices = mode != GroupMode::Replicas
+                || devices.is_none_or(|devices| devices.partitions == 1);
+            let listed = groups.as_deref().filter(|groups| !groups.is_empty());
+            self.axis = match listed.filter(|_| are_devices) {
+                Some(groups) => MeshAxis::of_groups(groups),
+                None => everybody
+                    .filter(|_| are_devices && self.knows_who())
+                    .and_then(MeshAxis::everybody),
+            };
             self.spell_out(groups.filter(|groups| groups.len() > 1), mode, devices);
         }
     }

@@ -90,6 +90,7 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
         label: "capture".to_owned(),
         spans: everything,
         partial: None,
+        partial_on: Vec::new(),
     };
     let steps = if extent.is_empty() {
         Vec::new()

@@ -16,6 +16,8 @@ pub(super) struct RawStep {
     pub spans: Vec<(GroupId, TimeRange)>,
     /// Reason why it is partial, if it is.
     pub partial: Option<String>,
+    /// Cores or hosts whose part of it is cut or missing.
+    pub partial_on: Vec<GroupId>,
 }
 
 /// Marks of one source.
@@ -67,16 +69,19 @@ pub(super) fn join(
         by_time(by_group)
     };
     for step in &mut steps {
-        let missing = own
+        let missing: Vec<GroupId> = own
             .iter()
             .filter(|(group, own)| is_missing(model, step, *group, own))
-            .count();
-        if missing > 0 && step.partial.is_none() {
+            .map(|(group, _)| *group)
+            .collect();
+        if !missing.is_empty() && step.partial.is_none() {
             step.partial = Some(format!(
-                "not recorded on {missing} of {} devices or hosts",
+                "not recorded on {} of {} devices or hosts",
+                missing.len(),
                 own.len()
             ));
         }
+        step.partial_on.extend(missing);
     }
     steps.sort_by_key(RawStep::start);
     steps
@@ -162,11 +167,13 @@ impl RawStep {
             label: mark.label.clone(),
             spans: Vec::new(),
             partial: None,
+            partial_on: Vec::new(),
         }
     }
 
     fn add(&mut self, group: GroupId, mark: &StepMark) {
         self.spans.push((group, mark.range));
+        self.partial_on.extend(mark.partial.map(|_| group));
         self.partial = self.partial.take().or(mark.partial.map(str::to_owned));
     }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use engine::{Context, Fact};
 use math::intervals::IntervalSet;
 use math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
-use trace_model::{GroupId, Picos, TimeRange, TraceModel};
+use trace_model::{GroupId, Picos, SourceId, TimeRange, TraceModel};
 
 use super::compile_events::compiling;
 use super::device_shift::shifted;
@@ -111,6 +111,16 @@ impl StepsReport {
         self.steps
             .iter()
             .filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
+    }
+
+    /// Steps that one file of the run holds whole, however much of them the other files lack; `None` if it has none.
+    pub fn complete_in(&self, model: &TraceModel, source: SourceId) -> Option<u64> {
+        let is_there = |group: GroupId| model.group(group).source == source;
+        let of_file = |step: &&Step| step.spans.iter().any(|span| is_there(span.group));
+        let mut steps = self.steps.iter().filter(of_file).peekable();
+        steps.peek().filter(|_| self.has_steps())?;
+        let is_whole = |step: &&Step| !step.partial_on.iter().any(|&group| is_there(group));
+        Some(steps.filter(is_whole).count() as u64)
     }
 
     /// Whether all complete steps are warm-up: [`StepsReport::counted`] then returns all of them.
@@ -333,6 +343,7 @@ fn step(
         }),
         compile_ps: on_host.map_or(Picos::ZERO, |range| compiling.measure_in(range)),
         is_partial: raw.partial.is_some(),
+        partial_on: raw.partial_on.clone(),
         is_warmup: false,
         left_out: raw.partial.as_ref().map(|why| format!("partial: {why}")),
         class: 0,

@@ -52,6 +52,9 @@ pub struct Step {
     pub left_out: Option<String>,
     /// Its span on each core or host, in the order of these.
     pub spans: Vec<StepSpan>,
+    /// Cores or hosts whose part of it is cut or missing.
+    #[serde(skip)]
+    pub partial_on: Vec<GroupId>,
 }
 
 /// A step on one core or host.

@@ -68,7 +68,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
         let opened = loading.map(|loading| {
             opened(args, &run.name, loading).map_err(|error| {
                 let said = error.to_string();
-                first_error.get_or_insert(error);
+                first_error.get_or_insert_with(|| (error, place_of(&args.path, &run)));
                 said
             })
         });
@@ -87,8 +87,18 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     }
     // Nothing could be read: the code is that of the first failure.
     match first_error {
-        Some(error) if rows.iter().all(|row| row.opened().is_none()) => Err(failed(error)),
+        Some((error, place)) if rows.iter().all(|row| row.opened().is_none()) => {
+            Err(RequestError::import(error, &place))
+        }
         _ => Ok(CommandOutcome::Done),
+    }
+}
+
+/// What is named where a run cannot be opened: its file, if it has but one.
+fn place_of(path: &Path, run: &ListedRun) -> PathBuf {
+    match &run.files[..] {
+        [file] => file.path.clone(),
+        _ => path.join(&run.name),
     }
 }
 

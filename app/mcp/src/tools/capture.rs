@@ -13,7 +13,8 @@ use serde::Deserialize;
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
 use capture::{
-    Capture, CaptureOptions, HostCapture, ServerAddress, StepsError, capture, capture_steps,
+    Capture, CaptureOptions, HostCapture, ServerAddress, StepsError, WantedSteps, capture,
+    capture_steps,
 };
 use importers::{ImportOptions, Progress};
 
@@ -26,6 +27,8 @@ pub(super) struct CaptureTool;
 /// Length of a recording unless a call asks for another, and at most; profiles of minutes cannot be opened.
 const USUAL_MS: u64 = 2_000;
 const MOST_MS: u64 = 60_000;
+/// Most steps that a call may ask for, as on the command line.
+const MOST_STEPS: u64 = 1_000_000;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct CaptureInput {
@@ -35,8 +38,9 @@ pub(super) struct CaptureInput {
     output: String,
     /// Length of the recording in milliseconds; 2000 by default, at most 60000.
     ms: Option<u64>,
-    /// Record what holds this number of complete steps; ms is the length of the short capture that measures them.
-    steps: Option<u32>,
+    /// Record what holds this number of complete steps, from 1 to 1000000, in at most 60000 ms; ms is the length of the short
+    /// capture that measures them.
+    steps: Option<u64>,
     #[serde(flatten)]
     bound: BoundInput,
 }
@@ -57,6 +61,13 @@ impl McpTool for CaptureTool {
                 format!("capture: name at least one address, and a length from 1 to {MOST_MS} ms");
             return Err(RequestError::Usage(why));
         }
+        if input
+            .steps
+            .is_some_and(|steps| !(1..=MOST_STEPS).contains(&steps))
+        {
+            let why = format!("write a number from 1 to {MOST_STEPS}");
+            return Err(RequestError::argument("steps", why));
+        }
         let logdir = call.roots.path(&input.output)?;
         // A link below it must not lead outside either.
         call.roots
@@ -74,7 +85,8 @@ impl McpTool for CaptureTool {
         }
         let (found, said) = captured(call, &options, input.steps)?;
         if found.saved().next().is_none() {
-            return Err(RequestError::Server(found.reasons().join("\n")));
+            let why = [said, found.reasons()].concat();
+            return Err(RequestError::Server(why.join("\n")));
         }
         let run = call.roots.shown(&found.run.to_string_lossy());
         let trace = TraceInput {
@@ -128,7 +140,7 @@ impl McpTool for CaptureTool {
 fn captured(
     call: &Call,
     options: &CaptureOptions,
-    steps: Option<u32>,
+    steps: Option<u64>,
 ) -> Result<(Capture, Vec<String>), RequestError> {
     let internal = |error: std::io::Error| RequestError::Internal(error.to_string());
     let Some(steps) = steps else {
@@ -140,10 +152,15 @@ fn captured(
         let session = Session::open(run, &import, Options::default(), &progress);
         session.map_err(|error| error.to_string())
     };
-    match capture_steps(options, steps.max(1).into(), &open, |_| call.goes_on()) {
+    let wanted = WantedSteps {
+        steps,
+        longest: Duration::from_millis(MOST_MS),
+    };
+    match capture_steps(options, wanted, &open, |_| call.goes_on()) {
         Ok(found) => Ok((found.capture, [found.said, found.lacks].concat())),
-        Err(StepsError::Servers(capture)) => Ok((capture, Vec::new())),
+        Err(StepsError::Servers(capture, said)) => Ok((capture, said)),
         Err(StepsError::NotPossible(why)) => Err(RequestError::DoesNotApply(why)),
+        Err(stopped @ StepsError::Stopped) => Err(RequestError::Server(stopped.to_string())),
         Err(StepsError::Machine(error)) => Err(internal(error)),
     }
 }

@@ -4,6 +4,8 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod checkout;
 #[cfg(not(target_arch = "wasm32"))]
+mod dump;
+#[cfg(not(target_arch = "wasm32"))]
 mod packages;
 #[cfg(not(target_arch = "wasm32"))]
 mod record;
@@ -23,9 +25,36 @@ pub use record::{ObservedProcess, write};
 /// Largest file that is read.
 const MAX_FILE: u64 = 1 << 20;
 
+/// What is known beside a trace: the file beside its profiles, and what the compiler wrote beside its programs.
+pub fn of(
+    model: &TraceModel,
+    path: &Path,
+    import: &ImportOptions,
+    progress: &Progress,
+) -> Option<Environment> {
+    let file = beside(model, path, import, progress);
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let mut known = file.clone().unwrap_or_default();
+        let sources = model.sources().iter();
+        let folder = model.has_programs_only().then_some(path);
+        let read = sources.filter_map(|source| source.path.as_deref());
+        let named = import.hlo.iter().map(std::path::PathBuf::as_path);
+        let mut read: Vec<&Path> = folder.into_iter().chain(read).chain(named).collect();
+        read.dedup();
+        for path in read.into_iter().filter(|path| !importers::is_remote(path)) {
+            dump::add(path, &import.roots, &mut known);
+        }
+        if known != Environment::default() {
+            return Some(known);
+        }
+    }
+    file
+}
+
 /// What the file beside the profiles of a trace says, if there is one; of an archive, the file that was packed with them.
 /// Web servers are not asked for files that nobody named.
-pub fn beside(
+fn beside(
     model: &TraceModel,
     path: &Path,
     import: &ImportOptions,
@@ -55,13 +84,10 @@ pub fn beside(
 
 /// The file in a bucket, if there is one.
 fn in_bucket(path: &Path, import: &ImportOptions, progress: &Progress) -> Option<Environment> {
-    importers::remote_head(path, progress).ok()??;
-    let read = importers::open_file(path, import, progress);
-    let read = read.and_then(|source| source.content(progress));
-    Some(match read {
-        Ok(content) => Environment::read((*content.bytes).as_ref()),
-        Err(error) => unreadable(&error.to_string()),
-    })
+    match importers::small_remote_file(path, MAX_FILE, import, progress) {
+        Ok(bytes) => bytes.map(|bytes| Environment::read(&bytes)),
+        Err(error) => Some(unreadable(&error.to_string())),
+    }
 }
 
 /// The file in a directory, if there is one.

@@ -38,6 +38,10 @@ impl BundleTexts {
             let mut instructions = inside.split(";;").filter_map(opcode).peekable();
             if instructions.peek().is_none() {
                 out.empty += 1;
+                // Bundles before the first instruction wait for none.
+                if last.is_empty() {
+                    continue;
+                }
                 let (runs, bundles) = stalls.entry(last).or_default();
                 *runs += u64::from(!is_in_run);
                 *bundles += 1;
@@ -130,6 +134,14 @@ mod tests {
             found.stalls,
             [("sbr.rel".to_owned(), 2, 3), ("vst".to_owned(), 1, 1)]
         );
+    }
+
+    #[test]
+    fn empty_bundles_at_the_begin_come_after_no_instruction() {
+        let text = "  0x0  :  {}\n  0x1  :  {}\n  0x2  :  { %1 = vst %v0 }\n  0x3  :  {}\n";
+        let found = BundleTexts::read(text);
+        assert_eq!((found.all, found.empty), (4, 3));
+        assert_eq!(found.stalls, [("vst".to_owned(), 1, 1)]);
     }
 
     /// The comment of a copy, and one of a check with that comment in it.

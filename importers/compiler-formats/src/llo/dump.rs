@@ -20,7 +20,7 @@ const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
 /// Maximum size of maps and op texts.
 const MAX_BYTES: u64 = 16 << 20;
 /// Maximum size of all files read from a dump.
-const MAX_BYTES_OF_ALL: u64 = 256 << 20;
+const MAX_BYTES_OF_ALL: u64 = if cfg!(test) { 40 << 20 } else { 256 << 20 };
 /// Largest number of pairs of a table and an op that runs its code.
 const MAX_PAIRS: usize = if cfg!(test) { 1 << 6 } else { 1 << 22 };
 /// Cancellation is checked once per this many names.
@@ -31,6 +31,7 @@ const ANALYSIS: &str = "-schedule-analysis_final_bundles.txt";
 const MAP: &str = "-deduplication-map.txt";
 const CODE: &str = "-final_bundles.txt";
 const VMEM: &str = "-vmem_report.html";
+const REGISTERS: &str = "-register-pressure.txt";
 /// Name used in file names that concern the whole program.
 const PROGRAM: &str = "TLP";
 
@@ -41,6 +42,7 @@ enum DumpKind {
     Vmem,
     Table,
     Analysis,
+    Registers,
     Code,
 }
 
@@ -67,6 +69,7 @@ impl DumpFile {
             (TABLE, DumpKind::Table),
             (ANALYSIS, DumpKind::Analysis),
             (CODE, DumpKind::Code),
+            (REGISTERS, DumpKind::Registers),
             (VMEM, DumpKind::Vmem),
         ];
         let (kind, (stamp, hlo)) = kinds
@@ -99,8 +102,10 @@ pub(super) struct EmittedOp {
     pub text: Option<String>,
     /// Number of bundles according to the analysis.
     pub bundles: Option<u64>,
-    /// The text of its code.
-    pub code: Option<BundleTexts>,
+    /// Vector registers that it needs at one time, before they are allocated.
+    pub live_registers: Option<u64>,
+    /// The text of its code, with the name of its file.
+    pub code: Option<(String, BundleTexts)>,
     /// Its vector memory.
     pub vmem: Option<VmemUse>,
 }
@@ -177,12 +182,14 @@ pub(super) fn tables(
             .map(|file| ((file.stamp, file.hlo.as_str()), file.name.as_str()))
             .collect()
     };
-    let (analyses, codes) = (named(DumpKind::Analysis), named(DumpKind::Code));
+    let [analyses, registers, codes] =
+        [DumpKind::Analysis, DumpKind::Registers, DumpKind::Code].map(named);
     let mut tables = DumpTables::default();
     let (mut budget, mut pairs) = (MAX_BYTES_OF_ALL, 0);
     // Uses the last program that has the op among those started so far.
     let mut shared = SharedCode::new();
     let mut memory: BTreeMap<String, VmemUse> = BTreeMap::new();
+    let mut named_codes = Vec::new();
     for file in &files {
         progress.check()?;
         if file.kind == DumpKind::Map {
@@ -210,21 +217,31 @@ pub(super) fn tables(
             tables.is_cut = true;
             break;
         }
+        let key = (file.stamp, file.hlo.as_str());
         let mut text = |names: &HashMap<(u64, &str), &str>| {
-            let name = names.get(&(file.stamp, file.hlo.as_str()))?;
+            let name = names.get(&key)?;
             read(&folder.join(name), &mut budget, &mut tables.is_cut)
         };
         let analysis = text(&analyses).unwrap_or_default();
-        let code = text(&codes).map(|text| BundleTexts::read(&text));
+        let registers = text(&registers).unwrap_or_default();
+        named_codes.push(codes.get(&key));
         tables.found.push(EmittedOp {
             path: folder.join(&file.name),
             hlo: file.hlo.clone(),
             shared_by,
             text: instruction(&analysis, &file.hlo),
             bundles: bundles(&analysis),
-            code,
+            live_registers: live_registers(&registers),
+            code: None,
             vmem: memory.get(&file.hlo).copied(),
         });
+    }
+    // Without its analysis a table belongs to no op: texts of code get what the analyses leave.
+    for (found, name) in tables.found.iter_mut().zip(named_codes) {
+        progress.check()?;
+        let Some(name) = name else { continue };
+        let text = read(&folder.join(name), &mut budget, &mut tables.is_cut);
+        found.code = text.map(|text| ((*name).to_owned(), BundleTexts::read(&text)));
     }
     Ok(tables)
 }
@@ -279,6 +296,13 @@ fn bundles(text: &str) -> Option<u64> {
     let rest = text
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("total scheduled bundles:"))?;
+    rest.trim().parse().ok()
+}
+
+/// `Register pressure for vregs is 153`
+fn live_registers(text: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    let rest = lines.find_map(|line| line.strip_prefix("Register pressure for vregs is "))?;
     rest.trim().parse().ok()
 }
 
@@ -390,6 +414,29 @@ mod tests {
             tables(dir.path(), |_| 1, &[], &progress),
             Err(ImportError::Cancelled)
         ));
+    }
+
+    #[test]
+    fn analyses_are_read_before_texts_of_code() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| fs::File::create(dir.path().join(name)).unwrap();
+        for stamp in 1..4_u64 {
+            file(&format!("{stamp}-a-64{TABLE}"));
+            let analysis = format!("{stamp}-a-65{ANALYSIS}");
+            fs::write(
+                dir.path().join(&analysis),
+                "\ttotal scheduled bundles:    7\n",
+            )
+            .unwrap();
+            file(&format!("{stamp}-a-66{CODE}"))
+                .set_len(MAX_BYTES)
+                .unwrap();
+        }
+        // Two of the three texts of code fit.
+        let tables = tables(dir.path(), |_| 1, &[], &Progress::new()).unwrap();
+        let all = |is: fn(&EmittedOp) -> bool| tables.found.iter().filter(|op| is(op)).count();
+        assert_eq!(all(|op| op.bundles == Some(7)), 3);
+        assert_eq!((all(|op| op.code.is_some()), tables.is_cut), (2, true));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! DIR/<time>-fusion.19-70-final_hlo-static-per-bundle-utilization.txt   the table
+//! DIR/<time>-fusion.19-46-register-pressure.txt                         vector registers that it needs at one time
 //! DIR/<time>-fusion.19-71-schedule-analysis_final_bundles.txt           the op as text
 //! DIR/<time>-fusion.19-72-final_bundles.txt                             its code as text
 //! DIR/<time>-TLP-00-deduplication-map.txt                               ops that share code
@@ -36,7 +37,7 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashMap;
 use input::source::is_within;
 use input::{ImportError, InputSource, Progress};
-use trace_model::{Bundles, CodeText, EmptyRuns, IssueKind, Op, OpId, TraceBuilder};
+use trace_model::{Bundles, CodeText, EmptyRuns, IssueKind, Op, OpId, TraceBuilder, VmemUse};
 
 use code::BundleTexts;
 
@@ -131,6 +132,20 @@ struct OpBundles {
     file: String,
     /// A table that contradicts the others.
     other: Option<String>,
+    /// A table whose program has another report on its vector memory.
+    other_memory: Option<String>,
+}
+
+impl OpBundles {
+    /// Compares the vector memory that another table gives the op.
+    fn add_memory(&mut self, other: Option<VmemUse>, file: &str) {
+        let own = &mut self.bundles.vmem;
+        if own.is_none() {
+            *own = other;
+        } else if other.is_some() && *own != other {
+            self.other_memory.get_or_insert_with(|| file.to_owned());
+        }
+    }
 }
 
 /// Sets the bundles of ops on which all tables agree.
@@ -145,10 +160,11 @@ fn write(
     for (
         id,
         OpBundles {
-            bundles,
+            mut bundles,
             folder,
             file,
             other,
+            other_memory,
         },
     ) in said
     {
@@ -160,6 +176,15 @@ fn write(
                 format!("{file} and {other} conflict for {name}, which may belong to two programs: neither was read")
             });
             continue;
+        }
+        if let Some(other) = other_memory {
+            bundles.vmem = None;
+            let name = out.str(name).to_owned();
+            out.log(IssueKind::ImplausibleValue, || {
+                format!(
+                    "the programs of {file} and {other} have {name} with different vector memory, which stays unknown"
+                )
+            });
         }
         described[folder] += 1;
         out.op(Op {
@@ -344,16 +369,16 @@ fn add_table(
         }
     };
     let code = found.code.as_ref();
-    let is_whole = |code: &&BundleTexts| code.all == table.bundles;
-    if let Some(code) = code.filter(|code| !is_whole(code)) {
+    let is_whole = |(_, code): &&(String, BundleTexts)| code.all == table.bundles;
+    if let Some((name, code)) = code.filter(|code| !is_whole(code)) {
         out.log(IssueKind::SourceSkipped, || {
             format!(
-                "the text of {file}: {} bundles of {}: the dump is truncated, write it again",
+                "{name}: {} bundles of {}: the dump is truncated, write it again",
                 code.all, table.bundles
             )
         });
     }
-    let code = code.filter(is_whole);
+    let code = code.filter(is_whole).map(|(_, code)| code);
     let emitted_for = out.intern(&found.hlo);
     let bundles = Bundles {
         count: table.bundles,
@@ -374,6 +399,7 @@ fn add_table(
                 .collect(),
         }),
         vmem: found.vmem,
+        live_registers: found.live_registers,
     };
     for id in meant {
         match said.entry(id) {
@@ -383,6 +409,7 @@ fn add_table(
                     folder,
                     file: file.clone(),
                     other: None,
+                    other_memory: None,
                 });
             }
             Entry::Occupied(mut said) => {
@@ -390,6 +417,7 @@ fn add_table(
                 if (said.bundles.count, &said.bundles.units) != (bundles.count, &bundles.units) {
                     said.other.get_or_insert_with(|| file.clone());
                 }
+                said.add_memory(bundles.vmem, &file);
             }
         }
     }

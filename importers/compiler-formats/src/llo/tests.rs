@@ -104,6 +104,38 @@ fn ops_of_the_same_code_share_a_table() {
     assert_eq!(described(&open(&path, None)).len(), 1);
 }
 
+/// A kernel without an estimate takes no time on the timeline, and is an op all the same.
+#[test]
+fn code_and_registers_of_kernels_without_a_time_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let kernel = PROGRAM.replace(
+        "negate(%p), backend_config={\"window_config\":{\"estimated_cycles\":\"1500\"}}",
+        "custom-call(%p), custom_call_target=\"tpu_custom_call\"",
+    );
+    let path = program(dir.path());
+    fs::write(&path, kernel).unwrap();
+    let jf = dir.path().join("hlo_v5e/jf");
+    dump(&jf, 5, "fusion.1", "f32[8,8]{1,0:T(8,128)S(1)}", ROWS);
+    let text = "Register pressure for vregs is 153\nlen=1181 lr=[457, 1638) wt=54 users=2\n";
+    for (text, expected) in [
+        (text, Some(153)),
+        ("Register pressure for vregs is -1\n", None),
+    ] {
+        fs::write(jf.join("5-fusion.1-46-register-pressure.txt"), text).unwrap();
+        let model = open(&path, None);
+        assert_eq!(
+            described(&model),
+            [("fusion.1".to_owned(), 2, vec![4, 3, 1])]
+        );
+        let bundles = model.ops().iter().find_map(|op| op.bundles.clone());
+        assert_eq!(bundles.unwrap().live_registers, expected);
+        let slices = model
+            .all_slices()
+            .filter(|slice| slice.name() == "fusion.1");
+        assert_eq!(slices.count(), 0);
+    }
+}
+
 /// The text of the code and the report on memory belong to the op; a text with other bundles than the table is left out.
 #[test]
 fn text_and_memory_of_the_code_are_read() {
@@ -121,7 +153,9 @@ fn text_and_memory_of_the_code_are_read() {
             .iter()
             .find_map(|op| op.bundles.clone())
             .unwrap();
-        let skipped = model.import_log().count(IssueKind::SourceSkipped);
+        let log = model.import_log().counts().iter();
+        let skipped = log.filter(|entry| entry.kind == IssueKind::SourceSkipped);
+        let skipped: Vec<String> = skipped.flat_map(|entry| entry.examples.clone()).collect();
         let stall = bundles.text.as_ref().and_then(|text| text.stalls.first());
         let after = stall.map(|stall| model.str(stall.after).to_owned());
         (*bundles, after, skipped)
@@ -130,7 +164,7 @@ fn text_and_memory_of_the_code_are_read() {
         code("  0x1  :  { %1 = vmatmul.bf16.gmra.mxu0 %v1 }\n  0x2  :  {} /* End region 1 */\n");
     let text = bundles.text.unwrap();
     assert_eq!(
-        (text.empty, text.matmuls, text.dma_waits, skipped),
+        (text.empty, text.matmuls, text.dma_waits, skipped.len()),
         (1, 1, 0, 0)
     );
     assert_eq!(after.as_deref(), Some("vmatmul.bf16.gmra.mxu0"));
@@ -140,7 +174,38 @@ fn text_and_memory_of_the_code_are_read() {
         (1024, 0, Some(4096))
     );
     let (bundles, _, skipped) = code("  0x1  :  { %1 = vst %v1 }\n");
-    assert_eq!((bundles.text, skipped), (None, 1));
+    let expected =
+        "5-fusion.1-66-final_bundles.txt: 1 bundles of 2: the dump is truncated, write it again";
+    assert_eq!(
+        (bundles.text, &skipped[..]),
+        (None, &[expected.to_owned()][..])
+    );
+}
+
+#[test]
+fn memory_on_which_programs_disagree_is_unknown() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
+    let memory = |stamp: u64, bytes: u64| {
+        let page = format!(
+            "const DATA ={{\"hlo_breakdowns\": {{\"fusion.1\": {{\"total_size\": {bytes}}}}}}};"
+        );
+        fs::write(jf.join(format!("{stamp}-TLP-83-vmem_report.html")), page).unwrap();
+    };
+    let read = || {
+        let model = open(&path, None);
+        let bundles = model.ops().iter().find_map(|op| op.bundles.clone());
+        let bytes = bundles.unwrap().vmem.map(|vmem| vmem.bytes);
+        (bytes, model.import_log().count(IssueKind::ImplausibleValue))
+    };
+    dump(&jf, 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
+    dump(&jf, 8, "fusion.1", "f32[8,8]{1,0}", ROWS);
+    memory(7, 1024);
+    assert_eq!(read(), (Some(1024), 0), "one program has no report");
+    memory(4, 1024);
+    assert_eq!(read(), (Some(1024), 0));
+    memory(4, 2048);
+    assert_eq!(read(), (None, 1));
 }
 
 #[test]

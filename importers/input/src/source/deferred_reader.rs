@@ -17,15 +17,18 @@ pub struct DeferredReader {
     /// How often unpacking started at the beginning.
     starts: u32,
     may_keep: bool,
-    whole: Option<Vec<u8>>,
+    whole: Option<KeptContent>,
 }
 
 /// At this start, the whole content is unpacked and kept.
 const STARTS: u32 = 3;
 /// Most bytes of content that is kept by all readers together.
 const MOST_KEPT: u64 = 512 << 20;
-/// Bytes that are kept now.
+/// Bytes that are kept now, or that somebody unpacks to keep them.
 static KEPT: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes that are reserved at once.
+const RESERVED_AT_ONCE: u64 = 1 << 20;
 
 /// Maximum buffer capacity to reserve before the data has been read.
 const LITTLE: u64 = 1 << 20;
@@ -54,10 +57,6 @@ impl DeferredReader {
         }
     }
 
-    fn kept(&self) -> u64 {
-        self.whole.as_ref().map_or(0, |whole| whole.len() as u64)
-    }
-
     /// Name of the file.
     pub fn name(&self) -> &str {
         self.source.name()
@@ -78,15 +77,13 @@ impl DeferredReader {
                 if unpacking.is_none() {
                     self.starts = self.starts.saturating_add(1);
                     if self.may_keep && self.starts == STARTS {
-                        let room = MOST_KEPT.saturating_sub(KEPT.load(Ordering::Relaxed));
-                        self.whole = whole(BufReader::new(&file), room);
-                        KEPT.fetch_add(self.kept(), Ordering::Relaxed);
+                        self.whole = KeptContent::of(BufReader::new(&file), &KEPT, MOST_KEPT);
                         file.rewind()
                             .map_err(|error| self.source.no_arguments(&error))?;
                     }
                 }
                 if let Some(whole) = &self.whole {
-                    into.extend_from_slice(part(whole, start, len));
+                    into.extend_from_slice(part(&whole.bytes, start, len));
                     return Ok(());
                 }
                 let mut unpacking = unpacking.unwrap_or_else(|| Unpacking {
@@ -112,20 +109,64 @@ impl DeferredReader {
     }
 }
 
-impl Drop for DeferredReader {
-    fn drop(&mut self) {
-        KEPT.fetch_sub(self.kept(), Ordering::Relaxed);
+/// Unpacked content whose bytes are part of a sum that has a limit.
+struct KeptContent {
+    bytes: Vec<u8>,
+    /// Its part of the sum.
+    reserved: u64,
+    sum: &'static AtomicU64,
+}
+
+impl KeptContent {
+    /// The unpacked content, up to damage; `None` if with it the sum were more than `most`, or nothing can be unpacked.
+    /// Bytes are reserved before they are unpacked: others do so at the same time.
+    fn of(packed: impl BufRead, sum: &'static AtomicU64, most: u64) -> Option<Self> {
+        let mut content = Self {
+            bytes: Vec::new(),
+            reserved: 0,
+            sum,
+        };
+        let mut room = content.reserve(most);
+        let mut reader = MultiGzDecoder::new(packed);
+        loop {
+            // Where no room is left, one byte more shows that it does not fit.
+            let mut part = reader.by_ref().take(room.max(1));
+            // What is damaged is used up to the damage, as in the import.
+            let read = part.read_to_end(&mut content.bytes);
+            let has = content.bytes.len() as u64;
+            if has > content.reserved {
+                return None;
+            }
+            if read.is_err() || has < content.reserved || room == 0 {
+                content.release(content.reserved - has);
+                return (has > 0).then_some(content);
+            }
+            room = content.reserve(most);
+        }
+    }
+
+    /// Reserves the next bytes, as many as there is room for.
+    fn reserve(&mut self, most: u64) -> u64 {
+        let room = |sum: u64| most.saturating_sub(sum).min(RESERVED_AT_ONCE);
+        let with = |sum| Some(sum + room(sum));
+        let before = self
+            .sum
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, with);
+        let room = room(before.unwrap_or(most));
+        self.reserved += room;
+        room
+    }
+
+    fn release(&mut self, bytes: u64) {
+        self.reserved -= bytes;
+        self.sum.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
-/// The unpacked content, up to damage; `None` if it is larger than `most`, or nothing can be unpacked.
-fn whole(packed: impl BufRead, most: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    // What is damaged is used up to the damage, as in the import.
-    let _ = MultiGzDecoder::new(packed)
-        .take(most + 1)
-        .read_to_end(&mut bytes);
-    (1..=most).contains(&(bytes.len() as u64)).then_some(bytes)
+impl Drop for KeptContent {
+    fn drop(&mut self) {
+        self.release(self.reserved);
+    }
 }
 
 /// Up to `len` bytes from `start` on.
@@ -191,13 +232,40 @@ mod tests {
 
     #[test]
     fn only_content_of_a_limited_size_is_kept() {
+        static SUM: AtomicU64 = AtomicU64::new(0);
         let packed = gzip(b"0123456789");
-        assert_eq!(whole(&packed[..], 10).as_deref(), Some(&b"0123456789"[..]));
-        assert_eq!(whole(&packed[..], 9), None);
-        assert_eq!(whole(&b"damaged"[..], 9), None);
-        assert_eq!(
-            whole(&packed[..packed.len() - 4], 10).map(|all| all.len()),
-            Some(10)
-        );
+        let of = |packed: &[u8], most| {
+            let content = KeptContent::of(packed, &SUM, most)?;
+            assert_eq!(SUM.load(Ordering::Relaxed), content.bytes.len() as u64);
+            Some(content.bytes.clone())
+        };
+        assert_eq!(of(&packed, 10).as_deref(), Some(&b"0123456789"[..]));
+        assert_eq!(of(&packed, 9), None);
+        assert_eq!(of(b"damaged", 9), None);
+        let cut = &packed[..packed.len() - 4];
+        assert_eq!(of(cut, 20).map(|all| all.len()), Some(10));
+        assert_eq!(SUM.load(Ordering::Relaxed), 0, "all is given back");
+    }
+
+    /// A reader that looks, while it is read, at how much others may still keep.
+    struct Watched<'a>(&'a [u8], &'a dyn Fn());
+
+    impl Read for Watched<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            (self.1)();
+            self.0.read(into)
+        }
+    }
+
+    #[test]
+    fn bytes_are_reserved_before_they_are_unpacked() {
+        static SUM: AtomicU64 = AtomicU64::new(0);
+        let packed = gzip(b"0123456789");
+        let other = || assert!(KeptContent::of(&packed[..], &SUM, 15).is_none());
+        let first = BufReader::new(Watched(&packed, &other));
+        let first = KeptContent::of(first, &SUM, 15).unwrap();
+        assert_eq!((first.reserved, SUM.load(Ordering::Relaxed)), (10, 10));
+        assert!(KeptContent::of(&packed[..], &SUM, 15).is_none());
+        assert!(KeptContent::of(&packed[..], &SUM, 20).is_some());
     }
 }

@@ -143,7 +143,7 @@ pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> boo
             saving.ps() as f64 * hint.rule.confidence.weight()
         })
     };
-    let leads = |hint: &PricedFinding| leads(&hint.finding);
+    let leads = |hint: &PricedFinding| !hint.finding.is_minor && leads(&hint.finding);
     let corrects = |hint: &PricedFinding| matches!(hint.finding.saving, PossibleSaving::Nothing);
     priced.sort_by(|a, b| {
         let health = a
@@ -154,7 +154,8 @@ pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> boo
         let first = health.then_with(|| leads(b).cmp(&leads(a)));
         let saving = first
             .then_with(|| score(b).total_cmp(&score(a)))
-            .then_with(|| b.once.cmp(&a.once));
+            .then_with(|| b.once.cmp(&a.once))
+            .then_with(|| a.finding.is_minor.cmp(&b.finding.is_minor));
         saving.then_with(|| a.rule.id.cmp(b.rule.id))
     });
     for reason in 1..priced.len() {

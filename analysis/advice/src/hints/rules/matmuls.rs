@@ -27,7 +27,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "K16",
         title: "Matmuls read their weights for few rows",
         confidence: Confidence::Medium,
-        thresholds: &[&SMALL_BATCH],
+        thresholds: &[&SMALL_BATCH, &READING],
         check: small_batch,
         page: include_str!("../../../../../docs/hints/K16.md"),
     },
@@ -69,6 +69,11 @@ static SMALL_BATCH: Threshold = Threshold::percent(
     "K16.ops_percent",
     30.0,
     "a larger batch costs latency: it pays where such matmuls are a large part of the time",
+);
+static READING: Threshold = Threshold::percent(
+    "K16.hbm_percent",
+    25.0,
+    "below, something else than reading takes most of the time: other hints come first",
 );
 static NARROW: Threshold = Threshold::percent(
     "K18.ops_percent",
@@ -249,6 +254,43 @@ fn rows_at_ridge(ridge: f64, row: &MatmulRow) -> f64 {
     if narrow { ridge / 2.0 } else { ridge }
 }
 
+/// The weights of products of few rows.
+struct Weights {
+    elements: f64,
+    bytes_each: f64,
+}
+
+/// The larger operands of the products of an op, as if all had the sizes of the largest; `None` if their type is not known.
+fn weights_of(row: &MatmulRow) -> Option<Weights> {
+    let sizes = row.sizes?;
+    let mut types = row.types.as_deref()?.split(" → ").next()?.split(" × ");
+    let (left, right) = (types.next()?, types.next()?);
+    let (weights, columns) = if sizes.m <= sizes.n {
+        (right, sizes.n)
+    } else {
+        (left, sizes.m)
+    };
+    Some(Weights {
+        elements: row.products.max(1) as f64 * sizes.k as f64 * columns as f64,
+        bytes_each: hlo::element_bits(weights)? as f64 / 8.0,
+    })
+}
+
+impl Weights {
+    /// The time that the peak needs to read them, at most all of the time of the op.
+    fn percent_of_time(&self, row: &MatmulRow, bytes_per_second: f64) -> f64 {
+        let read_ps = 1e12 * self.elements * self.bytes_each / bytes_per_second * row.executions;
+        (100.0 * read_ps / row.total_time_ps.as_ps_f64().max(1.0)).min(100.0)
+    }
+
+    /// What would be left of the time of the op if their elements had a byte; `None` if they have no more.
+    fn left_with_a_byte(&self, row: &MatmulRow, bytes_per_second: f64) -> Option<f64> {
+        let spared = self.percent_of_time(row, bytes_per_second) / 100.0;
+        let left = 1.0 - spared * (self.bytes_each - 1.0) / self.bytes_each;
+        (self.bytes_each > 1.0 && left > 0.0).then_some(left)
+    }
+}
+
 fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
     let peaks = &facts.ops()?.peaks;
@@ -263,6 +305,11 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let ridge = flops.per_second / hbm.per_second;
+    let least = facts.limit(&READING);
+    let recorded = facts.ops()?.rows.iter();
+    let recorded: BTreeMap<OpId, f64> = recorded
+        .filter_map(|row| Some((row.op?, row.rates.hbm_percent?.0)))
+        .collect();
     // Batched products (attention) have no weights that a larger batch would share.
     let tokens = |row: &MatmulRow| {
         let sizes = row
@@ -271,6 +318,12 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
             .filter(|sizes| sizes.batch == 1 && !row.is_convolution)?;
         let rows = sizes.m.min(sizes.n) as f64;
         (rows < rows_at_ridge(ridge, row) && row.bound_by == Some(BoundBy::Hbm)).then_some(rows)
+    };
+    // Whether reading is what takes the time.
+    let reads = |row: &MatmulRow| {
+        let recorded = row.op.and_then(|op| recorded.get(&op).copied());
+        let weights = weights_of(row).map(|weights| weights.percent_of_time(row, hbm.per_second));
+        recorded.into_iter().chain(weights).fold(0.0, f64::max) >= least
     };
     let limit = facts.limit(&SMALL_BATCH);
     let (ops, _, percent) = shrinking(facts, &matmuls.rows, limit, tokens)?;
@@ -286,6 +339,17 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         .filter(|percent| percent.0 > 0.0)
         .map_or(f64::INFINITY, |percent| 100.0 / percent.0);
     let gain = (at_ridge / rows).min(by_speed);
+    let narrow: BTreeMap<OpId, f64> = matmuls
+        .rows
+        .iter()
+        .filter(|row| row.op.is_some_and(|op| ops.contains(&op)) && reads(row))
+        .filter_map(|row| {
+            Some((
+                row.op?,
+                weights_of(row)?.left_with_a_byte(row, hbm.per_second)?,
+            ))
+        })
+        .collect();
     Ok(Some(Finding {
         statement: format!(
             "matmuls that take {percent:.1} of device time read their weights for few rows: {} has {rows:.0}, up to \
@@ -315,8 +379,13 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         ],
         ops,
         explains: &["K13"],
-        // The step does not get shorter: it does more.
-        saving: PossibleSaving::Unknown,
+        is_minor: !reads(first),
+        // With more rows the step does not get shorter, it does more; with narrower weights it does.
+        saving: if narrow.is_empty() {
+            PossibleSaving::Unknown
+        } else {
+            PossibleSaving::ops("weights of one byte", narrow)
+        },
         ..Finding::default()
     }))
 }

@@ -1,8 +1,9 @@
 //! Rules about servers: what requests wait for.
 
-use engine::{AnalysisError, Provenance, Threshold};
-use run_reports::host::serving::{ServedRequest, Serving, ServingReport};
-use trace_model::Picos;
+use engine::{AnalysisError, Percent, Provenance, Threshold};
+use math::intervals::IntervalSet;
+use run_reports::host::serving::{ServedRequest, Serving, ServingPhase, ServingReport};
+use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
     Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
@@ -103,15 +104,48 @@ fn prefill_stalls(facts: &HintFacts<'_>) -> RuleResult {
         of,
         Some(limit),
     );
+    let queue = queue_behind_prefills(&report);
+    let of_queue = queue.map(|share| {
+        let of = "time in the queue, over all requests";
+        HintEvidence::percent(
+            "prefills of other requests run meanwhile",
+            share.0,
+            of,
+            None,
+        )
+    });
+    let is_most = queue.is_some_and(|share| share.0 > 50.0);
     Ok(Some(Finding {
         statement: format!(
             "prefills of other requests take {share:.1} of the time in which requests wait for their tokens"
         ),
-        evidence: vec![evidence.by(Provenance::Inferred)],
+        evidence: [evidence]
+            .into_iter()
+            .chain(of_queue)
+            .map(|evidence| evidence.by(Provenance::Inferred))
+            .collect(),
+        // Requests queue because the device reads other prompts.
+        explains: if is_most { &["K51"] } else { &[] },
         spots: spots(&report, |request| request.prefill_stall_ps),
         saving: PossibleSaving::Unknown,
         ..Finding::default()
     }))
+}
+
+/// The share of the time in the queue in which prefills of others run; `None` if no request waits in it.
+fn queue_behind_prefills(report: &ServingReport) -> Option<Percent> {
+    let spans = |wanted| {
+        let all = report.requests.iter().flat_map(|request| &request.spans);
+        all.filter(move |(phase, _)| *phase == wanted)
+            .map(|(_, range)| *range)
+    };
+    // That of a request comes after its own queue.
+    let prefills: IntervalSet = spans(ServingPhase::Prefill).collect();
+    let queues = || spans(ServingPhase::Queue);
+    Percent::of(
+        queues().map(|queue| prefills.measure_in(queue)).sum(),
+        queues().map(TimeRange::dur).sum(),
+    )
 }
 
 fn p50(report: &ServingReport, name: &str) -> Option<f64> {

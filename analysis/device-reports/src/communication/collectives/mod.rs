@@ -16,17 +16,20 @@
 //! The time of an asynchronous collective is from its start to the end of its done op. Compute may account for a part
 //! of that time, so its bandwidth and its share of link speed are lower bounds.
 
+mod axes;
 mod links;
 mod row;
 mod table;
 
 use trace_model::Picos;
 
+pub use axes::AxisRow;
 pub use links::LinkUse;
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
 use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::sum_over::SumOver;
+use row::rounded;
 
 use crate::communication::overlap::{Overlap, Transfer};
 
@@ -57,6 +60,7 @@ impl Analysis for Collectives {
         let over = overlap.sums_over;
         Ok(CollectivesReport {
             kinds: kinds(&rows, over),
+            axes: axes::axes(&rows, &links),
             steps: over.steps,
             devices: over.devices,
             links,
@@ -76,6 +80,9 @@ pub struct CollectivesReport {
     pub steps: Option<u64>,
     /// The same by pattern, fused ones separately, most exposed first; the sum of all last.
     pub kinds: Vec<KindRow>,
+    /// The same by the axis of the program's mesh along which they communicate, most exposed first; those that follow none
+    /// last.
+    pub axes: Vec<AxisRow>,
     /// Each collective of each program, most exposed first.
     pub rows: Vec<CollectiveRow>,
 }
@@ -143,11 +150,6 @@ pub struct KindRow {
     /// Bytes that one device sends in one step.
     #[column("Sent a step", compiler, id = "sent_per_step_bytes")]
     pub sent_bytes_per_step: Option<f64>,
-}
-
-/// A mean in whole picoseconds.
-fn rounded(mean_ps: Option<f64>) -> Option<Picos> {
-    mean_ps.map(|ps| Picos::from_ps(ps.round() as i64))
 }
 
 fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {

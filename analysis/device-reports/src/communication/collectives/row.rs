@@ -8,7 +8,7 @@ use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
 use serde::Serialize;
 use trace_model::Picos;
 
-use super::{LinkUse, rounded};
+use super::links::LinkUse;
 use crate::communication::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.
@@ -165,6 +165,11 @@ impl Remark {
             Self::Skewed => "waits for others more than it transfers",
         }
     }
+}
+
+/// A mean in whole picoseconds.
+pub(super) fn rounded(mean_ps: Option<f64>) -> Option<Picos> {
+    mean_ps.map(|ps| Picos::from_ps(ps.round() as i64))
 }
 
 impl CollectiveRow {

@@ -7,7 +7,12 @@ use super::{CollectivesReport, Remark};
 
 impl Tabular for CollectivesReport {
     fn tables(&self) -> Vec<Table> {
-        vec![self.kinds_table(), self.links_table(), self.overlap_table()]
+        vec![
+            self.kinds_table(),
+            self.axes_table(),
+            self.links_table(),
+            self.overlap_table(),
+        ]
     }
 }
 
@@ -28,6 +33,35 @@ impl CollectivesReport {
             .remaining()
             .notes(notes)
             .build()
+    }
+
+    fn axes_table(&self) -> Table {
+        let notes = [
+            "Axis of the program's mesh: devices whose ids are equally far apart, by the replica groups and pairs of the \
+             ops. Bus bandwidth: bytes that each device must send ÷ the shortest time on any device."
+                .to_owned(),
+            "Links carry: the same bytes ÷ the least time on the layouts that fit, with both directions of each link: a \
+             ring is received over two, the end of a line over one."
+                .to_owned(),
+        ];
+        Table::of(
+            "collective_axes",
+            "Collectives by axis of the mesh",
+            &self.axes,
+        )
+        .peak(self.links.provenance())
+        .declared([
+            "axis",
+            "grid",
+            "bus_bandwidth",
+            "least_bound_bandwidth",
+            "most_bound_bandwidth",
+            "links_low_percent",
+            "links_high_percent",
+        ])
+        .remaining()
+        .notes(notes)
+        .build()
     }
 
     fn links_table(&self) -> Table {

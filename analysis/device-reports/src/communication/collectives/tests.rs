@@ -201,6 +201,54 @@ fn patterns_are_summed_and_averaged_by_step() {
     assert_eq!(report.kinds[2].exposed_per_step_ps, Some(8e6 / steps));
 }
 
+/// A mesh of four by two on a grid of 2 × 4: gathers of 40 MB along the pairs, reductions of 40 MB along the fours.
+#[test]
+fn collectives_are_summed_by_axis_of_the_mesh() {
+    let picture = "
+        @column 100us
+        ops  : ggrrrrppoC
+        g = all-gather.1 [all-gather] :: %all-gather.1 = f32[10000000]{0} all-gather(f32[5000000]{0} %p), replica_groups={{0,1},{2,3},{4,5},{6,7}}
+        r = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[10000000]{0} all-reduce(f32[10000000]{0} %p), replica_groups={{0,2,4,6},{1,3,5,7}}
+        p = collective-permute.1 [collective-permute] :: %collective-permute.1 = f32[1000]{0} collective-permute(f32[1000]{0} %p), source_target_pairs={{0,1},{1,0},{2,3},{3,2},{4,5},{5,4},{6,7},{7,6}}
+        o = all-gather.2 [all-gather] :: %all-gather.2 = f32[100]{0} all-gather(f32[25]{0} %p), replica_groups={{0,1,4,5},{2,3,6,7}}
+        C = fusion.1 [loop fusion]
+    ";
+    let report = report(picture, &on("v6e", Some("2x4"))).unwrap();
+    let titles: Vec<(&str, usize, Option<u64>)> = report
+        .axes
+        .iter()
+        .map(|axis| (&*axis.axis, axis.ops, axis.devices))
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            ("2 devices, 1 apart", 2, Some(2)),
+            ("4 devices, 2 apart", 1, Some(4)),
+            ("unknown: groups follow no single axis", 1, None),
+        ]
+    );
+    // 60 MB in 400 µs, of which a line of four needs 600 at 100 GB/s: no grid of this chip is that fast.
+    let fours = &report.axes[1];
+    assert!(near(fours.bus_bandwidth.unwrap(), 150e9), "{fours:?}");
+    assert_eq!((fours.share, fours.most_bound_bandwidth), (None, None));
+    assert_eq!(fours.grid.as_deref(), Some("4 (line)"));
+    let pairs = &report.axes[0];
+    assert_eq!(
+        (pairs.sent_bytes, pairs.transfer_ps, pairs.grid.as_deref()),
+        (
+            Some(20_004_000.0),
+            Some(Picos::from_ps(400_000_000)),
+            Some("2 (line)")
+        )
+    );
+    assert!(
+        near(pairs.most_bound_bandwidth.unwrap(), 100e9),
+        "{pairs:?}"
+    );
+    let unknown = &report.axes[2];
+    assert_eq!((unknown.apart, unknown.grid.as_deref()), (None, None));
+}
+
 #[test]
 fn program_without_communication_is_not_applicable() {
     let Err(AnalysisError::NotApplicable(why)) =

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::sum_over::SumOver;
 use math::unit::Unit;
-use trace_model::{Bundles, OpId, Picos};
+use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef, TrackKind};
 
 use crate::ops::op_stats::{OpRow, Ops};
 
@@ -35,7 +35,7 @@ pub struct CodeReport {
     pub notes: Vec<String>,
 }
 
-/// What limits the code of an op.
+/// What limits the code of an op, or what most of it is.
 #[engine::titled]
 pub enum CodeLimit {
     /// It saves and restores registers.
@@ -73,15 +73,14 @@ impl CodeLimit {
     fn lever(self) -> &'static str {
         match self {
             Self::Registers => {
-                "registers: the code saves and restores them (VSTORE:SPILL, VLOAD:FILL): smaller blocks in the body of the \
-                 kernel need fewer"
+                "registers: more than half of the stores or loads save and restore them (VSTORE:SPILL, VLOAD:FILL)"
             }
             Self::Vmem => {
                 "VMEM: buffers take most of it: smaller blocks, or fewer copies of each, leave room for more to be in flight"
             }
             Self::Waiting => {
-                "waiting: many bundles are empty, most of them after the instruction that is named: more independent work in \
-                 the body, as larger or unrolled blocks, fills them"
+                "waiting: bundles are empty, most of them after the instruction that is named: more independent work in the \
+                 body, as larger or unrolled blocks, fills them"
             }
             Self::MatrixUnits => {
                 "matrix units: they have the fewest free slots: only fewer or narrower products are faster"
@@ -103,8 +102,8 @@ impl CodeLimit {
     }
 }
 
-/// Share of empty bundles from which they are what limits the code.
-const MANY_EMPTY: f64 = 20.0;
+/// Share above which something is what limits the code.
+const MAJORITY: f64 = 50.0;
 /// Share of the vector memory from which nothing else fits into it.
 const FULL: f64 = 90.0;
 
@@ -147,9 +146,12 @@ pub struct CodeRow {
     /// The part of it that holds saved registers.
     #[column("VMEM of spills")]
     pub vmem_spill_bytes: Option<u64>,
-    /// What limits the code by its slots, registers and memory.
+    /// What limits the code by its slots, registers and memory; `None` where nothing has a majority.
     #[column("Limited by", inferred)]
     pub limit: Option<CodeLimit>,
+    /// What has the largest share of its bundles or slots, where that is no majority.
+    #[column("Most of", inferred)]
+    pub most: Option<CodeLimit>,
     /// The unit with the largest share of used slots.
     #[column("Busiest")]
     pub busiest: Option<String>,
@@ -162,14 +164,18 @@ pub struct CodeRow {
     /// Loads that restore registers, if the dump counts them.
     #[column("Fills")]
     pub fills: Option<u64>,
+    /// Vector registers that hold values at one time, before they are allocated; those that the core does not have are
+    /// saved and restored.
+    #[column("Live registers", unit = Count)]
+    pub live_registers: Option<u64>,
     /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
     pub slots_percent: BTreeMap<String, f64>,
-    /// Self time of all executions.
+    /// Self time of all executions; `None` of an op of a program whose time is not known.
     #[column("Self time (sum)", measured)]
-    pub self_time_ps: Picos,
-    /// Executions.
+    pub self_time_ps: Option<Picos>,
+    /// Executions; `None` of an op without a time.
     #[column("Runs", measured)]
-    pub occurrences: u64,
+    pub occurrences: Option<u64>,
     /// The op that the code was emitted for, if that is another one.
     #[column("Code of")]
     pub shares_code_of: Option<String>,
@@ -194,13 +200,13 @@ impl Analysis for Code {
             return Err(what.into());
         }
         let ops = cx.report::<Ops>()?;
-        let described = |row: &OpRow| Some((row.op?, cx.model.op(row.op?).bundles.as_deref()?));
-        let rows: Vec<CodeRow> = ops
-            .rows
-            .iter()
-            .filter_map(|row| described(row).map(|(op, bundles)| code_row(cx, row, op, bundles)))
+        let timed = ops.rows.iter();
+        let timed = timed.filter_map(|row| code_row(cx, Some(row), row.op?));
+        let untimed = untimed(cx).into_iter();
+        let rows: Vec<CodeRow> = timed
+            .chain(untimed.filter_map(|op| code_row(cx, None, op)))
             .collect();
-        let known = rows.iter().map(|row| row.self_time_ps).sum();
+        let known = rows.iter().filter_map(|row| row.self_time_ps).sum();
         let mut notes = vec![
             "percent of the issue slots of a unit in the code of an op; a bundle counts once, however often a loop runs \
              it: never a share of time"
@@ -211,7 +217,10 @@ impl Analysis for Code {
                 "ops with known code take {percent:.1} of the time of all ops"
             ));
         }
-        let limits: BTreeSet<CodeLimit> = rows.iter().filter_map(|row| row.limit).collect();
+        let limits: BTreeSet<CodeLimit> = rows
+            .iter()
+            .filter_map(|row| row.limit.or(row.most))
+            .collect();
         notes.extend(limits.into_iter().map(|limit| limit.lever().to_owned()));
         let spilling: Vec<&str> = rows
             .iter()
@@ -221,7 +230,8 @@ impl Analysis for Code {
         if !spilling.is_empty() {
             let more = if spilling.len() > SHOWN { " …" } else { "" };
             notes.push(format!(
-                "{} of {} ({}{more}) run out of registers: their spills and fills are extra stores and loads",
+                "{} of {} ({}{more}) run out of registers: their spills and fills are extra stores and loads, and smaller \
+                 blocks in the body of the kernel need fewer",
                 spilling.len(),
                 engine::counted(rows.len(), "op"),
                 spilling[..spilling.len().min(SHOWN)].join(", ")
@@ -238,7 +248,22 @@ impl Analysis for Code {
 /// Number of names that a note lists.
 const SHOWN: usize = 5;
 
-fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeRow {
+/// Ops of a predicted program that run without a known time: kernels of which the compiler estimates nothing.
+fn untimed(cx: &Context<'_>) -> Vec<OpId> {
+    if !cx.model.has_caveat(Caveat::Predicted) {
+        return Vec::new();
+    }
+    let cores = cx.tensor_cores().into_iter();
+    let slices = cores.flat_map(|core| cx.model.slices_of_kind(core, TrackKind::Ops));
+    let timed: BTreeSet<OpId> = cx.watched(slices).filter_map(SliceRef::op).collect();
+    let ops = cx.model.op_ids();
+    ops.filter(|op| !timed.contains(op)).collect()
+}
+
+/// The row of an op whose code is known; without a row of times nothing is known of its time.
+fn code_row(cx: &Context<'_>, row: Option<&OpRow>, op: OpId) -> Option<CodeRow> {
+    let facts = cx.model.op(op);
+    let bundles: &Bundles = facts.bundles.as_deref()?;
     let name = |unit: &trace_model::UnitSlots| cx.model.str(unit.unit).to_owned();
     let percents = bundles
         .units
@@ -262,23 +287,38 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
     let empty = text.and_then(|text| percent(text.empty, bundles.count));
     let vmem = bundles.vmem;
     let of_vmem = vmem.and_then(|vmem| percent(vmem.bytes, vmem.limit_bytes?));
-    let is_over = |share: Option<Percent>, least| share.is_some_and(|share| share.0 >= least);
-    let limit = if spills.max(fills) > Some(0) {
+    let of_all = |part: Option<u64>, whole| percent(part?, used(whole)?);
+    let saved = [of_all(spills, "VSTORE"), of_all(fills, "VLOAD")];
+    let is_major = |share: &Percent| share.0 > MAJORITY;
+    let by_unit = busiest.and_then(|(unit, share)| Some((CodeLimit::of_unit(unit)?, *share)));
+    let by_empty = empty
+        .filter(|share| share.0 > 0.0)
+        .map(|share| (CodeLimit::Waiting, share.0));
+    let most = by_empty.into_iter().chain(by_unit);
+    let most = most.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let limit = if saved.iter().flatten().any(is_major) {
         Some(CodeLimit::Registers)
-    } else if is_over(of_vmem, FULL) {
+    } else if of_vmem.is_some_and(|share| share.0 >= FULL) {
         Some(CodeLimit::Vmem)
-    } else if is_over(empty, MANY_EMPTY) {
-        Some(CodeLimit::Waiting)
     } else {
-        busiest.and_then(|(unit, _)| CodeLimit::of_unit(unit))
+        most.filter(|(_, share)| is_major(&Percent(*share)))
+            .map(|(limit, _)| limit)
     };
-    CodeRow {
-        op: row.op,
-        program: Arc::clone(&row.program),
-        name: Arc::clone(&row.name),
-        self_time_ps: row.self_time_ps,
-        self_of_total_percent: row.self_of_total_percent,
-        occurrences: row.occurrences,
+    let most = most.map(|(most, _)| most).filter(|_| limit.is_none());
+    let program = || facts.program.map(|program| cx.model.program_title(program));
+    Some(CodeRow {
+        op: Some(op),
+        program: row.map_or_else(
+            || Arc::from(program().unwrap_or_default()),
+            |row| Arc::clone(&row.program),
+        ),
+        name: row.map_or_else(
+            || Arc::from(cx.model.str(facts.name)),
+            |row| Arc::clone(&row.name),
+        ),
+        self_time_ps: row.map(|row| row.self_time_ps),
+        self_of_total_percent: row.and_then(|row| row.self_of_total_percent),
+        occurrences: row.map(|row| row.occurrences),
         bundles: bundles.count,
         busiest: busiest.map(|(unit, _)| unit.clone()),
         busiest_percent: busiest.map(|(_, percent)| Percent(*percent)),
@@ -293,12 +333,14 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
         vmem_percent: of_vmem,
         vmem_spill_bytes: vmem.map(|vmem| vmem.spill_bytes),
         limit,
+        most,
+        live_registers: bundles.live_registers,
         fills,
         spills,
-        shares_code_of: (bundles.emitted_for != cx.model.op(op).name)
+        shares_code_of: (bundles.emitted_for != facts.name)
             .then(|| cx.model.str(bundles.emitted_for).to_owned()),
         slots_percent,
-    }
+    })
 }
 
 fn percent(part: u64, whole: u64) -> Option<Percent> {
@@ -344,17 +386,19 @@ impl Tabular for CodeReport {
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
-                |row| self.sums_over.each_ps(row.self_time_ps),
+                |row| Some(self.sums_over.each_ps(row.self_time_ps?)),
             )
             .declared([
                 "self_of_total_percent",
                 "bundles",
                 "limit",
+                "most",
                 "empty_percent",
                 "busiest",
                 "busiest_percent",
                 "spills",
                 "fills",
+                "live_registers",
                 "vmem_bytes",
                 "vmem_percent",
                 "matmuls",

@@ -115,8 +115,8 @@ fn limit_follows_from_registers_memory_waiting_and_units() {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
         let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
-        let units = ["MXU", "VALU", "VSTORE:SPILL"].map(|unit| builder.intern(unit));
-        let units = units.into_iter().zip(used);
+        let units = ["MXU", "VALU", "VSTORE:SPILL", "VSTORE"].map(|unit| builder.intern(unit));
+        let units = units.into_iter().zip(used.into_iter().chain([10]));
         let slots = |(unit, used)| UnitSlots {
             unit,
             used,
@@ -142,6 +142,7 @@ fn limit_follows_from_registers_memory_waiting_and_units() {
                 spill_bytes: 0,
                 limit_bytes: Some(1000),
             }),
+            live_registers: Some(70),
         };
         let op = builder.op(Op {
             name,
@@ -153,8 +154,12 @@ fn limit_follows_from_registers_memory_waiting_and_units() {
         builder.add_slice(track, SliceSpec::new(range, label));
         report_of(&builder.finish()).unwrap()
     };
-    let of = |report: &CodeReport| report.rows[0].limit;
-    let report = limit([20, 4, 0], 1, 500);
+    let of = |report: &CodeReport| (report.rows[0].limit, report.rows[0].most);
+    let (limited, most) = (
+        |limit| (Some(limit), None::<CodeLimit>),
+        |most| (None::<CodeLimit>, Some(most)),
+    );
+    let report = limit([24, 4, 0], 1, 500);
     let row = &report.rows[0];
     assert_eq!(
         (
@@ -163,17 +168,30 @@ fn limit_follows_from_registers_memory_waiting_and_units() {
             row.dma_waits,
             row.empty_after.as_deref()
         ),
-        (Some(1), Some(20), Some(3), Some("sbr.rel"))
+        (Some(1), Some(24), Some(3), Some("sbr.rel"))
     );
     assert_eq!(
         (row.vmem_bytes, row.vmem_percent, row.empty_percent),
         (Some(500), Some(Percent(50.0)), Some(Percent(10.0)))
     );
-    assert_eq!(of(&report), Some(CodeLimit::MatrixUnits));
-    assert_eq!(of(&limit([4, 20, 0], 1, 500)), Some(CodeLimit::Elementwise));
-    assert_eq!(of(&limit([20, 4, 0], 2, 500)), Some(CodeLimit::Waiting));
-    assert_eq!(of(&limit([20, 4, 0], 2, 900)), Some(CodeLimit::Vmem));
-    assert_eq!(of(&limit([20, 4, 1], 2, 900)), Some(CodeLimit::Registers));
+    // Of 40 slots of a unit, and 10 bundles.
+    for (used, empty, vmem, expected) in [
+        ([24, 4, 0], 1, 500, limited(CodeLimit::MatrixUnits)),
+        ([20, 4, 0], 1, 500, most(CodeLimit::MatrixUnits)),
+        ([4, 24, 0], 1, 500, limited(CodeLimit::Elementwise)),
+        ([4, 1, 0], 3, 500, most(CodeLimit::Waiting)),
+        ([4, 1, 0], 6, 500, limited(CodeLimit::Waiting)),
+        ([24, 4, 0], 6, 900, limited(CodeLimit::Vmem)),
+        // Six of ten stores are spills, or five.
+        ([24, 4, 6], 6, 900, limited(CodeLimit::Registers)),
+        ([24, 4, 5], 1, 500, limited(CodeLimit::MatrixUnits)),
+    ] {
+        assert_eq!(
+            of(&limit(used, empty, vmem)),
+            expected,
+            "{used:?} {empty} {vmem}"
+        );
+    }
     assert!(
         report
             .notes

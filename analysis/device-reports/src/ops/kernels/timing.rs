@@ -7,11 +7,11 @@ use facts::TraceFacts as _;
 use hlo::ArrayShape;
 use math::quantile::quantile;
 use math::resample::{FEWEST, change_range, noise};
-use math::stats::Stats;
-use trace_model::{OpId, TimeRange, TrackKind};
+use math::stats::{Stats, median};
+use trace_model::{GroupId, OpId, TimeRange, TrackKind};
 
-/// Executions of a kernel on one core whose times are kept, evenly spread.
-const MOST_SAMPLES: usize = 2048;
+/// Moments of a kernel whose times are kept, evenly spread.
+const MOST_SAMPLES: usize = 4096;
 /// Operands whose shapes tell two kernels apart.
 const MOST_OPERANDS: usize = 8;
 
@@ -27,16 +27,17 @@ pub struct KernelTiming {
     /// Executions.
     #[column("Runs")]
     pub occurrences: u64,
-    /// Median time of an execution.
+    /// Median time of an execution. Those of several cores at the same moment do the same work and count once, with their
+    /// median: here, in the interval and in the spread.
     #[column("Median on chip")]
     pub median_ps: f64,
-    /// 95 % confidence interval of the median; absent for fewer than six executions.
+    /// 95 % confidence interval of the median; absent for executions at fewer than six moments.
     #[column("From")]
     pub low_ps: Option<f64>,
     /// Upper end of the interval.
     #[column("To")]
     pub high_ps: Option<f64>,
-    /// The range of the middle half, of the median; absent for fewer than six executions.
+    /// The range of the middle half, of the median; absent for executions at fewer than six moments.
     #[column("Spread", derived)]
     pub spread_percent: Option<Percent>,
     /// Median time since the end of what ran before on the same core: dispatch, if nothing else waits.
@@ -49,17 +50,54 @@ pub struct KernelTiming {
     /// Whether that is more than chance.
     #[column("Verdict", derived)]
     pub verdict: Option<String>,
-    /// Times of executions by core, in time order.
+    /// The time at each moment, in time order.
     #[serde(skip)]
-    pub samples: Vec<Vec<f64>>,
+    pub samples: Vec<f64>,
 }
 
 /// Times that are collected.
 #[derive(Default)]
 struct Executions {
-    count: u64,
-    by_core: Vec<Vec<f64>>,
+    all: Vec<Execution>,
     gaps: Vec<f64>,
+}
+
+/// One execution.
+#[derive(Clone, Copy)]
+struct Execution {
+    core: GroupId,
+    /// When, on the timeline.
+    range: TimeRange,
+    /// How long, by the clock of the device.
+    time_ps: f64,
+}
+
+impl Executions {
+    /// The time at each moment at which it ran: the median of what overlaps on several cores.
+    fn moments(mut self) -> Vec<f64> {
+        self.all
+            .sort_by_key(|one| (one.range.start, one.core, one.range.end));
+        let mut moments: Vec<Vec<Execution>> = Vec::new();
+        for one in self.all {
+            let same = moments.last_mut().filter(|moment| {
+                let overlaps = moment
+                    .first()
+                    .is_some_and(|first| one.range.start < first.range.end);
+                overlaps && moment.iter().all(|other| other.core != one.core)
+            });
+            match same {
+                Some(moment) => moment.push(one),
+                None => moments.push(vec![one]),
+            }
+        }
+        let every = moments.len().div_ceil(MOST_SAMPLES).max(1);
+        let kept = moments.iter().step_by(every);
+        kept.filter_map(|moment| {
+            let times: Vec<f64> = moment.iter().map(|one| one.time_ps).collect();
+            median(&times)
+        })
+        .collect()
+    }
 }
 
 /// The timing of the kernels whose ops are in `names`; the longest first.
@@ -74,7 +112,6 @@ pub(super) fn timings(
         let Some(window) = cx.window(core)? else {
             continue;
         };
-        let mut own: BTreeMap<(&str, Option<String>), Vec<f64>> = BTreeMap::new();
         // Lane by lane: what ran before at the same depth.
         let mut before: Option<TimeRange> = None;
         for call in cx.model.slices_of_kind(core, TrackKind::Ops) {
@@ -89,16 +126,13 @@ pub(super) fn timings(
             }
             let shapes = call.op().and_then(|op| operands.get(&op)?.clone());
             let key = (name.as_str(), shapes);
-            let executions = found.entry(key.clone()).or_default();
-            executions.count += 1;
+            let executions = found.entry(key).or_default();
             executions.gaps.extend(gap);
-            let time = call.measured_range().dur().ps() as f64;
-            own.entry(key).or_default().push(time);
-        }
-        for (key, times) in own {
-            let every = times.len().div_ceil(MOST_SAMPLES);
-            let kept = times.into_iter().step_by(every).collect();
-            found.entry(key).or_default().by_core.push(kept);
+            executions.all.push(Execution {
+                core,
+                range: call.range(),
+                time_ps: call.measured_range().dur().ps() as f64,
+            });
         }
     }
     let mut timings: Vec<KernelTiming> = found
@@ -116,24 +150,25 @@ pub(super) fn timings(
 }
 
 fn timing(kernel: &str, operands: Option<String>, found: Executions) -> Option<KernelTiming> {
-    let times = found.by_core.concat();
+    let (occurrences, gap_ps) = (found.all.len() as u64, median(&found.gaps));
+    let times = found.moments();
     let stats = Stats::of(&times)?;
     let (low, high) = stats.median_range.unzip();
-    let median = stats.median;
+    let middle_ps = stats.median;
     let middle = quantile(&times, 0.75)? - quantile(&times, 0.25)?;
     Some(KernelTiming {
         kernel: kernel.to_owned(),
         operands,
-        occurrences: found.count,
-        median_ps: median,
+        occurrences,
+        median_ps: middle_ps,
         low_ps: low,
         high_ps: high,
-        spread_percent: (median > 0.0 && times.len() >= FEWEST)
-            .then(|| Percent(100.0 * middle / median)),
-        gap_ps: quantile(&found.gaps, 0.5),
+        spread_percent: (middle_ps > 0.0 && times.len() >= FEWEST)
+            .then(|| Percent(100.0 * middle / middle_ps)),
+        gap_ps,
         over_fastest_percent: None,
         verdict: None,
-        samples: found.by_core,
+        samples: times,
     })
 }
 
@@ -164,11 +199,12 @@ fn rank(timings: &mut [KernelTiming]) {
 }
 
 fn verdict(fastest: &KernelTiming, other: &KernelTiming, over: f64) -> &'static str {
-    if fastest.occurrences.min(other.occurrences) < FEWEST as u64 {
+    let samples = [fastest, other].map(|one| [one.samples.clone()]);
+    if samples.iter().any(|[times]| times.len() < FEWEST) {
         return "? too few";
     }
-    let range = change_range(&fastest.samples, &other.samples);
-    let noise = [fastest, other].map(|one| noise(&one.samples).unwrap_or(0.0));
+    let range = change_range(&samples[0], &samples[1]);
+    let noise = samples.each_ref().map(|one| noise(one).unwrap_or(0.0));
     match range {
         Some((low, _)) if low > 0.0 && over > noise[0].max(noise[1]) => "slower",
         _ => "~",
@@ -201,14 +237,34 @@ fn operands(cx: &Context<'_>, op: OpId) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use trace_model::{GroupKind, Timestamp, TraceBuilder};
+
     use super::*;
 
     fn timed(kernel: &str, times: &[f64]) -> KernelTiming {
-        let found = Executions {
-            count: times.len() as u64,
-            by_core: vec![times.to_vec()],
-            gaps: Vec::new(),
-        };
+        timed_on(kernel, times, 1)
+    }
+
+    /// Executions of these lengths one after the other, on each core at the same time.
+    fn timed_on(kernel: &str, times: &[f64], cores: usize) -> KernelTiming {
+        let mut builder = TraceBuilder::new();
+        let groups: Vec<GroupId> = (0..cores)
+            .map(|core| builder.group(None, GroupKind::Host, &core.to_string()))
+            .collect();
+        let mut found = Executions::default();
+        for core in groups {
+            let mut now = 0;
+            for &time_ps in times {
+                let end = now + time_ps as i64;
+                let range = TimeRange::new(Timestamp::from_ps(now), Timestamp::from_ps(end));
+                now = end;
+                found.all.push(Execution {
+                    core,
+                    range,
+                    time_ps,
+                });
+            }
+        }
         timing(kernel, Some("bf16[8,128]".to_owned()), found).unwrap()
     }
 
@@ -238,6 +294,23 @@ mod tests {
         assert!((over - 100.0 * 200.0 / 802.0).abs() < 1e-9, "{over}");
         let (low, high) = (all[0].low_ps.unwrap(), all[0].high_ps.unwrap());
         assert!(low <= all[0].median_ps && all[0].median_ps <= high);
+    }
+
+    #[test]
+    fn executions_at_the_same_moment_are_no_more_proof_than_one() {
+        let times: Vec<f64> = (0..40).map(|at| 1000.0 + f64::from(at * 7 % 40)).collect();
+        let (one, eight) = (timed("k", &times), timed_on("k", &times, 8));
+        assert_eq!((one.occurrences, eight.occurrences), (40, 320));
+        assert_eq!(
+            (one.median_ps, one.low_ps, one.high_ps, one.spread_percent),
+            (
+                eight.median_ps,
+                eight.low_ps,
+                eight.high_ps,
+                eight.spread_percent
+            )
+        );
+        assert_eq!(timed_on("k", &times[..5], 8).low_ps, None);
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use capture::{
-    Capture, CaptureOptions, OptionValue, ServerAddress, StepsError, capture, capture_steps,
-    continuous,
+    Capture, CaptureOptions, OptionValue, ServerAddress, StepsError, WantedSteps, capture,
+    capture_steps, continuous,
 };
 use render::{AnsiStyle, TextLayout, doctor_findings};
 use request::{Assumptions, RequestError, answers};
@@ -29,6 +29,8 @@ use session::number::counted;
 use stage::StageLine;
 use words::{INCOMPLETE, in_words, json_text, outcome};
 
+/// Longest recording, as that of `--ms`.
+const LONGEST: Duration = Duration::from_hours(1);
 /// Findings that say that a capture is empty or cut.
 const CUT: [&str; 3] = ["Q01", "Q02", "Q04"];
 
@@ -142,7 +144,7 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         }
     };
     if capture.saved().next().is_none() {
-        return Err(nothing_sent(&capture, args.json)?);
+        return Err(nothing_sent(&capture, Vec::new(), args.json)?);
     }
     if args.json {
         output::print(&json_text(&capture, None)?)?;
@@ -170,12 +172,21 @@ fn of_steps(
         session.map_err(|error| error.on_command_line())
     };
     let mut line = StageLine::new(stderr);
+    let wanted = WantedSteps {
+        steps: wanted,
+        longest: LONGEST,
+    };
     let result = capture_steps(options, wanted, &open, |stage| line.show(stage));
     line.clear();
     let found = match result {
         Ok(found) => found,
-        Err(StepsError::Servers(capture)) => return Err(nothing_sent(&capture, args.json)?),
+        Err(StepsError::Servers(capture, said)) => {
+            return Err(nothing_sent(&capture, said, args.json)?);
+        }
         Err(StepsError::NotPossible(why)) => return Err(RequestError::DoesNotApply(why)),
+        Err(StepsError::Stopped) => {
+            return Err(RequestError::Server(StepsError::Stopped.to_string()));
+        }
         Err(StepsError::Machine(error)) => return Err(RequestError::Internal(error.to_string())),
     };
     let capture = &found.capture;
@@ -197,12 +208,17 @@ fn of_steps(
     })
 }
 
-/// The error where no server sent anything; their answers are printed as JSON if that is wanted.
-fn nothing_sent(capture: &Capture, json: bool) -> Result<RequestError, RequestError> {
+/// The error where no server sent anything, after what was said; their answers are printed as JSON if that is wanted.
+fn nothing_sent(
+    capture: &Capture,
+    said: Vec<String>,
+    json: bool,
+) -> Result<RequestError, RequestError> {
     if json {
         output::print(&json_text(capture, None)?)?;
     }
-    Ok(RequestError::Server(capture.reasons().join("\n")))
+    let why = [said, capture.reasons()].concat();
+    Ok(RequestError::Server(why.join("\n")))
 }
 
 /// What to capture.

@@ -71,9 +71,11 @@ fn profile_in_words(saved: &SavedProfile, steps: Option<&CaptureOfSteps>) -> Str
     let mut parts = vec![devices];
     if let Some(steps) = steps {
         let complete = steps.steps_of(&saved.file);
-        parts.push(complete.map_or("no steps".to_owned(), |count| {
-            counted(count, "complete step")
-        }));
+        parts.push(match complete {
+            Some(count) => counted(count, "complete step"),
+            None if steps.is_read() => "no steps".to_owned(),
+            None => "steps are unknown".to_owned(),
+        });
     }
     parts.push(value(saved.bytes as f64, Unit::Bytes));
     let process = contents.process.map(|process| format!("process {process}"));

@@ -90,6 +90,8 @@ fn execute(command: &str, run: &str, json: &str) -> Result<(), String> {
         .stdout(std::io::stderr())
         .spawn()
         .map_err(|error| format!("{shell} does not start: {error}"))?;
+    #[cfg(unix)]
+    let guard = guard_of(&child);
     let (stdin, json) = (child.stdin.take(), json.to_owned());
     let written = thread::Builder::new()
         .name("exec".to_owned())
@@ -98,9 +100,41 @@ fn execute(command: &str, run: &str, json: &str) -> Result<(), String> {
             let _ = stdin.map(|mut stdin| stdin.write_all(json.as_bytes()));
         });
     let ended = wait(&mut child);
+    #[cfg(unix)]
+    release(guard);
     // The pipe is closed with the command, so that the thread ends.
     drop(written);
     ended
+}
+
+/// A shell that ends the group of a command if this program ends before the command, however that happens: it reads a pipe
+/// that only this program holds. Its own group keeps Ctrl+C from it.
+#[cfg(unix)]
+fn guard_of(child: &Child) -> Option<Child> {
+    let script = format!("read -r ended || kill -s KILL -- -{}", child.id());
+    let mut shell = Command::new("sh");
+    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+    let shell = shell.args(["-c", &script]).stdin(Stdio::piped());
+    // Without it, a command may only outlive this program.
+    shell
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()
+}
+
+/// Tells the guard that the command has ended, and waits for it.
+#[cfg(unix)]
+fn release(guard: Option<Child>) {
+    let Some(mut guard) = guard else { return };
+    let told = guard
+        .stdin
+        .take()
+        .map(|mut stdin| stdin.write_all(b"ended\n"));
+    if !matches!(told, Some(Ok(()))) {
+        let _ = guard.kill();
+    }
+    let _ = guard.wait();
 }
 
 /// Ends a command with all that it started.

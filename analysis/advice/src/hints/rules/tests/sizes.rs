@@ -46,7 +46,13 @@ fn small_batch_reading_all_weights_is_a_hint() {
         "{}",
         hint.statement
     );
-    assert_eq!(hint.saving_ps, None);
+    // 33.55 MB of weights, half of which take 20.5 µs, in one product of 45 µs.
+    let saving = hint.saving_ps.unwrap().ps() as f64;
+    assert!((saving * 1e-6 - 20.48).abs() < 0.1, "{saving}");
+    let narrow = product(45, (16, 4096, 4096), ("s8", "s8"), 33_600_000);
+    let narrow = report(&narrow);
+    let narrow = narrow.hints.iter().find(|hint| hint.id == "K16").unwrap();
+    assert_eq!(narrow.saving_ps, None, "they are narrow already");
     // That it is bound by HBM follows from the few rows.
     let both: Vec<_> = ids(&few(45, 16))
         .into_iter()

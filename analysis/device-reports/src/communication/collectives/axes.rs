@@ -1,0 +1,147 @@
+//! Collectives by the axis of the program's mesh along which they communicate, against what the links of that axis carry.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use facts::collective_traffic::MeshAxis;
+use hardware::ici::{Axis, GroupLayout};
+use trace_model::Picos;
+
+use super::links::LinkUse;
+use super::row::{CollectiveRow, CollectiveShare};
+
+/// The collectives along one axis of the program's mesh.
+#[engine::row(measured)]
+pub struct AxisRow {
+    /// `4 devices, 2 apart`: by the replica groups of the ops.
+    #[column("Mesh axis", inferred)]
+    pub axis: String,
+    /// Devices along it; `None` if the groups follow no axis or are not recorded.
+    pub devices: Option<u64>,
+    /// How far the ids of neighbours are apart.
+    pub apart: Option<u64>,
+    /// The axes of the grid of chips that they fill: `4 (ring) × 2 (line)`; `None` if several layouts are possible.
+    #[column("On the grid", inferred)]
+    pub grid: Option<String>,
+    /// Distinct ops.
+    #[column("Ops")]
+    pub ops: usize,
+    /// Executions over all devices.
+    #[column("Times")]
+    pub occurrences: u64,
+    /// Bytes that devices had to send, summed over all executions; `None` if any is unknown.
+    #[column("Sent (sum)", compiler)]
+    pub sent_bytes: Option<f64>,
+    /// Sum of the transfers: of each execution the shortest time on any device, for the others waited.
+    #[column("Transfer (sum)")]
+    pub transfer_ps: Option<Picos>,
+    /// In flight while the core did not compute.
+    #[column("Exposed")]
+    pub exposed_ps: Picos,
+    /// `sent ÷ transfer`, bytes/s.
+    #[serde(rename = "bus_bandwidth_bytes_per_second")]
+    #[column("Bus bandwidth", derived)]
+    pub bus_bandwidth: Option<f64>,
+    /// What the links carry on the layout with the fewest of them, of ops that have a share.
+    #[serde(rename = "least_bound_bytes_per_second")]
+    #[column("Links carry", peak)]
+    pub least_bound_bandwidth: Option<f64>,
+    /// The same on the layout with the most.
+    #[serde(rename = "most_bound_bytes_per_second")]
+    #[column("to", peak)]
+    pub most_bound_bandwidth: Option<f64>,
+    /// Share of link speed, over all ops that have one, weighted by time.
+    #[column(nested)]
+    pub share: Option<CollectiveShare>,
+}
+
+/// The axes, most exposed first; what follows none comes last.
+pub(super) fn axes(rows: &[CollectiveRow], links: &LinkUse) -> Vec<AxisRow> {
+    let mut by_axis: BTreeMap<(Option<MeshAxis>, bool), Vec<&CollectiveRow>> = BTreeMap::new();
+    for row in rows {
+        let axis = row.message.axis;
+        let is_known = row.message.groups.is_some() || axis.is_some();
+        by_axis.entry((axis, is_known)).or_default().push(row);
+    }
+    let mut found: Vec<AxisRow> = by_axis
+        .into_iter()
+        .map(|((axis, is_known), rows)| AxisRow::of(axis, is_known, &rows, links))
+        .collect();
+    found.sort_by(|a, b| {
+        a.devices
+            .is_none()
+            .cmp(&b.devices.is_none())
+            .then_with(|| b.exposed_ps.cmp(&a.exposed_ps))
+            .then_with(|| a.axis.cmp(&b.axis))
+    });
+    found
+}
+
+impl AxisRow {
+    fn of(
+        axis: Option<MeshAxis>,
+        is_known: bool,
+        rows: &[&CollectiveRow],
+        links: &LinkUse,
+    ) -> Self {
+        let unknown = if is_known {
+            "unknown: groups follow no single axis"
+        } else {
+            "unknown: groups are not recorded"
+        };
+        let sent = |row: &CollectiveRow| Some(row.message.sent_bytes? * row.executions);
+        let transfer = |row: &CollectiveRow| Some(row.transfer_ps? * row.executions);
+        let sent_bytes: Option<f64> = rows.iter().map(|row| sent(row)).sum();
+        let time: Option<f64> = rows.iter().map(|row| transfer(row)).sum();
+        let time = time.filter(|&time| time > 0.0);
+        // What the links would carry in the least time of each layout.
+        let bound = |of: fn(CollectiveShare) -> f64| {
+            let rated = rows.iter().filter_map(|row| {
+                let least_ps = of(row.share?) / 100.0 * transfer(row)?;
+                Some((sent(row)?, least_ps))
+            });
+            let (sent, least_ps) =
+                rated.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            (least_ps > 0.0).then(|| sent / (least_ps * 1e-12))
+        };
+        Self {
+            axis: axis.map_or_else(|| unknown.to_owned(), MeshAxis::title),
+            devices: axis.map(|axis| axis.devices),
+            apart: axis.map(|axis| axis.apart),
+            grid: axis.and_then(|axis| grid(axis, rows, links)),
+            ops: rows.len(),
+            occurrences: rows.iter().map(|row| row.occurrences).sum(),
+            sent_bytes,
+            transfer_ps: time.map(|ps| Picos::from_ps(ps.round() as i64)),
+            exposed_ps: rows.iter().map(|row| row.exposed_ps).sum(),
+            bus_bandwidth: sent_bytes.zip(time).map(|(sent, ps)| sent / (ps * 1e-12)),
+            least_bound_bandwidth: bound(|share| share.high_percent.0),
+            most_bound_bandwidth: bound(|share| share.low_percent.0),
+            share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
+        }
+    }
+}
+
+/// The only layout of these groups on the grid, in words.
+fn grid(axis: MeshAxis, rows: &[&CollectiveRow], links: &LinkUse) -> Option<String> {
+    // The participants of pairs are the devices of all groups.
+    let grouped = rows
+        .iter()
+        .filter(|row| row.message.participants == Some(axis.devices));
+    let layouts = grouped.map(|row| links.layouts(&row.message));
+    let texts: BTreeSet<String> = layouts.flatten().map(|layout| in_words(&layout)).collect();
+    let mut texts = texts.into_iter();
+    texts.next().filter(|_| texts.next().is_none())
+}
+
+fn in_words(layout: &GroupLayout) -> String {
+    let axis = |axis: &Axis| {
+        let form = if axis.wraps { "ring" } else { "line" };
+        format!("{} ({form})", axis.len)
+    };
+    let axes: Vec<String> = layout.axes.iter().map(axis).collect();
+    let hops = match layout.spacing {
+        1 => String::new(),
+        hops => format!(", {hops} hops apart"),
+    };
+    format!("{}{hops}", axes.join(" × "))
+}

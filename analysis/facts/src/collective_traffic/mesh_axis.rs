@@ -1,0 +1,157 @@
+//! The axis of a program's mesh of devices along which the groups of a collective lie.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Devices of a mesh that differ in their position along one axis only, so that their ids are equally far apart.
+///
+/// ```text
+/// mesh of 4 × 2        ids 0 1
+///                          2 3      along the first axis:   {0,2,4,6} {1,3,5,7}       4 devices, 2 apart
+///                          4 5      along the second axis:  {0,1} {2,3} {4,5} {6,7}   2 devices, 1 apart
+///                          6 7
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MeshAxis {
+    /// Devices along it.
+    pub devices: u64,
+    /// How far the ids of neighbours are apart.
+    pub apart: u64,
+    /// Devices of the mesh.
+    pub of: u64,
+}
+
+impl MeshAxis {
+    /// The axis of groups that together are the devices 0, 1, 2 …; `None` if they follow no single axis.
+    pub fn of_groups(groups: &[Vec<u64>]) -> Option<Self> {
+        let first: BTreeSet<u64> = groups.first()?.iter().copied().collect();
+        let mut ids = first.iter();
+        let (least, next) = (ids.next()?, ids.next()?);
+        let axis = Self {
+            devices: first.len() as u64,
+            apart: next - least,
+            of: groups.iter().map(|group| group.len() as u64).sum(),
+        };
+        let all: BTreeSet<u64> = groups.iter().flatten().copied().collect();
+        let is_whole = all.len() as u64 == axis.of && all.last().is_some_and(|&id| id < axis.of);
+        (is_whole && groups.iter().all(|group| axis.has(group))).then_some(axis)
+    }
+
+    /// The axis of devices that send to each other in pairs: those that pairs connect are a group.
+    pub fn of_pairs(pairs: &[(u64, u64)]) -> Option<Self> {
+        // For each device the least one that pairs connect it with, as far as it is known.
+        let mut least: BTreeMap<u64, u64> = BTreeMap::new();
+        let find = |least: &BTreeMap<u64, u64>, mut id: u64| {
+            while let Some(&next) = least.get(&id).filter(|&&next| next != id) {
+                id = next;
+            }
+            id
+        };
+        for &(from, to) in pairs {
+            let (one, other) = (find(&least, from), find(&least, to));
+            for id in [from, to, one, other] {
+                least.insert(id, one.min(other));
+            }
+        }
+        let mut groups: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for &id in least.keys() {
+            groups.entry(find(&least, id)).or_default().push(id);
+        }
+        Self::of_groups(&groups.into_values().collect::<Vec<_>>())
+    }
+
+    /// All devices of a mesh.
+    pub fn everybody(devices: u64) -> Option<Self> {
+        (devices > 1).then_some(Self {
+            devices,
+            apart: 1,
+            of: devices,
+        })
+    }
+
+    /// Whether a group begins where the axis does and has its devices.
+    fn has(self, group: &[u64]) -> bool {
+        let ids: BTreeSet<u64> = group.iter().copied().collect();
+        let is_even = ids
+            .iter()
+            .zip(ids.iter().skip(1))
+            .all(|(one, next)| next - one == self.apart);
+        let begins = ids
+            .first()
+            .is_some_and(|first| (first / self.apart).is_multiple_of(self.devices));
+        is_even && begins && ids.len() as u64 == self.devices && group.len() == ids.len()
+    }
+
+    /// `4 devices, 2 apart`
+    pub fn title(self) -> String {
+        match self {
+            Self { devices, of, .. } if devices == of => format!("all {devices} devices"),
+            Self { devices, apart, .. } => format!("{devices} devices, {apart} apart"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn title(groups: &[&[u64]]) -> Option<String> {
+        let groups: Vec<Vec<u64>> = groups.iter().map(|group| group.to_vec()).collect();
+        MeshAxis::of_groups(&groups).map(MeshAxis::title)
+    }
+
+    #[test]
+    fn groups_lie_along_axes() {
+        let said = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            title(&[&[0, 1], &[2, 3], &[4, 5], &[6, 7]]),
+            said("2 devices, 1 apart")
+        );
+        assert_eq!(
+            title(&[&[6, 4, 0, 2], &[1, 3, 5, 7]]),
+            said("4 devices, 2 apart")
+        );
+        // The middle axis of 2 × 2 × 2.
+        assert_eq!(
+            title(&[&[0, 2], &[1, 3], &[4, 6], &[5, 7]]),
+            said("2 devices, 2 apart")
+        );
+        assert_eq!(title(&[&[0, 1, 2, 3]]), said("all 4 devices"));
+    }
+
+    #[test]
+    fn other_groups_have_no_axis() {
+        // The first and the last axis of 2 × 2 × 2; a corner; groups of different sizes; a part of the mesh; itself.
+        for groups in [
+            &[&[0_u64, 1, 4, 5][..], &[2, 3, 6, 7]][..],
+            &[&[0, 1, 2, 5], &[3, 4, 6, 7]],
+            &[&[0, 1], &[2, 3, 4]],
+            &[&[0, 1], &[6, 7]],
+            &[&[1, 2], &[3, 0]],
+            &[&[0, 1], &[1, 2]],
+            &[&[0], &[1]],
+            &[],
+        ] {
+            assert_eq!(title(groups), None, "{groups:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_of_a_ring_are_a_group() {
+        let along = |step: u64| -> Vec<(u64, u64)> {
+            (0..8)
+                .map(|id| (id, id / (4 * step) * (4 * step) + (id + step) % (4 * step)))
+                .collect()
+        };
+        let expected = MeshAxis {
+            devices: 4,
+            apart: 2,
+            of: 8,
+        };
+        assert_eq!(MeshAxis::of_pairs(&along(2)), Some(expected));
+        // Halos go both ways along a line, and some devices are named before others connect them.
+        let halos = [(2, 3), (0, 1), (1, 2), (3, 2), (2, 1), (1, 0)];
+        assert_eq!(MeshAxis::of_pairs(&halos), MeshAxis::everybody(4));
+        assert_eq!(MeshAxis::of_pairs(&[(0, 0), (1, 1)]), None);
+        assert_eq!(MeshAxis::of_pairs(&[]), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! What a short capture tells of steps: how long one is, and how many bytes it adds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use analysis::reports::steps::step_times::Steps;
+use analysis::{Scope, Unit};
+use importers::Progress;
+use session::number::{counted, value};
+use session::{CaptureSize, LARGEST_BYTES, Session};
+use trace_model::{Picos, SourceId};
+
+/// Steps differ, and a recording begins within one: it is this long, as a percentage of its steps and one more.
+const RESERVE_PERCENT: u128 = 110;
+
+/// The complete steps that a capture is to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct WantedSteps {
+    pub steps: u64,
+    /// Longest recording.
+    pub longest: Duration,
+}
+
+/// The steps of a capture.
+#[derive(Debug)]
+pub(super) struct MeasuredSteps {
+    /// Complete steps on the host that has the fewest of those that have any.
+    pub complete: u64,
+    /// Mean time from the begin of a step to the begin of the next.
+    interval: Duration,
+    /// What marks them.
+    marker: String,
+    /// Parts of the largest file.
+    size: Option<CaptureSize>,
+}
+
+impl MeasuredSteps {
+    /// Of an open capture, or why it has no steps.
+    pub fn of(session: &Session) -> Result<Self, String> {
+        let report = session.report::<Steps>(Scope::WholeTrace);
+        let report = report.map_err(|error| error.to_string())?;
+        let found = report.has_steps().then(|| complete_steps(session));
+        let complete = found.and_then(|steps| steps.into_values().min());
+        let mean = report.interval.as_ref().or(report.time.as_ref());
+        let (Some(complete), Some(mean)) = (complete, mean.map(|times| times.mean)) else {
+            return Err(report.why.join("; "));
+        };
+        if mean <= 0.0 {
+            return Err("its steps take no time".to_owned());
+        }
+        let size = CaptureSize::of(session, &Progress::new());
+        Ok(Self {
+            complete,
+            interval: Duration::from_secs_f64(mean * 1e-12),
+            marker: report.marker.clone(),
+            size: size.map_err(|error| error.to_string())?,
+        })
+    }
+
+    /// How long a recording must be to hold this number of complete steps, wherever in a step it begins; or why there is
+    /// none.
+    pub fn length_for(&self, wanted: WantedSteps) -> Result<Duration, String> {
+        let WantedSteps { steps, longest } = wanted;
+        let one_more = u128::from(steps) + 1;
+        let nanoseconds = self.interval.as_nanos() * one_more * RESERVE_PERCENT / 100;
+        let milliseconds = nanoseconds.div_ceil(1_000_000);
+        if milliseconds > longest.as_millis() {
+            return Err(format!(
+                "{} of {} take longer than the longest recording, {}: record fewer",
+                counted(steps, "step"),
+                time(self.interval),
+                time(longest)
+            ));
+        }
+        let size = self.size.as_ref();
+        if let Some(most) = size.and_then(|size| size.steps_that_fit)
+            && recorded_steps(steps) > most
+        {
+            let said = size.map_or_else(String::new, |size| size.statements.join(" "));
+            let complete = u128::from(most) * 100 / RESERVE_PERCENT;
+            return Err(format!(
+                "{} do not fit into the profile of a host: at most {} do, because a recording has one step more and a \
+                 tenth in reserve. {said}",
+                counted(steps, "complete step"),
+                value(complete.saturating_sub(1) as f64, Unit::Count)
+            ));
+        }
+        // Servers know milliseconds.
+        Ok(Duration::from_millis(milliseconds as u64))
+    }
+
+    pub fn in_words(&self, trial: Duration) -> String {
+        format!(
+            "A short capture of {} has {} of {}, the mean from begin to begin, marked by {}.",
+            time(trial),
+            counted(self.complete, "complete step"),
+            time(self.interval),
+            self.marker
+        )
+    }
+
+    pub fn plan(&self, steps: u64, length: Duration) -> String {
+        let mut text = format!("{}: {}", counted(steps, "step"), time(length));
+        if let Some(bytes) = self.bytes_for(steps) {
+            let _ = write!(
+                text,
+                ", about {} in the largest profile of a host, which must stay below {}",
+                amount(bytes),
+                amount(LARGEST_BYTES)
+            );
+        }
+        text + "."
+    }
+
+    /// Bytes of the largest profile of a host in a recording of this number of complete steps.
+    pub fn bytes_for(&self, steps: u64) -> Option<u64> {
+        self.size.as_ref()?.bytes_of(recorded_steps(steps))
+    }
+}
+
+/// Steps, complete or not, in a recording that is to hold this number of complete ones.
+fn recorded_steps(complete: u64) -> u64 {
+    let steps = ((u128::from(complete) + 1) * RESERVE_PERCENT).div_ceil(100);
+    u64::try_from(steps).unwrap_or(u64::MAX)
+}
+
+/// Complete steps in each file of a run that has any step, by its name.
+pub(super) fn complete_steps(session: &Session) -> BTreeMap<OsString, u64> {
+    let model = session.model();
+    let mut found = BTreeMap::new();
+    let Ok(report) = session.report::<Steps>(Scope::WholeTrace) else {
+        return found;
+    };
+    let sources: BTreeSet<SourceId> = model.groups().iter().map(|group| group.source).collect();
+    for id in sources {
+        let file = model.source(id).path.as_deref().and_then(Path::file_name);
+        if let (Some(count), Some(file)) = (report.complete_in(model, id), file) {
+            found.insert(file.to_owned(), count);
+        }
+    }
+    found
+}
+
+/// An amount of bytes, in words.
+pub(super) fn amount(bytes: u64) -> String {
+    value(bytes as f64, Unit::Bytes)
+}
+
+/// A length of time, in words.
+pub(super) fn time(duration: Duration) -> String {
+    let nanoseconds = i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
+    Picos::from_ps(nanoseconds.saturating_mul(1000)).to_string()
+}

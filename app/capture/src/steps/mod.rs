@@ -1,0 +1,385 @@
+//! A recording that holds a number of steps: a short one first says how long a step is and how many bytes it adds, then
+//! one is taken that is long enough and can be sent. What it lacks is taken again once, with a remedy.
+//!
+//! ```text
+//! short capture ─▶ MeasuredSteps ─▶ length for N steps, if they fit ─▶ capture ─▶ lacks? ─▶ remedy ─▶ capture
+//! ```
+
+mod measured;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use session::number::counted;
+use session::{LARGEST_BYTES, Session};
+
+use super::client::ServerError;
+use super::run::{Capture, CaptureOptions, CaptureStage, capture};
+use measured::{MeasuredSteps, amount, complete_steps, time};
+
+pub use measured::WantedSteps;
+
+/// Short captures until one has enough steps, and how much longer each is than the one before.
+const TRIALS: u32 = 3;
+const LONGER: u32 = 4;
+/// Complete steps of a short capture that say how long one is.
+const ENOUGH: u64 = 2;
+/// How much longer a capture that lacks steps is taken again at most.
+const MOST_LONGER: u64 = 4;
+
+/// A capture that was asked for by its steps.
+#[derive(Debug)]
+pub struct CaptureOfSteps {
+    pub capture: Capture,
+    /// The run, opened, if it can be.
+    pub session: Option<Session>,
+    /// What was measured and done, in sentences.
+    pub said: Vec<String>,
+    /// What it lacks of what was asked for; empty if nothing.
+    pub lacks: Vec<String>,
+    /// Complete steps of each profile, by the name of its file; `None` if the run cannot be read.
+    steps: Option<BTreeMap<OsString, u64>>,
+}
+
+impl CaptureOfSteps {
+    /// Whether the run could be read: else steps are unknown.
+    pub fn is_read(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    /// Complete steps of a profile; `None` if none were found in it.
+    pub fn steps_of(&self, file: &Path) -> Option<u64> {
+        self.steps.as_ref()?.get(file.file_name()?).copied()
+    }
+
+    /// Complete steps of the host that has the fewest, of those that sent a profile.
+    fn fewest(&self) -> Option<u64> {
+        let of = |saved: &super::SavedProfile| self.steps_of(&saved.file).unwrap_or(0);
+        self.capture
+            .saved()
+            .map(of)
+            .min()
+            .filter(|_| self.is_read())
+    }
+
+    /// What makes one capture better than another: hosts, devices, steps.
+    fn worth(&self) -> (usize, usize, Option<u64>) {
+        let devices = self
+            .capture
+            .saved()
+            .map(|saved| saved.contents.devices.len());
+        (self.capture.saved().count(), devices.sum(), self.fewest())
+    }
+}
+
+/// Why no recording of steps was taken.
+#[derive(Debug, thiserror::Error)]
+pub enum StepsError {
+    /// This machine fails.
+    #[error("{0}")]
+    Machine(#[from] io::Error),
+    /// No server sent a profile, and what was measured and done before; nothing was kept.
+    #[error("{}", .0.reasons().join("\n"))]
+    Servers(Capture, Vec<String>),
+    /// The caller stopped the short capture; nothing was kept.
+    #[error("stopped before it was complete; nothing is kept")]
+    Stopped,
+    /// There are no steps, or they do not fit.
+    #[error("{0}")]
+    NotPossible(String),
+}
+
+/// Captures complete steps of each program: `options.duration` is the length of the short capture.
+/// `open` opens a run, `watch` is that of [`capture`].
+///
+/// # Errors
+///
+/// Nothing was recorded, or steps were not found, or they do not fit: nothing is kept.
+pub fn capture_steps(
+    options: &CaptureOptions,
+    wanted: WantedSteps,
+    open: &dyn Fn(&Path) -> Result<Session, String>,
+    mut watch: impl FnMut(CaptureStage) -> bool,
+) -> Result<CaptureOfSteps, StepsError> {
+    let mut said = Vec::new();
+    // Who stopped one recording wants no other.
+    let mut goes_on = true;
+    let mut watch = |stage| {
+        goes_on = goes_on && watch(stage);
+        goes_on
+    };
+    let (measured, devices) = measure(options, wanted.longest, open, &mut said, &mut watch)?;
+    let length = measured
+        .length_for(wanted)
+        .map_err(StepsError::NotPossible)?;
+    said.push(measured.plan(wanted.steps, length));
+    let options = with_length(options, length);
+    let mut first = taken(&options, wanted.steps, open, &devices, &mut watch)?;
+    let remedy = remedy(&first, &options, wanted, &measured);
+    let Some((words, again)) = remedy.filter(|_| watch(CaptureStage::Connecting)) else {
+        return finished(first, said);
+    };
+    said.push(words);
+    let Some(again) = again else {
+        return finished(first, said);
+    };
+    // One open run at a time: they are large.
+    first.session = None;
+    let mut second = taken(&again, wanted.steps, open, &devices, &mut watch)?;
+    let is_better = second.worth() >= first.worth();
+    if is_better {
+        first.capture.remove();
+        let has_files = second.capture.saved().next().is_some();
+        if let Some(name) = options.session.as_deref().filter(|_| has_files) {
+            second.session = None;
+            second.capture.move_to(&options.logdir, name)?;
+        }
+    } else {
+        second.capture.remove();
+        said.push("That has less, and the first capture is kept.".to_owned());
+    }
+    let mut best = if is_better { second } else { first };
+    if best.session.is_none() && best.is_read() {
+        best.session = open(&best.capture.run).ok();
+    }
+    finished(best, said)
+}
+
+fn finished(mut found: CaptureOfSteps, said: Vec<String>) -> Result<CaptureOfSteps, StepsError> {
+    if found.capture.saved().next().is_none() {
+        return Err(StepsError::Servers(found.capture, said));
+    }
+    found.said = said;
+    Ok(found)
+}
+
+/// Short captures, each longer than the last, until one has steps; and the devices of each host there.
+fn measure(
+    options: &CaptureOptions,
+    longest: Duration,
+    open: &dyn Fn(&Path) -> Result<Session, String>,
+    said: &mut Vec<String>,
+    watch: &mut impl FnMut(CaptureStage) -> bool,
+) -> Result<(MeasuredSteps, Vec<usize>), StepsError> {
+    let mut duration = options.duration;
+    let mut last = String::new();
+    for _ in 0..TRIALS {
+        // It is gone with the folder, whatever comes of it.
+        let folder = tempfile::Builder::new()
+            .prefix("systole-capture-")
+            .tempdir()?;
+        let trial = CaptureOptions {
+            delay: Duration::ZERO,
+            logdir: folder.path().to_owned(),
+            session: None,
+            ..with_length(options, duration)
+        };
+        let found = capture(&trial, &mut *watch)?;
+        if !watch(CaptureStage::Connecting) {
+            return Err(StepsError::Stopped);
+        }
+        if found.saved().next().is_none() {
+            return Err(StepsError::Servers(found, Vec::new()));
+        }
+        match open(&found.run).and_then(|session| MeasuredSteps::of(&session)) {
+            // It may have been stopped while it was read.
+            _ if !watch(CaptureStage::Connecting) => return Err(StepsError::Stopped),
+            Ok(measured) if measured.complete >= ENOUGH => {
+                said.push(measured.in_words(duration));
+                return Ok((measured, devices_of(&found)));
+            }
+            Ok(measured) => last = measured.in_words(duration),
+            Err(why) => {
+                last = format!("A short capture of {} has no steps: {why}.", time(duration));
+            }
+        }
+        if duration >= longest {
+            break;
+        }
+        duration = (duration * LONGER).min(longest);
+    }
+    Err(StepsError::NotPossible(format!(
+        "{last} That is too few to know how long a step is: name a longer capture with --ms, or mark steps with \
+         jax.profiler.StepTraceAnnotation"
+    )))
+}
+
+/// Devices that each host recorded; 0 of a host without a profile.
+fn devices_of(capture: &Capture) -> Vec<usize> {
+    let of = |host: &super::HostCapture| {
+        host.result
+            .as_ref()
+            .map_or(0, |saved| saved.contents.devices.len())
+    };
+    capture.hosts.iter().map(of).collect()
+}
+
+/// A capture, with what it lacks.
+fn taken(
+    options: &CaptureOptions,
+    wanted: u64,
+    open: &dyn Fn(&Path) -> Result<Session, String>,
+    devices: &[usize],
+    watch: &mut impl FnMut(CaptureStage) -> bool,
+) -> Result<CaptureOfSteps, StepsError> {
+    let capture = capture(options, &mut *watch)?;
+    let session = capture.saved().next().map(|_| open(&capture.run));
+    let (session, unread) = match session {
+        Some(Ok(session)) => (Some(session), None),
+        Some(Err(why)) => (None, Some(format!("the run cannot be read: {why}"))),
+        None => (None, None),
+    };
+    let mut found = CaptureOfSteps {
+        steps: session.as_ref().map(complete_steps),
+        capture,
+        session,
+        said: Vec::new(),
+        lacks: Vec::new(),
+    };
+    found.lacks.extend(unread);
+    let hosts = found
+        .capture
+        .hosts
+        .iter()
+        .zip(devices_of(&found.capture).into_iter().zip(devices));
+    for (host, (now, before)) in hosts {
+        let Ok(saved) = &host.result else { continue };
+        let address = &host.address;
+        if now < *before {
+            let recorded = counted(now as u64, "device");
+            found.lacks.push(format!(
+                "{address} recorded {recorded}, and {before} in the short capture"
+            ));
+        }
+        match found.steps_of(&saved.file) {
+            _ if !found.is_read() => {}
+            None => found.lacks.push(format!(
+                "no steps were found in the profile of {address}, which was to have {wanted}"
+            )),
+            Some(steps) if steps < wanted => found.lacks.push(format!(
+                "{address} has {} of {wanted}",
+                counted(steps, "complete step")
+            )),
+            Some(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// What is done about what a capture lacks: in words, and as options for another; `None` where it lacks nothing.
+fn remedy(
+    found: &CaptureOfSteps,
+    options: &CaptureOptions,
+    wanted: WantedSteps,
+    measured: &MeasuredSteps,
+) -> Option<(String, Option<CaptureOptions>)> {
+    let hosts = found.capture.hosts.iter();
+    let errors: Vec<&ServerError> = hosts
+        .filter_map(|host| host.result.as_ref().err())
+        .collect();
+    let again = CaptureOptions {
+        // The name is given to the one that is kept.
+        session: None,
+        ..options.clone()
+    };
+    let mut problems = found.capture.reasons();
+    problems.extend(found.lacks.iter().cloned());
+    let mut problems = problems.join("; ");
+    let mut is_too_large = errors
+        .iter()
+        .any(|error| matches!(error, ServerError::TooLarge(_)));
+    if errors.contains(&&ServerError::NoProfile)
+        && let Some(expected) = measured.bytes_for(wanted.steps)
+    {
+        let is_large = expected > LARGEST_BYTES / 2;
+        is_too_large |= is_large;
+        problems.push_str(&about_empty(expected, is_large));
+    }
+    if is_too_large {
+        return Some(match with_less(&again) {
+            Some((less, changes)) => (
+                format!("{problems}. It is taken again with {changes}."),
+                Some(less),
+            ),
+            None => (
+                format!(
+                    "{problems}. A recording of fewer steps is smaller: --steps below {}.",
+                    wanted.steps
+                ),
+                None,
+            ),
+        });
+    }
+    if found.lacks.is_empty() && errors.iter().all(|error| !error.may_pass()) {
+        return None;
+    }
+    // As much longer as steps are missing; devices and hosts that are missing were idle or away for a while.
+    let one_more = |steps: u64| steps.saturating_add(1);
+    let planned = one_more(wanted.steps);
+    let recorded = found
+        .fewest()
+        .map_or(wanted.steps, |fewest| fewest.min(wanted.steps));
+    let longer = planned.saturating_mul(planned) / one_more(recorded);
+    let steps = longer.min(planned.saturating_mul(MOST_LONGER)) - 1;
+    Some(match measured.length_for(WantedSteps { steps, ..wanted }) {
+        Ok(length) => (
+            format!("{problems}. It is taken again, with {}.", time(length)),
+            Some(with_length(&again, length)),
+        ),
+        Err(why) => (
+            format!("{problems}. A longer capture is not possible: {why}"),
+            None,
+        ),
+    })
+}
+
+/// What a missing profile means where so many bytes were expected.
+fn about_empty(expected: u64, is_large: bool) -> String {
+    let about = amount(expected);
+    if is_large {
+        format!(
+            ". The short capture has a profile, and about {about} were expected: profilers send nothing of one above {}",
+            amount(LARGEST_BYTES)
+        )
+    } else {
+        format!(
+            ". The short capture has a profile, and only about {about} were expected: it is not too large to be sent, so the \
+             program has ended or did nothing"
+        )
+    }
+}
+
+/// Options that record less of the host, and the words for what they change; `None` if there is nothing to leave out.
+fn with_less(options: &CaptureOptions) -> Option<(CaptureOptions, String)> {
+    let less = CaptureOptions {
+        host_level: options.host_level.min(1),
+        python_level: 0,
+        ..options.clone()
+    };
+    let levels = [
+        ("--host-level", options.host_level, less.host_level),
+        ("--python-level", options.python_level, less.python_level),
+    ];
+    let changes = levels.iter().filter(|(_, was, is)| is < was);
+    let changes: Vec<String> = changes
+        .map(|(option, was, is)| format!("{option} {is} in place of {was}"))
+        .collect();
+    (!changes.is_empty()).then(|| (less, changes.join(" and ")))
+}
+
+/// The same with another length; a limit that the user has not set follows it.
+fn with_length(options: &CaptureOptions, length: Duration) -> CaptureOptions {
+    let is_usual = options.timeout == CaptureOptions::timeout_for(options.duration);
+    CaptureOptions {
+        duration: length,
+        timeout: if is_usual {
+            CaptureOptions::timeout_for(length)
+        } else {
+            options.timeout
+        },
+        ..options.clone()
+    }
+}
