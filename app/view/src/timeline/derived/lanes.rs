@@ -1,18 +1,37 @@
 //! Lanes of slices that do not overlap.
 
-use trace_model::{TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::DerivedSlice;
+use crate::palette::ColorKey;
 
-/// Slices of a block, of which the longest is known.
+/// Slices of a block, whose sums are known.
 const BLOCK: usize = 32;
 
 /// Slices in time order that do not overlap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DerivedLane {
     slices: Vec<DerivedSlice>,
-    /// By block: the index of its longest slice.
-    longest: Vec<u32>,
+    blocks: Vec<SliceBlock>,
+}
+
+/// What is known of a block of slices.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct SliceBlock {
+    /// Index of the longest.
+    longest: usize,
+    colors: Box<[(ColorKey, Picos)]>,
+}
+
+/// Lengths of slices by colour.
+pub type ColorTimes = Vec<(ColorKey, Picos)>;
+
+/// Adds a length to that of its colour.
+pub fn add_time(times: &mut ColorTimes, color: ColorKey, time: Picos) {
+    match times.iter_mut().find(|(own, _)| *own == color) {
+        Some((_, sum)) => *sum += time,
+        None => times.push((color, time)),
+    }
 }
 
 impl From<Vec<DerivedSlice>> for DerivedLane {
@@ -24,12 +43,19 @@ impl From<Vec<DerivedSlice>> for DerivedLane {
             slice.range = TimeRange::new(start, slice.range.end.max(start));
             end = slice.range.end;
         }
-        let longest = slices
-            .chunks(BLOCK)
-            .enumerate()
-            .map(|(block, own)| (block * BLOCK + longest_of(own)) as u32);
+        let block = |(number, own): (usize, &[DerivedSlice])| {
+            let mut colors = ColorTimes::new();
+            for slice in own {
+                add_time(&mut colors, slice.color, slice.range.dur());
+            }
+            SliceBlock {
+                longest: number * BLOCK + longest_of(own),
+                colors: colors.into(),
+            }
+        };
+        let blocks = slices.chunks(BLOCK).enumerate().map(block);
         Self {
-            longest: longest.collect(),
+            blocks: blocks.collect(),
             slices,
         }
     }
@@ -49,8 +75,8 @@ impl DerivedLane {
         &self.slices
     }
 
-    /// The longest of some slices, by index.
-    pub fn longest(&self, rows: std::ops::Range<usize>) -> usize {
+    /// The index of the longest of some slices; their lengths by colour are added to `times`.
+    pub fn sums(&self, rows: std::ops::Range<usize>, times: &mut ColorTimes) -> usize {
         let dur = |at: usize| self.slices.get(at).map(|slice| slice.range.dur());
         let mut best = rows.start;
         let mut see = |at: usize| {
@@ -61,13 +87,18 @@ impl DerivedLane {
         let mut at = rows.start;
         while at < rows.end {
             if at.is_multiple_of(BLOCK) && at + BLOCK <= rows.end {
-                self.longest
-                    .get(at / BLOCK)
-                    .into_iter()
-                    .for_each(|&longest| see(longest as usize));
+                if let Some(block) = self.blocks.get(at / BLOCK) {
+                    see(block.longest);
+                    for &(color, time) in &block.colors {
+                        add_time(times, color, time);
+                    }
+                }
                 at += BLOCK;
             } else {
                 see(at);
+                if let Some(slice) = self.slices.get(at) {
+                    add_time(times, slice.color, slice.range.dur());
+                }
                 at += 1;
             }
         }
@@ -99,8 +130,6 @@ pub fn packed(mut slices: Vec<DerivedSlice>, most: usize) -> (Vec<DerivedLane>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::palette::ColorKey;
-    use trace_model::Picos;
 
     fn slice(start: i64, end: i64) -> DerivedSlice {
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
@@ -108,13 +137,13 @@ mod tests {
             range,
             time: range.dur(),
             name: 0,
-            color: ColorKey(0),
+            color: ColorKey((start / 200 % 3) as u8),
             slice: None,
         }
     }
 
     #[test]
-    fn longest_is_that_of_a_plain_search() {
+    fn sums_are_those_of_all_slices() {
         let length = |i: i64| (i * 7_919) % 101;
         let slices: Vec<_> = (0..500)
             .map(|i| slice(i * 200, i * 200 + length(i)))
@@ -125,9 +154,16 @@ mod tests {
                 .iter()
                 .map(|slice| slice.range.dur())
                 .max();
-            let found = slices[lane.longest(rows.clone())].range.dur();
-            assert_eq!(Some(found), plain, "{rows:?}");
-            assert!(rows.contains(&lane.longest(rows.clone())));
+            let (mut times, mut expected) = (ColorTimes::new(), ColorTimes::new());
+            let longest = lane.sums(rows.clone(), &mut times);
+            assert_eq!(Some(slices[longest].range.dur()), plain, "{rows:?}");
+            assert!(rows.contains(&longest));
+            for slice in &slices[rows.clone()] {
+                add_time(&mut expected, slice.color, slice.range.dur());
+            }
+            times.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(times, expected, "{rows:?}");
         }
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use trace_model::{Picos, SliceId, TimeRange, Timestamp};
 
-pub use lanes::{DerivedLane, packed};
+pub use lanes::{ColorTimes, DerivedLane, add_time, packed};
 pub use path::{PathOfStep, critical_path};
 pub use query::{QueryColumns, query_rows};
 pub use scopes::{scopes, source_lines};

@@ -1,12 +1,16 @@
-//! Boxes of derived tracks: those too short to be told apart are joined, in the colour of the longest.
+//! Boxes of derived tracks, and columns of slices that are too short to be told apart.
 
 use std::sync::Arc;
+
+use trace_model::Picos;
 
 use super::boxes::{LayoutWindow, MIN_TEXT, MIN_WIDTH};
 use super::counters::{CounterBox, value_box};
 use crate::palette::ColorKey;
 use crate::state::DerivedTrack;
-use crate::timeline::derived::{DerivedData, DerivedHit, DerivedLane, DerivedSlice};
+use crate::timeline::derived::{
+    ColorTimes, DerivedData, DerivedHit, DerivedLane, DerivedSlice, add_time,
+};
 use crate::timeline::tree::{GAP, LANE, TrackRow};
 
 /// A slice of a derived track, or several.
@@ -70,30 +74,18 @@ pub(super) fn derived_row(
     if let Some(bounds) = data.bounds() {
         out.counters.push(values(window, data, row, bounds));
     }
-    let empty: Arc<str> = Arc::default();
     for (nth, lane) in data.lanes.iter().enumerate() {
-        let (top, height) = (row.y + nth as f32 * (LANE + GAP), LANE);
-        if top + height <= 0.0 || top >= window.height {
-            continue;
-        }
-        each_box(window, lane, |(left, right), slice, count| {
-            let has_text = count == 1 && right.min(window.width) - left.max(0.0) >= MIN_TEXT;
-            let name = data.name(slice).filter(|_| has_text);
-            out.boxes.push(DerivedBox {
-                left,
-                right,
+        let top = row.y + nth as f32 * (LANE + GAP);
+        if top + LANE > 0.0 && top < window.height {
+            let mut boxes = LaneBoxes {
+                window,
+                data,
+                track,
                 top,
-                height,
-                color: slice.color,
-                text: name.map_or_else(|| Arc::clone(&empty), |name| Arc::clone(&name.whole)),
-                from: name.map_or(0, |name| name.from),
-                hit: DerivedHit {
-                    track,
-                    slice: *slice,
-                    count,
-                },
-            });
-        });
+                out: out.boxes,
+            };
+            boxes.add(lane);
+        }
     }
 }
 
@@ -118,45 +110,127 @@ fn values(
     value_box(window, *row, bounds, samples)
 }
 
-/// The boxes of a lane from left to right: their ends, their longest slice, and how many they hold.
-fn each_box(
-    window: &LayoutWindow<'_>,
-    lane: &DerivedLane,
-    mut add: impl FnMut((f32, f32), &DerivedSlice, u32),
-) {
-    let slices = lane.slices();
-    let visible = window.time.range();
-    let is_wide = |slice: &DerivedSlice| {
-        window.x_of(slice.range.end) - window.x_of(slice.range.start) >= f64::from(MIN_WIDTH)
-    };
-    let clipped = |left: f64, right: f64| {
-        let left = left.clamp(-4.0, f64::from(window.width) + 4.0);
-        let right = right.clamp(left, f64::from(window.width) + 4.0);
-        (left as f32, right as f32)
-    };
-    let mut at = slices.partition_point(|slice| slice.range.end < visible.start);
-    while let Some(slice) = slices
-        .get(at)
-        .filter(|slice| slice.range.start < visible.end)
-    {
-        let left = window.x_of(slice.range.start);
-        if is_wide(slice) {
-            add(clipped(left, window.x_of(slice.range.end)), slice, 1);
-            at += 1;
-            continue;
+/// Draws a lane: slices that can be told apart as boxes, the others as columns, of which each colour fills the share of
+/// time that its slices cover.
+struct LaneBoxes<'a> {
+    window: &'a LayoutWindow<'a>,
+    data: &'a DerivedData,
+    track: DerivedTrack,
+    top: f32,
+    out: &'a mut Vec<DerivedBox>,
+}
+
+/// A column that is being summed up.
+#[derive(Default)]
+struct Column {
+    times: ColorTimes,
+    /// A slice that reaches into the next column, and how far; its column has this number.
+    rest: Option<(DerivedSlice, Picos, f64)>,
+}
+
+impl LaneBoxes<'_> {
+    fn add(&mut self, lane: &DerivedLane) {
+        let (window, slices) = (self.window, lane.slices());
+        let visible = window.time.range();
+        let x_of = |at| window.x_of(at);
+        let is_wide = |slice: &DerivedSlice| {
+            x_of(slice.range.end) - x_of(slice.range.start) >= f64::from(MIN_WIDTH)
+        };
+        let mut at = slices.partition_point(|slice| slice.range.end < visible.start);
+        let mut column = Column::default();
+        while let Some(slice) = slices
+            .get(at)
+            .filter(|slice| slice.range.start < visible.end)
+        {
+            if is_wide(slice) {
+                let ends = (x_of(slice.range.start), x_of(slice.range.end));
+                self.push(ends, (0.0, LANE), slice, (slice.color, 1));
+                at += 1;
+                continue;
+            }
+            let number = (x_of(slice.range.start) / f64::from(MIN_WIDTH)).floor();
+            self.begin(number, &mut column);
+            let end = window.time_at(((number + 1.0) * f64::from(MIN_WIDTH)) as f32);
+            // Times are whole picoseconds: the end may round to the start of a slice at the border.
+            let end = end.max(slice.range.start + Picos::from_ps(1));
+            let mut next = slices
+                .partition_point(|slice| slice.range.start < end)
+                .max(at + 1);
+            // Of several only the last can be wide, because they do not overlap.
+            if next > at + 1 && slices.get(next - 1).is_some_and(is_wide) {
+                next -= 1;
+            }
+            let longest = lane.sums(at..next, &mut column.times);
+            if let Some(last) = slices.get(next - 1).filter(|last| last.range.end > end) {
+                let beyond = last.range.end - end.max(last.range.start);
+                add_time(&mut column.times, last.color, -beyond);
+                column.rest = Some((*last, beyond, number + 1.0));
+            }
+            if let Some(longest) = slices.get(longest) {
+                self.column(number, &mut column.times, longest, (next - at) as u32);
+            }
+            at = next;
         }
-        let end = window.time_at(left as f32 + MIN_WIDTH);
-        let mut next = slices
-            .partition_point(|slice| slice.range.start < end)
-            .max(at + 1);
-        // Of several only the last can be wide, because they do not overlap.
-        if next > at + 1 && slices.get(next - 1).is_some_and(is_wide) {
-            next -= 1;
+        self.begin(f64::INFINITY, &mut column);
+    }
+
+    /// Begins a column with what reaches into it, and draws what reached into one before it.
+    fn begin(&mut self, number: f64, column: &mut Column) {
+        let Some((last, rest, of)) = column.rest.take() else {
+            return;
+        };
+        add_time(&mut column.times, last.color, rest);
+        if of < number {
+            self.column(of, &mut column.times, &last, 1);
         }
-        if let Some(longest) = slices.get(lane.longest(at..next)) {
-            let ends = clipped(left, left + f64::from(MIN_WIDTH));
-            add(ends, longest, (next - at) as u32);
+    }
+
+    /// Draws a column, its colours above each other.
+    fn column(&mut self, number: f64, times: &mut ColorTimes, longest: &DerivedSlice, count: u32) {
+        let width = f64::from(MIN_WIDTH);
+        let whole = self.window.point_ps() * width;
+        let left = number * width;
+        let mut below = 0.0_f32;
+        times.sort_unstable_by_key(|&(color, _)| color);
+        for (color, time) in times.drain(..) {
+            let share = (time.ps() as f64 / whole.max(1.0)).clamp(0.0, 1.0);
+            // A little work stays visible.
+            let height = (share as f32 * LANE).max(1.0).min(LANE - below);
+            if height > 0.0 {
+                let place = (LANE - below - height, height);
+                self.push((left, left + width), place, longest, (color, count));
+            }
+            below += height;
         }
-        at = next;
+    }
+
+    fn push(
+        &mut self,
+        (left, right): (f64, f64),
+        (inset, height): (f32, f32),
+        slice: &DerivedSlice,
+        (color, count): (ColorKey, u32),
+    ) {
+        let most = f64::from(self.window.width) + 4.0;
+        let left = left.clamp(-4.0, most) as f32;
+        let right = right.clamp(f64::from(left), most) as f32;
+        let has_text = count == 1
+            && height >= LANE
+            && right.min(self.window.width) - left.max(0.0) >= MIN_TEXT;
+        let name = self.data.name(slice).filter(|_| has_text);
+        self.out.push(DerivedBox {
+            left,
+            right,
+            top: self.top + inset,
+            height,
+            color,
+            text: name.map_or_else(Arc::default, |name| Arc::clone(&name.whole)),
+            from: name.map_or(0, |name| name.from),
+            hit: DerivedHit {
+                track: self.track,
+                slice: *slice,
+                count,
+            },
+        });
     }
 }
