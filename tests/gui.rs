@@ -2,6 +2,7 @@
 //! No renderer is needed.
 
 mod gui_capture;
+mod gui_derived;
 mod gui_figures;
 mod gui_first_look;
 mod gui_found;

@@ -84,3 +84,14 @@ fn endless_query_can_be_stopped() {
     settle(&mut window);
     window.get_by_label_contains("he query was stopped");
 }
+
+#[test]
+fn pivot_menu_writes_and_runs_a_query() {
+    let mut window = query_tab();
+    click(&mut window, "Pivot");
+    click(&mut window, "by category");
+    click(&mut window, "then by device");
+    window.get_by_label("Sort by category");
+    window.get_by_label("Sort by device");
+    window.get_by_label("Sort by self_ms");
+}

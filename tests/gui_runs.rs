@@ -14,7 +14,7 @@ const RUNS: &str = r#"{"runs": [
     {"id": "b2", "name": "other trace", "place": "logs", "hosts": [], "bytes": null, "modified_s": null},
     {"id": "c3", "name": "third", "place": "logs", "hosts": [], "bytes": null, "modified_s": null,
      "summary": {"devices": "8 × TPU v5 Lite", "steps": 4, "step_ps": 11740000000.0,
-                 "verdict": "63.5 % of device time is communication", "lost": "The file ends in the middle of an event"}},
+                 "verdict": "63.5 % of device time is communication", "lost": "The file ends too early"}},
     {"id": "d4", "name": "fourth", "place": "logs", "hosts": [], "bytes": null, "modified_s": null,
      "error": "damaged XLA profile (XPlane protobuf) at byte 27"}
 ], "total": 4, "offset": 0, "errors": [{"place": "away", "message": "it cannot be read"}]}"#;
@@ -59,7 +59,7 @@ fn runs_are_listed_with_what_is_known_of_them() {
     for said in [
         "8 × TPU v5 Lite · 4 steps, median 11.74 ms",
         "63.5 % of device time is communication",
-        "damaged: The file ends in the middle of an event",
+        "damaged: The file ends too early",
         "cannot be opened: damaged XLA profile (XPlane protobuf) at byte 27",
     ] {
         window.get_by_label(said);

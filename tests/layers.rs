@@ -27,7 +27,7 @@ const CRATES: [CrateFolders; 7] = [
         sources: "analysis/advice/src",
         order: &[
             &["hints", "expect"],
-            &["gates", "kernels"],
+            &["gates", "kernels", "critical_path"],
             &["compare"],
             &["what_if"],
         ],

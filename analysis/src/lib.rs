@@ -21,7 +21,7 @@
 pub mod registry;
 pub mod reports;
 
-pub use advice::{compare, expect, gates, hints, kernels, what_if};
+pub use advice::{compare, critical_path, expect, gates, hints, kernels, what_if};
 pub use {engine, facts, hardware, hlo, math};
 
 pub use engine::{

@@ -1,6 +1,6 @@
 //! The list of analyses. To add one: a file in its folder below `reports`, and a line here.
 
-use advice::hints;
+use advice::{critical_path, hints};
 use device_reports::communication::{collectives, dcn, overlap, sparse_cores};
 use device_reports::memory::{buffers, hbm, shortage};
 use device_reports::ops::{
@@ -20,6 +20,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<hints::Hints>(),
     entry::<step_times::Steps>(),
     entry::<step_parts::StepParts>(),
+    entry::<critical_path::CriticalPaths>(),
     entry::<devices::Devices>(),
     entry::<balance::Balance>(),
     entry::<utilization::Utilization>(),

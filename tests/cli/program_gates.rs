@@ -165,3 +165,62 @@ fn memory_of_a_program_without_a_plan_is_a_lower_limit() {
         stderr(&lowered)
     );
 }
+
+#[test]
+fn flags_beside_dumped_programs_are_compared_and_differences_stand_beside_gates() {
+    let place = Place::empty();
+    let grown = SCHEDULED.replace("f32[4096]", "f32[8192]");
+    for (folder, flag, program) in [("base", "true", SCHEDULED), ("cand", "false", &grown)] {
+        let name = |end: &str| format!("{folder}/module_0000.jit_g.cl_9.{end}");
+        place.write(&name("after_optimizations.txt"), program.as_bytes());
+        let flags = format!("--xla_tpu_scheduler={flag}\n--xla_tpu_other=1\n");
+        place.write(&name("flagfile"), flags.as_bytes());
+        place.write(
+            &name("debug_options"),
+            format!("xla_dump_to: \"/tmp/{folder}\"\n").as_bytes(),
+        );
+    }
+    place.write(
+        "systole.toml",
+        b"[[budget]]\nmetric = \"program.flops\"\nmax = 1e9\n",
+    );
+    let file = |folder: &str| format!("{folder}/module_0000.jit_g.cl_9.after_optimizations.txt");
+    let (base, cand) = (file("base"), file("cand"));
+    let sides = [["base", "cand"], [&base, &cand]];
+    for [base, cand] in sides {
+        let plain = place.run(&["compare", base, cand]);
+        let plain = stdout(&plain);
+        assert!(plain.contains("--xla_tpu_scheduler"), "{plain}");
+        assert!(
+            !plain.contains("xla_dump_to") && !plain.contains("xla_tpu_other"),
+            "{plain}"
+        );
+    }
+    let judged = place.run(&["compare", &base, &cand, "--budget", "systole.toml"]);
+    let judged = stdout(&judged);
+    let order = [
+        "gates",
+        "--xla_tpu_scheduler true → false",
+        "differ: jit_g",
+        "broadcast",
+        "Sums that differ",
+    ];
+    let places: Vec<Option<usize>> = order.iter().map(|text| judged.find(text)).collect();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{places:?} {judged}"
+    );
+    let only = place.run(&["compare", &base, &cand, "--only", "program_sums"]);
+    let only = stdout(&only);
+    assert!(
+        only.contains("Sums that differ") && !only.contains("xla_tpu_scheduler"),
+        "{only}"
+    );
+    let shown = place.run(&["environment", &base, "--format", "json"]);
+    assert_eq!(
+        json(stdout(&shown))["versions"]["libtpu_build"],
+        "cl_9",
+        "{}",
+        stdout(&shown)
+    );
+}

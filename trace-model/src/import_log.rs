@@ -38,7 +38,7 @@ macro_rules! issue_kinds {
 }
 
 issue_kinds! {
-    /// The file ends in the middle of an event; what came before was read.
+    /// The file ends too early; what came before was read.
     TruncatedFile = "truncated-file", Loss;
     /// A part of a file of records is damaged and was skipped; the records around it were read.
     DamagedRecords = "damaged-records", Loss;

@@ -136,6 +136,8 @@ pub struct Bundles {
     pub text: Option<CodeText>,
     /// Its vector memory, if the dump has a report on it.
     pub vmem: Option<VmemUse>,
+    /// Vector registers that hold values at one time, before registers are allocated; more than the core has are saved.
+    pub live_registers: Option<u64>,
 }
 
 /// What the text of an op's code shows. Each bundle counts once, as in [`Bundles`].

@@ -1,4 +1,4 @@
-//! Detects the framework of the profiled program, so that advice uses its API.
+//! The framework of the profiled program, so that advice uses its API, and the names that it gives to ops.
 
 use trace_model::{GroupKind, TraceModel};
 
@@ -68,6 +68,21 @@ impl Framework {
             None => Self::default(),
         }
     }
+}
+
+/// The parts of a framework name between slashes that are not empty. A transformation of several scopes is one part:
+/// `jit(f)/transpose(jvp(layer/mlp))/dot` has three.
+pub fn scopes_of(name: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = name.split(move |c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == '/' && depth == 0
+    });
+    parts.filter(|part| !part.is_empty()).collect()
 }
 
 #[cfg(test)]

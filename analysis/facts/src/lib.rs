@@ -9,6 +9,7 @@ pub mod compile_events;
 pub mod core_time;
 pub mod device_shift;
 mod environment;
+mod environment_changes;
 pub mod framework;
 pub mod host_class;
 mod host_events;
@@ -36,6 +37,9 @@ use self::steps::StepsReport;
 use self::window::TimeWindow;
 
 pub use environment::environment;
+pub use environment_changes::{
+    EnvironmentChange, EnvironmentSide, environment_changes, environment_table,
+};
 pub use host_events::host_event_use;
 pub use programs::hlo_for_now;
 

@@ -2,6 +2,7 @@
 //! real captures played again without a change.
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
+use analysis::critical_path::CriticalPaths;
 use analysis::hints::Hints;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::step_times::Steps;
@@ -11,7 +12,7 @@ use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use trace_model::Picos;
 
-use crate::capture::{Capture, TPUS, open};
+use crate::capture::{Capture, TPUS, model_at, open};
 
 impl Capture {
     fn synthetic(spec: TrainingSpec) -> Self {
@@ -217,4 +218,59 @@ fn replaying_real_captures_unchanged_keeps_times() {
             );
         }
     }
+}
+
+/// The pieces of a path follow each other, and fill its step.
+fn check_paths(name: &str, capture: &Capture) {
+    let cx = capture.cx(Scope::WholeTrace);
+    let steps = cx.report::<Steps>().unwrap();
+    let paths = Replay::new(&cx)
+        .unwrap()
+        .critical_paths(cx.model, &steps.steps);
+    let complete: Vec<_> = steps.steps.iter().filter(|step| !step.is_partial).collect();
+    assert_eq!(paths.len(), complete.len(), "{name}");
+    for (path, step) in paths.iter().zip(complete) {
+        let first = path.pieces.first().unwrap().range.start;
+        let end = path.pieces.iter().fold(first, |end, piece| {
+            assert_eq!(piece.range.start, end, "{name}, step {}", step.number);
+            piece.range.end
+        });
+        assert_eq!((first, end), (path.span.start, path.span.end), "{name}");
+        assert_eq!(end - first, step.time_ps, "{name}, step {}", step.number);
+    }
+    let Ok(report) = cx.report::<CriticalPaths>() else {
+        assert!(!steps.has_steps(), "{name}");
+        return;
+    };
+    let kinds: Picos = report.kinds.iter().map(|row| row.time_ps).sum();
+    let counted: Picos = steps.counted().map(|step| step.time_ps).sum();
+    assert_eq!((kinds, report.length_ps), (counted, counted), "{name}");
+}
+
+#[test]
+fn critical_path_adds_up_to_each_step() {
+    for (overlap, link_efficiency) in [(false, 0.9), (true, 0.9), (true, 0.1)] {
+        let capture = Capture::synthetic(slow_links(overlap, link_efficiency));
+        check_paths(&format!("{overlap} {link_efficiency}"), &capture);
+    }
+    for name in TPUS {
+        let Some(capture) = open(name) else { return };
+        check_paths(name, &capture);
+    }
+}
+
+/// The device that is slow is on the path for nearly all of it, the others only where nobody waits.
+#[test]
+fn critical_path_leads_over_the_straggler() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb"
+    );
+    let capture = Capture::new(model_at(path.as_ref()));
+    let report = capture
+        .cx(Scope::WholeTrace)
+        .report::<CriticalPaths>()
+        .unwrap();
+    let most = report.devices.iter().max_by_key(|row| row.time_ps).unwrap();
+    assert!(most.device.ends_with(":5"), "{:?}", report.devices);
 }

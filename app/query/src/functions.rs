@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use analysis::facts::framework::scopes_of;
 use analysis::math::quantile::quantile;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
@@ -20,7 +21,7 @@ pub struct SqlFunction {
 }
 
 /// The functions beside those of SQLite.
-pub const FUNCTIONS: [SqlFunction; 7] = [
+pub const FUNCTIONS: [SqlFunction; 8] = [
     SqlFunction {
         call: "us(ps)",
         about: "picoseconds as microseconds",
@@ -36,6 +37,10 @@ pub const FUNCTIONS: [SqlFunction; 7] = [
     SqlFunction {
         call: "stem(name)",
         about: "the name of an op without the compiler's number: fusion of fusion.12",
+    },
+    SqlFunction {
+        call: "scope(framework_name)",
+        about: "the scope of the framework that an op is in: jit(f)/layer_0 of jit(f)/layer_0/add",
     },
     SqlFunction {
         call: "arg(slice_id, 'key')",
@@ -68,6 +73,15 @@ pub(super) fn register(
     connection.create_scalar_function("stem", 1, pure, |context| {
         let name: Option<String> = context.get(0)?;
         Ok(name.map(|name| trace_model::without_number(&name).to_owned()))
+    })?;
+    connection.create_scalar_function("scope", 1, pure, |context| {
+        let name: Option<String> = context.get(0)?;
+        let scope = name.map(|name| {
+            let parts = scopes_of(&name);
+            let outer = parts.split_last().map_or(&[][..], |(_, outer)| outer);
+            outer.join("/")
+        });
+        Ok(scope.filter(|scope| !scope.is_empty()))
     })?;
     let model = model.clone();
     // A query that asks for several arguments of a slice reads them once.

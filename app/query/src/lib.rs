@@ -8,11 +8,13 @@
 
 mod functions;
 mod memory;
+mod pivot;
 mod presets;
 mod table;
 mod views;
 mod virtual_table;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 use memory::HeldBytes;
 
 pub use functions::{FUNCTIONS, SqlFunction};
+pub use pivot::{PIVOT_KEYS, PivotKey, pivot};
 pub use presets::{PRESETS, QueryPreset, preset};
 pub use rusqlite::types::Value as SqlValue;
 pub use table::{query_table, word_at};
@@ -208,7 +211,8 @@ impl Database {
         limits: &QueryLimits,
         rows: &mut impl AnswerRows,
     ) -> Result<bool, QueryError> {
-        let sql = preset(query.trim()).map_or(query, |preset| preset.sql);
+        let sql = written_out(query)?;
+        let sql = &*sql;
         if sql.trim().is_empty() {
             let message = "write a query, or the name of a ready-made one".to_owned();
             return Err(QueryError {
@@ -342,6 +346,20 @@ impl Database {
             ));
         }
         None
+    }
+}
+
+/// The SQL of a query, which may be the name of a ready-made one or of a pivot table.
+fn written_out(query: &str) -> Result<Cow<'_, str>, QueryError> {
+    let text = preset(query.trim()).map_or(query, |preset| preset.sql);
+    match pivot::pivot_query(text) {
+        None => Ok(Cow::Borrowed(text)),
+        Some(Ok(sql)) => Ok(Cow::Owned(sql)),
+        Some(Err(message)) => Err(QueryError {
+            message,
+            place: None,
+            help: None,
+        }),
     }
 }
 

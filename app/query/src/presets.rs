@@ -7,11 +7,12 @@ pub struct QueryPreset {
     pub name: &'static str,
     /// The question that it answers.
     pub about: &'static str,
+    /// SQL, or the names of a pivot table.
     pub sql: &'static str,
 }
 
 /// Times are in milliseconds to the nanosecond: the last digits of picoseconds are for computing, not for reading.
-pub const PRESETS: [QueryPreset; 10] = [
+pub const PRESETS: [QueryPreset; 11] = [
     QueryPreset {
         name: "top-ops",
         about: "ops by self time on all devices",
@@ -23,6 +24,11 @@ pub const PRESETS: [QueryPreset; 10] = [
         about: "self time of ops by kind of work, one row per device",
         sql: "SELECT device, category, count(*) AS executions, round(ms(sum(self_ps)), 6) AS self_ms\n\
               FROM op_slices GROUP BY device, category ORDER BY device, sum(self_ps) DESC",
+    },
+    QueryPreset {
+        name: "pivot",
+        about: "time and rates of ops by category and device; by others: pivot scope, step",
+        sql: "pivot category, device",
     },
     QueryPreset {
         name: "longest",

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, WHY_ROWS};
+use analysis::reports::hlo::ProgramDiff;
 
-use crate::markdown;
+use crate::{ROWS_OF_DIFF, markdown};
 use analysis::sentence;
 
 /// What to read first of a comparison as Markdown, in full, without the table, and as one sentence.
@@ -38,7 +39,11 @@ pub fn blocks(comparison: &Comparison) -> Vec<String> {
             let table = one.why_table(WHY_ROWS);
             markdown::block(&markdown::body(&table, 0))
         });
-    let table = table.unwrap_or_default();
+    let diff = comparison.program_diff.iter();
+    let diff = diff
+        .flat_map(ProgramDiff::own_tables)
+        .map(|table| markdown::block(&markdown::markdown(&table, ROWS_OF_DIFF)));
+    let table = table.into_iter().chain(diff).collect::<String>();
     let end = chain(comparison) + &end;
     vec![format!("{head}{table}{end}"), format!("{head}{end}"), only]
 }

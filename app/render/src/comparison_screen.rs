@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, MetricChange, WHY_ROWS};
+use analysis::reports::hlo::ProgramDiff;
 use analysis::{Tabular as _, distinct, shortened_path};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -23,6 +24,8 @@ const RUNS: usize = 2;
 const LEAST_NAME: usize = 16;
 /// Rows of the table of errors of a prediction.
 const ERRORS: usize = 10;
+/// Rows of each table about what differs between two programs.
+pub const ROWS_OF_DIFF: usize = 4;
 /// Differences of the environment, and lines of the chain of causes.
 const ENVIRONMENT: usize = 4;
 const CHAIN: usize = 3;
@@ -52,6 +55,13 @@ pub fn screen(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
         let layout = TextLayout { top, ..*layout };
         parts.extend(prediction.tables().iter().map(|one| table(one, &layout)));
     }
+    let diff = comparison.program_diff.iter();
+    let layout_of_diff = TextLayout {
+        top: ROWS_OF_DIFF,
+        ..*layout
+    };
+    let tables = diff.flat_map(ProgramDiff::own_tables);
+    parts.extend(tables.map(|one| table(&one, &layout_of_diff)));
     parts.push(others);
     parts.push(layout.lines(0, FOOTER, |line| layout.style.dim(line)));
     joined(compared, parts, layout)

@@ -34,6 +34,7 @@ pub mod table;
 pub mod text;
 pub mod verdict_md;
 
+pub use comparison_screen::ROWS_OF_DIFF;
 pub use csv::NamedTable;
 pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection, USUAL_ROWS};
 pub use health::findings as doctor_findings;

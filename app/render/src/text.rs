@@ -7,8 +7,8 @@ use crate::table::{shortened, table};
 use crate::{Document, DocumentView, TextLayout, expect, gates, health, hints, summary};
 use analysis::expect::ExpectReport;
 use analysis::hints::HintsReport;
-use session::devices_in_words;
 use session::number;
+use session::{devices_in_words, losses_in_words};
 use unicode_width::UnicodeWidthStr as _;
 
 pub fn document(document: &Document, layout: &TextLayout) -> String {
@@ -79,6 +79,13 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     facts.extend(devices_in_words(model, document.session.options()));
     facts.push(scope_in_words(document.scope));
     text.push_str(&layout.lines(0, &facts.join(" · "), str::to_owned));
+    if let Some(lost) = losses_in_words(model) {
+        text.push_str(
+            &layout.lines(0, &format!("Not all was read: {lost}."), |line| {
+                layout.style.bold(line)
+            }),
+        );
+    }
     text.push('\n');
     text
 }

@@ -79,7 +79,7 @@ impl Session {
         }
         let model = importers::import_path(path, import, progress)?;
         let options = Options {
-            environment: environment::beside(&model, path, import, progress).map(Arc::new),
+            environment: environment::of(&model, path, import, progress).map(Arc::new),
             ..options
         };
         Ok(Self {

@@ -4,14 +4,14 @@
 //! |---|---|---|
 //! | operations of matrix products | two for each multiplication, see [`MatrixProduct`](crate::MatrixProduct) | `HloCostAnalysis` of XLA |
 //! | other operations | one for each element of the result, of the operand for reductions; no transcendentals | `HloCostAnalysis`, which does not count the elements that reductions start with |
-//! | bytes | each operand is read once and the result written once; of slices and updates, what they touch | shapes |
+//! | bytes | each operand is read once and the result written once; of slices, gathers and updates, what they touch | shapes |
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use trace_model::{Access, MemoryAccess, MemorySpace};
 
-use crate::{ComputationId, HBM, HloModule, Instruction, InstructionId, NoProduct, VMEM};
+use crate::{ComputationId, HBM, HloModule, Instruction, InstructionId, NoProduct, Shape, VMEM};
 
 /// Deepest nesting of fusions that is followed.
 const MAX_DEPTH: usize = 32;
@@ -161,6 +161,34 @@ impl<'m> CostAnalysis<'m> {
         out
     }
 
+    /// Bytes that a program reads from each of its parameters that is an array, by number. Of those that are handed on to
+    /// loops, all count.
+    pub fn parameter_reads(&mut self) -> BTreeMap<u64, u64> {
+        let Some(entry) = self.module.entry else {
+            return BTreeMap::new();
+        };
+        let reads = self.reads_of(entry, 0);
+        let module = self.module;
+        let root = module.computation(entry).and_then(|entry| entry.root);
+        // The results of the program are no reads.
+        let tuples = module
+            .iter_of(entry)
+            .filter(|(id, user)| &*user.opcode == "tuple" && Some(*id) != root);
+        let handed_on: HashSet<InstructionId> = tuples
+            .flat_map(|(_, tuple)| tuple.operands.iter().copied())
+            .collect();
+        let parameters = module.iter_of(entry).filter_map(|(id, parameter)| {
+            let is_array = matches!(parameter.shape.as_deref(), Some(Shape::Array(_)));
+            let is_parameter = &*parameter.opcode == "parameter" && is_array;
+            let number = parameter.parameter_number.filter(|_| is_parameter)?;
+            let read = reads.get(&(number as usize)).copied().unwrap_or_default();
+            let is_handed_on = handed_on.contains(&id);
+            let all = parameter.bytes();
+            Some((u64::from(number), if is_handed_on { all } else { read }))
+        });
+        parameters.collect()
+    }
+
     /// Bytes that a computation reads from each of its parameters, by number.
     fn reads_of(&mut self, body: ComputationId, depth: usize) -> ParameterReads {
         if let Some(known) = self.reads.get(&body) {
@@ -237,7 +265,7 @@ fn fused(instruction: &Instruction) -> Option<ComputationId> {
 fn read_by(user: &Instruction, operand: InstructionId, whole: u64) -> u64 {
     let is_first = user.operands.first() == Some(&operand);
     match &*user.opcode {
-        "slice" | "dynamic-slice" if is_first => user.bytes().min(whole),
+        "slice" | "dynamic-slice" | "gather" if is_first => user.bytes().min(whole),
         "dynamic-update-slice" if is_first => 0,
         "tuple" | "get-tuple-element" => 0,
         _ => whole,

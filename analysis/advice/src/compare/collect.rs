@@ -23,9 +23,6 @@ use super::summary::{
 };
 use super::times::{self, DividedSteps};
 
-/// Why a program has no steps.
-const NO_TIMES: &str = "a program has no times";
-
 /// Maximum number of classes of steps that are kept.
 const MOST_CLASSES: usize = 8;
 
@@ -91,17 +88,13 @@ impl Summary {
         Ok(summary.rounded())
     }
 
-    /// The summary of programs that did not run.
-    /// Whether it is that of a program that was not run.
-    pub fn is_program(&self) -> bool {
-        self.steps.why_none.as_deref() == Some(NO_TIMES)
-    }
-
+    /// The summary of programs that were not run.
     fn of_programs(cx: &Context<'_>) -> Self {
         let mut facts = facts(cx);
         facts.programs = programs::without_times(cx);
         // The quality of a capture says nothing of a program.
         facts.health.clear();
+        facts.is_program = true;
         programs::add_parts(cx, &mut facts.programs);
         Self {
             schema: SCHEMA.to_owned(),
@@ -109,7 +102,7 @@ impl Summary {
             inputs: inputs(cx.model),
             steps: StepFacts {
                 source: WHOLE_CAPTURE.to_owned(),
-                why_none: Some(NO_TIMES.to_owned()),
+                why_none: Some("a program has no times".to_owned()),
                 ..StepFacts::default()
             },
             values: programs::values(&facts.programs),
@@ -206,6 +199,7 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         versions: versions(model),
         environment: facts::environment(cx),
         programs: Vec::new(),
+        is_program: false,
         lost: model.import_log().lost(),
         health: health.collect(),
     }

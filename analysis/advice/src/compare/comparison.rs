@@ -9,10 +9,11 @@ use super::attribution::{Attribution, OpChange};
 use super::cause_lines::CauseChain;
 use super::change::{MetricChange, TestOptions};
 use super::comparable::Difference;
-use super::environment::EnvironmentChange;
 use super::programs::ProgramComparison;
 use super::run_loop::LoopChange;
 use super::summary::{Better, Summary};
+use device_reports::hlo::ProgramDiff;
+use facts::EnvironmentChange;
 
 /// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -117,6 +118,9 @@ pub struct Comparison {
     /// In what the programs with the most time differ. Absent unless both runs hold theirs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramComparison>,
+    /// The instructions of two programs that were not run, and in what they differ. Absent where these were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program_diff: Option<ProgramDiff>,
     /// Numbers with one value per run, so their variation is unknown.
     pub values: Vec<ValueChange>,
     /// Pairs of steps with the same position: the first steady step of the first run on each side, the second of
@@ -176,13 +180,18 @@ pub struct ComparisonSide {
 }
 
 impl ComparisonSide {
-    /// `4 × TPU v6 Lite · 29 steady steps`, of the runs of this side.
-    pub fn about(&self, runs: &[Summary]) -> String {
-        let steps = if self.are_programs {
+    /// `29 steady steps`
+    pub(super) fn steps_in_words(&self) -> String {
+        if self.are_programs {
             "without times".to_owned()
         } else {
             counted(self.steps, "steady step")
-        };
+        }
+    }
+
+    /// `4 × TPU v6 Lite · 29 steady steps`, of the runs of this side.
+    pub fn about(&self, runs: &[Summary]) -> String {
+        let steps = self.steps_in_words();
         let facts = runs.first().map(|run| &run.facts);
         let Some(facts) = facts.filter(|facts| facts.devices > 0) else {
             return steps;

@@ -54,9 +54,9 @@ impl Comparison {
         if self.step_time().is_some() {
             None
         } else if self.base.are_programs && self.cand.are_programs {
-            Some(
-                "programs without times are compared by what they consist of; what differs in them is listed without --budget",
-            )
+            Some("programs without times are compared by what they consist of")
+        } else if self.base.are_programs || self.cand.are_programs {
+            Some("a program has no times that could be compared with those of a run")
         } else {
             Some("neither run has steps whose times could be compared")
         }

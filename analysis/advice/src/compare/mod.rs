@@ -72,7 +72,7 @@ pub use comparison::{
     CompareBrief, CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange,
 };
 pub use comparison::{PredictedOp, PredictionError};
-pub use environment::EnvironmentChange;
+pub use facts::EnvironmentChange;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use programs::ProgramComparison;
@@ -195,6 +195,7 @@ impl Comparison {
             causes: None,
             ops: Vec::new(),
             program: None,
+            program_diff: None,
             values: Vec::new(),
             aligned_steps: Vec::new(),
             prediction: None,
@@ -247,6 +248,11 @@ fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
     }
 }
 
+/// Whether none of them was run.
+pub(crate) fn are_programs(runs: &[Summary]) -> bool {
+    !runs.is_empty() && runs.iter().all(|run| run.facts.is_program)
+}
+
 fn side(runs: &[Summary]) -> ComparisonSide {
     ComparisonSide {
         runs: runs.iter().map(Summary::title).collect(),
@@ -257,7 +263,7 @@ fn side(runs: &[Summary]) -> ComparisonSide {
             .unwrap_or_default(),
         middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>()
             / runs.len().max(1) as f64,
-        are_programs: runs.iter().any(Summary::is_program),
+        are_programs: are_programs(runs),
     }
 }
 

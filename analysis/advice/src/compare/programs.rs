@@ -162,17 +162,22 @@ impl ProgramFacts {
 }
 
 impl Summary {
-    /// The number of a whole run, or why it is not known; `None` if nothing is said of it. Kinds of collectives that the
-    /// program does not have are 0.
+    /// The number of a whole run, or why it is not known; `None` if nothing is said of it. Kinds of collectives that a
+    /// compiled program does not have are 0, whatever its loops do.
     pub(crate) fn run_value(&self, id: &str) -> Option<Result<f64, &str>> {
-        let own = self.value(id);
-        let of_all = || {
-            id.strip_prefix("program.collectives.")?;
-            self.value("program.collectives.all.count")
-        };
-        let value = own.or_else(of_all)?;
-        let number = value.value.map(|number| own.map_or(0.0, |_| number));
-        Some(number.ok_or_else(|| value.note.as_deref().unwrap_or("it is not known")))
+        if let Some(own) = self.value(id) {
+            let why = || own.note.as_deref().unwrap_or("it is not known");
+            return Some(own.value.ok_or_else(why));
+        }
+        let rest = id.strip_prefix("program.collectives.")?;
+        let kind = rest
+            .strip_suffix(".count")
+            .or_else(|| rest.strip_suffix("_bytes"))?;
+        CollectiveKind::from_opcode(kind).filter(|known| known.name() == kind)?;
+        let all = self.value("program.collectives.all.count")?;
+        let is_lowered = self.facts.programs.first()?.is_lowered;
+        let why = || all.note.as_deref().unwrap_or("the program is not compiled");
+        Some(if is_lowered { Err(why()) } else { Ok(0.0) })
     }
 }
 
@@ -213,14 +218,15 @@ impl ProgramComparison {
                 text(sum.first, sum.first_bytes),
                 text(sum.second, sum.second_bytes),
             ];
-            if texts[0] == texts[1] {
+            let executions = sum.first_executions.zip(sum.second_executions);
+            let bytes = sum.first_bytes.zip(sum.second_bytes);
+            if let Some((base, cand)) =
+                executions.filter(|(base, cand)| texts[0] == texts[1] && base != cand)
+            {
                 // The same instructions in loops of other lengths.
-                texts = [sum.first_executions, sum.second_executions].map(|count| {
-                    count.map_or_else(
-                        || "unknown".to_owned(),
-                        |count| format!("executed {} times", number::count(count as f64)),
-                    )
-                });
+                texts = [base, cand].map(|count| counted(count, "execution"));
+            } else if let Some((base, cand)) = bytes.filter(|_| texts[0] == texts[1]) {
+                texts = [base, cand].map(|bytes| format!("{bytes} bytes"));
             }
             let [base, cand] = texts;
             let least = if sum.is_least { "at least " } else { "" };

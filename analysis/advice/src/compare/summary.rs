@@ -148,6 +148,9 @@ pub struct RunFacts {
     /// Programs with device time, most first.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,
+    /// Whether these are programs that were not run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_program: bool,
     /// Events and files lost on import.
     #[serde(default)]
     pub lost: u64,

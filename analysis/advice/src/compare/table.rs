@@ -10,7 +10,7 @@ use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
 use super::verdict_words::word_of;
-use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS, environment};
+use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS};
 
 impl SeriesChange {
     /// `slower`, `~`, `? too few` …
@@ -88,7 +88,9 @@ fn direction(change: &MetricChange, unit: Unit, better: Better) -> &'static str 
 
 impl Tabular for Comparison {
     fn tables(&self) -> Vec<Table> {
-        let mut tables: Vec<Table> = environment::table(&self.environment).into_iter().collect();
+        let mut tables: Vec<Table> = facts::environment_table(&self.environment)
+            .into_iter()
+            .collect();
         tables.push(self.differences_table());
         if !self.is_comparable {
             return tables;
@@ -129,8 +131,11 @@ impl Tabular for Comparison {
         for (place, class) in self.classes.iter().enumerate() {
             tables.extend(class.class_tables(place));
         }
-        let program = self.program.as_ref();
-        tables.extend(program.map(|program| ProgramSum::table(&program.sums)));
+        match (&self.program_diff, &self.program) {
+            (Some(diff), _) => tables.extend(diff.own_tables()),
+            (None, Some(program)) => tables.push(ProgramSum::table(&program.sums)),
+            (None, None) => {}
+        }
         tables.extend(values_tables(&self.values));
         tables
     }
@@ -221,10 +226,8 @@ impl Comparison {
     }
 
     fn differences_table(&self) -> Table {
-        let side = |side: &ComparisonSide| {
-            let steps = counted(side.steps, "steady step");
-            format!("{} ({steps})", side.runs.join(", "))
-        };
+        let side =
+            |side: &ComparisonSide| format!("{} ({})", side.runs.join(", "), side.steps_in_words());
         let mut notes = vec![format!(
             "base: {}; cand: {}",
             side(&self.base),

@@ -157,13 +157,18 @@ impl WantedMetric {
     }
 }
 
+/// What a metric of this name is; empty for unknown names.
+pub fn meaning(name: &str) -> &'static str {
+    find(name).map_or("", |wanted| wanted.metric.meaning)
+}
+
 /// Whether a number of a summary is a listed metric with this unit.
 pub fn is_listed(id: &str, unit: Unit) -> bool {
     find(id).is_ok_and(|wanted| wanted.id == id && wanted.metric.unit == unit)
 }
 
 /// Formats a value with four digits.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value.fract() == 0.0 && magnitude < 1e6 {
         format!("{value:.0}")

@@ -20,14 +20,14 @@ use std::fmt::Write as _;
 
 use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
 use measure::MetricOfBoth;
-use metrics::{number, written_difference, written_unit};
+use metrics::{written_difference, written_unit};
 use proof::{NoiseVerdict, proof};
 use report::{statement, titled};
 
 pub use config::{Comparable, GateConfig, GateConfigError, GateDefaults, OnMismatch};
 pub use limits::{Budget, GateLevel, Regression, StepAggregate};
 pub use measure::MetricRuns;
-pub use metrics::{is_listed, suffixes};
+pub use metrics::{is_listed, meaning, number, suffixes};
 pub use preset::preset;
 pub use report::{Gate, GatesReport, Status};
 

@@ -2,7 +2,7 @@
 
 use super::measure::MetricRuns;
 use super::{Regression, StepAggregate};
-use crate::compare::{Summary, assumed_limit_percent};
+use crate::compare::{Summary, are_programs, assumed_limit_percent};
 
 /// The preset regressions whose metrics any of these runs has; `cand` is empty if it is not known yet.
 ///
@@ -19,11 +19,11 @@ use crate::compare::{Summary, assumed_limit_percent};
 /// | time compiling | one number | 50 %, and 100 ms |
 ///
 /// The median step time is always included: without it, a run without any metrics would pass. Programs that were not run
-/// have no times, and no preset.
+/// have no times: their FLOPs, traffic, peak memory and bytes of collectives may each increase by 5 %.
 pub fn preset(base: &[Summary], cand: &[Summary]) -> Vec<Regression> {
     let runs = || base.iter().chain(cand);
-    if runs().all(Summary::is_program) {
-        return Vec::new();
+    if are_programs(base) && (cand.is_empty() || are_programs(cand)) {
+        return PROGRAM.map(of_program).to_vec();
     }
     let has = |metric: &str| {
         runs().any(|run| MetricRuns::of(std::slice::from_ref(run), metric, None).is_ok())
@@ -36,6 +36,25 @@ pub fn preset(base: &[Summary], cand: &[Summary]) -> Vec<Regression> {
 
 const STEP_TIME: &str = "step.time_ms";
 const EXPOSED: &str = "step.exposed_comm_pct";
+
+/// What a program that was not run is judged by.
+const PROGRAM: [&str; 4] = [
+    "program.flops",
+    "program.traffic_gib",
+    "program.peak_memory_gib",
+    "program.collectives.all_gib",
+];
+/// How much more of it a program may need.
+const PROGRAM_PERCENT: f64 = 5.0;
+
+fn of_program(metric: &str) -> Regression {
+    Regression {
+        metric: metric.to_owned(),
+        aggregate: Some(StepAggregate::Max),
+        max_increase_pct: Some(PROGRAM_PERCENT),
+        ..Regression::default()
+    }
+}
 
 /// Causes of lost time with one value per run.
 const CAUSES: [&str; 5] = [

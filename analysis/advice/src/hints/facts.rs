@@ -15,7 +15,7 @@ use trace_model::{GroupId, OpId, Picos, TimeRange};
 
 use super::finding::short_name;
 use super::{Finding, HintEvidence, PossibleSaving};
-use crate::what_if::{Replay, Scenario};
+use crate::what_if::{Scenario, SharedReplay};
 
 /// What changes save; the error says why that is unknown.
 type Saving = Result<Picos, AnalysisError>;
@@ -29,7 +29,6 @@ pub struct HintFacts<'a> {
     /// The class of every op.
     pub classes: &'a OpClasses,
     ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
-    replay: OnceCell<Result<Replay, AnalysisError>>,
     savings: RefCell<Vec<(Vec<Scenario>, Saving)>>,
 }
 
@@ -61,7 +60,6 @@ impl<'a> HintFacts<'a> {
             framework,
             classes,
             ops: OnceCell::new(),
-            replay: OnceCell::new(),
             savings: RefCell::default(),
         }
     }
@@ -110,7 +108,7 @@ impl<'a> HintFacts<'a> {
         if new.is_empty() {
             return;
         }
-        let savings = match self.replay.get_or_init(|| Replay::new(self.cx)) {
+        let savings = match self.cx.report::<SharedReplay>() {
             Ok(replay) => replay.savings(self.cx, &new),
             Err(error) => vec![Err(error.clone()); new.len()],
         };

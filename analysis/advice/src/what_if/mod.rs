@@ -19,6 +19,7 @@
 mod build;
 mod change;
 mod engine;
+mod path;
 mod predict;
 mod schedule;
 #[cfg(test)]
@@ -27,16 +28,39 @@ mod transfers;
 
 use trace_model::Picos;
 
-use ::engine::{AnalysisError, Context};
+use ::engine::{Analysis, AnalysisError, Context, Table, Tabular};
 use math::parallel;
 
 pub use change::Scenario;
+pub use path::{CriticalPath, PathKind, PathPiece};
 pub use predict::{PredictedPart, Prediction, StepPrediction};
 
 /// The ops and transfers in the scope of a context, ready for replays.
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub struct Replay {
+    #[serde(skip)]
     recorded: schedule::ReplaySchedule,
+    #[serde(skip)]
     run: predict::ReplayedRun,
+}
+
+/// Makes the replay that reports share: it is no report by itself, and no list of analyses has it.
+pub struct SharedReplay;
+
+impl Analysis for SharedReplay {
+    type Report = Replay;
+    const ID: &'static str = "replay";
+    const TITLE: &'static str = "Replay";
+
+    fn run(cx: &Context<'_>) -> Result<Replay, AnalysisError> {
+        Replay::new(cx)
+    }
+}
+
+impl Tabular for Replay {
+    fn tables(&self) -> Vec<Table> {
+        Vec::new()
+    }
 }
 
 impl Replay {

@@ -1,5 +1,6 @@
 use ::engine::{Options, ReportCache, Scope};
 use device_reports::ops::op_stats::Ops;
+use device_reports::steps::step_times::Steps;
 use facts::category::OpGroup;
 use sample_traces::text_trace;
 use trace_model::TraceModel;
@@ -355,5 +356,89 @@ fn collective_with_a_nested_op_is_one_execution() {
             .predicted_ps
             .ps(),
         7_000 - 3_000
+    );
+}
+
+/// The critical path of the first step: its names, and the length of each piece in ns.
+fn path(picture: &str) -> Vec<(String, i64)> {
+    let model = text_trace(picture);
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
+    let steps = cx.report::<Steps>().unwrap();
+    let paths = Replay::new(&cx)
+        .unwrap()
+        .critical_paths(&model, &steps.steps);
+    let step = paths.first().unwrap();
+    let length: Picos = step.pieces.iter().map(|piece| piece.range.dur()).sum();
+    assert_eq!(length, step.span.dur());
+    let named = step.pieces.iter().map(|piece| {
+        let name = piece
+            .slice
+            .map_or(piece.kind.title(), |slice| model.slice(slice).name());
+        let device = model.device_name(piece.core);
+        (
+            format!("{name} on {}", device.trim_start_matches("/device:")),
+            piece.range.dur().ps() / 1_000,
+        )
+    });
+    named.collect()
+}
+
+fn pieces(expected: &[(&str, i64)]) -> Vec<(String, i64)> {
+    let owned = |&(name, ns): &(&str, i64)| (name.to_owned(), ns);
+    expected.iter().map(owned).collect()
+}
+
+#[test]
+fn path_leads_over_the_core_that_came_last() {
+    let found = path(
+        "
+        TPU:0 steps: 000000000
+        TPU:0 ops  : AARRRRRRB
+        TPU:1 steps: 000000000
+        TPU:1 ops  : CCCCCCRRB
+        0 = 0
+        A = fusion.1 [loop fusion]
+        B = fusion.2 [loop fusion]
+        C = fusion.3 [loop fusion]
+        R = all-reduce.1 [all-reduce]
+        ",
+    );
+    assert_eq!(
+        found,
+        pieces(&[
+            ("fusion.3 on TPU:1", 6),
+            ("all-reduce.1 on TPU:0", 2),
+            ("fusion.2 on TPU:0", 1)
+        ])
+    );
+}
+
+#[test]
+fn path_leads_over_the_transfer_and_not_over_what_it_hid_behind() {
+    let found = path(
+        "
+        steps: 0000000000000
+        ops  : sMMMMddddV..V
+        0 = 0
+        M = fusion.1 [convolution fusion]
+        V = add.1 [loop fusion]
+        s = all-gather-start.1 [all-gather-start] done=all-gather-done.1
+        d = all-gather-done.1 [all-gather-done]
+        ",
+    );
+    assert_eq!(
+        found,
+        pieces(&[
+            ("all-gather-done.1 on TPU:0", 9),
+            ("add.1 on TPU:0", 1),
+            ("idle in programs on TPU:0", 2),
+            ("add.1 on TPU:0", 1)
+        ])
     );
 }

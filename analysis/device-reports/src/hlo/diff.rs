@@ -5,6 +5,9 @@
 
 use engine::{AnalysisError, Context, Table, Tabular, number};
 use facts::sum_over::ARE_SUMS;
+use facts::{
+    EnvironmentChange, EnvironmentSide, environment, environment_changes, environment_table,
+};
 use hlo::{InstructionId, ProgramMatch, ScheduleDifference};
 use math::unit::Unit;
 use trace_model::{Picos, ProgramId};
@@ -36,6 +39,9 @@ pub struct ProgramDiff {
     pub first: String,
     /// The second program.
     pub second: String,
+    /// In what they were built or compiled differently, as far as that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<EnvironmentChange>,
     /// Instructions that both have, perhaps under other names.
     pub same: usize,
     /// The others: those with most self time first, then by bytes.
@@ -166,7 +172,9 @@ pub fn diff(
     if contents.iter().any(|it| it.uncounted > 0) {
         notes.push(UNCOUNTED.to_owned());
     }
+    let side = |cx: &Context<'_>| EnvironmentSide::new(environment(cx).into_iter().collect(), []);
     Ok(ProgramDiff {
+        environment: environment_changes(side(first.0), side(second.0)),
         first: titled((first.0, &a), (second.0, &b)),
         second: titled((second.0, &b), (first.0, &a)),
         same: found.pairs.iter().filter(|pair| pair.is_same).count(),
@@ -416,8 +424,9 @@ impl ProgramDiff {
     }
 }
 
-impl Tabular for ProgramDiff {
-    fn tables(&self) -> Vec<Table> {
+impl ProgramDiff {
+    /// The tables of the programs themselves.
+    pub fn own_tables(&self) -> Vec<Table> {
         let title = format!("{}: {} and {}", self.statement(), self.first, self.second);
         let table = Table::of("program_diff", title, &self.rows)
             .declared([
@@ -440,5 +449,12 @@ impl Tabular for ProgramDiff {
             table
         };
         vec![table.build(), ProgramSum::table(&self.sums)]
+    }
+}
+
+impl Tabular for ProgramDiff {
+    fn tables(&self) -> Vec<Table> {
+        let environment = environment_table(&self.environment).into_iter();
+        environment.chain(self.own_tables()).collect()
     }
 }

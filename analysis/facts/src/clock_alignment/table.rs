@@ -30,6 +30,12 @@ pub fn device_table(shifts: &[ClockShift]) -> Table {
                 .to_owned(),
         );
     }
+    if shifts.iter().any(|shift| shift.sync == ClockSync::Drifting) {
+        notes.push(
+            "Drifting: no constant shift fits, so that “at least” can be above “at most”; the shift grows with time."
+                .to_owned(),
+        );
+    }
     if shifts
         .iter()
         .any(|shift| shift.base == ClockBase::DeviceClock)

@@ -86,11 +86,16 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     if let Some(config) = &config {
         set_by(&mut options, config);
     }
-    if let ([base], [cand], None) = (&base[..], &cand[..], &config)
-        && let Some(found) = programs::diff(base.0, cand.0, &loading, stderr)?
-    {
-        return programs::write(found, &args.output, &guard, stderr);
-    }
+    let programs = match (&base[..], &cand[..]) {
+        ([base], [cand]) => programs::diff(base.0, cand.0, &loading, stderr)?,
+        _ => None,
+    };
+    let program_diff = match (programs, &config) {
+        (Some(found), None) if args.only.is_empty() && !args.all => {
+            return programs::write(found, &args.output, &guard, stderr);
+        }
+        (found, _) => found.and_then(|found| found.diff()),
+    };
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let format = args.output.format;
     let both = [&base[..], &cand].concat();
@@ -102,7 +107,10 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
             .check_names(&base, &cand)
             .map_err(|error| RequestError::Usage(error.to_string()))?;
     }
-    let comparison = compare(&base, &cand, &options);
+    let comparison = Comparison {
+        program_diff,
+        ..compare(&base, &cand, &options)
+    };
     let report = config
         .as_ref()
         .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));

@@ -36,6 +36,8 @@ const FIXES: usize = 3;
 /// Messages after the first that are named.
 const OTHERS: usize = 2;
 
+const NO_MESSAGE: &str = "the text has no message about memory: Ran out of memory, Attempting to reserve, Attempting to allocate";
+
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
@@ -50,22 +52,25 @@ pub struct MemoryArgs {
 
 pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let path = &args.input.path;
-    let mut found = messages(path)?;
+    let (mut found, is_text) = messages(path)?;
     if found.is_empty() {
         if path.as_os_str() == STANDARD {
-            return Err(RequestError::DoesNotApply(
-                "the text has no message about memory: Ran out of memory, Attempting to reserve, Attempting to allocate"
-                    .to_owned(),
-            ));
+            return Err(RequestError::DoesNotApply(NO_MESSAGE.to_owned()));
         }
-        found.push(planned(args, stderr)?);
+        let planned = planned(args, stderr).inspect_err(|error| {
+            // It may be meant as a log.
+            if is_text && matches!(error, RequestError::Import { .. }) {
+                stderr.warn(NO_MESSAGE);
+            }
+        });
+        found.push(planned?);
     }
     output::print_as(args.format, &rendered(&found, args)?)?;
     Ok(CommandOutcome::Done)
 }
 
-/// The messages of a log; none if it is no text, or has none.
-fn messages(path: &Path) -> Result<Vec<MemoryShortage>, RequestError> {
+/// The messages of a log, and whether it is text.
+fn messages(path: &Path) -> Result<(Vec<MemoryShortage>, bool), RequestError> {
     let mut reader = MessageReader::default();
     if path.as_os_str() == STANDARD {
         let unread = |error: std::io::Error| RequestError::Unread {
@@ -78,23 +83,26 @@ fn messages(path: &Path) -> Result<Vec<MemoryShortage>, RequestError> {
             .map_err(unread)?
             .lines()
             .for_each(|line| reader.add(line));
-        return Ok(reader.finish());
+        return Ok((reader.finish(), true));
     }
     // What cannot be read here is reported by the import.
     let Some(file) = open_regular(path).ok().filter(|_| path.is_file()) else {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), false));
     };
     let mut file = BufReader::new(file);
     let mut line = Vec::new();
     loop {
         line.clear();
         let read = file.by_ref().take(MOST_LINE).read_until(b'\n', &mut line);
-        if read.is_err() || line.is_empty() || line.contains(&0) {
+        if read.is_err() || line.contains(&0) {
+            return Ok((reader.finish(), false));
+        }
+        if line.is_empty() {
             break;
         }
         reader.add(&String::from_utf8_lossy(&line));
     }
-    Ok(reader.finish())
+    Ok((reader.finish(), true))
 }
 
 /// What the program of a capture, or of a dump, needs.

@@ -17,9 +17,6 @@ use request::{HloAnswer, HloRequest, RequestError};
 use session::Session;
 use session::files::OutputGuard;
 
-/// Rows of each table of a diff in texts.
-const ROWS_OF_DIFF: usize = 4;
-
 /// An answer, and the session that it is about.
 pub struct ProgramAnswer {
     pub session: Session,
@@ -70,6 +67,14 @@ pub fn diff(
     }))
 }
 
+impl ProgramAnswer {
+    /// What differs, if that was found.
+    pub fn diff(&self) -> Option<ProgramDiff> {
+        let report = self.result.as_ref().ok()?;
+        report.as_any().downcast_ref().cloned()
+    }
+}
+
 /// Writes an answer in every format that is asked for.
 pub fn write(
     answer: ProgramAnswer,
@@ -78,10 +83,7 @@ pub fn write(
     stderr: &Stderr,
 ) -> Result<CommandOutcome, RequestError> {
     let failed = answer.result.as_ref().err().map(AnalysisError::to_string);
-    let is_diff = answer
-        .result
-        .as_ref()
-        .is_ok_and(|report| report.as_any().is::<ProgramDiff>());
+    let is_diff = answer.diff().is_some();
     let mut document = Document::of(
         &answer.session,
         answer.scope,
@@ -93,7 +95,7 @@ pub fn write(
     );
     if is_diff {
         // Two tables and what to know of them stay on one screen.
-        document.usual_rows = ROWS_OF_DIFF;
+        document.usual_rows = render::ROWS_OF_DIFF;
     }
     output::write(&document, output, guard, stderr)?;
     Ok(output.outcome(failed))

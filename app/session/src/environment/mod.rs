@@ -4,6 +4,8 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod checkout;
 #[cfg(not(target_arch = "wasm32"))]
+mod dump;
+#[cfg(not(target_arch = "wasm32"))]
 mod packages;
 #[cfg(not(target_arch = "wasm32"))]
 mod record;
@@ -23,9 +25,36 @@ pub use record::{ObservedProcess, write};
 /// Largest file that is read.
 const MAX_FILE: u64 = 1 << 20;
 
+/// What is known beside a trace: the file beside its profiles, and what the compiler wrote beside its programs.
+pub fn of(
+    model: &TraceModel,
+    path: &Path,
+    import: &ImportOptions,
+    progress: &Progress,
+) -> Option<Environment> {
+    let file = beside(model, path, import, progress);
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let mut known = file.clone().unwrap_or_default();
+        let sources = model.sources().iter();
+        let folder = model.has_programs_only().then_some(path);
+        let read = sources.filter_map(|source| source.path.as_deref());
+        let named = import.hlo.iter().map(std::path::PathBuf::as_path);
+        let mut read: Vec<&Path> = folder.into_iter().chain(read).chain(named).collect();
+        read.dedup();
+        for path in read.into_iter().filter(|path| !importers::is_remote(path)) {
+            dump::add(path, &import.roots, &mut known);
+        }
+        if known != Environment::default() {
+            return Some(known);
+        }
+    }
+    file
+}
+
 /// What the file beside the profiles of a trace says, if there is one; of an archive, the file that was packed with them.
 /// Web servers are not asked for files that nobody named.
-pub fn beside(
+fn beside(
     model: &TraceModel,
     path: &Path,
     import: &ImportOptions,

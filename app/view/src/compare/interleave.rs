@@ -21,7 +21,15 @@ pub fn interleave(
     trees: [&TrackTree; 2],
     places: &MatchingTracks,
 ) -> [VisibleRows; 2] {
-    let scrolled = InterleavedRows::of([&rows[0].scrolled, &rows[1].scrolled], trees, places);
+    // Derived tracks have no counterpart.
+    let scrolled = TraceSide::BOTH.map(|side| {
+        let (rows, tree) = (&rows[side.index()].scrolled, trees[side.index()]);
+        let recorded = rows
+            .iter()
+            .filter(|row| tree.node(row.node).item.derived().is_none());
+        recorded.copied().collect::<Vec<_>>()
+    });
+    let scrolled = InterleavedRows::of([&scrolled[0], &scrolled[1]], trees, places);
     let pinned = InterleavedRows::of([&rows[0].pinned, &rows[1].pinned], trees, places);
     let ends = (scrolled.end, pinned.end);
     let ([a, b], [pinned_a, pinned_b]) = (scrolled.rows, pinned.rows);
@@ -77,7 +85,7 @@ impl InterleavedRows {
                 around.push((row.node, last));
             }
             match (item, partner) {
-                (TreeItem::Group(_), Some(_)) => {}
+                (TreeItem::Group(_) | TreeItem::Derived(_), Some(_)) => {}
                 (TreeItem::Track(_), Some(at)) => after[at].partner = Some(*row),
                 (_, None) => after[outside].alone.push(*row),
             }

@@ -74,6 +74,8 @@ impl MatchingTracks {
         Some(match item {
             TreeItem::Group(group) => TreeItem::Group(self.group(from, group)?),
             TreeItem::Track(track) => TreeItem::Track(self.track(from, track)?),
+            // Numbers of groups are those of one trace.
+            TreeItem::Derived(_) => return None,
         })
     }
 
@@ -98,6 +100,7 @@ impl MatchingTracks {
             C::Hide(item, hide) => C::Hide(self.item(from, *item)?, *hide),
             C::Move(item, by) => C::Move(self.item(from, *item)?, *by),
             C::FoldAll(_)
+            | C::ShowRows(..)
             | C::ShowAllTracks
             | C::HideEmpty
             | C::FilterTracks(_)

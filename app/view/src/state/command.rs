@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, LabelId, SliceId, TimeRange, Timestamp, TrackId};
 
 use super::ViewState;
+use super::derived::{DerivedRows, QueryTrack};
 use super::device_order::DeviceOrder;
 use super::place::Neighbour;
 use super::scope::ReportScope;
@@ -205,6 +206,8 @@ pub enum ViewCommand {
     CycleFlow(bool),
     /// Mark a range of time on these tracks; on all tracks if there are none.
     Mark(TimeRange, BTreeSet<TrackId>),
+    /// Mark a range of time on these tracks, with a sentence about what it is.
+    MarkAs(TimeRange, BTreeSet<TrackId>, String),
     /// Mark the whole trace.
     MarkAll,
     /// Mark the time of the selected slice; if true, save it as a note.
@@ -221,6 +224,10 @@ pub enum ViewCommand {
     Pin(TrackId, bool),
     /// Hide a track or group, or show it.
     Hide(TreeItem, bool),
+    /// Switch rows that are derived from tracks on or off.
+    ShowRows(DerivedRows, bool),
+    /// Show the rows of a query as a track.
+    AddQuery(QueryTrack),
     /// Set the height of a counter track, as a multiple of the usual one.
     TrackHeight(TrackId, u8),
     /// Hide all tracks without slices or samples in the visible time.

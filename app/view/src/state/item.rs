@@ -2,6 +2,8 @@
 
 use trace_model::{GroupId, TrackId};
 
+use super::derived::DerivedTrack;
+
 /// An entry of the list of tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TreeItem {
@@ -9,4 +11,16 @@ pub enum TreeItem {
     Group(GroupId),
     /// A track with slices or counter samples.
     Track(TrackId),
+    /// A track that is derived from others.
+    Derived(DerivedTrack),
+}
+
+impl TreeItem {
+    /// The derived track that it is.
+    pub fn derived(self) -> Option<DerivedTrack> {
+        match self {
+            Self::Derived(track) => Some(track),
+            Self::Group(_) | Self::Track(_) => None,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! the behaviour of the app can be tested without a window.
 
 mod command;
+mod derived;
 mod device_order;
 mod docks;
 mod folded;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TraceModel, TrackId};
 
 pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand};
+pub use derived::{DerivedRows, DerivedTrack, QueryTrack};
 pub use device_order::DeviceOrder;
 pub use docks::{COMPARE_TAB, FOUND_TAB};
 pub use item::TreeItem;
@@ -85,6 +87,15 @@ pub struct ViewState {
     /// Heights of counter tracks, as multiples of the usual one.
     #[serde(default)]
     pub track_heights: BTreeMap<TrackId, u8>,
+    /// Rows that are derived from tracks and switched on.
+    #[serde(default)]
+    pub derived: BTreeSet<DerivedRows>,
+    /// Queries whose rows are tracks.
+    #[serde(default)]
+    pub queries: Vec<QueryTrack>,
+    /// What is marked, if the mark comes from a derived track.
+    #[serde(skip)]
+    pub mark_note: String,
     /// Only tracks whose name contains this text are shown; all if empty.
     #[serde(default)]
     pub track_filter: String,
@@ -173,6 +184,9 @@ impl ViewState {
             ordered: Arc::default(),
             lanes_in_view: Arc::default(),
             track_heights: BTreeMap::new(),
+            derived: BTreeSet::new(),
+            queries: Vec::new(),
+            mark_note: String::new(),
             track_filter: String::new(),
             scope: ReportScope::default(),
             panels: BTreeSet::from([Panel::Reports]),
@@ -242,6 +256,7 @@ impl ViewState {
         match item {
             TreeItem::Group(group) => self.hidden_groups.contains(&group),
             TreeItem::Track(track) => self.hidden_tracks.contains(&track),
+            TreeItem::Derived(track) => self.lacks(track),
         }
     }
 
@@ -250,6 +265,7 @@ impl ViewState {
         match item {
             TreeItem::Group(group) => self.moved_groups.get(&group),
             TreeItem::Track(track) => self.moved_tracks.get(&track),
+            TreeItem::Derived(_) => None,
         }
         .copied()
         .unwrap_or(0)
@@ -332,6 +348,10 @@ impl ViewState {
             }
             C::Hide(TreeItem::Group(group), hide) => set(&mut self.hidden_groups, *group, *hide),
             C::Hide(TreeItem::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
+            C::Hide(TreeItem::Derived(track), true) => self.leave_out(*track),
+            C::Hide(TreeItem::Derived(_), false) | C::Move(TreeItem::Derived(_), _) => {}
+            C::ShowRows(rows, show) => self.show_rows(*rows, *show),
+            C::AddQuery(query) => self.add_query(query),
             C::PinEverywhere(track, pin) => self.pin_everywhere(*track, *pin, model),
             C::TrackHeight(track, times) => drop(
                 self.track_heights
@@ -446,6 +466,7 @@ fn leads_to_timeline(command: &ViewCommand) -> bool {
             | C::Center(_)
             | C::RevealTrack(_)
             | C::Mark(..)
+            | C::MarkAs(..)
     )
 }
 

@@ -65,6 +65,8 @@ impl ViewState {
         state.notes.clone_from(&self.notes);
         state.search.clone_from(&self.search);
         state.track_filter.clone_from(&self.track_filter);
+        state.derived.clone_from(&self.derived);
+        state.queries.clone_from(&self.queries);
         state.isolate = self.isolate;
         state
     }

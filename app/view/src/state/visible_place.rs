@@ -76,7 +76,11 @@ impl ViewState {
                     self.flow.saturating_sub(1)
                 }
             }
-            C::Mark(range, tracks) => {
+            C::Mark(range, tracks) | C::MarkAs(range, tracks, _) => {
+                self.mark_note = match command {
+                    C::MarkAs(_, _, note) => note.clone(),
+                    _ => String::new(),
+                };
                 self.place.mark = (!range.is_empty()).then_some(*range);
                 if *self.mark_tracks != *tracks {
                     self.mark_tracks = Arc::new(tracks.clone());
@@ -84,6 +88,7 @@ impl ViewState {
                 self.panels.insert(Panel::Details);
             }
             C::MarkAll => {
+                self.mark_note.clear();
                 self.place.mark = Some(extent).filter(|range| !range.is_empty());
                 self.mark_tracks = Arc::default();
                 self.scope = ReportScope::Capture;

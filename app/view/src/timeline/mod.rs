@@ -5,6 +5,7 @@ pub mod columns;
 pub mod counter_peaks;
 pub mod counter_text;
 pub mod density;
+pub mod derived;
 pub mod group_load;
 pub mod inks;
 pub mod layout;

@@ -5,7 +5,7 @@ use trace_model::{CounterSeries, TraceModel};
 use crate::drawing::{Anchor, ColorRole, Drawing, DrawingPoint, Ink};
 use crate::state::TreeItem;
 use crate::timeline::counter_text::counter_value;
-use crate::timeline::inks::dimmed;
+use crate::timeline::inks::{dimmed, slice_inks};
 use crate::timeline::layout::{CounterBox, DrawList, DrawnRows};
 use crate::timeline::marks::FONT;
 use crate::timeline::tree::TrackTree;
@@ -26,6 +26,39 @@ pub fn loads(drawing: &mut Drawing, part: &DrawnRows, (left, top): DrawingPoint,
     }
 }
 
+/// Slices of derived tracks, and sentences in their place. `width` is that of the canvas.
+pub fn derived(
+    drawing: &mut Drawing,
+    part: &DrawnRows,
+    (left, top): DrawingPoint,
+    (width, is_dim): (f32, bool),
+) {
+    const PAD: f32 = 4.0;
+    for drawn in &part.derived {
+        let (fill, text) = slice_inks(Some(drawn.color), is_dim);
+        // A gap separates neighbours if there is room for it.
+        let gap = if drawn.right - drawn.left > 4.0 {
+            1.0
+        } else {
+            0.0
+        };
+        let (x, y) = (left + drawn.left, top + drawn.top);
+        let size = (drawn.right - drawn.left - gap, drawn.height);
+        drawing.rect(x, y, size.0, size.1, fill, "");
+        if !drawn.written().is_empty() {
+            // The name stays in sight when the left end of the slice is not.
+            let from = drawn.left.max(0.0) + PAD;
+            let room = drawn.right.min(width) - PAD - from;
+            let middle = (left + from, y + drawn.height / 2.0);
+            drawing.fitted_name(middle, room, FONT, text, drawn.written());
+        }
+    }
+    for remark in &part.remarks {
+        let (x, y) = (left.max(0.0) + 8.0, top + remark.top + remark.height / 2.0);
+        drawing.text(x, y, Anchor::Start, FONT, ColorRole::TextWeak, &remark.text);
+    }
+}
+
 /// Counters, with the values at their top and bottom.
 pub fn counters(
     drawing: &mut Drawing,
@@ -35,10 +68,11 @@ pub fn counters(
 ) {
     for counter in &part.counters {
         counter_steps(drawing, counter, corner);
-        let TreeItem::Track(track) = tree.node(counter.node).item else {
-            continue;
+        let series = match tree.node(counter.node).item {
+            TreeItem::Track(track) => model.counter(track),
+            TreeItem::Group(_) | TreeItem::Derived(_) => None,
         };
-        let unit = model.counter(track).and_then(CounterSeries::unit);
+        let unit = series.and_then(CounterSeries::unit);
         let unit = unit.map_or("", |unit| model.str(unit));
         let is_range = counter.max > counter.min;
         let mut write = |y: f32, end: &str, value: f64| {

@@ -6,8 +6,8 @@ use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::compare::{TraceSide, ViewLock};
 use view::palette::Preset;
 use view::state::{
-    COMPARE_TAB, ColorBy, DeviceOrder, FOUND_TAB, MouseMode, Neighbour, Panel, TimelineLayer,
-    ViewCommand, ViewState,
+    COMPARE_TAB, ColorBy, DerivedRows, DeviceOrder, FOUND_TAB, MouseMode, Neighbour, Panel,
+    TimelineLayer, ViewCommand, ViewState,
 };
 use view::time_format::TimeFormat;
 
@@ -48,6 +48,10 @@ fn toggle(state: &ViewState, panel: Panel) -> ViewCommand {
 
 fn toggle_layer(state: &ViewState, layer: TimelineLayer) -> ViewCommand {
     ViewCommand::ShowLayer(layer, !state.draws(layer))
+}
+
+fn toggle_rows(state: &ViewState, rows: DerivedRows) -> ViewCommand {
+    ViewCommand::ShowRows(rows, !state.derived.contains(&rows))
 }
 
 /// The action of Escape, whose key cannot be changed.
@@ -148,6 +152,9 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         "minimap", "Minimap", [] => { |state| toggle_layer(state, TimelineLayer::Minimap) }
         "steps", "Step bands", [] => { |state| toggle_layer(state, TimelineLayer::Steps) }
         "arrows", "Flow arrows of the selected slice", [] => { |state| toggle_layer(state, TimelineLayer::Arrows) }
+        "critical-path", "Rows: critical path of each step", [] => { |state| toggle_rows(state, DerivedRows::CriticalPath) }
+        "rows-of-scopes", "Rows of scopes: framework names around ops", [] => { |state| toggle_rows(state, DerivedRows::Scopes) }
+        "rows-of-source-lines", "Rows of source lines of ops", [] => { |state| toggle_rows(state, DerivedRows::Sources) }
         "times", "Times: next format", ["T"] => { AppCommand::NextTimes }
         "times-digits", "Times: four digits", [] => { AppCommand::Times(TimeFormat::Digits) }
         "times-exact", "Times: exact", [] => { AppCommand::Times(TimeFormat::Exact) }

@@ -54,6 +54,12 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("show-all", "unhide restore tracks"),
     ("minimap", "overview bar"),
     ("arrows", "dependencies flows"),
+    ("critical-path", "longest chain bottleneck dependency track"),
+    (
+        "rows-of-scopes",
+        "name scope modules layers flax framework op name track",
+    ),
+    ("rows-of-source-lines", "code python file line track"),
     ("times", "units format settings"),
     ("times-ns", "units nanosecond"),
     ("times-us", "units microsecond"),

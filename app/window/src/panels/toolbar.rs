@@ -19,7 +19,9 @@ use crate::theme::{theme_in, theme_of};
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::palette::Preset;
 use view::sessions::SessionStore;
-use view::state::{DeviceOrder, MouseMode, Panel, TimelineLayer, ViewCommand, ViewState};
+use view::state::{
+    DerivedRows, DeviceOrder, MouseMode, Panel, TimelineLayer, ViewCommand, ViewState,
+};
 use view::time_format::TimeFormat;
 use view::timeline::trace::OpenTrace;
 
@@ -317,6 +319,13 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
             }
             ui.weak(shown_keys(ui.ctx(), &label.to_lowercase()));
         });
+    }
+    ui.separator();
+    for (rows, label) in DerivedRows::ALL {
+        let mut is_on = state.derived.contains(&rows);
+        if ui.checkbox(&mut is_on, label).changed() {
+            out.push(ViewCommand::ShowRows(rows, is_on).into());
+        }
     }
     ui.separator();
     ui.weak(hint(ui.ctx(), "Times", "times"));

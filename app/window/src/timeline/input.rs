@@ -320,7 +320,7 @@ impl InputTarget<'_> {
             TreeItem::Track(track) => vec![track],
             // A folded group counts as all tracks in it.
             TreeItem::Group(_) if row.folded => self.trace.tree.tracks_in(row.node).collect(),
-            TreeItem::Group(_) => Vec::new(),
+            TreeItem::Group(_) | TreeItem::Derived(_) => Vec::new(),
         })
         .collect()
     }

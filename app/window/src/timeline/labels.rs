@@ -1,8 +1,8 @@
 //! The column of names beside the tracks.
 
 use egui::{
-    Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo,
-    pos2, vec2,
+    Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Response, Role, Sense, Stroke, Ui,
+    WidgetInfo, pos2, vec2,
 };
 
 use super::elide::{elided, elided_name};
@@ -171,7 +171,8 @@ fn name_ui(
 ) {
     let theme = theme::current(ui);
     let node = trace.tree.node(row.node);
-    let can_fold = matches!(node.item, TreeItem::Group(_)) || node.lanes.1 > 1;
+    let is_derived = node.item.derived().is_some();
+    let can_fold = matches!(node.item, TreeItem::Group(_)) || (node.lanes.1 > 1 && !is_derived);
     let visible = area.intersect(clip);
     let response = ui.interact(
         visible,
@@ -187,9 +188,10 @@ fn name_ui(
         }
     });
     if response.clicked() {
-        out.push(match node.item {
-            TreeItem::Group(group) => ViewCommand::FoldGroup(group, !row.folded),
-            TreeItem::Track(track) => ViewCommand::FoldTrack(track, !row.folded),
+        out.extend(match node.item {
+            TreeItem::Group(group) => Some(ViewCommand::FoldGroup(group, !row.folded)),
+            TreeItem::Track(track) => Some(ViewCommand::FoldTrack(track, !row.folded)),
+            TreeItem::Derived(_) => None,
         });
     }
     if response.hovered() && can_fold {
@@ -261,7 +263,12 @@ fn name_ui(
             Stroke::new(1.0, theme.edge.gamma_multiply(0.5)),
         );
     }
-    response.context_menu(|ui| menu_ui(ui, node, row, state, out));
+    response.context_menu(|ui| menu_ui(ui, trace, (node, row), state, out));
+    hover_ui(response, node, group.map(String::as_str));
+}
+
+/// The tooltip of a name; `group` is that of a track outside of its group.
+fn hover_ui(response: Response, node: &TrackNode, group: Option<&str>) {
     response.on_hover_ui(|ui| {
         ui.strong(&node.title);
         if let Some(group) = group {
@@ -270,15 +277,19 @@ fn name_ui(
         if !node.note.is_empty() {
             ui.label(&node.note);
         }
-        ui.weak("Right-click: pin, hide, move");
+        ui.weak(if node.item.derived().is_some() {
+            "Right-click: hide"
+        } else {
+            "Right-click: pin, hide, move"
+        });
     });
 }
 
 /// The context menu of a track or group.
 fn menu_ui(
     ui: &mut Ui,
-    node: &TrackNode,
-    row: &TrackRow,
+    trace: &OpenTrace,
+    (node, row): (&TrackNode, &TrackRow),
     state: &ViewState,
     out: &mut Vec<ViewCommand>,
 ) {
@@ -287,6 +298,7 @@ fn menu_ui(
             ViewCommand::HideEmpty => "hide-empty",
             ViewCommand::ShowAllTracks => "show-all",
             ViewCommand::Pin(..) => "pin",
+            ViewCommand::ShowRows(rows, _) => rows.action(),
             _ => "",
         };
         if menu_entry(ui, label, id).clicked() {
@@ -318,6 +330,15 @@ fn menu_ui(
                 let label = if row.folded { "Unfold" } else { "Fold" };
                 entry(ui, label, ViewCommand::FoldTrack(track, !row.folded));
             }
+            for (rows, title) in trace.tree.rows_beside(&trace.model, track) {
+                let is_on = state.derived.contains(&rows);
+                let label = if is_on {
+                    format!("{title}: off")
+                } else {
+                    title.to_owned()
+                };
+                entry(ui, &label, ViewCommand::ShowRows(rows, !is_on));
+            }
         }
         TreeItem::Group(group) => {
             entry(
@@ -325,6 +346,14 @@ fn menu_ui(
                 if row.folded { "Unfold" } else { "Fold" },
                 ViewCommand::FoldGroup(group, !row.folded),
             );
+        }
+        TreeItem::Derived(track) => {
+            let label = match track.rows() {
+                Some(_) => "Hide on all devices",
+                None => "Remove this track",
+            };
+            entry(ui, label, ViewCommand::Hide(node.item, true));
+            return copy_name_ui(ui, node);
         }
     }
     entry(ui, "Hide", ViewCommand::Hide(node.item, true));
@@ -338,6 +367,10 @@ fn menu_ui(
     if state.leaves_out() {
         entry(ui, "Show all that is hidden", ViewCommand::ShowAllTracks);
     }
+    copy_name_ui(ui, node);
+}
+
+fn copy_name_ui(ui: &mut Ui, node: &TrackNode) {
     if ui.button("Copy name").clicked() {
         ui.ctx().copy_text(node.title.clone());
         ui.close();

@@ -3,6 +3,7 @@
 
 mod areas;
 mod columns;
+mod derived;
 mod edges;
 pub mod elide;
 mod input;

@@ -94,6 +94,10 @@ fn part(
         hatches(painter, origin, &part.boxes, is_dim, colors);
         texts(painter, origin, &part.boxes, is_dim, model, colors);
     }
+    let mut derived = Drawing::new(0.0, 0.0, ColorRole::Canvas);
+    let width = painter.clip_rect().right() - origin.x;
+    shapes::derived(&mut derived, part, (0.0, 0.0), (width, is_dim));
+    drawing::paint(painter, origin, &derived, colors.theme);
     let mut counters = Drawing::new(0.0, 0.0, ColorRole::Canvas);
     shapes::counters(&mut counters, part, (0.0, 0.0), (model, tree));
     drawing::paint(painter, origin, &counters, colors.theme);

@@ -7,7 +7,7 @@ use egui::{Pos2, Rect, Sense, Stroke, Ui, Vec2, vec2};
 use trace_model::{SliceId, TimeRange, TrackId};
 
 use super::areas::TimelineAreas;
-use super::{Background, Timeline, TimelineContext, USUAL_KEYS, input, marks, tooltip};
+use super::{Background, Timeline, TimelineContext, USUAL_KEYS, derived, input, marks, tooltip};
 use crate::theme;
 use view::state::TreeItem;
 use view::state::{MouseMode, ViewCommand, ViewState};
@@ -98,8 +98,12 @@ impl Timeline {
         };
         let local = pointer - areas.canvas.min;
         let hit = self.list.hit(trace.scene(), window, local.x, local.y);
+        let derived = self.list.derived_at(local.x, local.y);
         if response.clicked() {
             match hit {
+                None if derived.is_some() => {
+                    out.extend(derived.map(|drawn| derived::clicked(trace, &drawn.hit)));
+                }
                 Some(hit) if ui.input(|i| i.modifiers.command) => {
                     out.push(light_up_too(trace, state, hit.drawn.slice));
                 }
@@ -147,7 +151,7 @@ impl Timeline {
             .item
         {
             TreeItem::Track(track) => Some(track),
-            TreeItem::Group(_) => None,
+            TreeItem::Group(_) | TreeItem::Derived(_) => None,
         }
     }
 
@@ -201,8 +205,11 @@ impl Timeline {
                 egui::StrokeKind::Inside,
             );
             tooltip::slice_ui(ui, trace, &hit, (known.steps, known.reports));
+        } else if let Some(drawn) = self.list.derived_at(local.x, local.y) {
+            derived::tooltip_ui(ui, trace, &drawn.hit);
         } else if let Some(row) = self.list.row_at(local.y) {
             tooltip::counter_ui(ui, trace, row, at);
+            derived::note_ui(ui, trace, row.node);
             let end = time.time_at(f64::from(
                 (local.x + MIN_WIDTH) / areas.canvas.width().max(1.0),
             ));

@@ -194,7 +194,7 @@ fn drawn_as_ui(ui: &mut Ui, drawn: Picos, measured: Picos) {
     }
 }
 
-fn show(ui: &Ui, what: &str, content: impl FnOnce(&mut Ui)) {
+pub(super) fn show(ui: &Ui, what: &str, content: impl FnOnce(&mut Ui)) {
     let id = Id::unique(("timeline tooltip", what));
     Tooltip::always_open(ui.ctx().clone(), ui.layer_id(), id, PopupAnchor::Pointer)
         .gap(14.0)

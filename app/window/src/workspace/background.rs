@@ -45,6 +45,7 @@ impl Workspace {
         self.search.poll();
         self.area.poll();
         self.durations.poll();
+        self.derived.poll(&mut self.trace);
         self.with_data.poll();
         self.memory.poll(&self.state);
     }
@@ -159,6 +160,8 @@ impl Workspace {
                 });
             }
         }
+        let drawn = self.timeline.drawn();
+        self.derived.ask(&mut self.trace, &self.state, drawn);
         self.ask_tabs();
     }
 

@@ -1,6 +1,7 @@
 //! One open trace in the window: its state, timeline, panels and background jobs.
 
 mod background;
+mod derived;
 mod docks;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, GroupKind, LabelId, SliceId, Timestamp, TrackId};
 
+use self::derived::DerivedJobs;
 use self::docks::{docks_ui, tabs_ui};
 use crate::AppCommand;
 use crate::jobs::{WakeUi, Worker};
@@ -71,6 +73,7 @@ pub struct Workspace {
     areas: Arc<AreaSummaries>,
     area: Worker<MarkedArea, AreaSummary>,
     durations: Worker<LabelId, Histogram>,
+    derived: DerivedJobs,
     /// Finds what would delay a frame that needs it: see [`Self::ask_jobs`].
     ahead: Worker<(), ()>,
     /// Whether a frame has been drawn, so that jobs cannot delay the first.
@@ -106,6 +109,7 @@ impl Workspace {
             )),
             area: Worker::new("area", wake),
             durations: Worker::new("durations", wake),
+            derived: DerivedJobs::new(wake),
             choice: area_panel::AreaPanelState::default(),
             memory: PanelState::new(wake),
             palette: palette::PaletteInput::default(),
@@ -170,6 +174,7 @@ impl Workspace {
             && self.scoped.is_settled()
             && self.with_data.is_settled()
             && self.memory.is_settled()
+            && self.derived.is_settled()
             && !(self.ahead.is_running()
                 || self.args.is_running()
                 || self.search.is_running()

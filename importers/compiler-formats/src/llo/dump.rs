@@ -31,6 +31,7 @@ const ANALYSIS: &str = "-schedule-analysis_final_bundles.txt";
 const MAP: &str = "-deduplication-map.txt";
 const CODE: &str = "-final_bundles.txt";
 const VMEM: &str = "-vmem_report.html";
+const REGISTERS: &str = "-register-pressure.txt";
 /// Name used in file names that concern the whole program.
 const PROGRAM: &str = "TLP";
 
@@ -41,6 +42,7 @@ enum DumpKind {
     Vmem,
     Table,
     Analysis,
+    Registers,
     Code,
 }
 
@@ -67,6 +69,7 @@ impl DumpFile {
             (TABLE, DumpKind::Table),
             (ANALYSIS, DumpKind::Analysis),
             (CODE, DumpKind::Code),
+            (REGISTERS, DumpKind::Registers),
             (VMEM, DumpKind::Vmem),
         ];
         let (kind, (stamp, hlo)) = kinds
@@ -99,6 +102,8 @@ pub(super) struct EmittedOp {
     pub text: Option<String>,
     /// Number of bundles according to the analysis.
     pub bundles: Option<u64>,
+    /// Vector registers that it needs at one time, before they are allocated.
+    pub live_registers: Option<u64>,
     /// The text of its code, with the name of its file.
     pub code: Option<(String, BundleTexts)>,
     /// Its vector memory.
@@ -177,7 +182,8 @@ pub(super) fn tables(
             .map(|file| ((file.stamp, file.hlo.as_str()), file.name.as_str()))
             .collect()
     };
-    let (analyses, codes) = (named(DumpKind::Analysis), named(DumpKind::Code));
+    let [analyses, registers, codes] =
+        [DumpKind::Analysis, DumpKind::Registers, DumpKind::Code].map(named);
     let mut tables = DumpTables::default();
     let (mut budget, mut pairs) = (MAX_BYTES_OF_ALL, 0);
     // Uses the last program that has the op among those started so far.
@@ -212,10 +218,12 @@ pub(super) fn tables(
             break;
         }
         let key = (file.stamp, file.hlo.as_str());
-        let analysis = analyses
-            .get(&key)
-            .and_then(|name| read(&folder.join(name), &mut budget, &mut tables.is_cut))
-            .unwrap_or_default();
+        let mut text = |names: &HashMap<(u64, &str), &str>| {
+            let name = names.get(&key)?;
+            read(&folder.join(name), &mut budget, &mut tables.is_cut)
+        };
+        let analysis = text(&analyses).unwrap_or_default();
+        let registers = text(&registers).unwrap_or_default();
         named_codes.push(codes.get(&key));
         tables.found.push(EmittedOp {
             path: folder.join(&file.name),
@@ -223,6 +231,7 @@ pub(super) fn tables(
             shared_by,
             text: instruction(&analysis, &file.hlo),
             bundles: bundles(&analysis),
+            live_registers: live_registers(&registers),
             code: None,
             vmem: memory.get(&file.hlo).copied(),
         });
@@ -287,6 +296,13 @@ fn bundles(text: &str) -> Option<u64> {
     let rest = text
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("total scheduled bundles:"))?;
+    rest.trim().parse().ok()
+}
+
+/// `Register pressure for vregs is 153`
+fn live_registers(text: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    let rest = lines.find_map(|line| line.strip_prefix("Register pressure for vregs is "))?;
     rest.trim().parse().ok()
 }
 

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! DIR/<time>-fusion.19-70-final_hlo-static-per-bundle-utilization.txt   the table
+//! DIR/<time>-fusion.19-46-register-pressure.txt                         vector registers that it needs at one time
 //! DIR/<time>-fusion.19-71-schedule-analysis_final_bundles.txt           the op as text
 //! DIR/<time>-fusion.19-72-final_bundles.txt                             its code as text
 //! DIR/<time>-TLP-00-deduplication-map.txt                               ops that share code
@@ -398,6 +399,7 @@ fn add_table(
                 .collect(),
         }),
         vmem: found.vmem,
+        live_registers: found.live_registers,
     };
     for id in meant {
         match said.entry(id) {

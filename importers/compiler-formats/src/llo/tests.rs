@@ -104,6 +104,38 @@ fn ops_of_the_same_code_share_a_table() {
     assert_eq!(described(&open(&path, None)).len(), 1);
 }
 
+/// A kernel without an estimate takes no time on the timeline, and is an op all the same.
+#[test]
+fn code_and_registers_of_kernels_without_a_time_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let kernel = PROGRAM.replace(
+        "negate(%p), backend_config={\"window_config\":{\"estimated_cycles\":\"1500\"}}",
+        "custom-call(%p), custom_call_target=\"tpu_custom_call\"",
+    );
+    let path = program(dir.path());
+    fs::write(&path, kernel).unwrap();
+    let jf = dir.path().join("hlo_v5e/jf");
+    dump(&jf, 5, "fusion.1", "f32[8,8]{1,0:T(8,128)S(1)}", ROWS);
+    let text = "Register pressure for vregs is 153\nlen=1181 lr=[457, 1638) wt=54 users=2\n";
+    for (text, expected) in [
+        (text, Some(153)),
+        ("Register pressure for vregs is -1\n", None),
+    ] {
+        fs::write(jf.join("5-fusion.1-46-register-pressure.txt"), text).unwrap();
+        let model = open(&path, None);
+        assert_eq!(
+            described(&model),
+            [("fusion.1".to_owned(), 2, vec![4, 3, 1])]
+        );
+        let bundles = model.ops().iter().find_map(|op| op.bundles.clone());
+        assert_eq!(bundles.unwrap().live_registers, expected);
+        let slices = model
+            .all_slices()
+            .filter(|slice| slice.name() == "fusion.1");
+        assert_eq!(slices.count(), 0);
+    }
+}
+
 /// The text of the code and the report on memory belong to the op; a text with other bundles than the table is left out.
 #[test]
 fn text_and_memory_of_the_code_are_read() {

@@ -110,6 +110,10 @@ pub(super) fn emit(
             out.log(IssueKind::CostModelled, || format!("{name}: {us:.3} µs"));
         }
     }
+    // Their code may be known all the same.
+    for &at in &run.without_time {
+        labels.of(out, at);
+    }
     labels.log(out);
     counters(out, group, program, run);
     out.log_mut().merge(run.issues.clone());

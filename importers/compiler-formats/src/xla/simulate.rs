@@ -8,6 +8,8 @@
 //! HBM :            [copy-start                   ]
 //! ```
 
+use std::collections::BTreeSet;
+
 use hashbrown::HashMap;
 use hlo::{ComputationId, Instruction, InstructionId};
 use input::{ImportError, Progress};
@@ -52,6 +54,8 @@ pub(super) struct SimulatedProgram {
     pub entry: Vec<(i64, i64)>,
     /// Issues to log.
     pub issues: ImportLog,
+    /// Instructions that do work and take no time, because nothing says how long they take.
+    pub without_time: BTreeSet<InstructionId>,
 }
 
 /// Latest time: 27 hours.
@@ -196,6 +200,7 @@ impl ScheduleSimulator<'_, '_> {
                 self.flights.insert(at, self.run.events.len() - 1);
             }
             InstructionEffect::Unknown(why) => {
+                self.run.without_time.insert(at);
                 self.issue(IssueKind::CostMissing, instruction, || why.to_owned());
             }
         }

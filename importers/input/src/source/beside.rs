@@ -96,7 +96,9 @@ impl InputSource {
 
 /// The text of a configuration; `None` if it cannot be read, or is larger than any.
 pub fn small_text(path: &Path) -> Option<String> {
-    let is_small = fs::metadata(path).ok()?.len() <= MAX_SMALL;
+    let there = fs::metadata(path).ok()?;
+    // A pipe would be waited for.
+    let is_small = there.is_file() && there.len() <= MAX_SMALL;
     is_small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 

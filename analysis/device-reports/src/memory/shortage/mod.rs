@@ -27,6 +27,8 @@ use super::buffers::{Buffers, capacity};
 
 /// Programs without a plan that are looked at: those whose HLO is largest.
 const MOST_PROGRAMS: usize = 8;
+/// Programs whose instructions are missing and that are named.
+const NAMED: usize = 3;
 
 /// What the program with the largest need keeps in memory, and what would free some of it.
 #[derive(Debug)]
@@ -40,36 +42,60 @@ impl Analysis for MemoryNeed {
     fn run(cx: &Context<'_>) -> Result<MemoryShortage, AnalysisError> {
         // A program needs the same whenever it runs.
         let cx = cx.scoped(Scope::WholeTrace);
-        let why = |why: &str| AnalysisError::NotApplicable(why.to_owned());
-        let no_plan = match cx.report::<Buffers>() {
-            Ok(report) => {
-                return plan::of_program(&report).ok_or_else(|| why("no program plans to use HBM"));
-            }
-            Err(error) => error,
-        };
-        let there = capacity(&cx).map(|capacity| capacity.bytes);
-        let mut programs: Vec<_> = cx.model.program_ids().collect();
-        let size = |id| {
-            let hlo = cx.model.program(id).hlo.as_ref();
-            std::cmp::Reverse(hlo.map_or(0, |hlo| hlo.bytes().len()))
-        };
-        programs.sort_by_key(|&id| size(id));
-        let needs = programs.into_iter().take(MOST_PROGRAMS).filter_map(|id| {
-            let module = cx.hlo(id).ok()?;
-            Some(live::of_schedule(
-                &module,
-                &cx.model.program_title(id),
-                there,
-            ))
-        });
-        let (found, wrong): (Vec<_>, Vec<_>) = needs.partition(Result::is_ok);
-        let largest = found
-            .into_iter()
-            .flatten()
-            .max_by_key(|need| need.needed_bytes);
-        largest.ok_or_else(|| match wrong.into_iter().find_map(Result::err) {
-            Some(error) => why(&format!("it holds no plan of its memory, and {error}")),
-            None => no_plan,
-        })
+        let mut need = largest_need(&cx)?;
+        need.unknown.extend(missing_programs(&cx));
+        Ok(need)
     }
+}
+
+/// Programs without instructions, which may need more.
+fn missing_programs(cx: &Context<'_>) -> Option<String> {
+    let programs = cx.model.program_ids();
+    let missing = programs.filter(|&id| cx.model.program(id).hlo.is_none());
+    let names: Vec<String> = missing.map(|id| cx.model.program_title(id)).collect();
+    let more = names.len().saturating_sub(NAMED);
+    let mut shown = names[..names.len() - more].to_vec();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "what {} need, which ran here and whose instructions the capture does not hold",
+            engine::listed(&shown)
+        )
+    })
+}
+
+fn largest_need(cx: &Context<'_>) -> Result<MemoryShortage, AnalysisError> {
+    let why = |why: &str| AnalysisError::NotApplicable(why.to_owned());
+    let no_plan = match cx.report::<Buffers>() {
+        Ok(report) => {
+            return plan::of_program(&report).ok_or_else(|| why("no program plans to use HBM"));
+        }
+        Err(error) => error,
+    };
+    let there = capacity(cx).map(|capacity| capacity.bytes);
+    let mut programs: Vec<_> = cx.model.program_ids().collect();
+    let size = |id| {
+        let hlo = cx.model.program(id).hlo.as_ref();
+        std::cmp::Reverse(hlo.map_or(0, |hlo| hlo.bytes().len()))
+    };
+    programs.sort_by_key(|&id| size(id));
+    let needs = programs.into_iter().take(MOST_PROGRAMS).filter_map(|id| {
+        let module = cx.hlo(id).ok()?;
+        Some(live::of_schedule(
+            &module,
+            &cx.model.program_title(id),
+            there,
+        ))
+    });
+    let (found, wrong): (Vec<_>, Vec<_>) = needs.partition(Result::is_ok);
+    let largest = found
+        .into_iter()
+        .flatten()
+        .max_by_key(|need| need.needed_bytes);
+    largest.ok_or_else(|| match wrong.into_iter().find_map(Result::err) {
+        Some(error) => why(&format!("it holds no plan of its memory, and {error}")),
+        None => no_plan,
+    })
 }

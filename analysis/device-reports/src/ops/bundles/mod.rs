@@ -17,7 +17,7 @@ use std::sync::Arc;
 use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use facts::sum_over::SumOver;
 use math::unit::Unit;
-use trace_model::{Bundles, OpId, Picos};
+use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef, TrackKind};
 
 use crate::ops::op_stats::{OpRow, Ops};
 
@@ -164,14 +164,18 @@ pub struct CodeRow {
     /// Loads that restore registers, if the dump counts them.
     #[column("Fills")]
     pub fills: Option<u64>,
+    /// Vector registers that hold values at one time, before they are allocated; those that the core does not have are
+    /// saved and restored.
+    #[column("Live registers", unit = Count)]
+    pub live_registers: Option<u64>,
     /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
     pub slots_percent: BTreeMap<String, f64>,
-    /// Self time of all executions.
+    /// Self time of all executions; `None` of an op of a program whose time is not known.
     #[column("Self time (sum)", measured)]
-    pub self_time_ps: Picos,
-    /// Executions.
+    pub self_time_ps: Option<Picos>,
+    /// Executions; `None` of an op without a time.
     #[column("Runs", measured)]
-    pub occurrences: u64,
+    pub occurrences: Option<u64>,
     /// The op that the code was emitted for, if that is another one.
     #[column("Code of")]
     pub shares_code_of: Option<String>,
@@ -196,13 +200,13 @@ impl Analysis for Code {
             return Err(what.into());
         }
         let ops = cx.report::<Ops>()?;
-        let described = |row: &OpRow| Some((row.op?, cx.model.op(row.op?).bundles.as_deref()?));
-        let rows: Vec<CodeRow> = ops
-            .rows
-            .iter()
-            .filter_map(|row| described(row).map(|(op, bundles)| code_row(cx, row, op, bundles)))
+        let timed = ops.rows.iter();
+        let timed = timed.filter_map(|row| code_row(cx, Some(row), row.op?));
+        let untimed = untimed(cx).into_iter();
+        let rows: Vec<CodeRow> = timed
+            .chain(untimed.filter_map(|op| code_row(cx, None, op)))
             .collect();
-        let known = rows.iter().map(|row| row.self_time_ps).sum();
+        let known = rows.iter().filter_map(|row| row.self_time_ps).sum();
         let mut notes = vec![
             "percent of the issue slots of a unit in the code of an op; a bundle counts once, however often a loop runs \
              it: never a share of time"
@@ -244,7 +248,22 @@ impl Analysis for Code {
 /// Number of names that a note lists.
 const SHOWN: usize = 5;
 
-fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeRow {
+/// Ops of a predicted program that run without a known time: kernels of which the compiler estimates nothing.
+fn untimed(cx: &Context<'_>) -> Vec<OpId> {
+    if !cx.model.has_caveat(Caveat::Predicted) {
+        return Vec::new();
+    }
+    let cores = cx.tensor_cores().into_iter();
+    let slices = cores.flat_map(|core| cx.model.slices_of_kind(core, TrackKind::Ops));
+    let timed: BTreeSet<OpId> = cx.watched(slices).filter_map(SliceRef::op).collect();
+    let ops = cx.model.op_ids();
+    ops.filter(|op| !timed.contains(op)).collect()
+}
+
+/// The row of an op whose code is known; without a row of times nothing is known of its time.
+fn code_row(cx: &Context<'_>, row: Option<&OpRow>, op: OpId) -> Option<CodeRow> {
+    let facts = cx.model.op(op);
+    let bundles: &Bundles = facts.bundles.as_deref()?;
     let name = |unit: &trace_model::UnitSlots| cx.model.str(unit.unit).to_owned();
     let percents = bundles
         .units
@@ -286,13 +305,20 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
             .map(|(limit, _)| limit)
     };
     let most = most.map(|(most, _)| most).filter(|_| limit.is_none());
-    CodeRow {
-        op: row.op,
-        program: Arc::clone(&row.program),
-        name: Arc::clone(&row.name),
-        self_time_ps: row.self_time_ps,
-        self_of_total_percent: row.self_of_total_percent,
-        occurrences: row.occurrences,
+    let program = || facts.program.map(|program| cx.model.program_title(program));
+    Some(CodeRow {
+        op: Some(op),
+        program: row.map_or_else(
+            || Arc::from(program().unwrap_or_default()),
+            |row| Arc::clone(&row.program),
+        ),
+        name: row.map_or_else(
+            || Arc::from(cx.model.str(facts.name)),
+            |row| Arc::clone(&row.name),
+        ),
+        self_time_ps: row.map(|row| row.self_time_ps),
+        self_of_total_percent: row.and_then(|row| row.self_of_total_percent),
+        occurrences: row.map(|row| row.occurrences),
         bundles: bundles.count,
         busiest: busiest.map(|(unit, _)| unit.clone()),
         busiest_percent: busiest.map(|(_, percent)| Percent(*percent)),
@@ -308,12 +334,13 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
         vmem_spill_bytes: vmem.map(|vmem| vmem.spill_bytes),
         limit,
         most,
+        live_registers: bundles.live_registers,
         fills,
         spills,
-        shares_code_of: (bundles.emitted_for != cx.model.op(op).name)
+        shares_code_of: (bundles.emitted_for != facts.name)
             .then(|| cx.model.str(bundles.emitted_for).to_owned()),
         slots_percent,
-    }
+    })
 }
 
 fn percent(part: u64, whole: u64) -> Option<Percent> {
@@ -359,7 +386,7 @@ impl Tabular for CodeReport {
                 "self_time_each_ps",
                 self.sums_over.self_time_title(),
                 Unit::Picoseconds,
-                |row| self.sums_over.each_ps(row.self_time_ps),
+                |row| Some(self.sums_over.each_ps(row.self_time_ps?)),
             )
             .declared([
                 "self_of_total_percent",
@@ -371,6 +398,7 @@ impl Tabular for CodeReport {
                 "busiest_percent",
                 "spills",
                 "fills",
+                "live_registers",
                 "vmem_bytes",
                 "vmem_percent",
                 "matmuls",

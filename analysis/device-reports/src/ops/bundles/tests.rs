@@ -142,6 +142,7 @@ fn limit_follows_from_registers_memory_waiting_and_units() {
                 spill_bytes: 0,
                 limit_bytes: Some(1000),
             }),
+            live_registers: Some(70),
         };
         let op = builder.op(Op {
             name,

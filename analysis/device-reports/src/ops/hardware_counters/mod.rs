@@ -85,6 +85,7 @@ impl Analysis for HardwareCounters {
 
     fn run(cx: &Context<'_>) -> Result<HardwareCountersReport, AnalysisError> {
         let mut devices: BTreeMap<GroupId, Readings> = BTreeMap::new();
+        let mut most_readings: BTreeMap<(TrackId, u64), usize> = BTreeMap::new();
         for (slice, bits) in cx.model.slices_with(SliceAttr::CounterValueBits) {
             let Some(id) = slice.attr(SliceAttr::CounterId) else {
                 continue;
@@ -92,6 +93,7 @@ impl Analysis for HardwareCounters {
             let (track, value) = (slice.track(), f64::from_bits(bits as u64));
             if value.is_finite() && is_wanted(cx, cx.model.track(track).group) {
                 let readings = devices.entry(cx.model.track(track).group).or_default();
+                *most_readings.entry((track, id as u64)).or_default() += 1;
                 // If a sample contains a counter twice, the last value counts, as in XProf.
                 readings
                     .entry(track)
@@ -108,13 +110,33 @@ impl Analysis for HardwareCounters {
             .iter()
             .map(|(&group, readings)| device(cx, group, readings))
             .collect();
-        let mut notes = Vec::new();
+        let samples = devices.iter().map(|device| device.samples.len()).max();
+        let most = most_readings.values().copied().max();
+        let mut notes = vec![how_read(samples.unwrap_or(0), most.unwrap_or(0))];
         if devices.iter().any(|device| device.generation.is_none()) {
             notes.push(
                 "counters are known for v6e and v7x only; those of other chips are listed as recorded".to_owned(),
             );
         }
         Ok(HardwareCountersReport { devices, notes })
+    }
+}
+
+/// Whether values are sums or readings of a series.
+fn how_read(samples: usize, most_readings: usize) -> String {
+    let of_device = if samples == 1 {
+        "each device has one sample: its counts are sums over the time of that sample".to_owned()
+    } else {
+        format!(
+            "a device has up to {samples} samples, one for each line of the profile: counts are sums over all of them"
+        )
+    };
+    if most_readings > 1 {
+        format!(
+            "{of_device}; a sample holds up to {most_readings} readings of a counter, a series, of which the last counts"
+        )
+    } else {
+        of_device
     }
 }
 

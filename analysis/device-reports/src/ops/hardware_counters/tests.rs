@@ -152,3 +152,14 @@ fn no_utilization_without_cycles() {
     .into();
     assert_eq!(metrics(&counts, &limits("v6e")), []);
 }
+
+#[test]
+fn notes_tell_sums_from_series() {
+    let one = "each device has one sample: its counts are sums over the time of that sample";
+    assert_eq!(how_read(1, 1), one);
+    assert!(
+        how_read(1, 5)
+            .ends_with("up to 5 readings of a counter, a series, of which the last counts")
+    );
+    assert!(how_read(3, 1).starts_with("a device has up to 3 samples"));
+}

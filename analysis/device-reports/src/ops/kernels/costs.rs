@@ -260,6 +260,11 @@ impl KernelCost {
                 "; that is more than the device can do in that time, so that its name or the peak mislead"
             });
         }
+        if row.limit == CostLimit::AtMost && is_impossible(row.flops) {
+            row.finding.push_str(
+                "; that limit is more than the device can do in that time, so that there is no MFU",
+            );
+        }
         row
     }
 

@@ -149,11 +149,11 @@ impl KernelsReport {
              utilization by the time on the chip, of the peak of bf16, times the published speed of narrower operands"
                 .to_owned(),
         ];
-        notes.extend(
-            self.peaks
-                .flops
-                .map(|_| format!("peak for bf16 operands: {}", self.peaks.flops_text())),
-        );
+        notes.push(match self.peaks.flops {
+            Some(_) => format!("peak for bf16 operands: {}", self.peaks.flops_text()),
+            None => "no peak is known, so that there is no MFU: name the chip with --device-spec"
+                .to_owned(),
+        });
         notes.extend(rules);
         notes.extend(findings.take(SAID));
         notes.extend(more.map(|more| {

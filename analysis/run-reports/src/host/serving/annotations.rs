@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Context;
 use facts::host_class::stripped;
-use trace_model::{Arg, ArgValue, LabelId, SliceId, SliceRef, SourceId, TimeRange, TrackKind};
+use trace_model::{
+    Arg, ArgValue, LabelId, SliceId, SliceRef, SourceId, TimeRange, TrackId, TrackKind,
+};
 
 use super::names::{NamedPhase, ServingPhase, phase_of_name};
 use super::report::ServingAnnotation;
@@ -15,6 +17,7 @@ use super::servers::{ServerBatch, numbered_ids};
 pub(super) struct Annotation {
     /// The file, because ids are those of one process.
     pub source: SourceId,
+    pub track: TrackId,
     pub slice: SliceId,
     pub range: TimeRange,
     pub phase: ServingPhase,
@@ -171,6 +174,7 @@ fn annotation(
     };
     let found = Annotation {
         source: source_of(cx, slice),
+        track: slice.track(),
         slice: slice.id(),
         range: slice.range(),
         phase,
@@ -210,6 +214,7 @@ fn of_server(
     };
     Annotation {
         source: source_of(cx, slice),
+        track: slice.track(),
         slice: slice.id(),
         range: slice.range(),
         phase,

@@ -19,7 +19,7 @@ use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::host_class::{HostClass, classify, host_threads, stripped};
 use facts::python_frame::PythonFrame;
 use math::intervals::IntervalSet;
-use trace_model::{LabelId, Picos, SliceRef, SourceId, TimeRange};
+use trace_model::{LabelId, Picos, SliceRef, SourceId, TimeRange, Timestamp, TrackId};
 
 use super::annotations::Annotation;
 use super::names::{ServingPhase, words};
@@ -102,10 +102,19 @@ pub(super) struct Engines {
     pub idle: Vec<EngineIdle>,
 }
 
+/// A step of an engine.
+#[derive(Clone, Copy)]
+struct EngineStep {
+    range: TimeRange,
+    track: TrackId,
+    /// Whether it is an annotation of a batch or a phase: those of other threads say nothing of it.
+    is_annotation: bool,
+}
+
 /// The engines of one host.
 #[derive(Default)]
 struct HostEngines {
-    steps: Vec<TimeRange>,
+    steps: Vec<EngineStep>,
     parts: BTreeMap<EnginePart, IntervalSet>,
 }
 
@@ -119,7 +128,9 @@ pub(super) fn engine_steps(
     if cores.is_empty() {
         return Ok(None);
     }
-    let mut hosts = hosts(cx);
+    let Some(mut hosts) = hosts(cx, annotations) else {
+        return Ok(None);
+    };
     let has_steps = hosts.values().any(|host| !host.steps.is_empty());
     if !has_steps {
         // Batches and phases are steps where nothing else is.
@@ -127,13 +138,17 @@ pub(super) fn engine_steps(
             use ServingPhase as P;
             if matches!(annotation.phase, P::Batch | P::Prefill | P::Decode) {
                 let host = hosts.entry(annotation.source).or_default();
-                host.steps.push(annotation.range);
+                host.steps.push(EngineStep {
+                    range: annotation.range,
+                    track: annotation.track,
+                    is_annotation: true,
+                });
             }
         }
     }
     for host in hosts.values_mut() {
-        host.steps.retain(|step| scope.contains(step.start));
-        host.steps.sort_by_key(|step| (step.start, step.end));
+        host.steps.retain(|step| scope.contains(step.range.start));
+        host.keep_outermost();
     }
     hosts.retain(|_, host| !host.steps.is_empty());
     if hosts.is_empty() {
@@ -145,7 +160,7 @@ pub(super) fn engine_steps(
         let Some(host) = hosts.get(&cx.model.group(core).source) else {
             continue;
         };
-        let steps: IntervalSet = host.steps.iter().copied().collect();
+        let steps: IntervalSet = host.steps.iter().map(|step| step.range).collect();
         let recorded = cx.window_on_host(core)?;
         let Some(window) = steps.hull().and_then(|hull| hull.intersect(recorded?)) else {
             continue;
@@ -176,13 +191,28 @@ pub(super) fn engine_steps(
         .collect();
     idle.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then(a.part.cmp(&b.part)));
     Ok(Some(Engines {
-        steps: by_phase(&hosts, annotations),
+        steps: by_phase(cx, &hosts, annotations),
         idle,
     }))
 }
 
-/// Steps and parts of the engines of each host.
-fn hosts(cx: &Context<'_>) -> BTreeMap<SourceId, HostEngines> {
+impl HostEngines {
+    /// Sorts steps by start, without those inside another one on their thread.
+    fn keep_outermost(&mut self) {
+        self.steps
+            .sort_by_key(|step| (step.range.start, std::cmp::Reverse(step.range.end)));
+        let mut ends: BTreeMap<TrackId, Timestamp> = BTreeMap::new();
+        self.steps.retain(|step| {
+            let end = ends.entry(step.track).or_insert(step.range.start);
+            let is_outermost = step.range.start >= *end;
+            *end = step.range.end.max(*end);
+            is_outermost
+        });
+    }
+}
+
+/// Steps and parts of the engines of each host; `None` if neither a name nor an annotation can be a step.
+fn hosts(cx: &Context<'_>, annotations: &[Annotation]) -> Option<BTreeMap<SourceId, HostEngines>> {
     let model = cx.model;
     let events: Vec<Option<EngineEvent>> = model
         .labels()
@@ -192,6 +222,9 @@ fn hosts(cx: &Context<'_>) -> BTreeMap<SourceId, HostEngines> {
             (!is_op).then(|| EngineEvent::of_name(model.str(label.name)))?
         })
         .collect();
+    if annotations.is_empty() && !events.contains(&Some(EngineEvent::Step)) {
+        return None;
+    }
     let event = |label: LabelId| events.get(label.index()).copied().flatten();
     let mut hosts: BTreeMap<SourceId, HostEngines> = BTreeMap::new();
     for track in host_threads(model) {
@@ -200,7 +233,11 @@ fn hosts(cx: &Context<'_>) -> BTreeMap<SourceId, HostEngines> {
         for slice in cx.watched(model.slices_on(track)) {
             match event(slice.label_id()) {
                 Some(EngineEvent::Step) => {
-                    hosts.entry(source).or_default().steps.push(slice.range());
+                    hosts.entry(source).or_default().steps.push(EngineStep {
+                        range: slice.range(),
+                        track,
+                        is_annotation: false,
+                    });
                 }
                 Some(EngineEvent::Part(part)) => named.push((slice, part)),
                 None => {}
@@ -228,11 +265,12 @@ fn hosts(cx: &Context<'_>) -> BTreeMap<SourceId, HostEngines> {
             *known = known.union(&when);
         }
     }
-    hosts
+    Some(hosts)
 }
 
 /// Steps by what the annotations inside them say.
 fn by_phase(
+    cx: &Context<'_>,
     hosts: &BTreeMap<SourceId, HostEngines>,
     annotations: &[Annotation],
 ) -> Vec<EngineSteps> {
@@ -244,15 +282,27 @@ fn by_phase(
         counted: usize,
     }
     let mut phases: BTreeMap<&str, Times> = BTreeMap::new();
+    let mut of_host: BTreeMap<SourceId, Vec<&Annotation>> = BTreeMap::new();
+    for annotation in annotations {
+        let those = of_host.entry(annotation.source).or_default();
+        those.push(annotation);
+    }
     for (source, host) in hosts {
-        for (at, step) in host.steps.iter().enumerate() {
-            let inside = annotations.iter().filter(|annotation| {
-                annotation.source == *source && step.contains(annotation.range.start)
-            });
+        let those = of_host.get(source).map_or(&[][..], Vec::as_slice);
+        for (at, step) in cx.watched(host.steps.iter().enumerate()) {
+            // They are sorted by start.
+            let before = |time: Timestamp| those.partition_point(|one| one.range.start < time);
+            let inside = &those[before(step.range.start)..before(step.range.end)];
+            let inside = inside
+                .iter()
+                .copied()
+                .filter(|one| !step.is_annotation || one.track == step.track);
             let (phase, tokens) = phase(inside);
+            let step = step.range;
             let times = phases.entry(phase).or_default();
             times.steps.push(step.dur().ps() as f64);
-            let next = host.steps.get(at + 1).map(|next| next.start - step.start);
+            let next = host.steps.get(at + 1);
+            let next = next.map(|next| next.range.start - step.start);
             times.to_next.extend(next.map(|time| time.ps() as f64));
             times.counted += usize::from(tokens.is_some());
             times.tokens = match (times.tokens, tokens) {
@@ -273,10 +323,12 @@ fn by_phase(
     rows.collect()
 }
 
-/// The phase of a step, and its tokens if all of its annotations count them.
+/// The phase of a step by its annotations, which are sorted by start, and its tokens if all of them are counted. A batch
+/// that counts its tokens counts those of what is inside it on its thread.
 fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Option<u64>) {
     let (mut prefill, mut decode, mut mixed) = (false, false, false);
-    let mut tokens = None;
+    let mut tokens = Some(0_u64);
+    let mut counted: BTreeMap<TrackId, Timestamp> = BTreeMap::new();
     for annotation in inside {
         match annotation.phase {
             ServingPhase::Prefill => prefill = true,
@@ -284,8 +336,16 @@ fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Opt
             ServingPhase::Batch => mixed |= annotation.is_mixed && annotation.all_tokens.is_some(),
             _ => continue,
         }
-        tokens = tokens.max(annotation.all_tokens);
+        let range = annotation.range;
+        let end = counted.entry(annotation.track).or_insert(range.start);
+        if range.start >= *end {
+            *end = range.end;
+            tokens = tokens
+                .zip(annotation.all_tokens)
+                .and_then(|(sum, own)| sum.checked_add(own));
+        }
     }
+    let tokens = tokens.filter(|_| !counted.is_empty());
     let phase = match (prefill, decode, mixed) {
         (_, _, true) | (true, true, _) => "mixed",
         (true, ..) => ServingPhase::Prefill.id(),

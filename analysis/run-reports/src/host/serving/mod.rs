@@ -40,8 +40,9 @@ use annotations::{Annotation, Annotations};
 use engine_steps::Engines;
 use names::phase_of_name;
 
-use engine::{Analysis, AnalysisError, Context, Options, Percent};
+use engine::{Analysis, AnalysisError, Context, Options, Percent, glob};
 use facts::TraceFacts as _;
+use facts::host_class::stripped;
 use math::intervals::IntervalSet;
 use programs::PhasePrograms;
 use trace_model::Picos;
@@ -68,8 +69,12 @@ impl Analysis for Serving {
         let served: &[Annotation] = if found.is_serving { &found.all } else { &[] };
         let engine = engine_steps::engine_steps(cx, served, scope)?;
         if !found.is_serving && engine.is_none() {
+            let unmatched = match unmatched(cx).join(" ") {
+                none if none.is_empty() => none,
+                patterns => format!("; no event of a host matches {patterns}"),
+            };
             return Err(format!("no annotation names a prefill or a request: servers record them as {ANNOTATE}, other names are \
-                 told with --serving PHASE=PATTERN").into());
+                 told with --serving PHASE=PATTERN{unmatched}").into());
         }
         let Engines { steps, idle } = engine.unwrap_or_default();
         let is_here = |annotation: &&Annotation| scope.contains(annotation.range.start);
@@ -111,6 +116,7 @@ impl Analysis for Serving {
             } else {
                 Vec::new()
             },
+            unmatched_patterns: unmatched(cx),
             program_ps: programs.all,
             other_program_ps: programs.other(),
             queue_of_first_token_percent: shares(&requests, |one| {
@@ -122,6 +128,17 @@ impl Analysis for Serving {
             requests,
         })
     }
+}
+
+fn unmatched(cx: &Context<'_>) -> Vec<String> {
+    let labels = || cx.model.labels().iter().filter(|label| label.op.is_none());
+    let is_there =
+        |pattern: &str| labels().any(|label| glob(pattern, stripped(cx.model.str(label.name))));
+    let patterns = cx.options.serving.iter();
+    let unmatched = patterns.filter(|own| !is_there(&own.pattern));
+    unmatched
+        .map(|own| format!("{}={}", own.phase, own.pattern))
+        .collect()
 }
 
 fn of_phase(all: &[Annotation], phase: ServingPhase) -> impl Iterator<Item = &Annotation> {

@@ -1,7 +1,9 @@
-//! What programs of a server have to read: in a step that generates one token for each request, every weight once.
+//! What programs of a server read from HBM: in a step that generates one token for each request, most weights once.
 //!
 //! Parameters of the entry computation that share no memory with results stay as they are: weights, apart from small
-//! inputs. Those that do are updated: the cache of keys and values, of which a step reads as much as its requests have.
+//! inputs. Of those that are only gathered or sliced (embeddings), no more than that is read, of others all. Those that
+//! share memory with results are updated: the cache of keys and values, of which a step reads as much as its requests
+//! have.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use facts::TraceFacts as _;
 use facts::hlo_for_now;
 use facts::window::counts;
 use hardware::peaks::Peaks;
-use hlo::{ArrayShape, HBM, HloModule};
+use hlo::{ArrayShape, CostAnalysis, HBM, HloModule, Instruction, Shape};
 use trace_model::{Picos, ProgramId};
 
 use super::report::ProgramReads;
@@ -74,24 +76,36 @@ fn of_program(cx: &Context<'_>, id: ProgramId, runs: &Runs) -> Option<ProgramRea
     })
 }
 
-/// Bytes in HBM of the parameters that share no memory with results, and of those that do.
+/// Bytes in HBM that are read of parameters that share no memory with results, and all bytes of those that do.
 fn parameter_bytes(module: &HloModule) -> Option<(u64, u64)> {
     let (mut weights, mut updated) = (0_u64, 0_u64);
+    let read = CostAnalysis::new(module).parameter_reads();
     for (number, parameter) in module.parameters() {
-        let arrays: Vec<&ArrayShape<'static>> = parameter.arrays();
-        let in_hbm = arrays.into_iter().filter(|array| array.memory_space == HBM);
-        let bytes = in_hbm
-            .map(ArrayShape::bytes)
-            .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))?;
-        let is_updated = module.aliases.iter().any(|alias| alias.parameter == number);
-        let sum = if is_updated {
-            &mut updated
-        } else {
-            &mut weights
-        };
-        *sum = sum.checked_add(bytes)?;
+        for (place, array) in places(parameter) {
+            if array.memory_space != HBM {
+                continue;
+            }
+            let bytes = array.bytes()?;
+            let is_updated = module
+                .aliases
+                .iter()
+                .any(|alias| alias.parameter == number && alias.parameter_index == place);
+            let (sum, bytes) = match read.get(&number) {
+                _ if is_updated => (&mut updated, bytes),
+                // A tuple is read by its parts.
+                Some(&read) if place.is_empty() => (&mut weights, bytes.min(read)),
+                _ => (&mut weights, bytes),
+            };
+            *sum = sum.checked_add(bytes)?;
+        }
     }
     Some((weights, updated))
+}
+
+/// The arrays of a parameter with their places in its tuple.
+fn places(parameter: &Instruction) -> Vec<(Vec<u64>, &ArrayShape<'static>)> {
+    let shape = parameter.shape.as_deref();
+    shape.map(Shape::arrays_with_index).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -101,15 +115,30 @@ mod tests {
     #[test]
     fn parameters_that_are_updated_are_no_weights() {
         let text = "HloModule jit_step, is_scheduled=true, input_output_alias={ {1}: (2, {}, may-alias) }\n\n\
-                    ENTRY %main (p0: bf16[1024,512], p1: s32[8], p2: bf16[64,16,128]) -> (s32[8], bf16[64,16,128]) {\n  \
+                    ENTRY %main (p0: bf16[1024,512], p1: s32[8], p2: bf16[64,16,128], p3: bf16[32000,512], \
+                    p4: bf16[4096], p5: bf16[2,512]) -> (s32[8], bf16[64,16,128]) {\n  \
                     %p0 = bf16[1024,512]{1,0} parameter(0)\n  \
                     %p1 = s32[8]{0:S(6)} parameter(1)\n  \
                     %p2 = bf16[64,16,128]{2,1,0} parameter(2)\n  \
+                    %p3 = bf16[32000,512]{1,0} parameter(3)\n  \
+                    %p4 = bf16[4096]{0} parameter(4)\n  \
+                    %p5 = bf16[2,512]{1,0} parameter(5)\n  \
+                    %e = bf16[8,512]{1,0} gather(%p3, %p1), offset_dims={1}\n  \
+                    %n = bf16[1024,512]{1,0} negate(%p0)\n  \
+                    %l = (bf16[8,512]{1,0}, bf16[2,512]{1,0}) tuple(%e, %p5)\n  \
                     ROOT %t = (s32[8]{0}, bf16[64,16,128]{2,1,0}) tuple(%p1, %p2)\n}\n";
         let module = hlo::TextProgram::read(text).unwrap().module;
-        assert_eq!(
-            parameter_bytes(&module),
-            Some((1024 * 512 * 2, 64 * 16 * 128 * 2))
-        );
+        // Of the embeddings the rows that are gathered; nothing of a parameter without use.
+        let weights = 1024 * 512 + 8 * 512 + 2 * 512;
+        let cache = 64 * 16 * 128 * 2;
+        assert_eq!(parameter_bytes(&module), Some((weights * 2, cache)));
+        // Parts of one tuple.
+        let text = "HloModule jit_step, is_scheduled=true, input_output_alias={ {}: (0, {1}, may-alias) }\n\n\
+                    ENTRY %main (p: (bf16[512], bf16[64])) -> bf16[64] {\n  \
+                    %p = (bf16[512]{0}, bf16[64]{0}) parameter(0)\n  \
+                    %w = bf16[512]{0} get-tuple-element(%p), index=0\n  \
+                    ROOT %c = bf16[64]{0} get-tuple-element(%p), index=1\n}\n";
+        let module = hlo::TextProgram::read(text).unwrap().module;
+        assert_eq!(parameter_bytes(&module), Some((1024, 128)));
     }
 }

@@ -29,6 +29,9 @@ pub struct ServingReport {
     pub reads: Vec<ProgramReads>,
     /// Annotations that were read.
     pub annotations: Vec<ServingAnnotation>,
+    /// Patterns of the user that no event matches, as `prefill=PATTERN`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmatched_patterns: Vec<String>,
     /// Time of all programs in the scope, summed over devices: the denominator of `of_program_time_percent`.
     pub program_ps: Picos,
     /// Time of the programs that belong to no phase.
@@ -259,13 +262,13 @@ pub struct ProgramReads {
     /// Mean time of one.
     #[column("Mean", measured)]
     pub mean_time_ps: f64,
-    /// Inputs on one device that it does not update: weights.
+    /// Inputs on one device that it reads and does not update: weights.
     #[column("Weights", compiler)]
     pub weight_bytes: u64,
     /// Inputs that it updates, as a cache of keys and values, of which it may read a part.
     #[column("Updated", compiler)]
     pub updated_bytes: u64,
-    /// Time to read the weights once at the peak of HBM. A step that generates one token for each request takes no less.
+    /// Time to read all of them once at the peak of HBM.
     #[column("Weights take")]
     pub least_time_ps: Option<f64>,
     /// The same as a share of the mean time.

@@ -110,8 +110,10 @@ impl ServingReport {
         Table::of("serving_reads", "What programs read from HBM", &self.reads)
             .remaining()
             .note(
-                "Weights: parameters that share no memory with results. Updated: those that do, as a cache of keys and values, \
-                 of which a step reads what its requests have. A time per output token is at least that of its weights.",
+                "Weights: parameters that share no memory with results; of those that are only gathered or sliced, what is \
+                 taken. Updated: those that do, as a cache of keys and values, of which a step reads what its requests have. \
+                 A step that reads all of its weights takes at least their time; with experts or other branches it may read \
+                 fewer.",
             )
             .build()
     }
@@ -144,6 +146,11 @@ impl ServingReport {
         )
         .remaining()
         .note("In the whole trace. --serving PHASE=PATTERN tells other names.")
+        .notes(
+            self.unmatched_patterns
+                .iter()
+                .map(|pattern| format!("No event of a host matches --serving {pattern}.")),
+        )
         .build()
     }
 }

@@ -145,19 +145,25 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
 /// What the environment of the run says of the flags, and of versions that are reported to record nothing with them.
 fn known_of_tracing(environment: &Environment, has_stages: bool, has_schedule: bool) -> String {
     let mut said = String::new();
-    let mut all_set = environment.flags.is_some();
-    if let Some(flags) = &environment.flags {
-        let set = |names: &[&str]| {
-            let value = names.iter().find_map(|&name| flags.get(name));
-            value.is_some_and(|value| !["false", "0"].contains(&value.as_str()))
-        };
-        for (is_there, names) in [(has_stages, &STAGES[..]), (has_schedule, &SCHEDULE)] {
-            if !is_there {
-                let is_set = set(names);
-                all_set &= is_set;
-                let was = if is_set { "was" } else { "was not" };
-                let _ = write!(said, "; --{} {was} set", names.join(" or --"));
-            }
+    // `None` if the environment does not tell.
+    let is_set = |names: &[&str]| -> Option<bool> {
+        let value = |&name: &&str| environment.flags.as_ref()?.get(name);
+        if let Some(value) = names.iter().find_map(value) {
+            return Some(!["false", "0"].contains(&value.as_str()));
+        }
+        let is_known = |name: &&str| environment.has_looked_for(&format!("flag.{name}"));
+        names.iter().all(is_known).then_some(false)
+    };
+    let mut all_set = true;
+    for (is_there, names) in [(has_stages, &STAGES[..]), (has_schedule, &SCHEDULE)] {
+        if is_there {
+            continue;
+        }
+        let set = is_set(names);
+        all_set &= set == Some(true);
+        if let Some(set) = set {
+            let was = if set { "was" } else { "was not" };
+            let _ = write!(said, "; --{} {was} set", names.join(" or --"));
         }
     }
     let version = environment.versions.as_ref();
@@ -175,7 +181,7 @@ fn known_of_tracing(environment: &Environment, has_stages: bool, has_schedule: b
     if let Some((version, _, issue)) = blank {
         let _ = write!(
             said,
-            "; libtpu {version} is reported to leave LLO rows blank although they are ({issue}): take another version"
+            "; libtpu {version} is reported to leave LLO rows blank even so ({issue}): take another version"
         );
     }
     said
@@ -205,7 +211,7 @@ mod tests {
         };
         let both = r#"{"schema": "systole.run/1", "versions": {"libtpu": "0.0.37"}, "chip": "TPU v4", "flags": {
             "xla_enable_custom_call_region_trace": "true", "xla_xprof_register_llo_debug_info": "true"}}"#;
-        let blank = "; --xla_xprof_register_llo_debug_info was set; libtpu 0.0.37 is reported to leave LLO rows blank although they are (openxla/xprof#2416): take another version";
+        let blank = "; --xla_xprof_register_llo_debug_info was set; libtpu 0.0.37 is reported to leave LLO rows blank even so (openxla/xprof#2416): take another version";
         assert_eq!(said(both, true, false), blank);
         let other = both.replace("0.0.37", "0.0.44");
         assert!(said(&other, true, false).contains("xprof#3014"));

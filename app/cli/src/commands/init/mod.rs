@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use analysis::compare::METRICS;
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
-use analysis::gates::{GateDefaults, Regression, StepAggregate, preset};
+use analysis::gates::{self, GateDefaults, Regression, StepAggregate, preset};
 use analysis::reports::steps::step_parts::StepPart;
 use analysis::{counted, distinct};
 use clap::Args;
@@ -314,7 +313,8 @@ fn budget(text: &mut String, runs: &[Summary], metric: &str, seen: f64, aggregat
     let (max, how) = (round_up(seen * ROOM), aggregate_line(aggregate));
     let _ = write!(
         text,
-        "\n[[budget]]                # {seen:.4} {these}\nmetric = \"{metric}\"\nmax = {max}\n{how}"
+        "\n[[budget]]                # {} {these}\nmetric = \"{metric}\"\nmax = {max}\n{how}",
+        gates::number(seen)
     );
 }
 
@@ -328,10 +328,7 @@ fn aggregate_line(aggregate: StepAggregate) -> String {
 }
 
 fn regression(text: &mut String, gate: &Regression, runs: &[Summary]) {
-    let meaning = METRICS
-        .iter()
-        .find(|metric| metric.name == gate.metric)
-        .map_or("", |metric| metric.meaning);
+    let meaning = gates::meaning(&gate.metric);
     let is_wider = runs.len() == 1 && !preset(&[runs, runs].concat(), &[]).contains(gate);
     let why = if is_wider {
         "\n# (one run does not show how much runs differ: of several the limit is smaller)"

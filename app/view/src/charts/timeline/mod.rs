@@ -197,6 +197,7 @@ impl TimelinePicture<'_> {
                 self.slice(drawing, drawn, false, false);
             }
             shapes::loads(drawing, part, corner, list.is_dim);
+            shapes::derived(drawing, part, corner, (self.area.width, list.is_dim));
             let of: (&TraceModel, _) = (&self.trace.model, &*self.trace.tree);
             shapes::counters(drawing, part, corner, of);
         }

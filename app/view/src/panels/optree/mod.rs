@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::facts::framework::scopes_of;
 use analysis::facts::sum_over::ARE_SUMS;
 use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Percent, Table, Unit};
@@ -326,7 +327,7 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
         TreeGrouping::Scope => match row.framework_name.as_deref() {
             None | Some("") => none("framework name"),
             Some(name) => {
-                let parts: Vec<&str> = scopes(name).filter(|part| !part.is_empty()).collect();
+                let parts = scopes_of(name);
                 let modules = parts.split_last().map_or(&[][..], |(_, modules)| modules);
                 modules
                     .iter()
@@ -336,20 +337,6 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
             }
         },
     }
-}
-
-/// The parts of a framework name between slashes. A transformation of several scopes is one part:
-/// `jit(f)/transpose(jvp(layer/mlp))/dot` has three.
-fn scopes(name: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
-    name.split(move |c| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == '/' && depth == 0
-    })
 }
 
 #[cfg(test)]

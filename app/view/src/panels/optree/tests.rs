@@ -21,7 +21,7 @@ fn made(report: &OpsReport, levels: &[TreeGrouping]) -> OpNode {
 
 #[test]
 fn transformed_scopes_stay_whole() {
-    let parts = |name| scopes(name).collect::<Vec<_>>();
+    let parts = scopes_of;
     let name = "jit(f)/transpose(jvp(layer_2/mlp))/down/dot";
     assert_eq!(
         parts(name),

@@ -14,7 +14,7 @@ pub const SHORTEST_BOX: f32 = LONG as f32;
 /// Minimum width of a box.
 pub const MIN_WIDTH: f32 = 2.0;
 /// Minimum width of a box with text.
-const MIN_TEXT: f32 = 22.0;
+pub(super) const MIN_TEXT: f32 = 22.0;
 /// Lower boxes have no text.
 const LEAST_WITH_TEXT: f32 = 15.0;
 /// The visible part of a trace.

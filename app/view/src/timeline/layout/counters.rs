@@ -42,9 +42,33 @@ pub(super) fn counter_box(
         return None;
     };
     let series = scene.model.counter(track)?;
+    let visible = window.time.range();
+    let count = series.first_after(visible.end) - series.first_after(visible.start);
+    let columns = (window.width / MIN_WIDTH) as usize;
+    Some(match scene.tree.peaks(track) {
+        Some(peaks) if count > 4 * columns => {
+            let edge = |column: usize| window.time.time_at(column as f64 / columns.max(1) as f64);
+            let parts = (0..columns).map(|column| TimeRange::new(edge(column), edge(column + 1)));
+            let samples = parts.filter_map(|part| Some((part, largest_in(series, peaks, part)?)));
+            value_box(window, row, (min, max), samples)
+        }
+        _ => {
+            let all = series.samples_in(TimeRange::new(visible.start, visible.end));
+            value_box(window, row, (min, max), all)
+        }
+    })
+}
+
+/// Values over time at the resolution of the screen.
+pub(super) fn value_box(
+    window: &LayoutWindow<'_>,
+    row: TrackRow,
+    (min, max): (f64, f64),
+    samples: impl Iterator<Item = (TimeRange, f64)>,
+) -> CounterBox {
     let height = if max > min { max - min } else { 1.0 };
     let mut steps: Vec<CounterStep> = Vec::new();
-    let mut add = |range: TimeRange, value: f64| {
+    for (range, value) in samples {
         let width = f64::from(window.width);
         let left = (window.time.fraction(range.start) * width).max(-4.0) as f32;
         let right = (window.time.fraction(range.end) * width).min(width + 4.0) as f32;
@@ -64,33 +88,15 @@ pub(super) fn counter_box(
             }
             _ => steps.push(step),
         }
-    };
-    let visible = window.time.range();
-    let count = series.first_after(visible.end) - series.first_after(visible.start);
-    let columns = (window.width / MIN_WIDTH) as usize;
-    match scene.tree.peaks(track) {
-        Some(peaks) if count > 4 * columns => {
-            let edge = |column: usize| window.time.time_at(column as f64 / columns.max(1) as f64);
-            for column in 0..columns {
-                let part = TimeRange::new(edge(column), edge(column + 1));
-                if let Some(value) = largest_in(series, peaks, part) {
-                    add(part, value);
-                }
-            }
-        }
-        _ => {
-            let all = series.samples_in(TimeRange::new(visible.start, visible.end));
-            all.for_each(|(range, value)| add(range, value));
-        }
     }
-    Some(CounterBox {
+    CounterBox {
         node: row.node,
         top: row.y,
         height: row.height - TRACK_PAD,
         steps,
         max,
         min,
-    })
+    }
 }
 
 /// The largest value that a counter has in a range.

@@ -15,6 +15,7 @@
 mod arrows;
 mod boxes;
 mod counters;
+mod derived;
 mod highlighted;
 mod highlighted_boxes;
 mod lanes;
@@ -25,12 +26,14 @@ use trace_model::{SliceId, Timestamp, TraceModel, TrackKind};
 pub use arrows::FlowArrow;
 pub use boxes::{LayoutWindow, MIN_WIDTH, SHORTEST_BOX, SliceBox};
 pub use counters::{CounterBox, CounterStep};
+pub use derived::{DerivedBox, DerivedRemark};
 pub use highlighted::Highlighted;
 pub use lanes::{ColumnBar, DrawnColumns, LaneHit};
 pub use loads::LoadBox;
 
 use boxes::heading_box;
 use counters::counter_box;
+use derived::{DerivedRowsDrawn, derived_row};
 use highlighted_boxes::highlighted_boxes;
 use lanes::{add_lanes, hit_lane};
 
@@ -60,6 +63,10 @@ pub struct DrawnRows {
     pub counters: Vec<CounterBox>,
     /// What folded groups show instead of their tracks.
     pub loads: Vec<LoadBox>,
+    /// Slices of derived tracks, left to right.
+    pub derived: Vec<DerivedBox>,
+    /// Sentences in rows of derived tracks.
+    pub remarks: Vec<DerivedRemark>,
 }
 
 impl DrawnRows {
@@ -70,6 +77,8 @@ impl DrawnRows {
         self.highlighted.clear();
         self.counters.clear();
         self.loads.clear();
+        self.derived.clear();
+        self.remarks.clear();
     }
 
     /// The highlighted box at a point of the canvas; of boxes that touch, the later one.
@@ -166,6 +175,9 @@ impl DrawList {
         };
         let row = self.row_at(y)?;
         let node = scene.tree.node(row.node);
+        if node.item.derived().is_some() {
+            return None;
+        }
         let at = |lane: usize| place_in(matches!(node.item, TreeItem::Group(_)), row, lane);
         let lane = (0..row.lanes).find(|&lane| at(lane).0 <= y && y < at(lane).0 + at(lane).1)?;
         let (of_model, at) = (node.first_lane() + lane, at(lane));
@@ -177,6 +189,17 @@ impl DrawList {
             }),
             None => hit_lane(scene, window, of_model, at, x),
         }
+    }
+
+    /// The slice of a derived track at a point, and the box that shows it.
+    pub fn derived_at(&self, x: f32, y: f32) -> Option<&DerivedBox> {
+        let part = if y < self.pinned_height {
+            &self.pinned
+        } else {
+            &self.scrolled
+        };
+        let at = |b: &&DerivedBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
+        part.derived.iter().find(at)
     }
 
     /// The row at a height of the canvas.
@@ -243,6 +266,15 @@ impl DrawList {
         let part = if stays { pinned } else { scrolled };
         part.rows.push(row);
         let node = scene.tree.node(row.node);
+        if let Some(track) = node.item.derived() {
+            let data = scene.tree.derived_of(row.node).map(|data| &**data);
+            let mut out = DerivedRowsDrawn {
+                boxes: &mut part.derived,
+                remarks: &mut part.remarks,
+                counters: &mut part.counters,
+            };
+            return derived_row(window, track, data, &row, &mut out);
+        }
         if let Some(bounds) = node.counter {
             part.counters
                 .extend(counter_box(scene, window, row, bounds));

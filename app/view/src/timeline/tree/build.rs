@@ -19,6 +19,7 @@ impl TrackTree {
         for group in sorted_groups(model, None) {
             tree.add_group(model, group, None);
         }
+        tree.add_derived_of_all(model);
         tree
     }
 
@@ -41,6 +42,10 @@ impl TrackTree {
         let mut tracks = model.tracks_of(group);
         tracks.sort_by_key(|&track| rank(model.track(track).kind));
         for track in tracks {
+            let is_core = matches!(model.group(group).kind, GroupKind::TensorCore { .. });
+            if is_core && model.track(track).kind == TrackKind::Ops {
+                self.add_rows_of(group, index);
+            }
             self.add_track(model, track, index);
         }
         for child in sorted_groups(model, Some(group)) {

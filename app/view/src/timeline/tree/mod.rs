@@ -5,17 +5,19 @@
 //! is linear in groups and tracks, never in slices.
 
 mod build;
+mod derived;
 mod rows;
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use trace_model::{GroupId, TraceModel, TrackId};
 
 pub use rows::{TrackRow, VisibleRows};
 
-use crate::state::{TreeItem, ViewState};
+use crate::state::{DerivedTrack, QueryTrack, TreeItem, ViewState};
 use crate::timeline::counter_peaks::CounterPeaks;
+use crate::timeline::derived::DerivedData;
 use crate::timeline::group_load::{BusyThreads, GroupLoad};
 use crate::timeline::layout::Highlighted;
 use rows::{NOWHERE, PINNED, push};
@@ -68,7 +70,15 @@ pub struct TrackTree {
     /// Indices of counters with many samples.
     peaks: BTreeMap<TrackId, CounterPeaks>,
     /// By node: when its tracks are busy, for groups that show this while they are folded.
-    busy: OnceLock<BTreeMap<usize, BusyThreads>>,
+    busy: Arc<OnceLock<BTreeMap<usize, BusyThreads>>>,
+    /// The first device: the critical path is above it.
+    first_device: Option<usize>,
+    /// What follows the first devices: queries are above it.
+    after_devices: Option<usize>,
+    /// What is known of derived tracks.
+    derived: BTreeMap<DerivedTrack, Arc<DerivedData>>,
+    /// The queries that have nodes, the last ones of all.
+    queries: Vec<QueryTrack>,
 }
 
 /// Devices that come first, whatever group they belong to; empty vectors without any.
@@ -140,7 +150,7 @@ impl TrackTree {
             .iter()
             .filter_map(|node| match node.item {
                 TreeItem::Track(track) => Some(track),
-                TreeItem::Group(_) => None,
+                TreeItem::Group(_) | TreeItem::Derived(_) => None,
             })
     }
 
@@ -237,10 +247,16 @@ impl TrackTree {
             next = self.nodes[next].end.max(next + 1);
         }
         arrange(&mut siblings, |&node| state.moved(self.nodes[node].item));
+        let siblings = self.with_derived_before(&siblings);
         for index in siblings {
             let node = &self.nodes[index];
             let is_first = first.is_first.get(index).copied().unwrap_or_default();
-            if state.hides(node.item) || rows.place[index] != NOWHERE || is_first {
+            let is_derived = matches!(node.item, TreeItem::Derived(_));
+            if state.hides(node.item)
+                || rows.place[index] != NOWHERE
+                || is_first
+                || (is_derived && only.is_some())
+            {
                 continue;
             }
             let came_first = first.inside.get(index).copied().unwrap_or_default();
@@ -287,6 +303,15 @@ impl TrackTree {
                     usize::from(folded && matches!(node.load, GroupLoad::Lane(_))),
                     folded,
                 )
+            }
+            TreeItem::Derived(_) => {
+                let lanes = node.lanes.1.max(1);
+                let height = if node.counter.is_some() {
+                    COUNTER
+                } else {
+                    lanes as f32 * (LANE + GAP)
+                };
+                (height + TRACK_PAD, lanes, false)
             }
             TreeItem::Track(track) if node.counter.is_some() => {
                 let times = state.track_heights.get(&track).copied().unwrap_or(1);

@@ -2,6 +2,7 @@
 //! arguments.
 
 mod op;
+mod path;
 mod rows;
 
 use analysis::reports::communication::overlap::Overlap;
@@ -11,6 +12,7 @@ use egui::{RichText, Role, ScrollArea, Ui};
 use trace_model::{Arg, SliceId, SliceRef};
 
 use self::op::op_ui;
+use self::path::{path_of, path_ui};
 use self::rows::{section, time_row};
 use super::context::PanelContext;
 use super::dock::PanelState;
@@ -72,16 +74,26 @@ pub fn details_ui(
         .id_salt(("details", selected))
         .auto_shrink([false, false])
         .show(ui, |ui| {
-            let parts = [Part::Timing, Part::Op, Part::Occurrences, Part::Args];
-            let parts = parts
-                .into_iter()
-                .filter(|part| *part != Part::Op || slice.op().is_some());
+            let path = path_of(trace, slice);
+            let parts = [
+                Part::Timing,
+                Part::Path,
+                Part::Op,
+                Part::Occurrences,
+                Part::Args,
+            ];
+            let parts = parts.into_iter().filter(|part| match part {
+                Part::Op => slice.op().is_some(),
+                Part::Path => path.is_some(),
+                _ => true,
+            });
             let count = ((ui.available_width() / COLUMN) as usize).clamp(1, parts.clone().count());
             ui.columns(count, |columns| {
                 for (i, part) in parts.enumerate() {
                     let ui = &mut columns[i % count];
                     match part {
                         Part::Timing => timing_ui(ui, trace, slice, known.steps, out),
+                        Part::Path => path_ui(ui, path, slice),
                         Part::Op => op_ui(ui, context, slice, out),
                         Part::Occurrences => {
                             let own =
@@ -139,6 +151,8 @@ const COLUMN: f32 = 280.0;
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Timing,
+    /// The critical path of its step.
+    Path,
     /// Costs, and how close the op comes to its limits.
     Op,
     /// All slices of the same name, and flows.

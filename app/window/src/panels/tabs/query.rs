@@ -18,9 +18,13 @@ use crate::panels::tables::trace_table_ui;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
-use query::{Database, PRESETS, QueryError, QueryLimits, QueryView, VIEWS, query_table, word_at};
+use query::{
+    Database, PIVOT_KEYS, PRESETS, QueryError, QueryLimits, QueryView, VIEWS, pivot, query_table,
+    word_at,
+};
 use session::Session;
-use view::state::ViewCommand;
+use view::state::{DerivedTrack, QueryTrack, TreeItem, ViewCommand, ViewState};
+use view::timeline::derived::QueryColumns;
 use view::timeline::tree::group_digits;
 
 pub const TAB: Tab = Tab {
@@ -177,7 +181,8 @@ impl TabPanel for QueryPanel {
                 let Some(Ok(result)) = memo.latest() else {
                     return;
                 };
-                result_ui(ui, context, result, &mut self.sorted, out, view);
+                let sql = self.answers.key().map(|asked| asked.sql.as_str());
+                result_ui(ui, context, result, sql, &mut self.sorted, out, view);
             }
         }
     }
@@ -234,11 +239,15 @@ fn result_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     result: &QueryResult,
+    sql: Option<&str>,
     sorted: &mut SortedTable,
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
     let table = &result.table;
+    if let Some(sql) = sql {
+        track_ui(ui, context.state, sql, table, view);
+    }
     if result.is_truncated {
         let text = format!(
             "Only the first {} rows: there are more.",
@@ -251,6 +260,33 @@ fn result_ui(
         return;
     }
     trace_table_ui(ui, context, table, sorted, (None, &|_| false), out, view);
+}
+
+/// The button that shows the rows as a track, or takes the track away.
+fn track_ui(ui: &mut Ui, state: &ViewState, sql: &str, table: &Table, view: &mut Vec<ViewCommand>) {
+    let shown = state.queries.iter().position(|query| query.sql == sql);
+    if let Some(number) = shown {
+        let item = TreeItem::Derived(DerivedTrack::Query(number));
+        ui.button("Remove the track")
+            .on_hover_text("The rows of this query are a track below the devices")
+            .sends(view, ViewCommand::Hide(item, true));
+        return;
+    }
+    let missing = QueryColumns::of(table).err();
+    let button = ui.add_enabled(missing.is_none(), Button::new("Show as track"));
+    let button = match &missing {
+        Some(why) => button.on_disabled_hover_text(why),
+        None => button.on_hover_text(
+            "Show the rows as a track below the devices; the query runs over the whole capture",
+        ),
+    };
+    let own = PRESETS.iter().find(|preset| preset.sql == sql);
+    let title = own.map_or_else(
+        || format!("Query {}", state.queries.len() + 1),
+        |preset| preset.name.to_owned(),
+    );
+    let sql = sql.to_owned();
+    button.sends(view, ViewCommand::AddQuery(QueryTrack { title, sql }));
 }
 
 /// Lists of ready-made queries and of tables.
@@ -278,6 +314,10 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
             sql.clone_into(&mut panel.text);
             panel.run(session, scope);
         }
+        if let Some(sql) = pivot_ui(ui) {
+            panel.text = sql;
+            panel.run(session, scope);
+        }
         ui.menu_button("Tables", |ui| {
             let own = session.clone();
             panel.tables.ask(scope, move |_| tables_of(&own, scope));
@@ -301,6 +341,30 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
             }
         });
     });
+}
+
+/// A menu of pivot tables: by what, and by what within it. Returns the query of the chosen one.
+fn pivot_ui(ui: &mut Ui) -> Option<String> {
+    let mut chosen = None;
+    let menu = ui.menu_button("Pivot", |ui| {
+        for outer in PIVOT_KEYS {
+            ui.menu_button(format!("by {}", outer.name), |ui| {
+                if ui.button(format!("only by {}", outer.name)).clicked() {
+                    chosen = Some(pivot(&[outer]));
+                }
+                for inner in PIVOT_KEYS.into_iter().filter(|inner| *inner != outer) {
+                    if ui.button(format!("then by {}", inner.name)).clicked() {
+                        chosen = Some(pivot(&[outer, inner]));
+                    }
+                }
+            })
+            .response
+            .on_hover_text(outer.about);
+        }
+    });
+    menu.response
+        .on_hover_text("Self time of ops, its share and its rates by one or two things");
+    chosen
 }
 
 /// The field with the query; returns whether it is to be run.

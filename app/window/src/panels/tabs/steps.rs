@@ -9,7 +9,7 @@ use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 pub const TAB: Tab = Tab {
     id: "steps",
     title: "Steps",
-    reports: Some(&["steps", "step_parts", "balance"]),
+    reports: Some(&["steps", "step_parts", "critical_path", "balance"]),
     subject: TabSubject::Capture,
     icon: |pen| {
         for (x, top) in [(0.06, 0.5), (0.31, 0.25), (0.56, 0.4), (0.81, 0.1)] {

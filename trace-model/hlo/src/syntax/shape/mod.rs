@@ -179,6 +179,20 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// All arrays in it, in order, with their places in the tuple and the tuples in it.
+    pub fn arrays_with_index(&self) -> Vec<(Vec<u64>, &ArrayShape<'a>)> {
+        let parts = match self {
+            Self::Array(array) => return vec![(Vec::new(), array)],
+            Self::Tuple(parts) => parts,
+        };
+        let mut out = Vec::new();
+        for (at, part) in parts.iter().enumerate() {
+            let arrays = part.arrays_with_index().into_iter();
+            out.extend(arrays.map(|(index, array)| ([vec![at as u64], index].concat(), array)));
+        }
+        out
+    }
+
     /// Bytes of all arrays without padding; `None` if a type is unknown.
     pub fn bytes(&self) -> Option<u64> {
         self.arrays()

@@ -113,3 +113,48 @@ fn batches_are_steps_of_servers_without_a_loop() {
                 .any(|idle| idle.part == EnginePart::OtherInStep)
     );
 }
+
+/// An engine calls itself, a batch holds the steps of its requests, and another thread does something else.
+#[test]
+fn steps_inside_of_others_count_once() {
+    let told = |picture: &str| -> Vec<_> {
+        let report = report_of(&text_trace(picture)).unwrap();
+        let steps = report.steps.iter();
+        steps
+            .map(|steps| (steps.phase, steps.time.count, steps.tokens))
+            .collect()
+    };
+    let engine = "
+        @column 1us
+        modules: ..MMMMM...MMMMM.
+        host engine: EEEEEEEEeeeeeeee
+                   : .ffff...........
+                   : ..pp.d....dd....
+        E = engine_step
+        e = engine_step
+        f = engine_step
+        p = execute_model: 1 reqs, 64 toks
+        d = execute_model: 2 reqs, 2 toks
+        M = jit_step_fun(7)
+    ";
+    assert_eq!(
+        told(engine),
+        [("decode", 1, Some(2)), ("mixed", 1, Some(66))]
+    );
+    let batches = "
+        @column 1us
+        modules: ..MMMMM...MMMMM.
+        host a: PPPPPPPP........
+              : .q..............
+        host b: .DDD....ddd.....
+        P = execute_model: 1 reqs, 64 toks
+        q = prefill
+        D = execute_model: 2 reqs, 2 toks
+        d = execute_model: 2 reqs, 2 toks
+        M = jit_step_fun(7)
+    ";
+    assert_eq!(
+        told(batches),
+        [("decode", 2, Some(4)), ("prefill", 1, Some(64))]
+    );
+}

@@ -1,6 +1,7 @@
 //! Layouts as text: one point is one picosecond unless stated otherwise.
 
 mod counters;
+mod derived;
 mod highlights;
 
 use std::fmt::Write as _;

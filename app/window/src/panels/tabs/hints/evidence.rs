@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use analysis::counted;
+use analysis::critical_path::CriticalPathReport;
 use analysis::facts::sum_over::SumOver;
 use analysis::hints::{FindingPlace, Hint, HintEvidence};
 use egui::{RichText, Ui};
-use trace_model::OpId;
+use trace_model::{OpId, Picos};
 
 use crate::panels::number::number;
-use crate::panels::widgets::remark;
+use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme;
 use crate::times::{provenance, time};
-use view::state::{HighlightedLabels, ViewCommand};
+use view::state::{DerivedRows, HighlightedLabels, ViewCommand};
 use view::timeline::trace::OpenTrace;
 
 /// Ops named on a card before it is opened.
@@ -65,6 +66,36 @@ pub(super) fn ops_ui(
             .color(theme.text_weak),
         );
     }
+}
+
+/// How much of the critical path of a step the ops of a hint take, with a link to its row.
+pub(super) fn path_ui(
+    ui: &mut Ui,
+    hint: &Hint,
+    report: Option<&CriticalPathReport>,
+    out: &mut Vec<ViewCommand>,
+) {
+    let Some(report) = report.filter(|_| !hint.ops.is_empty()) else {
+        return;
+    };
+    let ops: BTreeSet<OpId> = hint.ops.iter().map(|op| op.op).collect();
+    let on_path = report
+        .ops
+        .iter()
+        .filter(|row| row.op.is_some_and(|op| ops.contains(&op)));
+    let own: Picos = on_path.map(|row| row.time_ps).sum();
+    let each = |sum: Picos| Picos::from_ps(sum.ps() / report.steps.max(1) as i64);
+    let text = if own > Picos::ZERO {
+        let (own, whole) = (time(each(own)), time(each(report.length_ps)));
+        format!("These ops are on the critical path: {own} of {whole} of a step")
+    } else {
+        "These ops are not on the critical path of a step".to_owned()
+    };
+    ui.link(RichText::new(text).small())
+        .on_hover_text(
+            "Show the critical path above the devices; mean of complete steps after warm-up",
+        )
+        .sends(out, ViewCommand::ShowRows(DerivedRows::CriticalPath, true));
 }
 
 pub(super) fn evidence_ui(ui: &mut Ui, hint: &Hint) {

@@ -7,12 +7,13 @@ mod what_if;
 use analysis::counted;
 use std::collections::BTreeMap;
 
+use analysis::critical_path::CriticalPaths;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
 use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Ui};
 
 pub use self::code::code_ui;
 pub use self::evidence::{can_show, evidence_commands};
-use self::evidence::{evidence_ui, heading, ops_ui};
+use self::evidence::{evidence_ui, heading, ops_ui, path_ui};
 use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
 use crate::jobs::WakeUi;
 use crate::panels::context::PanelContext;
@@ -30,6 +31,7 @@ pub const TAB: Tab = Tab {
     id: "hints",
     title: "Hints",
     reports: Some(&["hints"]),
+    also: &["critical_path"],
     of_whole: &["balance"],
     icon: |pen| {
         pen.ring((0.5, 0.36), 0.31);
@@ -200,6 +202,7 @@ fn card_ui(
             late_ui(ui, context, out);
         }
         ops_ui(ui, trace, (hint, report.sums_over), *open, out);
+        path_ui(ui, hint, context.reports.ready::<CriticalPaths>(), out);
         if *open {
             evidence_ui(ui, hint);
             page_ui(ui, hint.id);

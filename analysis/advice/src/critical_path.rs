@@ -1,0 +1,220 @@
+//! What the length of steps depends on: the critical path of each step, summed up.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use device_reports::steps::step_times::Steps;
+use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular, counted};
+use facts::TraceFacts as _;
+use facts::category::OpGroup;
+use trace_model::{GroupId, OpId, Picos};
+
+use crate::what_if::{CriticalPath, PathKind, SharedReplay};
+
+/// The analysis `critical_path`.
+pub struct CriticalPaths;
+
+/// The critical paths of the steps that statistics count, together.
+#[engine::reported]
+pub struct CriticalPathReport {
+    /// The result, in one sentence.
+    pub statement: String,
+    /// Number of steps.
+    pub steps: usize,
+    /// Their lengths added up, each on the core that took longest: the denominator of all shares.
+    pub length_ps: Picos,
+    /// Kinds of time; they add up to the length.
+    pub kinds: Vec<KindOnPath>,
+    /// Devices and the time of their own ops; the rest of the length is collectives, and time in which nothing runs.
+    pub devices: Vec<DeviceOnPath>,
+    /// Ops, those with the most time on the path first.
+    pub ops: Vec<OpOnPath>,
+}
+
+/// Time of one kind on the path.
+#[engine::row(derived)]
+#[derive(Copy)]
+pub struct KindOnPath {
+    /// What steps wait for.
+    #[column("Waits for")]
+    pub kind: PathKind,
+    /// Time of a step, the mean.
+    #[column("Time per step")]
+    pub each_ps: f64,
+    /// Time in all steps.
+    #[column("Time")]
+    pub time_ps: Picos,
+    /// Of the steps.
+    #[column("Of steps")]
+    pub percent: Option<Percent>,
+}
+
+/// Time of one device on the path.
+#[engine::row(derived)]
+pub struct DeviceOnPath {
+    /// Name of the device.
+    #[column("Device")]
+    pub device: String,
+    /// Time of its ops in all steps, without collectives, which are of several devices.
+    #[column("Time")]
+    pub time_ps: Picos,
+    /// Of the steps.
+    #[column("Of steps")]
+    pub percent: Option<Percent>,
+}
+
+/// Time of one op on the path.
+#[engine::row(derived)]
+pub struct OpOnPath {
+    /// Its name.
+    #[column("Op", id = "op")]
+    pub name: Arc<str>,
+    /// The op in the model.
+    #[serde(skip)]
+    pub op: Option<OpId>,
+    /// What kind of work it is.
+    #[column("Kind")]
+    pub group: OpGroup,
+    /// Time of a step, the mean.
+    #[column("Time per step")]
+    pub each_ps: f64,
+    /// Time in all steps.
+    #[column("Time")]
+    pub time_ps: Picos,
+    /// Of the steps.
+    #[column("Of steps")]
+    pub percent: Option<Percent>,
+    /// Pieces of paths that are an execution of it.
+    #[column("Runs")]
+    pub occurrences: u64,
+}
+
+impl Analysis for CriticalPaths {
+    type Report = CriticalPathReport;
+    const ID: &'static str = "critical_path";
+    const TITLE: &'static str = "Critical path";
+
+    fn run(cx: &Context<'_>) -> Result<CriticalPathReport, AnalysisError> {
+        let steps = cx.report::<Steps>()?;
+        if !steps.has_steps() {
+            return Err("no steps were found here, so no step has a critical path".into());
+        }
+        let paths = cx
+            .report::<SharedReplay>()?
+            .critical_paths(cx.model, steps.counted());
+        if paths.is_empty() {
+            let what = "no complete step after warm-up ran ops on a TPU device here, so there is no critical path";
+            return Err(what.into());
+        }
+        Ok(CriticalPathReport::of(cx, &paths))
+    }
+}
+
+/// Sums over pieces.
+#[derive(Default)]
+struct PathSums {
+    kinds: BTreeMap<PathKind, Picos>,
+    devices: BTreeMap<GroupId, Picos>,
+    /// By op and name, because host-made slices have no op.
+    ops: BTreeMap<(Option<OpId>, trace_model::StringId), (Picos, u64)>,
+}
+
+impl CriticalPathReport {
+    fn of(cx: &Context<'_>, paths: &[CriticalPath]) -> Self {
+        let model = cx.model;
+        let mut sums = PathSums::default();
+        for path in paths {
+            for piece in cx.watched(&path.pieces) {
+                let time = piece.range.dur();
+                *sums.kinds.entry(piece.kind).or_default() += time;
+                let Some(slice) = piece.slice else { continue };
+                if piece.kind != PathKind::Collective {
+                    *sums.devices.entry(piece.core).or_default() += time;
+                }
+                let slice = model.slice(slice);
+                let key = (slice.op(), model.label(slice.label_id()).name);
+                let own = sums.ops.entry(key).or_default();
+                *own = (own.0 + time, own.1 + 1);
+            }
+        }
+        let steps = paths.len();
+        let length_ps: Picos = paths.iter().map(|path| path.span.dur()).sum();
+        let each = |time: Picos| time.as_ps_f64() / steps.max(1) as f64;
+        let share = |time: Picos| Percent::of(time, length_ps);
+        let kind = |(&kind, &time): (&PathKind, &Picos)| KindOnPath {
+            kind,
+            each_ps: each(time),
+            time_ps: time,
+            percent: share(time),
+        };
+        let device = |(&group, &time): (&GroupId, &Picos)| DeviceOnPath {
+            device: model.device_name(group),
+            time_ps: time,
+            percent: share(time),
+        };
+        let op =
+            |(&(op, name), &(time, occurrences)): (&(Option<OpId>, _), &(Picos, u64))| OpOnPath {
+                name: model.str(name).into(),
+                op,
+                group: op.map_or(OpGroup::Other, |op| cx.classes().class(op).group),
+                each_ps: each(time),
+                time_ps: time,
+                percent: share(time),
+                occurrences,
+            };
+        let mut kinds: Vec<_> = sums.kinds.iter().map(kind).collect();
+        kinds.sort_by_key(|row| (std::cmp::Reverse(row.time_ps), row.kind));
+        let mut ops: Vec<_> = sums.ops.iter().map(op).collect();
+        ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.name.cmp(&b.name)));
+        Self {
+            statement: statement(&kinds, steps),
+            steps,
+            length_ps,
+            kinds,
+            devices: sums.devices.iter().map(device).collect(),
+            ops,
+        }
+    }
+}
+
+/// Kinds with a smaller share of the steps are not named.
+const NAMED: Percent = Percent(0.05);
+
+fn statement(kinds: &[KindOnPath], steps: usize) -> String {
+    // Of what the sentence leaves out, the table has every picosecond.
+    let named = kinds
+        .iter()
+        .filter_map(|row| Some((row.kind, row.percent.filter(|share| *share >= NAMED)?)));
+    let parts = named.map(|(kind, share)| format!("{} {share:.1}", kind.title()));
+    let parts: Vec<String> = parts.collect();
+    format!(
+        "Critical path of {}: {}",
+        counted(steps, "step"),
+        parts.join(", ")
+    )
+}
+
+impl Tabular for CriticalPathReport {
+    fn tables(&self) -> Vec<Table> {
+        let of = "% is of the lengths of the steps, each on the device that took longest.";
+        vec![
+            Table::of("critical_path", "Critical path by kind", &self.kinds)
+                .remaining()
+                .note(format!("{}.", self.statement))
+                .note(
+                    "Pieces follow each other from the beginning of a step to its end, and add up to its length. Who came \
+                     last to a collective is inferred from how long the others waited.",
+                )
+                .note(of)
+                .build(),
+            Table::of("critical_path_ops", "Critical path by op", &self.ops)
+                .remaining()
+                .note(of)
+                .build(),
+            Table::of("critical_path_devices", "Critical path by device", &self.devices)
+                .remaining()
+                .note("Collectives, and time in which nothing runs, belong to no device.")
+                .build(),
+        ]
+    }
+}

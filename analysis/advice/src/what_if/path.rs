@@ -1,0 +1,293 @@
+//! The critical path of a step: the chain of ops, transfers and idle time that ended when the step ended.
+//!
+//! ```text
+//! TPU:0      AARRRRRRB      B is preceded by the transfer of R, which began when the last core had arrived,
+//! TPU:1      CCCCCCRRB      and the last core did C until then
+//! path       CCCCCCRRB
+//! ```
+//!
+//! The path is followed from the end of the step on the core that took longest, backwards: the end of a transfer that a
+//! core waited for follows its start on the core that came last, everything else what the same core did before. Its pieces
+//! follow each other without a gap, and their times add up to the step exactly. Nothing is predicted: times are recorded
+//! ones, and who came last is what the replay found out.
+
+use facts::category::OpClass;
+use facts::core_time::SelfTimeSegment;
+use facts::steps::Step;
+use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
+
+use super::Replay;
+use super::predict::StepOnCores;
+use super::schedule::{CoreSchedule, Flight};
+
+/// What a step waits for in a piece of its critical path.
+#[engine::titled]
+#[derive(Hash)]
+pub enum PathKind {
+    /// A core runs an op that neither transfers nor waits for a transfer.
+    Compute = "ops",
+    /// A collective, from the arrival of its last participant to its end.
+    Collective = "collectives",
+    /// An asynchronous copy that a core waits for, from its start to its end.
+    Copy = "copies",
+    /// A transfer to or from the host, infeed and outfeed included.
+    HostTransfer = "host transfers",
+    /// No op runs between two executions of programs: the device waits for the host, or for the next program to start.
+    BetweenPrograms = "between programs",
+    /// No op runs within the execution of a program.
+    Idle = "idle in programs",
+}
+
+impl PathKind {
+    fn of(class: OpClass) -> Self {
+        use facts::category::OpGroup as G;
+        match class.group {
+            G::Collective => Self::Collective,
+            G::AsyncWait => Self::Copy,
+            G::HostIo => Self::HostTransfer,
+            _ => Self::Compute,
+        }
+    }
+}
+
+/// A piece of a critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathPiece {
+    /// Its time, as if the core that took longest had done everything: by the clock of that core.
+    pub range: TimeRange,
+    /// What the step waited for.
+    pub kind: PathKind,
+    /// The core that did it.
+    pub core: GroupId,
+    /// The op; `None` for idle time.
+    pub slice: Option<SliceId>,
+}
+
+/// The critical path of one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CriticalPath {
+    /// Number of the step.
+    pub step: u32,
+    /// The core that took longest.
+    pub slowest: GroupId,
+    /// Its span of the step, by the clock of its ops: the pieces fill it.
+    pub span: TimeRange,
+    /// In time order.
+    pub pieces: Vec<PathPiece>,
+}
+
+/// What is looked up on the way.
+struct PathFinder<'a> {
+    cores: &'a [CoreSchedule],
+    /// Flights of each core by the row that awaits them.
+    awaited: Vec<Vec<Flight>>,
+    /// Member that came last to each transfer between cores: its core and the row that issues it there.
+    last: Vec<Option<(Picos, usize, u32)>>,
+    /// Starts of executions of programs of each core, on the timeline.
+    programs: Vec<Vec<Timestamp>>,
+    model: &'a TraceModel,
+}
+
+/// A position on the way back.
+struct PathWalk {
+    core: usize,
+    at: Timestamp,
+    /// By core: rows from here on have been passed.
+    passed: Vec<usize>,
+    left: Picos,
+    /// Pieces, the last one first: their length and what they are.
+    found: Vec<(Picos, PathKind, GroupId, Option<SliceId>)>,
+}
+
+impl PathWalk {
+    fn add(&mut self, time: Picos, kind: PathKind, core: GroupId, slice: Option<SliceId>) {
+        let time = time.clamped().min(self.left);
+        if time > Picos::ZERO {
+            self.left -= time;
+            self.found.push((time, kind, core, slice));
+        }
+    }
+}
+
+impl Replay {
+    /// The critical paths of complete steps, each on the cores that recorded ops; steps that no such core ran are left out.
+    pub fn critical_paths<'a>(
+        &self,
+        model: &TraceModel,
+        steps: impl IntoIterator<Item = &'a Step>,
+    ) -> Vec<CriticalPath> {
+        let cores = &self.recorded.cores;
+        let finder = PathFinder::of(model, cores, self.recorded.joint.len());
+        let complete = steps.into_iter().filter(|step| !step.is_partial);
+        complete
+            .filter_map(|step| {
+                trace_model::may_pause();
+                let spans: StepOnCores = cores
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(row, core)| Some((row, step.span_on(core.group)?.measured)))
+                    .collect();
+                finder.path(step.number, &spans)
+            })
+            .collect()
+    }
+}
+
+impl<'a> PathFinder<'a> {
+    fn of(model: &'a TraceModel, cores: &'a [CoreSchedule], transfers: usize) -> Self {
+        let mut last: Vec<Option<(Picos, usize, u32)>> = vec![None; transfers];
+        for (number, core) in cores.iter().enumerate() {
+            for member in &core.members {
+                if let Some(slot) = last.get_mut(member.transfer as usize)
+                    && slot.is_none_or(|(wait, ..)| member.wait < wait)
+                {
+                    *slot = Some((member.wait, number, member.issues));
+                }
+            }
+        }
+        let awaited = |core: &CoreSchedule| {
+            let mut flights = core.flights.clone();
+            // Of those that the same piece awaits, the last one counts, as in a replay.
+            flights.sort_by_key(|flight| (flight.awaits, flight.issues));
+            flights
+        };
+        let programs = |core: &CoreSchedule| {
+            let runs = model.slices_of_kind(core.group, TrackKind::Modules);
+            let mut starts: Vec<Timestamp> = runs.map(SliceRef::start).collect();
+            starts.sort_unstable();
+            starts
+        };
+        Self {
+            cores,
+            awaited: cores.iter().map(awaited).collect(),
+            last,
+            programs: cores.iter().map(programs).collect(),
+            model,
+        }
+    }
+
+    fn path(&self, step: u32, spans: &StepOnCores) -> Option<CriticalPath> {
+        // Of equal ones the first.
+        let &(core, span) = spans
+            .iter()
+            .rev()
+            .max_by_key(|(_, span)| span.dur())
+            .filter(|(_, span)| !span.is_empty())?;
+        let mut walk = PathWalk {
+            core,
+            at: span.end,
+            passed: self.cores.iter().map(|core| core.pieces().len()).collect(),
+            left: span.dur(),
+            found: Vec::new(),
+        };
+        while walk.left > Picos::ZERO {
+            self.go_back(&mut walk);
+        }
+        let mut from = span.start;
+        let pieces = walk.found.iter().rev().map(|&(time, kind, core, slice)| {
+            let range = TimeRange::at(from, time);
+            from = range.end;
+            PathPiece {
+                range,
+                kind,
+                core,
+                slice,
+            }
+        });
+        Some(CriticalPath {
+            step,
+            slowest: self.cores[core].group,
+            pieces: pieces.collect(),
+            span,
+        })
+    }
+
+    /// Passes what precedes the position: idle time, an op, or a transfer.
+    fn go_back(&self, walk: &mut PathWalk) {
+        let number = walk.core;
+        let core = &self.cores[number];
+        let pieces = core.pieces().get(..walk.passed[number]).unwrap_or_default();
+        let before = pieces.partition_point(|piece| piece.range.start < walk.at);
+        let Some((row, piece)) = before
+            .checked_sub(1)
+            .and_then(|row| Some((row, pieces.get(row)?)))
+        else {
+            // Before the first recorded op.
+            return walk.add(walk.left, PathKind::BetweenPrograms, core.group, None);
+        };
+        if piece.range.end < walk.at {
+            let kind = self.idle_after(number, row, piece);
+            walk.add(walk.at - piece.range.end, kind, core.group, None);
+            walk.at = piece.range.end;
+            return;
+        }
+        walk.passed[number] = row;
+        // Only the end of an op waits for a transfer.
+        let awaited = (piece.range.end == walk.at)
+            .then(|| self.arrival(number, row as u32))
+            .flatten();
+        let kind = PathKind::of(piece.class);
+        let Some((flight, wait)) = awaited else {
+            walk.add(
+                walk.at - piece.range.start,
+                kind,
+                core.group,
+                Some(piece.slice),
+            );
+            walk.at = piece.range.start;
+            return;
+        };
+        let issued = core.piece(flight.issues);
+        let begin = issued.range.start + wait;
+        walk.add(walk.at - begin, kind, core.group, Some(piece.slice));
+        walk.at = issued.range.start;
+        walk.passed[number] = flight.issues as usize;
+        let came_last = core
+            .members
+            .binary_search_by_key(&flight.issues, |member| member.issues)
+            .ok()
+            .and_then(|at| *self.last.get(core.members.get(at)?.transfer as usize)?);
+        match came_last {
+            Some((_, other, issues))
+                if other != number && issues as usize <= walk.passed[other] =>
+            {
+                walk.core = other;
+                walk.at = self.cores[other].piece(issues).range.start;
+                walk.passed[other] = issues as usize;
+            }
+            // Where transfers contradict each other, it waited here.
+            _ => walk.add(wait, kind, core.group, Some(piece.slice)),
+        }
+    }
+
+    /// The transfer that a piece waits for until its end, and how long it waited for others.
+    fn arrival(&self, number: usize, row: u32) -> Option<(Flight, Picos)> {
+        let core = &self.cores[number];
+        let awaited = &self.awaited[number];
+        let after = awaited.partition_point(|flight| flight.awaits <= row);
+        let flight = *awaited
+            .get(after.checked_sub(1)?)
+            .filter(|flight| flight.awaits == row)?;
+        core.arrived(flight)?;
+        let member = core
+            .members
+            .binary_search_by_key(&flight.issues, |member| member.issues);
+        let wait = member
+            .ok()
+            .and_then(|at| core.members.get(at))
+            .map_or(Picos::ZERO, |member| member.wait);
+        Some((flight, wait))
+    }
+
+    /// What idle time after a piece is.
+    fn idle_after(&self, number: usize, row: usize, piece: &SelfTimeSegment) -> PathKind {
+        let runs_before = |piece: &SelfTimeSegment| {
+            let start = self.model.slice(piece.slice).start();
+            self.programs[number].partition_point(|&run| run <= start)
+        };
+        match self.cores[number].pieces().get(row + 1) {
+            Some(next) if runs_before(next) == runs_before(piece) => PathKind::Idle,
+            _ => PathKind::BetweenPrograms,
+        }
+    }
+}

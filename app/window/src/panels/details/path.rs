@@ -1,0 +1,45 @@
+//! The critical path of the step of the selected slice, once its row is shown.
+
+use analysis::Percent;
+use egui::Ui;
+use trace_model::{Picos, SliceRef};
+
+use super::rows::section;
+use crate::panels::widgets::{value_grid, value_row};
+use crate::times::time;
+use view::state::DerivedTrack;
+use view::timeline::derived::{DerivedData, PathOfStep};
+use view::timeline::trace::OpenTrace;
+
+/// The critical paths of all steps, and that of the step of a slice.
+type PathOfSlice<'a> = (&'a DerivedData, &'a PathOfStep);
+
+/// The critical path of the step of a slice, if it is known.
+pub(super) fn path_of<'a>(trace: &'a OpenTrace, slice: SliceRef<'_>) -> Option<PathOfSlice<'a>> {
+    let data = trace.tree.derived(DerivedTrack::CriticalPath)?;
+    Some((data, data.step_at(slice.start())?))
+}
+
+/// What the step waits for by kind, and how much of it is this slice.
+pub(super) fn path_ui(ui: &mut Ui, path: Option<PathOfSlice<'_>>, slice: SliceRef<'_>) {
+    let Some((data, step)) = path else { return };
+    section(ui, "Critical path of its step");
+    let share = |part: Picos| {
+        let percent = Percent::of(part, step.length);
+        let percent = percent.map_or_else(String::new, |percent| format!(" ({percent:.1})"));
+        format!("{}{percent}", time(part))
+    };
+    value_grid(ui, "critical path", |ui| {
+        let own = data.time_on_path(step, slice.id());
+        let own = if own > Picos::ZERO {
+            share(own)
+        } else {
+            "not on it".to_owned()
+        };
+        let about = format!("of step {}, which takes {}", step.number, time(step.length));
+        value_row(ui, "This slice", own, &about);
+        for &(kind, part) in &step.kinds {
+            value_row(ui, kind.title(), share(part), &about);
+        }
+    });
+}

@@ -1,0 +1,90 @@
+//! What a pointer does on the slices of derived tracks.
+
+use std::collections::BTreeSet;
+
+use egui::{RichText, Ui};
+use trace_model::{TrackId, TrackKind};
+
+use super::tooltip;
+use crate::times::time;
+use session::number::counted;
+use view::state::{DerivedTrack, TreeItem, ViewCommand};
+use view::timeline::derived::DerivedHit;
+use view::timeline::trace::OpenTrace;
+
+/// The name of a slice, for a heading.
+fn name<'a>(trace: &'a OpenTrace, hit: &DerivedHit) -> &'a str {
+    let data = trace.tree.derived(hit.track);
+    data.and_then(|data| data.name(&hit.slice))
+        .map_or("", |name| &name.whole)
+}
+
+/// What its time is.
+fn about_time(trace: &OpenTrace, hit: &DerivedHit) -> String {
+    let own = time(hit.slice.time);
+    match hit.track {
+        DerivedTrack::CriticalPath => format!("{own} of the critical path"),
+        DerivedTrack::Scopes(core) | DerivedTrack::Sources(core) => {
+            let device = trace.model.device_name(core);
+            let device = device
+                .strip_prefix("/device:")
+                .unwrap_or(&device)
+                .to_owned();
+            let whole = time(hit.slice.range.dur());
+            format!(
+                "{own}: self time of its ops on {device} that follow each other, within {whole}"
+            )
+        }
+        DerivedTrack::Query(_) => own,
+    }
+}
+
+/// A click selects the op of a piece of the critical path, and marks the time of anything else.
+pub(super) fn clicked(trace: &OpenTrace, hit: &DerivedHit) -> ViewCommand {
+    if let (DerivedTrack::CriticalPath, Some(slice)) = (hit.track, hit.slice.slice) {
+        return ViewCommand::Select(slice);
+    }
+    let tracks: BTreeSet<TrackId> = match hit.track {
+        DerivedTrack::Scopes(core) | DerivedTrack::Sources(core) => {
+            trace.model.tracks_of_kind(core, TrackKind::Ops).collect()
+        }
+        DerivedTrack::CriticalPath | DerivedTrack::Query(_) => BTreeSet::new(),
+    };
+    let note = format!("{}: {}.", name(trace, hit), about_time(trace, hit));
+    ViewCommand::MarkAs(hit.slice.range, tracks, note)
+}
+
+/// The slice below the pointer, or the longest of several.
+pub(super) fn tooltip_ui(ui: &Ui, trace: &OpenTrace, hit: &DerivedHit) {
+    tooltip::show(ui, "derived slice", |ui| {
+        if hit.count > 1 {
+            let slices = counted(u64::from(hit.count), "slice");
+            ui.weak(format!("{slices} too short to be told apart; the longest:"));
+        }
+        ui.label(RichText::new(name(trace, hit)).strong());
+        ui.label(about_time(trace, hit));
+        if hit.track == DerivedTrack::CriticalPath
+            && let Some(step) = trace
+                .tree
+                .derived(hit.track)
+                .and_then(|data| data.step_at(hit.slice.range.start))
+        {
+            let (number, length) = (step.number, time(step.length));
+            ui.weak(format!("step {number} takes {length}"));
+        }
+        let at = time(hit.slice.range.start.since_origin());
+        ui.weak(format!("at {at}"));
+    });
+}
+
+/// The note of a derived track at a row without a slice.
+pub(super) fn note_ui(ui: &Ui, trace: &OpenTrace, node: usize) {
+    let node = trace.tree.node(node);
+    if !matches!(node.item, TreeItem::Derived(_)) || node.note.is_empty() {
+        return;
+    }
+    tooltip::show(ui, "derived track", |ui| {
+        ui.label(RichText::new(&node.title).strong());
+        ui.label(&node.note);
+    });
+}
