@@ -19,7 +19,7 @@ pub struct AxisRow {
     pub devices: Option<u64>,
     /// How far the ids of neighbours are apart.
     pub apart: Option<u64>,
-    /// The axes of the grid of chips that they fill: `4 (ring) × 2 (line)`; `None` if several layouts are possible.
+    /// The axes of the grid of chips that they fill: `4 ring × 2 line`; `None` if several layouts are possible.
     #[column("On the grid", inferred)]
     pub grid: Option<String>,
     /// Distinct ops.
@@ -133,15 +133,15 @@ fn grid(axis: MeshAxis, rows: &[&CollectiveRow], links: &LinkUse) -> Option<Stri
     texts.next().filter(|_| texts.next().is_none())
 }
 
+/// `4 × 4 ring`, `4 ring × 2 line`
 fn in_words(layout: &GroupLayout) -> String {
-    let axis = |axis: &Axis| {
-        let form = if axis.wraps { "ring" } else { "line" };
-        format!("{} ({form})", axis.len)
-    };
-    let axes: Vec<String> = layout.axes.iter().map(axis).collect();
-    let hops = match layout.spacing {
-        1 => String::new(),
-        hops => format!(", {hops} hops apart"),
-    };
-    format!("{}{hops}", axes.join(" × "))
+    let form = |axis: &Axis| if axis.wraps { "ring" } else { "line" };
+    let alike = layout.axes.chunk_by(|a, b| a.wraps == b.wraps);
+    let parts: Vec<String> = alike
+        .filter_map(|axes| {
+            let lens: Vec<String> = axes.iter().map(|axis| axis.len.to_string()).collect();
+            Some(format!("{} {}", lens.join(" × "), form(axes.first()?)))
+        })
+        .collect();
+    parts.join(" × ")
 }

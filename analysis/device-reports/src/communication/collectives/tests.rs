@@ -231,14 +231,14 @@ fn collectives_are_summed_by_axis_of_the_mesh() {
     let fours = &report.axes[1];
     assert!(near(fours.bus_bandwidth.unwrap(), 150e9), "{fours:?}");
     assert_eq!((fours.share, fours.most_bound_bandwidth), (None, None));
-    assert_eq!(fours.grid.as_deref(), Some("4 (line)"));
+    assert_eq!(fours.grid.as_deref(), Some("4 line"));
     let pairs = &report.axes[0];
     assert_eq!(
         (pairs.sent_bytes, pairs.transfer_ps, pairs.grid.as_deref()),
         (
             Some(20_004_000.0),
             Some(Picos::from_ps(400_000_000)),
-            Some("2 (line)")
+            Some("2 line")
         )
     );
     assert!(
