@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{CompareOptions, Comparison, compare};
+use analysis::compare::{CompareOptions, Comparison, Summary, compare};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 use analysis::{Scope, Tabular as _};
 use clap::Args;
@@ -18,6 +18,7 @@ use render::comparison::{self, ComparedRuns, ShownTables};
 use render::{NamedTable, TextLayout};
 use request::summaries::plain_summary;
 use request::{Assumptions, CompareRequest, RequestError, StepsArg, history_file};
+use session::Session;
 use session::files::OutputGuard;
 
 /// Arguments of the command.
@@ -59,6 +60,14 @@ pub struct CompareArgs {
     pub judge: JudgeArgs,
 }
 
+/// What is compared of two programs.
+fn summaries_of(programs: &[Session; 2]) -> Result<[Vec<Summary>; 2], RequestError> {
+    let [base, cand] = programs
+        .each_ref()
+        .map(|one| plain_summary(one, Scope::WholeTrace));
+    Ok([vec![base?], vec![cand?]])
+}
+
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let mut options = args.test.options()?;
     let (base, cand) = sides(args)?;
@@ -97,32 +106,26 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         if config.is_none() && args.only.is_empty() && !args.all {
             return programs::write(found, &args.output, &guard, stderr);
         }
-        if let Err(why) = &found.result {
-            stderr.warn(&format!("instructions are not compared: {why}"));
-        }
-        program_diff = found.diff().cloned();
+        program_diff = found.diff_or_warning(stderr);
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let format = args.output.format;
-    let both = [&base[..], &cand].concat();
-    let mut runs = match (&programs, args.steps) {
-        (Some(programs), None) => programs
-            .iter()
-            .map(|one| Ok(vec![plain_summary(one, Scope::WholeTrace)?]))
-            .collect::<Result<_, RequestError>>()?,
-        _ => summaries::by_input(&both, &loading, args.steps, format, stderr)?,
+    let programs = programs.as_ref().filter(|_| args.steps.is_none());
+    let [base, cand] = if let Some(programs) = programs {
+        summaries_of(programs)?
+    } else {
+        let both = [&base[..], &cand].concat();
+        let mut runs = summaries::by_input(&both, &loading, args.steps, format, stderr)?;
+        let cand = runs.split_off(base.len()).concat();
+        [runs.concat(), cand]
     };
-    let cand = runs.split_off(base.len()).concat();
-    let base = runs.concat();
     if let Some(config) = &config {
         config
             .check_names(&base, &cand)
             .map_err(|error| RequestError::Usage(error.to_string()))?;
     }
-    let comparison = Comparison {
-        program_diff,
-        ..compare(&base, &cand, &options)
-    };
+    let mut comparison = compare(&base, &cand, &options);
+    comparison.program_diff = program_diff;
     let report = config
         .as_ref()
         .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));

@@ -17,8 +17,8 @@ Exit codes:
   3    path missing or unreadable; no display for a window; no profiler server answers
   4    input damaged or of unknown format
   10   a gate failed, or a hint is as severe as --fail-on
-  11   inconclusive: with --strict; from compare also without it, if the runs did not do the same work;
-       from capture --steps if no steps were found or they do not fit
+  11   inconclusive: with --strict; without it from compare, if the runs did not do the same
+       work, and from capture --steps, if no steps were found or they do not fit
   12   capture: some hosts sent no profile, or too little was recorded; what was received is kept
   130  interrupted";
 

@@ -78,6 +78,14 @@ impl ProgramAnswer {
         let report = self.result.as_ref().ok()?;
         report.as_any().downcast_ref()
     }
+
+    /// The same, or a warning why there is none.
+    pub fn diff_or_warning(&self, stderr: &Stderr) -> Option<ProgramDiff> {
+        if let Err(why) = &self.result {
+            stderr.warn(&format!("instructions are not compared: {why}"));
+        }
+        self.diff().cloned()
+    }
 }
 
 /// Writes an answer in every format that is asked for.

@@ -165,7 +165,7 @@ fn flags_of_a_compilers_list_are_no_differences_to_flags_that_were_set() {
         true,
     );
     let set = run(&[("xla_tpu_a", "2"), ("xla_other", "x")], false);
-    let changes = super::super::environment::changes(&[list.clone()], &[set]);
+    let changes = super::super::environment::changes(std::slice::from_ref(&list), &[set]);
     let rows: Vec<String> = changes.iter().map(EnvironmentChange::in_words).collect();
     assert_eq!(
         rows,

@@ -392,8 +392,9 @@ fn tokens_of_thread(mut annotations: Vec<&Annotation>) -> Option<u64> {
         if let Some(tokens) = one.all_tokens {
             sum = sum.checked_add(tokens)?;
             counted_until = Some(one.range.end);
-            open.iter_mut()
-                .for_each(|(_, has_tokens)| *has_tokens = true);
+            for (_, has_tokens) in &mut open {
+                *has_tokens = true;
+            }
         } else {
             open.push((one.range.end, false));
         }
