@@ -1,10 +1,10 @@
 //! What the length of steps depends on: the critical path of each step, summed up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular, counted};
+use engine::{Analysis, AnalysisError, Context, Percent, Scope, Table, Tabular, counted};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use trace_model::{GroupId, OpId, Picos};
@@ -84,7 +84,7 @@ pub struct OpOnPath {
     /// Of the steps.
     #[column("Of steps")]
     pub percent: Option<Percent>,
-    /// Pieces of paths that are an execution of it.
+    /// Executions of it that paths lead over.
     #[column("Runs")]
     pub occurrences: u64,
 }
@@ -101,9 +101,13 @@ impl Analysis for CriticalPaths {
         }
         let paths = cx
             .report::<SharedReplay>()?
-            .critical_paths(cx.model, steps.counted());
+            .critical_paths(cx, steps.counted());
         if paths.is_empty() {
-            let what = "no complete step after warm-up ran ops on a TPU device here, so there is no critical path";
+            let what = if cx.scope == Scope::WholeTrace {
+                "no complete step after warm-up ran ops on a TPU device here, so there is no critical path"
+            } else {
+                "no complete step after warm-up lies whole in this part of the trace, so there is no critical path"
+            };
             return Err(what.into());
         }
         Ok(CriticalPathReport::of(cx, &paths))
@@ -123,6 +127,8 @@ impl CriticalPathReport {
     fn of(cx: &Context<'_>, paths: &[CriticalPath]) -> Self {
         let model = cx.model;
         let mut sums = PathSums::default();
+        // An op with inner ops is several pieces of a path.
+        let mut seen = HashSet::new();
         for path in paths {
             for piece in cx.watched(&path.pieces) {
                 let time = piece.range.dur();
@@ -134,7 +140,8 @@ impl CriticalPathReport {
                 let slice = model.slice(slice);
                 let key = (slice.op(), model.label(slice.label_id()).name);
                 let own = sums.ops.entry(key).or_default();
-                *own = (own.0 + time, own.1 + 1);
+                own.0 += time;
+                own.1 += u64::from(seen.insert(slice.id()));
             }
         }
         let steps = paths.len();
@@ -214,7 +221,75 @@ impl Tabular for CriticalPathReport {
             Table::of("critical_path_devices", "Critical path by device", &self.devices)
                 .remaining()
                 .note("Collectives, and time in which nothing runs, belong to no device.")
+                .note(of)
                 .build(),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Options, ReportCache};
+    use sample_traces::text_trace;
+    use trace_model::{TimeRange, Timestamp};
+
+    use super::*;
+
+    /// The report of a part of a trace, from and until so many ns.
+    fn report(picture: &str, part: Option<(i64, i64)>) -> Result<CriticalPathReport, String> {
+        let model = text_trace(picture);
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let ns = |ns: i64| Timestamp::from_ps(ns * 1_000);
+        let cx = Context {
+            model: &model,
+            scope: part.map_or(Scope::WholeTrace, |(from, until)| {
+                Scope::Range(TimeRange::new(ns(from), ns(until)))
+            }),
+            options: &options,
+            reports: &reports,
+        };
+        CriticalPaths::run(&cx).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn steps_cut_by_the_range_have_no_path() {
+        let picture = "
+            steps: 0000011111
+            ops  : AAAAABBBBB
+            0 = 0
+            1 = 1
+            A = fusion.1 [loop fusion]
+            B = fusion.2 [loop fusion]
+            ";
+        let whole = report(picture, None).unwrap();
+        assert_eq!((whole.steps, whole.length_ps.ps()), (2, 10_000));
+        let part = report(picture, Some((2, 10))).unwrap();
+        assert_eq!((part.steps, part.length_ps.ps()), (1, 5_000));
+        let kinds: Vec<_> = part
+            .kinds
+            .iter()
+            .map(|row| (row.kind, row.time_ps.ps()))
+            .collect();
+        assert_eq!(kinds, [(PathKind::Compute, 5_000)]);
+        let none = report(picture, Some((2, 8))).unwrap_err();
+        assert!(none.contains("lies whole in this part"), "{none}");
+    }
+
+    #[test]
+    fn an_op_with_inner_ops_runs_once() {
+        let picture = "
+            steps: 0000000
+            ops  : WWWWWWW
+                 : .ff.ff.
+            0 = 0
+            W = while.1 [while]
+            f = fusion.1 [loop fusion]
+            ";
+        let ops = report(picture, None).unwrap().ops;
+        let runs: Vec<_> = ops
+            .iter()
+            .map(|op| (&*op.name, op.time_ps.ps(), op.occurrences))
+            .collect();
+        assert_eq!(runs, [("fusion.1", 4_000, 2), ("while.1", 3_000, 1)]);
     }
 }

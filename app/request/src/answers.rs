@@ -7,7 +7,7 @@ use std::sync::Arc;
 use analysis::compare::{CompareOptions, Summary, compare, to_json};
 use analysis::gates::{self, GateConfig};
 use analysis::hints::{rule, rules};
-use analysis::what_if::Replay;
+use analysis::what_if::SharedReplay;
 use analysis::{ANALYSES, AnalysisError, Report, Scope};
 use importers::{ImportOptions, ListedFile, Progress};
 
@@ -244,7 +244,9 @@ pub fn prediction(
 ) -> Result<Result<Arc<dyn Report>, AnalysisError>, RequestError> {
     let changes = changes(request, session, scope)?;
     let context = session.context(scope);
-    let result = Replay::new(&context).and_then(|replay| replay.with(&context, &changes));
+    let result = context
+        .report::<SharedReplay>()
+        .and_then(|replay| replay.with(&context, &changes));
     Ok(result.map(|prediction| Arc::new(prediction) as Arc<dyn Report>))
 }
 

@@ -11,6 +11,7 @@
 //! follow each other without a gap, and their times add up to the step exactly. Nothing is predicted: times are recorded
 //! ones, and who came last is what the replay found out.
 
+use engine::{Context, Scope};
 use facts::category::OpClass;
 use facts::core_time::SelfTimeSegment;
 use facts::steps::Step;
@@ -110,24 +111,32 @@ impl PathWalk {
 }
 
 impl Replay {
-    /// The critical paths of complete steps, each on the cores that recorded ops; steps that no such core ran are left out.
+    /// The critical paths of complete steps, each on the cores that recorded ops; steps that no such core ran, or that do
+    /// not lie whole in the scope of `cx`, are left out.
     pub fn critical_paths<'a>(
         &self,
-        model: &TraceModel,
+        cx: &Context<'_>,
         steps: impl IntoIterator<Item = &'a Step>,
     ) -> Vec<CriticalPath> {
         let cores = &self.recorded.cores;
-        let finder = PathFinder::of(model, cores, self.recorded.joint.len());
+        let finder = PathFinder::of(cx.model, cores, self.recorded.joint.len());
+        let mut watch = cx.watched(std::iter::repeat(()));
         let complete = steps.into_iter().filter(|step| !step.is_partial);
         complete
             .filter_map(|step| {
                 trace_model::may_pause();
-                let spans: StepOnCores = cores
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(row, core)| Some((row, step.span_on(core.group)?.measured)))
-                    .collect();
-                finder.path(step.number, &spans)
+                let on_cores = cores.iter().enumerate();
+                let on_cores =
+                    on_cores.filter_map(|(row, core)| Some((row, step.span_on(core.group)?)));
+                let is_within = match cx.scope {
+                    Scope::WholeTrace => true,
+                    Scope::Range(range) => {
+                        on_cores.clone().all(|(_, span)| range.encloses(span.range))
+                    }
+                    Scope::Steps { first, last } => (first..=last).contains(&step.number),
+                };
+                let spans: StepOnCores = on_cores.map(|(row, span)| (row, span.measured)).collect();
+                is_within.then(|| finder.path(step.number, &spans, &mut watch))?
             })
             .collect()
     }
@@ -166,7 +175,13 @@ impl<'a> PathFinder<'a> {
         }
     }
 
-    fn path(&self, step: u32, spans: &StepOnCores) -> Option<CriticalPath> {
+    /// `None` if nothing ran, or if the watched loop ends early.
+    fn path(
+        &self,
+        step: u32,
+        spans: &StepOnCores,
+        watch: &mut impl Iterator<Item = ()>,
+    ) -> Option<CriticalPath> {
         // Of equal ones the first.
         let &(core, span) = spans
             .iter()
@@ -181,6 +196,7 @@ impl<'a> PathFinder<'a> {
             found: Vec::new(),
         };
         while walk.left > Picos::ZERO {
+            watch.next()?;
             self.go_back(&mut walk);
         }
         let mut from = span.start;

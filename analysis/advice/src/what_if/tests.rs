@@ -370,9 +370,7 @@ fn path(picture: &str) -> Vec<(String, i64)> {
         reports: &reports,
     };
     let steps = cx.report::<Steps>().unwrap();
-    let paths = Replay::new(&cx)
-        .unwrap()
-        .critical_paths(&model, &steps.steps);
+    let paths = Replay::new(&cx).unwrap().critical_paths(&cx, &steps.steps);
     let step = paths.first().unwrap();
     let length: Picos = step.pieces.iter().map(|piece| piece.range.dur()).sum();
     assert_eq!(length, step.span.dur());

@@ -21,15 +21,7 @@ pub fn interleave(
     trees: [&TrackTree; 2],
     places: &MatchingTracks,
 ) -> [VisibleRows; 2] {
-    // Derived tracks have no counterpart.
-    let scrolled = TraceSide::BOTH.map(|side| {
-        let (rows, tree) = (&rows[side.index()].scrolled, trees[side.index()]);
-        let recorded = rows
-            .iter()
-            .filter(|row| tree.node(row.node).item.derived().is_none());
-        recorded.copied().collect::<Vec<_>>()
-    });
-    let scrolled = InterleavedRows::of([&scrolled[0], &scrolled[1]], trees, places);
+    let scrolled = InterleavedRows::of([&rows[0].scrolled, &rows[1].scrolled], trees, places);
     let pinned = InterleavedRows::of([&rows[0].pinned, &rows[1].pinned], trees, places);
     let ends = (scrolled.end, pinned.end);
     let ([a, b], [pinned_a, pinned_b]) = (scrolled.rows, pinned.rows);
@@ -67,13 +59,16 @@ impl InterleavedRows {
         // Groups of B around a row, with the row of A after which their unmatched rows are placed.
         let mut around: Vec<(usize, usize)> = Vec::new();
         for row in b {
-            while around
-                .last()
-                .is_some_and(|&(group, _)| !trees[1].is_within(row.node, group))
+            let item = trees[1].node(row.node).item;
+            // Wherever its row is, its node is the last one.
+            let is_derived = item.derived().is_some();
+            while !is_derived
+                && around
+                    .last()
+                    .is_some_and(|&(group, _)| !trees[1].is_within(row.node, group))
             {
                 around.pop();
             }
-            let item = trees[1].node(row.node).item;
             let partner = places
                 .item(TraceSide::B, item)
                 .and_then(|item| at.get(&item).copied());
@@ -85,8 +80,10 @@ impl InterleavedRows {
                 around.push((row.node, last));
             }
             match (item, partner) {
-                (TreeItem::Group(_) | TreeItem::Derived(_), Some(_)) => {}
-                (TreeItem::Track(_), Some(at)) => after[at].partner = Some(*row),
+                (TreeItem::Group(_), Some(_)) => {}
+                (TreeItem::Track(_) | TreeItem::Derived(_), Some(at)) => {
+                    after[at].partner = Some(*row);
+                }
                 (_, None) => after[outside].alone.push(*row),
             }
         }
@@ -116,6 +113,9 @@ fn ends(rows: &[TrackRow], tree: &TrackTree) -> Vec<usize> {
     let mut ends: Vec<usize> = (0..rows.len()).collect();
     let mut open: Vec<usize> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
+        if tree.node(row.node).item.derived().is_some() {
+            continue;
+        }
         while open
             .last()
             .is_some_and(|&group| !tree.is_within(row.node, rows[group].node))
@@ -133,7 +133,7 @@ fn ends(rows: &[TrackRow], tree: &TrackTree) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{ViewCommand, ViewState};
+    use crate::state::{DerivedRows, DerivedTrack, QueryTrack, ViewCommand, ViewState};
     use trace_model::{
         GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
     };
@@ -163,11 +163,14 @@ mod tests {
         models: [&TraceModel; 2],
         change: impl Fn(TraceSide, &mut ViewState),
     ) -> (Vec<String>, Vec<String>) {
-        let trees = models.map(TrackTree::new);
         let states = TraceSide::BOTH.map(|side| {
             let mut state = ViewState::new(models[side.index()]);
             change(side, &mut state);
             state
+        });
+        let trees = TraceSide::BOTH.map(|side| {
+            let tree = TrackTree::new(models[side.index()]);
+            tree.with_queries(&states[side.index()].queries)
         });
         let rows = TraceSide::BOTH.map(|side| trees[side.index()].rows(&states[side.index()]));
         let places = MatchingTracks::new(models[0], models[1]);
@@ -226,6 +229,51 @@ mod tests {
         ];
         assert_eq!(scrolled, expected);
         assert!(pinned.is_empty());
+    }
+
+    #[test]
+    fn derived_rows_are_beside_their_counterparts() {
+        let a = model("host", &[("TPU:0", &["ops"])]);
+        let b = model("host", &[("TPU:0", &["ops"])]);
+        let (scrolled, _) = picture([&a, &b], |side, state| {
+            let model = if side == TraceSide::A { &a } else { &b };
+            for rows in [DerivedRows::CriticalPath, DerivedRows::Scopes] {
+                state.apply(&ViewCommand::ShowRows(rows, true), model);
+            }
+            if side == TraceSide::B {
+                let query = QueryTrack {
+                    title: "mine".to_owned(),
+                    sql: String::new(),
+                };
+                state.apply(&ViewCommand::AddQuery(query), model);
+            }
+        });
+        let expected = [
+            "A host",
+            "A Critical path",
+            "B Critical path",
+            "A TPU:0",
+            "A Scopes",
+            "B Scopes",
+            "A ops",
+            "B ops",
+            "B mine",
+        ];
+        assert_eq!(scrolled, expected);
+    }
+
+    #[test]
+    fn rows_hidden_on_all_devices_are_hidden_in_both_traces() {
+        let a = model("host", &[("TPU:0", &["ops"]), ("TPU:1", &["ops"])]);
+        let b = model("host", &[("TPU:0", &["ops"])]);
+        let places = MatchingTracks::new(&a, &b);
+        for core in a.tensor_cores() {
+            let hide = ViewCommand::Hide(TreeItem::Derived(DerivedTrack::Scopes(core)), true);
+            assert_eq!(
+                places.mirrored(TraceSide::A, &hide),
+                Some(ViewCommand::ShowRows(DerivedRows::Scopes, false))
+            );
+        }
     }
 
     #[test]

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace_model::{GroupId, TraceModel, TrackId};
 
 use super::TraceSide;
-use crate::state::TreeItem;
-use crate::state::{Panel, ViewCommand};
+use crate::state::{DerivedTrack, Panel, TreeItem, ViewCommand};
 
 /// The matches, in both directions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,8 +73,13 @@ impl MatchingTracks {
         Some(match item {
             TreeItem::Group(group) => TreeItem::Group(self.group(from, group)?),
             TreeItem::Track(track) => TreeItem::Track(self.track(from, track)?),
-            // Numbers of groups are those of one trace.
-            TreeItem::Derived(_) => return None,
+            TreeItem::Derived(track) => TreeItem::Derived(match track {
+                DerivedTrack::CriticalPath => DerivedTrack::CriticalPath,
+                DerivedTrack::Scopes(core) => DerivedTrack::Scopes(self.group(from, core)?),
+                DerivedTrack::Sources(core) => DerivedTrack::Sources(self.group(from, core)?),
+                // Each trace has its own queries.
+                DerivedTrack::Query(_) => return None,
+            }),
         })
     }
 
@@ -97,6 +101,8 @@ impl MatchingTracks {
             C::Pin(track, pin) => C::Pin(self.track(from, *track)?, *pin),
             C::PinEverywhere(track, pin) => C::PinEverywhere(self.track(from, *track)?, *pin),
             C::TrackHeight(track, times) => C::TrackHeight(self.track(from, *track)?, *times),
+            // The rows of all devices, also where the other trace lacks this one.
+            C::Hide(TreeItem::Derived(track), true) => C::ShowRows(track.rows()?, false),
             C::Hide(item, hide) => C::Hide(self.item(from, *item)?, *hide),
             C::Move(item, by) => C::Move(self.item(from, *item)?, *by),
             C::FoldAll(_)

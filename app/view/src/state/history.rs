@@ -19,6 +19,8 @@ pub struct HistoryEntry {
     pub place: ViewPlace,
     /// Tracks of its mark; shared, because a view is cloned with its history.
     pub mark_tracks: Arc<BTreeSet<TrackId>>,
+    /// What its mark is of.
+    pub mark_note: Arc<str>,
 }
 
 /// The places before and after the current one.
@@ -109,6 +111,7 @@ mod tests {
         history.jump(HistoryEntry {
             place,
             mark_tracks: Arc::clone(&mark_tracks),
+            mark_note: Arc::default(),
         });
         let copy = history.clone();
         assert_eq!(Arc::strong_count(&mark_tracks), 3);

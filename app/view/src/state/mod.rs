@@ -95,7 +95,7 @@ pub struct ViewState {
     pub queries: Vec<QueryTrack>,
     /// What is marked, if the mark comes from a derived track.
     #[serde(skip)]
-    pub mark_note: String,
+    pub mark_note: Arc<str>,
     /// Only tracks whose name contains this text are shown; all if empty.
     #[serde(default)]
     pub track_filter: String,
@@ -186,7 +186,7 @@ impl ViewState {
             track_heights: BTreeMap::new(),
             derived: BTreeSet::new(),
             queries: Vec::new(),
-            mark_note: String::new(),
+            mark_note: Arc::default(),
             track_filter: String::new(),
             scope: ReportScope::default(),
             panels: BTreeSet::from([Panel::Reports]),
@@ -330,6 +330,7 @@ impl ViewState {
         HistoryEntry {
             place: self.place,
             mark_tracks: Arc::clone(&self.mark_tracks),
+            mark_note: Arc::clone(&self.mark_note),
         }
     }
 

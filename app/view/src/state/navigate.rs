@@ -27,13 +27,14 @@ impl ViewState {
         {
             self.scope = ReportScope::Capture;
         }
+        self.mark_note = Arc::default();
     }
 
     pub(super) fn mark_selection(&mut self, keep: bool, model: &TraceModel) {
         let selected = self.place.selection.map(|slice| model.slice(slice));
         if let Some(slice) = selected {
             self.place.mark = Some(slice.range()).filter(|range| !range.is_empty());
-            self.mark_tracks = Arc::default();
+            (self.mark_tracks, self.mark_note) = (Arc::default(), Arc::default());
             self.scope_to_mark();
         }
         if keep && let Some(range) = self.place.mark {

@@ -194,6 +194,38 @@ fn undo_restores_the_tracks_of_the_mark() {
 }
 
 #[test]
+fn a_note_belongs_to_its_mark() {
+    let model = model();
+    let at = Timestamp::from_ps;
+    let range = TimeRange::new(at(100), at(200));
+    let noted = ViewCommand::MarkAs(range, BTreeSet::new(), "a scope".to_owned());
+    let note_after = |commands: &[&ViewCommand]| {
+        let mut state = ViewState::new(&model);
+        for command in commands {
+            state.apply(command, &model);
+        }
+        state.mark_note.to_string()
+    };
+    let slice = SliceId::from_index(0);
+    let (show, select) = (ViewCommand::Show(range), ViewCommand::Select(slice));
+    let go_to = ViewCommand::GoTo(slice);
+    let mark_slice = ViewCommand::MarkSelection(false);
+    assert_eq!(note_after(&[&noted, &show]), "a scope");
+    assert_eq!(note_after(&[&noted, &select]), "");
+    assert_eq!(note_after(&[&noted, &go_to, &mark_slice]), "");
+    assert_eq!(
+        note_after(&[&show, &noted, &ViewCommand::Undo]),
+        "",
+        "the place before has no mark"
+    );
+    let back = [&noted, &go_to, &mark_slice, &ViewCommand::Undo];
+    assert_eq!(note_after(&back), "a scope", "it returns with its mark");
+    let empty = TimeRange::new(at(100), at(100));
+    let noted = ViewCommand::MarkAs(empty, BTreeSet::new(), "nothing".to_owned());
+    assert_eq!(note_after(&[&noted]), "", "without a mark there is no note");
+}
+
+#[test]
 fn moving_the_view_does_not_copy_mark_tracks() {
     let model = model();
     let mut state = ViewState::new(&model);

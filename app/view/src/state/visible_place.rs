@@ -5,7 +5,6 @@ use std::sync::Arc;
 use trace_model::TraceModel;
 
 use super::command::{Panel, ViewCommand};
-use super::history::HistoryEntry;
 use super::place::{first_view, focused};
 use super::scope::ReportScope;
 use super::{FOCUS_SPAN, ViewState};
@@ -77,18 +76,18 @@ impl ViewState {
                 }
             }
             C::Mark(range, tracks) | C::MarkAs(range, tracks, _) => {
-                self.mark_note = match command {
-                    C::MarkAs(_, _, note) => note.clone(),
-                    _ => String::new(),
-                };
                 self.place.mark = (!range.is_empty()).then_some(*range);
+                self.mark_note = match command {
+                    C::MarkAs(_, _, note) if self.place.mark.is_some() => note.as_str().into(),
+                    _ => Arc::default(),
+                };
                 if *self.mark_tracks != *tracks {
                     self.mark_tracks = Arc::new(tracks.clone());
                 }
                 self.panels.insert(Panel::Details);
             }
             C::MarkAll => {
-                self.mark_note.clear();
+                self.mark_note = Arc::default();
                 self.place.mark = Some(extent).filter(|range| !range.is_empty());
                 self.mark_tracks = Arc::default();
                 self.scope = ReportScope::Capture;
@@ -108,12 +107,13 @@ impl ViewState {
                 } else {
                     self.history.redo(seen)
                 };
-                if let Some(HistoryEntry { place, mark_tracks }) = other {
+                if let Some(other) = other {
                     let follows = self
                         .place
                         .mark
                         .is_some_and(|mark| self.scope == ReportScope::Range(mark));
-                    (self.place, self.mark_tracks) = (place, mark_tracks);
+                    self.place = other.place;
+                    (self.mark_tracks, self.mark_note) = (other.mark_tracks, other.mark_note);
                     if follows {
                         self.scope_to_mark();
                     }

@@ -237,6 +237,7 @@ impl TraceComparison {
             ViewCommand::Select(_)
                 | ViewCommand::GoTo(_)
                 | ViewCommand::Mark(..)
+                | ViewCommand::MarkAs(..)
                 | ViewCommand::Deselect
         );
         if picks {
@@ -322,7 +323,7 @@ impl TraceComparison {
                     other.apply(&ViewCommand::Scope(ReportScope::Capture));
                 }
                 other.state.place.mark = None;
-                other.state.mark_tracks = Arc::default();
+                (other.state.mark_tracks, other.state.mark_note) = (Arc::default(), Arc::default());
             }
         }
     }

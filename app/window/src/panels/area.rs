@@ -57,7 +57,7 @@ pub fn area_ui(
         });
     }
     if !state.mark_note.is_empty() {
-        ui.label(RichText::new(&state.mark_note).strong());
+        ui.label(RichText::new(&*state.mark_note).strong());
     }
     ui.horizontal_wrapped(|ui| {
         for (pivot, word) in AreaGrouping::ALL {

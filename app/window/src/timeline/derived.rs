@@ -32,7 +32,7 @@ fn about_time(trace: &OpenTrace, hit: &DerivedHit) -> String {
                 .to_owned();
             let whole = time(hit.slice.range.dur());
             format!(
-                "{own}: self time of its ops on {device} that follow each other, within {whole}"
+                "{own}: self time of its ops on {device} that follow each other; they are drawn over {whole}"
             )
         }
         DerivedTrack::Query(_) => own,
@@ -67,7 +67,7 @@ pub(super) fn tooltip_ui(ui: &Ui, trace: &OpenTrace, hit: &DerivedHit) {
             && let Some(step) = trace
                 .tree
                 .derived(hit.track)
-                .and_then(|data| data.step_at(hit.slice.range.start))
+                .and_then(|data| data.paths.at(hit.slice.range.start))
         {
             let (number, length) = (step.number, time(step.length));
             ui.weak(format!("step {number} takes {length}"));

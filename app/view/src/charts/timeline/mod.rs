@@ -117,6 +117,13 @@ pub fn timeline(
         &window,
         &mut LaneTiles::with_columns_from(state.place.time.start()),
     );
+    // Nothing is added to a picture later.
+    let remarks = list.scrolled.remarks.iter_mut();
+    for remark in remarks.chain(&mut list.pinned.remarks) {
+        if remark.is_pending {
+            remark.text = "not known yet when this picture was made".into();
+        }
+    }
 
     let mut drawing = Drawing::new(look.width, top + height + LEGEND, ColorRole::Labels);
     frame.title(&mut drawing, look.width);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use trace_model::{Picos, SliceId, TimeRange, Timestamp};
 
 pub use lanes::{ColorTimes, DerivedLane, add_time, packed};
-pub use path::{PathOfStep, critical_path};
+pub use path::{PathOfStep, PathsOfSteps, critical_path};
 pub use query::{QueryColumns, query_rows};
 pub use scopes::{scopes, source_lines};
 
@@ -67,8 +67,8 @@ pub struct DerivedData {
     pub values: Vec<(Timestamp, f64)>,
     /// For people: what was left out, or why there is nothing.
     pub note: String,
-    /// For the critical path: each step in time order.
-    pub steps: Vec<PathOfStep>,
+    /// For the critical path: what it is by step.
+    pub paths: PathsOfSteps,
 }
 
 impl DerivedData {

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use analysis::facts::steps::Step;
 use analysis::reports::steps::step_times::Steps;
 use analysis::what_if::{CriticalPath, PathKind, PathPiece, SharedReplay};
 use analysis::{AnalysisError, Context, OpGroup, TraceFacts as _};
-use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
+use trace_model::{
+    GroupId, GroupKind, LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel,
+};
 
 use super::{DerivedData, DerivedLane, DerivedName, DerivedSlice};
 use crate::palette::ColorKey;
@@ -33,13 +36,15 @@ pub fn critical_path(cx: &Context<'_>, colors: &[ColorKey]) -> Result<DerivedDat
     }
     let paths = cx
         .report::<SharedReplay>()?
-        .critical_paths(cx.model, &steps.steps);
+        .critical_paths(cx, &steps.steps);
     if paths.is_empty() {
         return Ok(DerivedData::unknown(
             "no complete step ran ops on a TPU device, so there is no critical path",
         ));
     }
     let mut track = PathTrack::default();
+    // Paths are in the order of steps.
+    let mut all_steps = steps.steps.iter();
     let mut clocks: HashMap<GroupId, DrawnClock> = HashMap::new();
     for path in &paths {
         let clock = match clocks.entry(path.slowest) {
@@ -48,12 +53,13 @@ pub fn critical_path(cx: &Context<'_>, colors: &[ColorKey]) -> Result<DerivedDat
                 free.insert(DrawnClock::of(cx, path.slowest)?)
             }
         };
-        let step = steps.steps.iter().find(|step| step.number == path.step);
+        let step = all_steps.find(|step| step.number == path.step);
         let shown = step
             .and_then(|step| step.span_on(path.slowest))
             .map(|span| span.range)
             .unwrap_or_default();
         track.add(cx.model, path, (clock, shown), colors);
+        track.add_spans(cx.model, step);
     }
     Ok(track.data())
 }
@@ -107,7 +113,7 @@ struct PathTrack {
     /// By label, or kind of time without an op, and by device where it is not the one that took longest.
     numbers: HashMap<(Result<LabelId, PathKind>, Option<GroupId>), u32>,
     slices: Vec<DerivedSlice>,
-    steps: Vec<PathOfStep>,
+    steps: PathsOfSteps,
 }
 
 impl PathTrack {
@@ -135,15 +141,29 @@ impl PathTrack {
                 slice: piece.slice,
             };
             self.slices.push(slice);
+            if let Some(slice) = piece.slice {
+                self.steps.add_piece(slice, path.step, time);
+            }
         }
         let mut kinds: Vec<_> = kinds.into_iter().collect();
         kinds.sort_by_key(|&(kind, time)| (std::cmp::Reverse(time), kind));
-        self.steps.push(PathOfStep {
+        self.steps.steps.push(PathOfStep {
             range: within,
             number: path.step,
             length: path.span.dur(),
             kinds,
         });
+    }
+
+    /// When a step runs on each device.
+    fn add_spans(&mut self, model: &TraceModel, step: Option<&Step>) {
+        let Some(step) = step else { return };
+        for span in &step.spans {
+            if matches!(model.group(span.group).kind, GroupKind::TensorCore { .. }) {
+                let own = self.steps.spans.entry(span.group).or_default();
+                own.push((span.range, step.number));
+            }
+        }
     }
 
     fn name(
@@ -176,33 +196,116 @@ impl PathTrack {
 
     fn data(mut self) -> DerivedData {
         self.slices.sort_by_key(|slice| slice.range.start);
-        self.steps.sort_by_key(|step| step.range.start);
+        self.steps.sort();
         DerivedData {
             names: self.names,
             lanes: vec![DerivedLane::from(self.slices)],
-            steps: self.steps,
+            paths: self.steps,
             ..DerivedData::default()
         }
     }
 }
 
-impl DerivedData {
-    /// The critical path of the step that runs at a time.
-    pub fn step_at(&self, at: Timestamp) -> Option<&PathOfStep> {
-        let after = self.steps.partition_point(|step| step.range.start <= at);
-        self.steps
-            .get(after.checked_sub(1)?)
-            .filter(|step| step.range.contains(at))
+/// The critical paths of all steps, by time, by slice and by device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathsOfSteps {
+    /// In time order on the devices that took longest.
+    steps: Vec<PathOfStep>,
+    /// Slices on paths, in their order: the number of the step, and the time on its path.
+    pieces: Vec<(SliceId, u32, Picos)>,
+    /// By device: when steps run there, in time order.
+    spans: BTreeMap<GroupId, Vec<(TimeRange, u32)>>,
+}
+
+impl PathsOfSteps {
+    fn add_piece(&mut self, slice: SliceId, step: u32, time: Picos) {
+        // An op with inner ops is several pieces.
+        match self.pieces.last_mut() {
+            Some((own, of, sum)) if (*own, *of) == (slice, step) => *sum += time,
+            _ => self.pieces.push((slice, step, time)),
+        }
     }
 
-    /// The time of a slice on the critical path of a step.
-    pub fn time_on_path(&self, step: &PathOfStep, slice: trace_model::SliceId) -> Picos {
-        let slices = self.lanes.first().map_or(&[][..], DerivedLane::slices);
-        let from = slices.partition_point(|own| own.range.start < step.range.start);
-        let until = slices.partition_point(|own| own.range.start <= step.range.end);
-        let own = slices.get(from..until.max(from)).unwrap_or_default().iter();
-        own.filter(|own| own.slice == Some(slice))
-            .map(|own| own.time)
-            .sum()
+    fn sort(&mut self) {
+        self.steps.sort_by_key(|step| step.range.start);
+        self.pieces.sort_unstable();
+        self.pieces.dedup_by(|next, kept| {
+            let is_same = (next.0, next.1) == (kept.0, kept.1);
+            if is_same {
+                kept.2 += next.2;
+            }
+            is_same
+        });
+        for spans in self.spans.values_mut() {
+            spans.sort_unstable_by_key(|(range, step)| (range.start, *step));
+        }
+    }
+
+    /// That of the step that runs at a time on the device that took longest.
+    pub fn at(&self, at: Timestamp) -> Option<&PathOfStep> {
+        let after = self.steps.partition_point(|step| step.range.start <= at);
+        let step = self.steps.get(after.checked_sub(1)?)?;
+        Some(step).filter(|step| step.range.contains(at))
+    }
+
+    /// That of the step of a slice, and the time of the slice on it: the step whose path leads over it, else the one that
+    /// its device runs meanwhile.
+    pub fn of(&self, slice: SliceRef<'_>, group: GroupId) -> Option<(&PathOfStep, Picos)> {
+        let from = self.pieces.partition_point(|(own, ..)| *own < slice.id());
+        let on_path = self.pieces.get(from).filter(|(own, ..)| *own == slice.id());
+        let (number, time) = match on_path {
+            Some(&(_, number, time)) => (number, time),
+            None => {
+                let spans = self.spans.get(&group)?;
+                let after = spans.partition_point(|(range, _)| range.start <= slice.start());
+                let &(range, number) = spans.get(after.checked_sub(1)?)?;
+                range
+                    .contains(slice.start())
+                    .then_some((number, Picos::ZERO))?
+            }
+        };
+        let step = self.steps.iter().find(|step| step.number == number)?;
+        Some((step, time))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::{Options, Scope};
+    use sample_traces::text_trace;
+    use session::Session;
+
+    #[test]
+    fn slices_belong_to_the_step_of_their_own_device() {
+        // The second device is three ns behind the first.
+        let model = text_trace(
+            "
+            TPU:0 steps: 0000001111111...
+            TPU:0 ops  : AARRRRBBBBBBB...
+            TPU:1 steps: ...000000111111.
+            TPU:1 ops  : ...CCCCRRDDDDDD.
+            0 = 0
+            1 = 1
+            A = fusion.1 [loop fusion]
+            B = fusion.2 [loop fusion]
+            C = fusion.3 [loop fusion]
+            D = fusion.4 [loop fusion]
+            R = all-reduce.1 [all-reduce]
+            ",
+        );
+        let session = Session::from_model(model, Options::default());
+        let cx = session.context(Scope::WholeTrace);
+        let data = critical_path(&cx, &[]).unwrap();
+        let of = |name: &str| {
+            let slice = cx.model.all_slices().find(|slice| slice.name() == name);
+            let slice = slice.unwrap();
+            let group = cx.model.track(slice.track()).group;
+            let found = data.paths.of(slice, group);
+            found.map(|(step, time)| (step.number, time.ps() / 1_000))
+        };
+        let found = ["fusion.1", "fusion.2", "fusion.3", "fusion.4"].map(of);
+        let expected = [(0, 2), (1, 7), (0, 0), (1, 0)].map(Some);
+        assert_eq!(found, expected);
     }
 }

@@ -17,8 +17,10 @@ const MOST_LANES: usize = 16;
 pub struct QueryColumns {
     /// Index of the column of times, and picoseconds of its unit.
     start: (usize, f64),
-    /// The same of lengths; `None` for values over time.
+    /// The same of lengths on the timeline; `None` for values over time.
     dur: Option<(usize, f64)>,
+    /// The same of the lengths that slices tell, where the result has others than those on the timeline.
+    time: Option<(usize, f64)>,
     /// The value, or the name of the slice.
     other: Option<usize>,
 }
@@ -32,7 +34,7 @@ const UNITS: [(&str, f64); 5] = [
     ("_s", 1e12),
 ];
 const STARTS: [&str; 5] = ["start", "ts", "begin", "time", "at"];
-const DURATIONS: [&str; 4] = ["dur", "duration", "length", "timeline_dur"];
+const DURATIONS: [&str; 3] = ["dur", "duration", "length"];
 
 impl QueryColumns {
     /// The columns of a table; the error is a sentence that says which are missing.
@@ -54,14 +56,19 @@ impl QueryColumns {
             "A track needs a column with times, in picoseconds or with the unit at its end: start_ps, ts, begin_us.",
         )?;
         // The place on the timeline, where a result has it beside the measured length.
-        let dur = timed(&["timeline_dur"]).or_else(|| timed(&DURATIONS));
-        if dur.is_some() {
-            let other = named("name");
-            return Ok(Self { start, dur, other });
+        let (drawn, time) = (timed(&["timeline_dur"]), timed(&DURATIONS));
+        if let Some(dur) = drawn.or(time) {
+            return Ok(Self {
+                start,
+                dur: Some(dur),
+                time: time.filter(|time| *time != dur),
+                other: named("name"),
+            });
         }
+        // A result without rows may be one of values.
         let is_number = |at: &usize| {
             let mut cells = table.rows.iter().filter_map(|row| row.get(*at));
-            cells.any(|cell| matches!(cell, Cell::Int(_) | Cell::Float(_)))
+            !cells.any(|cell| matches!(cell, Cell::Text(_)))
         };
         let value =
             named("value").or_else(|| (0..table.columns.len()).rev().find(|at| *at != start.0));
@@ -69,6 +76,7 @@ impl QueryColumns {
             Some(value) => Ok(Self {
                 start,
                 dur: None,
+                time: None,
                 other: Some(value),
             }),
             None => Err(
@@ -115,12 +123,15 @@ pub fn query_rows(title: &str, table: &Table, is_truncated: bool) -> Result<Deri
     let mut notes = Vec::new();
     let mut data = DerivedData::default();
     let mut left_out = 0_u64;
-    if let Some((dur, unit)) = columns.dur {
+    if let Some(dur) = columns.dur {
         let mut numbers: HashMap<&str, u32> = HashMap::new();
         let mut slices = Vec::new();
         for row in &table.rows {
-            let dur = picos(row.get(dur), unit).filter(|dur| *dur >= 0);
-            let (Some(start), Some(dur)) = (start(row), dur.map(Picos::from_ps)) else {
+            let length = |(at, unit): (usize, f64)| {
+                let ps = picos(row.get(at), unit).filter(|ps| *ps >= 0)?;
+                Some(Picos::from_ps(ps))
+            };
+            let (Some(start), Some(dur)) = (start(row), length(dur)) else {
                 left_out += 1;
                 continue;
             };
@@ -135,7 +146,7 @@ pub fn query_rows(title: &str, table: &Table, is_truncated: bool) -> Result<Deri
             });
             slices.push(DerivedSlice {
                 range: TimeRange::at(start, dur),
-                time: dur,
+                time: columns.time.and_then(length).unwrap_or(dur),
                 name: number,
                 color: ColorKey::of_name(name),
                 slice: None,
@@ -146,7 +157,7 @@ pub fn query_rows(title: &str, table: &Table, is_truncated: bool) -> Result<Deri
         if deeper > 0 {
             let deeper = counted(deeper as u64, "row");
             notes.push(format!(
-                "{deeper} overlap more than {MOST_LANES} others and are left out"
+                "left out because {MOST_LANES} lanes are full: {deeper}"
             ));
         }
     } else {
@@ -222,6 +233,35 @@ mod tests {
             ]
         );
         assert_eq!(data.note, "2 rows without a time, length or value left out");
+    }
+
+    #[test]
+    fn slices_tell_the_measured_length_and_have_that_of_the_timeline() {
+        let row = |dur: Cell| vec![Cell::Int(5), Cell::Int(3), dur];
+        let rows = vec![row(Cell::Int(2)), row(Cell::Missing)];
+        let columns = ["start_ps", "timeline_dur_ps", "dur_ps"];
+        let data = query_rows("Mine", &table(&columns, rows), false).unwrap();
+        let slices = data
+            .lanes
+            .iter()
+            .flat_map(super::super::DerivedLane::slices);
+        let lengths = slices.map(|slice| (slice.range.dur().ps(), slice.time.ps()));
+        assert_eq!(lengths.collect::<Vec<_>>(), [(3, 2), (3, 3)]);
+    }
+
+    #[test]
+    fn a_result_without_rows_says_so() {
+        for columns in [["start_ps", "value"], ["start_ps", "dur_ps"]] {
+            let data = query_rows("Mine", &table(&columns, Vec::new()), false).unwrap();
+            assert_eq!(data.note, "the query finds no rows");
+        }
+    }
+
+    #[test]
+    fn rows_without_a_lane_are_counted() {
+        let rows = vec![vec![Cell::Int(0), Cell::Int(9)]; 17];
+        let data = query_rows("Mine", &table(&["ts", "dur"], rows), false).unwrap();
+        assert_eq!(data.note, "left out because 16 lanes are full: 1 row");
     }
 
     #[test]

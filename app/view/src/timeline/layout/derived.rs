@@ -41,6 +41,8 @@ pub struct DerivedRemark {
     pub top: f32,
     pub height: f32,
     pub text: Arc<str>,
+    /// Whether the track is still being found.
+    pub is_pending: bool,
 }
 
 /// What derived tracks show.
@@ -55,7 +57,7 @@ pub(super) fn derived_row(
     window: &LayoutWindow<'_>,
     track: DerivedTrack,
     data: Option<&DerivedData>,
-    row: &TrackRow,
+    (row, bounds): (&TrackRow, Option<(f64, f64)>),
     out: &mut DerivedRowsDrawn<'_>,
 ) {
     let remark = match data {
@@ -68,10 +70,11 @@ pub(super) fn derived_row(
             top: row.y,
             height: LANE,
             text: remark.into(),
+            is_pending: data.is_none(),
         });
     }
     let Some(data) = data else { return };
-    if let Some(bounds) = data.bounds() {
+    if let Some(bounds) = bounds {
         out.counters.push(values(window, data, row, bounds));
     }
     for (nth, lane) in data.lanes.iter().enumerate() {

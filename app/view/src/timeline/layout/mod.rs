@@ -273,7 +273,7 @@ impl DrawList {
                 remarks: &mut part.remarks,
                 counters: &mut part.counters,
             };
-            return derived_row(window, track, data, &row, &mut out);
+            return derived_row(window, track, data, (&row, node.counter), &mut out);
         }
         if let Some(bounds) = node.counter {
             part.counters

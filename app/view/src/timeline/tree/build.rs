@@ -1,5 +1,7 @@
 //! Builds the tree from the groups and tracks of a trace: their order, titles and notes.
 
+use std::sync::Arc;
+
 use trace_model::{CounterSeries, GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
 use super::{TrackNode, TrackTree};
@@ -38,12 +40,17 @@ impl TrackTree {
             lanes: (0, 0),
             load: GroupLoad::Nothing,
             counter: None,
+            is_device: matches!(model.group(group).kind, GroupKind::TensorCore { .. }),
         });
         let mut tracks = model.tracks_of(group);
         tracks.sort_by_key(|&track| rank(model.track(track).kind));
+        let is_device = self.nodes[index].is_device;
+        let has_ops = |track: &TrackId| {
+            model.track(*track).kind == TrackKind::Ops && !model.lanes(*track).is_empty()
+        };
+        let ops = tracks.iter().copied().find(has_ops).filter(|_| is_device);
         for track in tracks {
-            let is_core = matches!(model.group(group).kind, GroupKind::TensorCore { .. });
-            if is_core && model.track(track).kind == TrackKind::Ops {
+            if Some(track) == ops {
                 self.add_rows_of(group, index);
             }
             self.add_track(model, track, index);
@@ -78,7 +85,7 @@ impl TrackTree {
         };
         let slices: usize = lanes.iter().map(trace_model::Lane::len).sum();
         if let Some(peaks) = series.and_then(CounterPeaks::new) {
-            self.peaks.insert(track, peaks);
+            Arc::make_mut(&mut self.peaks).insert(track, peaks);
         }
         let counter = series.map(bounds);
         let note = match series {
@@ -99,6 +106,7 @@ impl TrackTree {
             lanes,
             load: GroupLoad::Nothing,
             counter,
+            is_device: false,
         });
     }
 }

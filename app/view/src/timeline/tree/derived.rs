@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
-use super::{TrackNode, TrackTree};
+use super::{NOWHERE, TrackNode, TrackTree, VisibleRows};
 use crate::state::{DerivedRows, DerivedTrack, QueryTrack, TreeItem};
 use crate::timeline::derived::DerivedData;
 use crate::timeline::group_load::GroupLoad;
@@ -33,6 +33,7 @@ impl TrackTree {
             lanes: (0, 0),
             load: GroupLoad::Nothing,
             counter: None,
+            is_device: false,
         });
     }
 
@@ -56,20 +57,19 @@ impl TrackTree {
             .and_then(|_| of_kind(|kind| matches!(kind, GroupKind::HostProcess)));
         let has_ops = |core| model.track_of_kind(core, TrackKind::Ops).is_some();
         if model.tensor_cores().into_iter().any(has_ops) {
+            self.path = Some(self.nodes.len());
             self.add_derived(DerivedTrack::CriticalPath, "Critical path", None);
         }
     }
 
     /// Siblings with the derived tracks that belong before one of them.
-    pub(super) fn with_derived_before(&self, siblings: &[usize]) -> Vec<usize> {
+    pub(super) fn with_derived_before(&self, siblings: &[usize], rows: &VisibleRows) -> Vec<usize> {
         let first_query = self.nodes.len() - self.queries.len();
-        let mut out = Vec::with_capacity(siblings.len());
+        let mut path = self.path.filter(|&path| rows.place[path] == NOWHERE);
+        let mut out = Vec::with_capacity(siblings.len() + self.queries.len() + 1);
         for &node in siblings {
-            if Some(node) == self.first_device {
-                let path = (0..self.nodes.len()).rev().find(|&node| {
-                    self.nodes[node].item == TreeItem::Derived(DerivedTrack::CriticalPath)
-                });
-                out.extend(path);
+            if self.nodes[node].is_device {
+                out.extend(path.take());
             }
             if Some(node) == self.after_devices {
                 out.extend(first_query..self.nodes.len());

@@ -57,6 +57,8 @@ pub struct TrackNode {
     pub load: GroupLoad,
     /// For counters: lowest and highest sample, extended to include zero unless the value never changes.
     pub counter: Option<(f64, f64)>,
+    /// Whether it is a TPU device.
+    is_device: bool,
 }
 
 /// All groups and tracks that have something to show.
@@ -68,11 +70,13 @@ pub struct TrackTree {
     /// Index of the node of group `i`.
     of_group: Vec<Option<usize>>,
     /// Indices of counters with many samples.
-    peaks: BTreeMap<TrackId, CounterPeaks>,
+    peaks: Arc<BTreeMap<TrackId, CounterPeaks>>,
     /// By node: when its tracks are busy, for groups that show this while they are folded.
     busy: Arc<OnceLock<BTreeMap<usize, BusyThreads>>>,
-    /// The first device: the critical path is above it.
+    /// The first device.
     first_device: Option<usize>,
+    /// The critical path, which is above the first device of those that are shown.
+    path: Option<usize>,
     /// What follows the first devices: queries are above it.
     after_devices: Option<usize>,
     /// What is known of derived tracks.
@@ -247,7 +251,7 @@ impl TrackTree {
             next = self.nodes[next].end.max(next + 1);
         }
         arrange(&mut siblings, |&node| state.moved(self.nodes[node].item));
-        let siblings = self.with_derived_before(&siblings);
+        let siblings = self.with_derived_before(&siblings, rows);
         for index in siblings {
             let node = &self.nodes[index];
             let is_first = first.is_first.get(index).copied().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Trees as pictures.
 
 use super::*;
+use crate::state::DerivedRows;
 use trace_model::{GroupKind, TrackKind};
 use trace_model::{SliceSpec, TimeRange, Timestamp, TraceBuilder};
 
@@ -88,6 +89,62 @@ fn folding_hides_lanes_and_children() {
     assert_eq!(tree.rows(&state).scrolled.len(), 1);
     assert_eq!(tree.hidden_by(&model, ops, &state), [host]);
     assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
+}
+
+#[test]
+fn rows_of_a_device_are_there_once_and_only_beside_ops() {
+    let mut builder = TraceBuilder::new();
+    let host = builder.group(None, GroupKind::Host, "worker-0");
+    let label = builder.label("op", None);
+    for (ordinal, tracks) in [(0, 2), (1, 0)] {
+        let core = builder.group(
+            Some(host),
+            GroupKind::TensorCore { ordinal },
+            &format!("/device:TPU:{ordinal}"),
+        );
+        builder.track(core, TrackKind::Ops, 9, "nothing here");
+        for number in 0..tracks {
+            let ops = builder.track(core, TrackKind::Ops, number, "XLA Ops");
+            let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(10));
+            builder.add_slice(ops, SliceSpec::new(range, label));
+        }
+    }
+    let model = builder.finish();
+    let mut state = ViewState::new(&model);
+    state.derived.insert(DerivedRows::Scopes);
+    let tree = TrackTree::new(&model);
+    assert_eq!(
+        titles(&tree, &tree.rows(&state)),
+        ["worker-0", "TPU:0", "Scopes", "XLA Ops", "XLA Ops"]
+    );
+}
+
+#[test]
+fn critical_path_is_above_the_first_device_that_is_shown() {
+    let model = pod(1, 2);
+    let tree = TrackTree::new(&model);
+    let mut state = ViewState::new(&model);
+    state.derived.insert(DerivedRows::CriticalPath);
+    let cores = model.tensor_cores();
+    state.folded_groups.extend(&cores);
+    let shown = |state: &ViewState| titles(&tree, &tree.rows(state));
+    assert_eq!(
+        shown(&state),
+        ["worker-0", "Critical path", "TPU:0", "TPU:1"]
+    );
+    let mut moved = state.clone();
+    moved.moved_groups.insert(cores[0], 1);
+    assert_eq!(
+        shown(&moved),
+        ["worker-0", "Critical path", "TPU:1", "TPU:0"]
+    );
+    state.ordered = Arc::new(vec![cores[1], cores[0]]);
+    assert_eq!(shown(&state), ["Critical path", "TPU:1", "TPU:0"]);
+}
+
+fn titles<'a>(tree: &'a TrackTree, rows: &VisibleRows) -> Vec<&'a str> {
+    let rows = rows.scrolled.iter();
+    rows.map(|row| tree.node(row.node).title.as_str()).collect()
 }
 
 /// A pod of some hosts, with as many devices each.

@@ -93,7 +93,7 @@ pub fn details_ui(
                     let ui = &mut columns[i % count];
                     match part {
                         Part::Timing => timing_ui(ui, trace, slice, known.steps, out),
-                        Part::Path => path_ui(ui, path, slice),
+                        Part::Path => path_ui(ui, path),
                         Part::Op => op_ui(ui, context, slice, out),
                         Part::Occurrences => {
                             let own =

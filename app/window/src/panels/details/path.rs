@@ -8,21 +8,21 @@ use super::rows::section;
 use crate::panels::widgets::{value_grid, value_row};
 use crate::times::time;
 use view::state::DerivedTrack;
-use view::timeline::derived::{DerivedData, PathOfStep};
+use view::timeline::derived::PathOfStep;
 use view::timeline::trace::OpenTrace;
 
-/// The critical paths of all steps, and that of the step of a slice.
-type PathOfSlice<'a> = (&'a DerivedData, &'a PathOfStep);
+/// The critical path of the step of a slice, and the time of the slice on it.
+type PathOfSlice<'a> = (&'a PathOfStep, Picos);
 
 /// The critical path of the step of a slice, if it is known.
 pub(super) fn path_of<'a>(trace: &'a OpenTrace, slice: SliceRef<'_>) -> Option<PathOfSlice<'a>> {
     let data = trace.tree.derived(DerivedTrack::CriticalPath)?;
-    Some((data, data.step_at(slice.start())?))
+    data.paths.of(slice, trace.model.track(slice.track()).group)
 }
 
 /// What the step waits for by kind, and how much of it is this slice.
-pub(super) fn path_ui(ui: &mut Ui, path: Option<PathOfSlice<'_>>, slice: SliceRef<'_>) {
-    let Some((data, step)) = path else { return };
+pub(super) fn path_ui(ui: &mut Ui, path: Option<PathOfSlice<'_>>) {
+    let Some((step, own)) = path else { return };
     section(ui, "Critical path of its step");
     let share = |part: Picos| {
         let percent = Percent::of(part, step.length);
@@ -30,7 +30,6 @@ pub(super) fn path_ui(ui: &mut Ui, path: Option<PathOfSlice<'_>>, slice: SliceRe
         format!("{}{percent}", time(part))
     };
     value_grid(ui, "critical path", |ui| {
-        let own = data.time_on_path(step, slice.id());
         let own = if own > Picos::ZERO {
             share(own)
         } else {

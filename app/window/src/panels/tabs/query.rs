@@ -181,7 +181,9 @@ impl TabPanel for QueryPanel {
                 let Some(Ok(result)) = memo.latest() else {
                     return;
                 };
-                let sql = self.answers.key().map(|asked| asked.sql.as_str());
+                // A table that is still shown is not of the query that runs now.
+                let asked = self.answers.key().filter(|_| !memo.is_running());
+                let sql = asked.map(|asked| asked.sql.as_str());
                 result_ui(ui, context, result, sql, &mut self.sorted, out, view);
             }
         }
@@ -282,11 +284,18 @@ fn track_ui(ui: &mut Ui, state: &ViewState, sql: &str, table: &Table, view: &mut
     };
     let own = PRESETS.iter().find(|preset| preset.sql == sql);
     let title = own.map_or_else(
-        || format!("Query {}", state.queries.len() + 1),
+        || free_title(&state.queries),
         |preset| preset.name.to_owned(),
     );
     let sql = sql.to_owned();
     button.sends(view, ViewCommand::AddQuery(QueryTrack { title, sql }));
+}
+
+/// The first of `Query 1`, `Query 2`, … that no track has.
+fn free_title(queries: &[QueryTrack]) -> String {
+    let titles = (1..).map(|number| format!("Query {number}"));
+    let mut free = titles.filter(|title| queries.iter().all(|query| query.title != *title));
+    free.next().unwrap_or_default()
 }
 
 /// Lists of ready-made queries and of tables.
@@ -455,5 +464,22 @@ fn error_ui(ui: &mut Ui, error: &QueryError) {
     if let Some(help) = &error.help {
         ui.add_space(4.0);
         ui.label(RichText::new(help).small());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_of_queries_do_not_repeat() {
+        let named = |title: &&str| QueryTrack {
+            title: (*title).to_owned(),
+            sql: String::new(),
+        };
+        let free = |titles: &[&str]| free_title(&titles.iter().map(named).collect::<Vec<_>>());
+        assert_eq!(free(&[]), "Query 1");
+        assert_eq!(free(&["Query 2", "Busy time"]), "Query 1");
+        assert_eq!(free(&["Query 1", "Query 2"]), "Query 3");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::hints::{Hint, HintOp};
-use analysis::what_if::{Prediction, Replay, Scenario};
+use analysis::what_if::{Prediction, Scenario, SharedReplay};
 use analysis::{OpGroup, Scope, Unit};
 use egui::{Rect, Role, Sense, Slider, Ui, WidgetInfo, vec2};
 use trace_model::OpId;
@@ -207,7 +207,7 @@ fn answer_ui(
     let session = context.trace.session.clone();
     state.job.ask(changes.clone(), move |_| {
         let cx = session.context(changes.scope);
-        Replay::new(&cx)
+        cx.report::<SharedReplay>()
             .and_then(|replay| replay.with(&cx, &scenarios))
             .map_err(|error| error.to_string())
     });
