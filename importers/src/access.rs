@@ -20,18 +20,29 @@ pub(crate) fn tree_of(path: &Path, progress: &Progress) -> Result<Box<dyn FileTr
     }
 }
 
+/// The same; `None` if nothing is there.
+///
+/// # Errors
+///
+/// The bucket cannot be read, or this build cannot read buckets.
+pub(crate) fn tree_if_there(
+    path: &Path,
+    progress: &Progress,
+) -> Result<Option<Box<dyn FileTree>>, ImportError> {
+    match tree_of(path, progress) {
+        Err(ImportError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        tree => tree.map(Some),
+    }
+}
+
 /// The first bytes of a file that is in a bucket or on a web server; `None` if there is no such file.
 ///
 /// # Errors
 ///
 /// It cannot be read, or this build cannot read buckets.
 pub fn remote_head(path: &Path, progress: &Progress) -> Result<Option<Vec<u8>>, ImportError> {
-    let tree = tree_of(path, progress)?;
-    Ok(if tree.is_file(path) {
-        tree.head(path)
-    } else {
-        None
-    })
+    let tree = tree_if_there(path, progress)?.filter(|tree| tree.is_file(path));
+    Ok(tree.and_then(|tree| tree.head(path)))
 }
 
 /// Posts JSON to a web server.

@@ -27,7 +27,7 @@ class CapturedHost:
     file: str | None
     bytes: int | None
     devices: tuple[str, ...]
-    #: Complete steps, if a number of steps was asked for.
+    #: Complete steps, if a number of steps was asked for; ``None`` also where the run could not be read.
     complete_steps: int | None
     #: Why there is no profile.
     error: str | None

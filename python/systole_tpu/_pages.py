@@ -20,11 +20,9 @@ th { font-weight: 600; color: var(--soft); white-space: nowrap; }
 """
 
 
-#: Enlarges a picture at the pointer with the wheel, moves it with a drag, and shows the whole of it after a double click.
+#: Enlarges each picture at the pointer with the wheel, moves it with a drag, and shows the whole of it after a double click.
 _ZOOM = """
-const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-document.getElementById(dark ? "light" : "dark").remove();
-const svg = document.querySelector("body svg");
+for (const svg of document.querySelectorAll("body > div > svg")) {
 const whole = svg.getAttribute("viewBox").split(/[ ,]+/).map(Number);
 let [x, y, w, h] = whole;
 const show = () => svg.setAttribute("viewBox", `${x} ${y} ${w} ${h}`);
@@ -45,6 +43,7 @@ svg.addEventListener("pointermove", event => {
   show();
 });
 svg.addEventListener("dblclick", () => { [x, y, w, h] = whole; show(); });
+}
 """
 
 

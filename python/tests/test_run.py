@@ -4,6 +4,7 @@ import gc
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -288,6 +289,10 @@ def test_pictures_are_those_of_the_command_line(run):
     assert 'style="width:100%;aspect-ratio:800/400;' in page
     before_scripts = timeline.html().split("<script")[0]
     assert timeline.svg in before_scripts and timeline.dark_svg in before_scripts
+    # Both stay, because the theme may change, and neither refers to what is in the other.
+    assert ".remove()" not in timeline.html()
+    light, dark = (set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (timeline.svg, timeline.dark_svg))
+    assert light and dark and not light & dark
     with pytest.raises(systole_tpu.UsageError, match="800x4"):
         run.picture("steps", size="800x4")
 

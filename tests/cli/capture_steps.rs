@@ -159,7 +159,7 @@ fn programs_without_steps_are_recorded_for_longer_before_they_are_given_up() {
         "{text}"
     );
     assert!(
-        text.contains("with --ms, or mark steps with jax.profiler.StepTraceAnnotation"),
+        text.contains("let the short capture be longer (ms), or mark steps with jax.profiler.StepTraceAnnotation"),
         "{text}"
     );
 
@@ -178,6 +178,17 @@ fn programs_without_steps_are_recorded_for_longer_before_they_are_given_up() {
     );
 }
 
+/// A server whose profiles are too large after the short capture.
+fn too_large_afterwards() -> MockProfiler {
+    MockProfiler::new(|call, count| {
+        if count > 1 {
+            Reply::Status(8, "large")
+        } else {
+            runs(call)
+        }
+    })
+}
+
 #[test]
 fn profile_that_is_too_large_to_send_is_recorded_again_with_less() {
     let place = Place::empty();
@@ -191,7 +202,7 @@ fn profile_that_is_too_large_to_send_is_recorded_again_with_less() {
         assert_eq!(code, 0, "{text}");
         assert!(text.contains("too large to send"), "{text}");
         assert!(
-            text.contains("It is taken again with --host-level 1 in place of 2."),
+            text.contains("It is taken again with host level 1 in place of 2."),
             "{text}"
         );
         let levels: Vec<_> = server
@@ -203,13 +214,7 @@ fn profile_that_is_too_large_to_send_is_recorded_again_with_less() {
         let (text, code) = taken(&place, &server, "4", &["--host-level", "1"]);
         assert_eq!(code, 0, "{text}");
     }
-    let never = MockProfiler::new(|call, count| {
-        if count > 1 {
-            Reply::Status(8, "large")
-        } else {
-            runs(call)
-        }
-    });
+    let never = too_large_afterwards();
     let (text, code) = taken(
         &place,
         &never,
@@ -223,6 +228,15 @@ fn profile_that_is_too_large_to_send_is_recorded_again_with_less() {
     );
     assert!(
         text.contains("too large to send") && !text.contains("taken again"),
+        "{text}"
+    );
+    assert!(
+        text.contains("A recording of fewer than 4 steps is smaller."),
+        "{text}"
+    );
+    let (text, _) = taken(&place, &too_large_afterwards(), "1", &["--host-level", "1"]);
+    assert!(
+        text.contains("too large to send") && !text.contains("fewer"),
         "{text}"
     );
     assert!(!place.path("logs/plugins/profile/named").exists());
@@ -256,6 +270,91 @@ fn profile_that_comes_back_empty_says_whether_it_can_be_too_large() {
         "{text}"
     );
     assert!(!place.path("logs").exists(), "no folder is left behind");
+    // The server's answer as JSON says it, too.
+    let (json, code) = taken(&place, &empty(10), "4", &["--json"]);
+    assert_eq!(code, 3, "{json}");
+    assert!(
+        json.contains("\"done\": [ \"A short capture of 1.000 s"),
+        "{json}"
+    );
+
+    // Nothing is said of a host that sent nothing before, either.
+    let (full, never) = (
+        MockProfiler::new(|call, _| runs(call)),
+        MockProfiler::new(|_, _| Reply::Message(response(&[]))),
+    );
+    let both = format!("{},{}", full.address(), never.address());
+    let output = place.run(&[
+        "capture",
+        &both,
+        "-o",
+        "both",
+        "--ms",
+        "1000",
+        "--steps",
+        "4",
+        "--no-report",
+    ]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(12), "{text}");
+    assert!(!text.contains("were expected"), "{text}");
+}
+
+#[test]
+fn capture_that_cannot_have_its_name_stays() {
+    let place = Place::empty();
+    let folder = place.path("logs/plugins/profile/mine");
+    let slower = MockProfiler::new(move |call, count| {
+        if count == 3 {
+            // A folder is in the place of the profile.
+            for file in std::fs::read_dir(&folder).unwrap() {
+                let file = file.unwrap().path();
+                std::fs::remove_file(&file).unwrap();
+                std::fs::create_dir_all(file.join("full")).unwrap();
+            }
+        }
+        let step = if count == 1 { 50 } else { 100 };
+        Reply::Message(response(&steps(milliseconds(call), step, 1, 10)))
+    });
+    let (text, code) = taken(&place, &slower, "4", &["--session", "mine", "--no-report"]);
+    assert_eq!((code, slower.calls().len()), (0, 3), "{text}");
+    assert!(
+        text.contains("It cannot be given the name mine") && text.contains("1 device, 4 complete"),
+        "{text}"
+    );
+}
+
+#[test]
+fn recordings_that_cannot_be_longer_are_not_advised() {
+    let place = Place::empty();
+    let none =
+        MockProfiler::new(|_, _| Reply::Message(response(&crate::mock_profiler::profile(0))));
+    let address = none.address();
+    let longest = [
+        "capture", &address, "-o", "logs", "--ms", "3600000", "--steps", "4",
+    ];
+    let output = place.run(&longest);
+    assert_eq!(output.status.code(), Some(11), "{}", stderr(&output));
+    let text = stderr(&output);
+    assert!(
+        text.contains("mark steps with") && !text.contains("longer"),
+        "{text}"
+    );
+}
+
+#[test]
+fn host_without_steps_has_none() {
+    let place = Place::empty();
+    let hosts = [
+        MockProfiler::new(|call, _| runs(call)),
+        MockProfiler::new(|_, _| Reply::Message(response(&crate::mock_profiler::profile(0)))),
+    ];
+    let both = format!("{},{}", hosts[0].address(), hosts[1].address());
+    let output = place.run(&[
+        "capture", &both, "-o", "logs", "--ms", "1000", "--steps", "4", "--json",
+    ]);
+    let json: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
+    assert_eq!(json["hosts"][1]["complete_steps"], 0, "{json}");
 }
 
 #[test]

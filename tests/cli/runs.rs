@@ -295,4 +295,10 @@ fn a_list_of_which_nothing_can_be_read_fails() {
         "nothing was tried"
     );
     assert_eq!(place.code(&["runs", "logs", "--verdicts", "1"]), 4);
+    // The folder of a run of several files is named.
+    place.write("logs/plugins/profile/b/other.xplane.pb", b"no profile");
+    let said = place.run(&["runs", "logs"]);
+    let said = stderr(&said);
+    assert!(said.contains("logs/plugins/profile/b"), "{said}");
+    assert!(!said.contains("logs/b"), "{said}");
 }

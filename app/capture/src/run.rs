@@ -19,6 +19,8 @@ use trace_model::Picos;
 
 /// Events that a server keeps at most in formats other than `XSpace`, as XProf asks.
 const MAX_EVENTS: u64 = 1_000_000;
+/// Longest recording, in milliseconds.
+pub const LONGEST_MS: u64 = 3_600_000;
 /// Pause before another attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Recordings of one run that begin further apart than this are said to, in nanoseconds.
@@ -143,16 +145,30 @@ impl Capture {
         discard(&files, &[]);
     }
 
-    /// Moves what was kept into the folder of another name in this log directory, over profiles that are there.
+    /// Moves what was kept into the folder of another name in this log directory, over profiles that are there; where a file
+    /// cannot be moved, all stay.
     pub(super) fn move_to(&mut self, logdir: &Path, name: &str) -> io::Result<()> {
         let folder = RunFolder::new(logdir, Some(name), UNIX_EPOCH);
         std::fs::create_dir_all(folder.path())?;
-        for host in &mut self.hosts {
-            let Ok(saved) = &mut host.result else {
+        let mut moved: Vec<(PathBuf, PathBuf)> = Vec::new();
+        for host in &self.hosts {
+            let Ok(saved) = &host.result else {
                 continue;
             };
             let file = folder.file(&host.address);
-            std::fs::rename(&saved.file, &file)?;
+            if let Err(error) = std::fs::rename(&saved.file, &file) {
+                for (was, is) in moved {
+                    std::fs::rename(is, was)?;
+                }
+                return Err(error);
+            }
+            moved.push((saved.file.clone(), file));
+        }
+        let saved = self
+            .hosts
+            .iter_mut()
+            .filter_map(|host| host.result.as_mut().ok());
+        for (saved, (_, file)) in saved.zip(moved) {
             saved.file = file;
         }
         if let Some(written) = self.environment.take() {
@@ -231,6 +247,8 @@ pub enum CaptureStage {
         /// All hosts.
         of: usize,
     },
+    /// Profiles are read.
+    Reading,
     /// The last attempt found no device.
     Retrying {
         /// The attempt that comes.
@@ -255,6 +273,7 @@ impl fmt::Display for CaptureStage {
             Self::Receiving { done, of } => {
                 write!(f, "receiving … {done} of {}", counted(of as u64, "host"))
             }
+            Self::Reading => write!(f, "reading …"),
             Self::Retrying { attempt, of } => {
                 write!(f, "no device yet, attempt {attempt} of {of} …")
             }

@@ -63,14 +63,13 @@ fn saved_in_bucket(
 ) -> Result<Option<Vec<Summary>>, RequestError> {
     let progress = Progress::new();
     let failed = |error| RequestError::import(error, path);
-    match importers::remote_head(path, &progress) {
-        Ok(Some(head)) if is_meant(&head) => {}
-        Ok(Some(head)) if history_file::is_meant(&head) => {
+    match importers::remote_head(path, &progress).map_err(failed)? {
+        Some(head) if is_meant(&head) => {}
+        Some(head) if history_file::is_meant(&head) => {
             return Err(RequestError::Usage(
                 "a file of --history must be on this machine".to_owned(),
             ));
         }
-        // What cannot be read here is reported by the import.
         _ => return Ok(None),
     }
     let source = importers::open_file(path, import, &progress).map_err(failed)?;

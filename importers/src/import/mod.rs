@@ -12,7 +12,7 @@ mod run_search;
 mod runs;
 mod writing;
 
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use compiler_formats::{hlo_dump, llo, xla};
@@ -22,7 +22,7 @@ use input::source::file_name;
 use input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
-use crate::access::tree_of;
+use crate::access::tree_if_there;
 use crate::registry::IMPORTERS;
 use opened::{OpenedFile, drop_copies, note_runs, note_what_was_left_out};
 use opening::FileOpener;
@@ -120,13 +120,10 @@ pub fn small_remote_file(
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<Option<Vec<u8>>, ImportError> {
-    let tree = match tree_of(path, progress) {
-        Err(ImportError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        tree => tree?,
-    };
-    if !tree.is_file(path) {
+    let tree = tree_if_there(path, progress)?.filter(|tree| tree.is_file(path));
+    let Some(tree) = tree else {
         return Ok(None);
-    }
+    };
     let too_large = || ImportError::TooLarge {
         what: format!("it has more than {most} bytes"),
     };

@@ -37,26 +37,23 @@ impl MeshAxis {
     }
 
     /// The axis of devices that send to each other in pairs: those that pairs connect are a group.
-    pub fn of_pairs(pairs: &[(u64, u64)]) -> Option<Self> {
+    /// `devices` are those of the mesh: pairs that leave some out follow no axis of it; `None` if that is not known.
+    pub fn of_pairs(pairs: &[(u64, u64)], devices: Option<u64>) -> Option<Self> {
         // For each device the least one that pairs connect it with, as far as it is known.
         let mut least: BTreeMap<u64, u64> = BTreeMap::new();
-        let find = |least: &BTreeMap<u64, u64>, mut id: u64| {
-            while let Some(&next) = least.get(&id).filter(|&&next| next != id) {
-                id = next;
-            }
-            id
-        };
         for &(from, to) in pairs {
-            let (one, other) = (find(&least, from), find(&least, to));
+            let (one, other) = (find(&mut least, from), find(&mut least, to));
             for id in [from, to, one, other] {
                 least.insert(id, one.min(other));
             }
         }
         let mut groups: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        for &id in least.keys() {
-            groups.entry(find(&least, id)).or_default().push(id);
+        let ids: Vec<u64> = least.keys().copied().collect();
+        for id in ids {
+            groups.entry(find(&mut least, id)).or_default().push(id);
         }
         Self::of_groups(&groups.into_values().collect::<Vec<_>>())
+            .filter(|axis| devices.is_none_or(|devices| axis.of == devices))
     }
 
     /// All devices of a mesh.
@@ -81,13 +78,28 @@ impl MeshAxis {
         is_even && begins && ids.len() as u64 == self.devices && group.len() == ids.len()
     }
 
-    /// `4 devices, 2 apart`
+    /// `4 devices, 2 apart, of 8`
     pub fn title(self) -> String {
         match self {
             Self { devices, of, .. } if devices == of => format!("all {devices} devices"),
-            Self { devices, apart, .. } => format!("{devices} devices, {apart} apart"),
+            Self { devices, apart, of } => format!("{devices} devices, {apart} apart, of {of}"),
         }
     }
+}
+
+/// The least device that is known to be connected with one; all on the way to it lead there directly afterwards.
+fn find(least: &mut BTreeMap<u64, u64>, id: u64) -> u64 {
+    let mut root = id;
+    while let Some(&next) = least.get(&root).filter(|&&next| next != root) {
+        root = next;
+    }
+    let mut at = id;
+    while at != root
+        && let Some(next) = least.insert(at, root)
+    {
+        at = next;
+    }
+    root
 }
 
 #[cfg(test)]
@@ -104,16 +116,16 @@ mod tests {
         let said = |text: &str| Some(text.to_owned());
         assert_eq!(
             title(&[&[0, 1], &[2, 3], &[4, 5], &[6, 7]]),
-            said("2 devices, 1 apart")
+            said("2 devices, 1 apart, of 8")
         );
         assert_eq!(
             title(&[&[6, 4, 0, 2], &[1, 3, 5, 7]]),
-            said("4 devices, 2 apart")
+            said("4 devices, 2 apart, of 8")
         );
         // The middle axis of 2 × 2 × 2.
         assert_eq!(
             title(&[&[0, 2], &[1, 3], &[4, 6], &[5, 7]]),
-            said("2 devices, 2 apart")
+            said("2 devices, 2 apart, of 8")
         );
         assert_eq!(title(&[&[0, 1, 2, 3]]), said("all 4 devices"));
     }
@@ -147,11 +159,26 @@ mod tests {
             apart: 2,
             of: 8,
         };
-        assert_eq!(MeshAxis::of_pairs(&along(2)), Some(expected));
+        assert_eq!(MeshAxis::of_pairs(&along(2), Some(8)), Some(expected));
         // Halos go both ways along a line, and some devices are named before others connect them.
         let halos = [(2, 3), (0, 1), (1, 2), (3, 2), (2, 1), (1, 0)];
-        assert_eq!(MeshAxis::of_pairs(&halos), MeshAxis::everybody(4));
-        assert_eq!(MeshAxis::of_pairs(&[(0, 0), (1, 1)]), None);
-        assert_eq!(MeshAxis::of_pairs(&[]), None);
+        assert_eq!(MeshAxis::of_pairs(&halos, None), MeshAxis::everybody(4));
+        assert_eq!(MeshAxis::of_pairs(&[(0, 0), (1, 1)], None), None);
+        assert_eq!(MeshAxis::of_pairs(&[], None), None);
+        // A ring of four of eight devices is not all of them.
+        let ring = [(0, 1), (1, 2), (2, 3), (3, 0)];
+        assert_eq!(MeshAxis::of_pairs(&ring, Some(8)), None);
+        assert_eq!(MeshAxis::of_pairs(&ring, Some(4)), MeshAxis::everybody(4));
+    }
+
+    #[test]
+    fn long_chains_of_pairs_take_little_time() {
+        let chain: Vec<(u64, u64)> = (1..=16384).rev().map(|id| (id, id - 1)).collect();
+        let begin = std::time::Instant::now();
+        for _ in 0..10 {
+            assert_eq!(MeshAxis::of_pairs(&chain, None), MeshAxis::everybody(16385));
+        }
+        // A walk along the chain for each pair takes minutes.
+        assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
     }
 }

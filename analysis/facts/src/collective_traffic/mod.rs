@@ -125,7 +125,7 @@ impl CollectiveTraffic {
     }
 
     /// Whether the participants are recorded.
-    fn knows_who(&self) -> bool {
+    pub fn knows_who(&self) -> bool {
         self.participants.is_some() && !self.participants_estimated
     }
 
@@ -185,6 +185,10 @@ impl CollectiveTraffic {
         devices: Option<&DeviceAssignment>,
     ) {
         let mode = who.group_mode(opcode);
+        let everybody = everybody(mode, opcode, devices);
+        // Replicas of several partitions each are no devices.
+        let are_devices =
+            mode != GroupMode::Replicas || devices.is_none_or(|devices| devices.partitions == 1);
         if !who.pairs.is_empty() {
             // A device that only sends to itself uses no link.
             let ends = who
@@ -194,21 +198,11 @@ impl CollectiveTraffic {
                 .flat_map(|&(from, to)| [from, to]);
             let n = ends.collect::<BTreeSet<u64>>().len() as u64;
             (self.participants, self.participants_estimated) = (Some(n.max(1)), false);
-            if who.pairs.len() as u64 <= MAX_SPELLED_OUT {
-                self.axis = MeshAxis::of_pairs(&who.pairs);
+            if are_devices && who.pairs.len() as u64 <= MAX_SPELLED_OUT {
+                self.axis = MeshAxis::of_pairs(&who.pairs, everybody);
             }
             return;
         }
-        let everybody = devices.and_then(|devices| match mode {
-            GroupMode::Replicas => Some(devices.replicas),
-            GroupMode::Partitions => Some(devices.partitions),
-            GroupMode::Devices | GroupMode::ReplicasAndPartitions => {
-                devices.replicas.checked_mul(devices.partitions)
-            }
-        });
-        // Unknown for fusions and wrappers: their own attributes have no groups.
-        let base = opcode.trim_end_matches("-start").trim_end_matches("-done");
-        let everybody = everybody.filter(|_| CollectiveKind::from_opcode(base).is_some());
         let size = who
             .groups
             .as_ref()
@@ -233,9 +227,6 @@ impl CollectiveTraffic {
             && total.is_some_and(|total| total <= MAX_SPELLED_OUT)
         {
             let groups = who.groups.as_ref().and_then(ReplicaGroups::expand);
-            // Replicas of several partitions each are no devices.
-            let are_devices = mode != GroupMode::Replicas
-                || devices.is_none_or(|devices| devices.partitions == 1);
             let listed = groups.as_deref().filter(|groups| !groups.is_empty());
             self.axis = match listed.filter(|_| are_devices) {
                 Some(groups) => MeshAxis::of_groups(groups),
@@ -273,6 +264,20 @@ impl CollectiveTraffic {
         self.groups_are_devices = as_devices.is_some();
         self.groups = as_devices.or(groups);
     }
+}
+
+/// All that can take part in a collective; `None` if that is not recorded.
+fn everybody(mode: GroupMode, opcode: &str, devices: Option<&DeviceAssignment>) -> Option<u64> {
+    let everybody = devices.and_then(|devices| match mode {
+        GroupMode::Replicas => Some(devices.replicas),
+        GroupMode::Partitions => Some(devices.partitions),
+        GroupMode::Devices | GroupMode::ReplicasAndPartitions => {
+            devices.replicas.checked_mul(devices.partitions)
+        }
+    });
+    // Unknown for fusions and wrappers: their own attributes have no groups.
+    let base = opcode.trim_end_matches("-start").trim_end_matches("-done");
+    everybody.filter(|_| CollectiveKind::from_opcode(base).is_some())
 }
 
 /// Devices in all groups together.

@@ -48,13 +48,13 @@ impl MeasuredSteps {
         let (Some(complete), Some(mean)) = (complete, mean.map(|times| times.mean)) else {
             return Err(report.why.join("; "));
         };
-        if mean <= 0.0 {
+        let Some(interval) = whole_nanoseconds(mean) else {
             return Err("its steps take no time".to_owned());
-        }
+        };
         let size = CaptureSize::of(session, &Progress::new());
         Ok(Self {
             complete,
-            interval: Duration::from_secs_f64(mean * 1e-12),
+            interval,
             marker: report.marker.clone(),
             size: size.map_err(|error| error.to_string())?,
         })
@@ -68,8 +68,13 @@ impl MeasuredSteps {
         let nanoseconds = self.interval.as_nanos() * one_more * RESERVE_PERCENT / 100;
         let milliseconds = nanoseconds.div_ceil(1_000_000);
         if milliseconds > longest.as_millis() {
+            let (take, fewer) = if steps == 1 {
+                ("takes", "")
+            } else {
+                ("take", ": record fewer")
+            };
             return Err(format!(
-                "{} of {} take longer than the longest recording, {}: record fewer",
+                "{} of {} {take} longer than the longest recording, {}{fewer}",
                 counted(steps, "step"),
                 time(self.interval),
                 time(longest)
@@ -121,6 +126,12 @@ impl MeasuredSteps {
     }
 }
 
+/// A time in whole nanoseconds; `None` if it has none.
+fn whole_nanoseconds(picoseconds: f64) -> Option<Duration> {
+    let time = Duration::try_from_secs_f64(picoseconds * 1e-12).ok()?;
+    Some(time).filter(|time| !time.is_zero())
+}
+
 /// Steps, complete or not, in a recording that is to hold this number of complete ones.
 fn recorded_steps(complete: u64) -> u64 {
     let steps = ((u128::from(complete) + 1) * RESERVE_PERCENT).div_ceil(100);
@@ -153,4 +164,16 @@ pub(super) fn amount(bytes: u64) -> String {
 pub(super) fn time(duration: Duration) -> String {
     let nanoseconds = i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
     Picos::from_ps(nanoseconds.saturating_mul(1000)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_below_a_nanosecond_take_no_time() {
+        assert_eq!(whole_nanoseconds(400.0), None);
+        assert_eq!(whole_nanoseconds(-1.0), None);
+        assert_eq!(whole_nanoseconds(1_600.0), Some(Duration::from_nanos(2)));
+    }
 }

@@ -22,6 +22,9 @@ use measured::{MeasuredSteps, amount, complete_steps, time};
 
 pub use measured::WantedSteps;
 
+/// Most steps that a capture may be asked for.
+pub const MOST_STEPS: u64 = 1_000_000;
+
 /// Short captures until one has enough steps, and how much longer each is than the one before.
 const TRIALS: u32 = 3;
 const LONGER: u32 = 4;
@@ -55,14 +58,15 @@ impl CaptureOfSteps {
         self.steps.as_ref()?.get(file.file_name()?).copied()
     }
 
+    /// Complete steps of a profile, 0 if no steps were found in it; `None` if the run could not be read.
+    pub fn complete_steps_of(&self, file: &Path) -> Option<u64> {
+        self.is_read().then(|| self.steps_of(file).unwrap_or(0))
+    }
+
     /// Complete steps of the host that has the fewest, of those that sent a profile.
     fn fewest(&self) -> Option<u64> {
-        let of = |saved: &super::SavedProfile| self.steps_of(&saved.file).unwrap_or(0);
-        self.capture
-            .saved()
-            .map(of)
-            .min()
-            .filter(|_| self.is_read())
+        let of = |saved: &super::SavedProfile| self.complete_steps_of(&saved.file);
+        self.capture.saved().filter_map(of).min()
     }
 
     /// What makes one capture better than another: hosts, devices, steps.
@@ -97,7 +101,8 @@ pub enum StepsError {
 ///
 /// # Errors
 ///
-/// Nothing was recorded, or steps were not found, or they do not fit: nothing is kept.
+/// Nothing was recorded, or steps were not found, or they do not fit: nothing is kept. Where only the recording that was
+/// to be better fails, the first is kept.
 pub fn capture_steps(
     options: &CaptureOptions,
     wanted: WantedSteps,
@@ -118,8 +123,8 @@ pub fn capture_steps(
     said.push(measured.plan(wanted.steps, length));
     let options = with_length(options, length);
     let mut first = taken(&options, wanted.steps, open, &devices, &mut watch)?;
-    let remedy = remedy(&first, &options, wanted, &measured);
-    let Some((words, again)) = remedy.filter(|_| watch(CaptureStage::Connecting)) else {
+    let remedy = remedy(&first, &options, &devices, wanted, &measured);
+    let Some((words, again)) = remedy.filter(|_| watch(CaptureStage::Reading)) else {
         return finished(first, said);
     };
     said.push(words);
@@ -128,24 +133,50 @@ pub fn capture_steps(
     };
     // One open run at a time: they are large.
     first.session = None;
-    let mut second = taken(&again, wanted.steps, open, &devices, &mut watch)?;
-    let is_better = second.worth() >= first.worth();
-    if is_better {
-        first.capture.remove();
-        let has_files = second.capture.saved().next().is_some();
-        if let Some(name) = options.session.as_deref().filter(|_| has_files) {
-            second.session = None;
-            second.capture.move_to(&options.logdir, name)?;
-        }
-    } else {
-        second.capture.remove();
-        said.push("That has less, and the first capture is kept.".to_owned());
-    }
-    let mut best = if is_better { second } else { first };
+    let second = taken(&again, wanted.steps, open, &devices, &mut watch);
+    let mut best = better(first, second, &options, &mut said);
     if best.session.is_none() && best.is_read() {
         best.session = open(&best.capture.run).ok();
     }
     finished(best, said)
+}
+
+/// The first capture or the second, under the name that was asked for; the other is removed.
+fn better(
+    first: CaptureOfSteps,
+    second: Result<CaptureOfSteps, StepsError>,
+    options: &CaptureOptions,
+    said: &mut Vec<String>,
+) -> CaptureOfSteps {
+    let has_files = |found: &CaptureOfSteps| found.capture.saved().next().is_some();
+    let mut second = match second {
+        Ok(second) => second,
+        Err(error) => {
+            let kept = if has_files(&first) {
+                " The first capture is kept."
+            } else {
+                ""
+            };
+            said.push(format!("That failed on this machine: {error}.{kept}"));
+            return first;
+        }
+    };
+    if second.worth() < first.worth() {
+        second.capture.remove();
+        said.push("That has less, and the first capture is kept.".to_owned());
+        return first;
+    }
+    first.capture.remove();
+    if let Some(name) = options.session.as_deref().filter(|_| has_files(&second)) {
+        second.session = None;
+        if let Err(error) = second.capture.move_to(&options.logdir, name) {
+            let place = second.capture.run.display();
+            said.push(format!(
+                "It cannot be given the name {name} ({error}) and stays where it is: {place}"
+            ));
+        }
+    }
+    second
 }
 
 fn finished(mut found: CaptureOfSteps, said: Vec<String>) -> Result<CaptureOfSteps, StepsError> {
@@ -163,9 +194,10 @@ fn measure(
     open: &dyn Fn(&Path) -> Result<Session, String>,
     said: &mut Vec<String>,
     watch: &mut impl FnMut(CaptureStage) -> bool,
-) -> Result<(MeasuredSteps, Vec<usize>), StepsError> {
+) -> Result<(MeasuredSteps, Vec<Option<usize>>), StepsError> {
     let mut duration = options.duration;
     let mut last = String::new();
+    let mut is_longest = false;
     for _ in 0..TRIALS {
         // It is gone with the folder, whatever comes of it.
         let folder = tempfile::Builder::new()
@@ -178,15 +210,16 @@ fn measure(
             ..with_length(options, duration)
         };
         let found = capture(&trial, &mut *watch)?;
-        if !watch(CaptureStage::Connecting) {
+        if !watch(CaptureStage::Reading) {
             return Err(StepsError::Stopped);
         }
         if found.saved().next().is_none() {
-            return Err(StepsError::Servers(found, Vec::new()));
+            said.extend((!last.is_empty()).then_some(last));
+            return Err(StepsError::Servers(found, std::mem::take(said)));
         }
         match open(&found.run).and_then(|session| MeasuredSteps::of(&session)) {
             // It may have been stopped while it was read.
-            _ if !watch(CaptureStage::Connecting) => return Err(StepsError::Stopped),
+            _ if !watch(CaptureStage::Reading) => return Err(StepsError::Stopped),
             Ok(measured) if measured.complete >= ENOUGH => {
                 said.push(measured.in_words(duration));
                 return Ok((measured, devices_of(&found)));
@@ -196,24 +229,26 @@ fn measure(
                 last = format!("A short capture of {} has no steps: {why}.", time(duration));
             }
         }
-        if duration >= longest {
+        is_longest = duration >= longest;
+        if is_longest {
             break;
         }
         duration = (duration * LONGER).min(longest);
     }
+    let longer = if is_longest {
+        ""
+    } else {
+        "let the short capture be longer (ms), or "
+    };
     Err(StepsError::NotPossible(format!(
-        "{last} That is too few to know how long a step is: name a longer capture with --ms, or mark steps with \
+        "{last} That is too few to know how long a step is: {longer}mark steps with \
          jax.profiler.StepTraceAnnotation"
     )))
 }
 
-/// Devices that each host recorded; 0 of a host without a profile.
-fn devices_of(capture: &Capture) -> Vec<usize> {
-    let of = |host: &super::HostCapture| {
-        host.result
-            .as_ref()
-            .map_or(0, |saved| saved.contents.devices.len())
-    };
+/// Devices that each host recorded; `None` of a host without a profile.
+fn devices_of(capture: &Capture) -> Vec<Option<usize>> {
+    let of = |host: &super::HostCapture| Some(host.result.as_ref().ok()?.contents.devices.len());
     capture.hosts.iter().map(of).collect()
 }
 
@@ -222,10 +257,11 @@ fn taken(
     options: &CaptureOptions,
     wanted: u64,
     open: &dyn Fn(&Path) -> Result<Session, String>,
-    devices: &[usize],
+    devices: &[Option<usize>],
     watch: &mut impl FnMut(CaptureStage) -> bool,
 ) -> Result<CaptureOfSteps, StepsError> {
     let capture = capture(options, &mut *watch)?;
+    watch(CaptureStage::Reading);
     let session = capture.saved().next().map(|_| open(&capture.run));
     let (session, unread) = match session {
         Some(Ok(session)) => (Some(session), None),
@@ -240,15 +276,11 @@ fn taken(
         lacks: Vec::new(),
     };
     found.lacks.extend(unread);
-    let hosts = found
-        .capture
-        .hosts
-        .iter()
-        .zip(devices_of(&found.capture).into_iter().zip(devices));
-    for (host, (now, before)) in hosts {
+    for (host, before) in found.capture.hosts.iter().zip(devices) {
         let Ok(saved) = &host.result else { continue };
         let address = &host.address;
-        if now < *before {
+        let now = saved.contents.devices.len();
+        if let Some(before) = before.filter(|&before| now < before) {
             let recorded = counted(now as u64, "device");
             found.lacks.push(format!(
                 "{address} recorded {recorded}, and {before} in the short capture"
@@ -273,6 +305,7 @@ fn taken(
 fn remedy(
     found: &CaptureOfSteps,
     options: &CaptureOptions,
+    devices: &[Option<usize>],
     wanted: WantedSteps,
     measured: &MeasuredSteps,
 ) -> Option<(String, Option<CaptureOptions>)> {
@@ -291,9 +324,12 @@ fn remedy(
     let mut is_too_large = errors
         .iter()
         .any(|error| matches!(error, ServerError::TooLarge(_)));
-    if errors.contains(&&ServerError::NoProfile)
-        && let Some(expected) = measured.bytes_for(wanted.steps)
-    {
+    // Of a host without a profile of the short capture nothing is expected.
+    let mut known = found.capture.hosts.iter().zip(devices);
+    let is_empty_now = known.any(|(host, before)| {
+        before.is_some() && matches!(host.result, Err(ServerError::NoProfile))
+    });
+    if is_empty_now && let Some(expected) = measured.bytes_for(wanted.steps) {
         let is_large = expected > LARGEST_BYTES / 2;
         is_too_large |= is_large;
         problems.push_str(&about_empty(expected, is_large));
@@ -304,13 +340,14 @@ fn remedy(
                 format!("{problems}. It is taken again with {changes}."),
                 Some(less),
             ),
-            None => (
+            None if wanted.steps > 1 => (
                 format!(
-                    "{problems}. A recording of fewer steps is smaller: --steps below {}.",
-                    wanted.steps
+                    "{problems}. A recording of fewer than {} is smaller.",
+                    counted(wanted.steps, "step")
                 ),
                 None,
             ),
+            None => (format!("{problems}."), None),
         });
     }
     if found.lacks.is_empty() && errors.iter().all(|error| !error.may_pass()) {
@@ -360,12 +397,12 @@ fn with_less(options: &CaptureOptions) -> Option<(CaptureOptions, String)> {
         ..options.clone()
     };
     let levels = [
-        ("--host-level", options.host_level, less.host_level),
-        ("--python-level", options.python_level, less.python_level),
+        ("host level", options.host_level, less.host_level),
+        ("Python level", options.python_level, less.python_level),
     ];
     let changes = levels.iter().filter(|(_, was, is)| is < was);
     let changes: Vec<String> = changes
-        .map(|(option, was, is)| format!("{option} {is} in place of {was}"))
+        .map(|(level, was, is)| format!("{level} {is} in place of {was}"))
         .collect();
     (!changes.is_empty()).then(|| (less, changes.join(" and ")))
 }

@@ -94,11 +94,12 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     }
 }
 
-/// What is named where a run cannot be opened: its file, if it has but one.
+/// What is named where a run cannot be opened: its file, if it has but one, else their folder.
 fn place_of(path: &Path, run: &ListedRun) -> PathBuf {
     match &run.files[..] {
         [file] => file.path.clone(),
-        _ => path.join(&run.name),
+        [file, ..] => file.path.parent().unwrap_or(path).to_owned(),
+        [] => path.to_owned(),
     }
 }
 

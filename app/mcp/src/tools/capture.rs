@@ -13,8 +13,8 @@ use serde::Deserialize;
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
 use capture::{
-    Capture, CaptureOptions, HostCapture, ServerAddress, StepsError, WantedSteps, capture,
-    capture_steps,
+    Capture, CaptureOptions, HostCapture, MOST_STEPS, ServerAddress, StepsError, WantedSteps,
+    capture, capture_steps,
 };
 use importers::{ImportOptions, Progress};
 
@@ -27,8 +27,6 @@ pub(super) struct CaptureTool;
 /// Length of a recording unless a call asks for another, and at most; profiles of minutes cannot be opened.
 const USUAL_MS: u64 = 2_000;
 const MOST_MS: u64 = 60_000;
-/// Most steps that a call may ask for, as on the command line.
-const MOST_STEPS: u64 = 1_000_000;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct CaptureInput {

@@ -22,11 +22,13 @@ impl fmt::Display for Length {
 /// The whole file.
 pub fn svg(drawing: &Drawing, palette: &Palette<Rgb>) -> String {
     let ((width, height), ground) = (drawing.size, palette.role(drawing.ground));
+    // A page may show a picture in both themes.
+    let id = ground.to_string().replace('#', "c") + "-";
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" data-tool=\"systole\" font-family=\"Inter, Segoe UI, Helvetica, Arial, sans-serif\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"{ground}\"/>\n{}</svg>\n",
-        shapes(drawing, "c", |ink| match ink.of(palette) {
+        shapes(drawing, &id, |ink| match ink.of(palette) {
             (color, opacity) if opacity < 1.0 => {
                 let Rgb([r, g, b]) = color;
                 format!("rgba({r},{g},{b},{opacity})")

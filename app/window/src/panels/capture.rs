@@ -195,7 +195,7 @@ impl CaptureDialog {
             CaptureStage::Recording { passed, total } => {
                 passed.as_secs_f32() / total.as_secs_f32().max(0.001)
             }
-            CaptureStage::Receiving { .. } => 1.0,
+            CaptureStage::Receiving { .. } | CaptureStage::Reading => 1.0,
             CaptureStage::Connecting | CaptureStage::Retrying { .. } => 0.0,
         };
         ui.horizontal(|ui| {

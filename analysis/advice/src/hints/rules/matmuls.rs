@@ -276,16 +276,22 @@ fn weights_of(row: &MatmulRow) -> Option<Weights> {
     })
 }
 
+/// Percentage up to which reading takes all of the time of an op, because peaks and times are not exact.
+const ALL_OF_THE_TIME: f64 = 105.0;
+
 impl Weights {
-    /// The time that the peak needs to read them, at most all of the time of the op.
-    fn percent_of_time(&self, row: &MatmulRow, bytes_per_second: f64) -> f64 {
+    /// The time that the peak needs to read them, as a share of the time of the op; `None` if that is longer, so that they
+    /// were in part read before.
+    fn percent_of_time(&self, row: &MatmulRow, bytes_per_second: f64) -> Option<f64> {
         let read_ps = 1e12 * self.elements * self.bytes_each / bytes_per_second * row.executions;
-        (100.0 * read_ps / row.total_time_ps.as_ps_f64().max(1.0)).min(100.0)
+        let percent = 100.0 * read_ps / row.total_time_ps.as_ps_f64().max(1.0);
+        (percent <= ALL_OF_THE_TIME).then_some(percent)
     }
 
-    /// What would be left of the time of the op if their elements had a byte; `None` if they have no more.
-    fn left_with_a_byte(&self, row: &MatmulRow, bytes_per_second: f64) -> Option<f64> {
-        let spared = self.percent_of_time(row, bytes_per_second) / 100.0;
+    /// What would be left of the time of the op, of which reading takes this share, if their elements had a byte; `None` if
+    /// they have no more.
+    fn left_with_a_byte(&self, reading_percent: f64) -> Option<f64> {
+        let spared = reading_percent.min(100.0) / 100.0;
         let left = 1.0 - spared * (self.bytes_each - 1.0) / self.bytes_each;
         (self.bytes_each > 1.0 && left > 0.0).then_some(left)
     }
@@ -319,11 +325,12 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         let rows = sizes.m.min(sizes.n) as f64;
         (rows < rows_at_ridge(ridge, row) && row.bound_by == Some(BoundBy::Hbm)).then_some(rows)
     };
-    // Whether reading is what takes the time.
+    // Whether reading is what takes the time: by the recorded bytes, else by the weights.
+    let recorded = |row: &MatmulRow| row.op.and_then(|op| recorded.get(&op).copied());
+    let by_weights = |row: &MatmulRow| weights_of(row)?.percent_of_time(row, hbm.per_second);
     let reads = |row: &MatmulRow| {
-        let recorded = row.op.and_then(|op| recorded.get(&op).copied());
-        let weights = weights_of(row).map(|weights| weights.percent_of_time(row, hbm.per_second));
-        recorded.into_iter().chain(weights).fold(0.0, f64::max) >= least
+        let percent = recorded(row).or_else(|| by_weights(row));
+        percent.is_some_and(|percent| percent >= least)
     };
     let limit = facts.limit(&SMALL_BATCH);
     let (ops, _, percent) = shrinking(facts, &matmuls.rows, limit, tokens)?;
@@ -344,10 +351,10 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .filter(|row| row.op.is_some_and(|op| ops.contains(&op)) && reads(row))
         .filter_map(|row| {
-            Some((
-                row.op?,
-                weights_of(row)?.left_with_a_byte(row, hbm.per_second)?,
-            ))
+            // Weights that are read are part of what is recorded.
+            let percent = recorded(row).map_or(f64::INFINITY, f64::from);
+            let percent = by_weights(row)?.min(percent);
+            Some((row.op?, weights_of(row)?.left_with_a_byte(percent)?))
         })
         .collect();
     Ok(Some(Finding {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use facts::collective_traffic::MeshAxis;
+use facts::collective_traffic::{CollectiveTraffic, MeshAxis};
 use hardware::ici::{Axis, GroupLayout};
 use trace_model::Picos;
 
@@ -12,7 +12,7 @@ use super::row::{CollectiveRow, CollectiveShare};
 /// The collectives along one axis of the program's mesh.
 #[engine::row(measured)]
 pub struct AxisRow {
-    /// `4 devices, 2 apart`: by the replica groups of the ops.
+    /// `4 devices, 2 apart, of 8`: by the replica groups of the ops.
     #[column("Mesh axis", inferred)]
     pub axis: String,
     /// Devices along it; `None` if the groups follow no axis or are not recorded.
@@ -54,17 +54,54 @@ pub struct AxisRow {
     pub share: Option<CollectiveShare>,
 }
 
+/// What the groups of collectives lie along.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum GroupPlace {
+    Along(MeshAxis),
+    /// Each device is a group of its own.
+    Alone,
+    /// They are recorded, and no axis is found in them.
+    NoAxis,
+    NotRecorded,
+}
+
+impl GroupPlace {
+    fn of(message: &CollectiveTraffic) -> Self {
+        match (message.axis, message.participants) {
+            (Some(axis), _) => Self::Along(axis),
+            _ if !message.knows_who() => Self::NotRecorded,
+            (None, Some(1)) => Self::Alone,
+            _ => Self::NoAxis,
+        }
+    }
+
+    fn axis(self) -> Option<MeshAxis> {
+        match self {
+            Self::Along(axis) => Some(axis),
+            Self::Alone | Self::NoAxis | Self::NotRecorded => None,
+        }
+    }
+
+    fn title(self) -> String {
+        match self {
+            Self::Along(axis) => axis.title(),
+            Self::Alone => "none: each group is one device".to_owned(),
+            Self::NoAxis => "unknown: no single axis is found in the groups".to_owned(),
+            Self::NotRecorded => "unknown: groups are not recorded".to_owned(),
+        }
+    }
+}
+
 /// The axes, most exposed first; what follows none comes last.
 pub(super) fn axes(rows: &[CollectiveRow], links: &LinkUse) -> Vec<AxisRow> {
-    let mut by_axis: BTreeMap<(Option<MeshAxis>, bool), Vec<&CollectiveRow>> = BTreeMap::new();
+    let mut by_place: BTreeMap<GroupPlace, Vec<&CollectiveRow>> = BTreeMap::new();
     for row in rows {
-        let axis = row.message.axis;
-        let is_known = row.message.groups.is_some() || axis.is_some();
-        by_axis.entry((axis, is_known)).or_default().push(row);
+        let place = GroupPlace::of(&row.message);
+        by_place.entry(place).or_default().push(row);
     }
-    let mut found: Vec<AxisRow> = by_axis
+    let mut found: Vec<AxisRow> = by_place
         .into_iter()
-        .map(|((axis, is_known), rows)| AxisRow::of(axis, is_known, &rows, links))
+        .map(|(place, rows)| AxisRow::of(place, &rows, links))
         .collect();
     found.sort_by(|a, b| {
         a.devices
@@ -77,17 +114,8 @@ pub(super) fn axes(rows: &[CollectiveRow], links: &LinkUse) -> Vec<AxisRow> {
 }
 
 impl AxisRow {
-    fn of(
-        axis: Option<MeshAxis>,
-        is_known: bool,
-        rows: &[&CollectiveRow],
-        links: &LinkUse,
-    ) -> Self {
-        let unknown = if is_known {
-            "unknown: groups follow no single axis"
-        } else {
-            "unknown: groups are not recorded"
-        };
+    fn of(place: GroupPlace, rows: &[&CollectiveRow], links: &LinkUse) -> Self {
+        let axis = place.axis();
         let sent = |row: &CollectiveRow| Some(row.message.sent_bytes? * row.executions);
         let transfer = |row: &CollectiveRow| Some(row.transfer_ps? * row.executions);
         let sent_bytes: Option<f64> = rows.iter().map(|row| sent(row)).sum();
@@ -104,7 +132,7 @@ impl AxisRow {
             (least_ps > 0.0).then(|| sent / (least_ps * 1e-12))
         };
         Self {
-            axis: axis.map_or_else(|| unknown.to_owned(), MeshAxis::title),
+            axis: place.title(),
             devices: axis.map(|axis| axis.devices),
             apart: axis.map(|axis| axis.apart),
             grid: axis.and_then(|axis| grid(axis, rows, links)),

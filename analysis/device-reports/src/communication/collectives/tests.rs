@@ -201,6 +201,29 @@ fn patterns_are_summed_and_averaged_by_step() {
     assert_eq!(report.kinds[2].exposed_per_step_ps, Some(8e6 / steps));
 }
 
+#[test]
+fn groups_without_an_axis_are_told_from_those_that_are_not_recorded() {
+    let picture = "
+        @column 100us
+        ops  : ppoouuC
+        p = collective-permute.1 [collective-permute] :: %collective-permute.1 = f32[1000]{0} collective-permute(f32[1000]{0} %p), source_target_pairs={{0,3},{3,5},{5,0}}
+        o = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[1000]{0} all-reduce(f32[1000]{0} %p), replica_groups={{0},{1}}
+        u = all-reduce.2 [all-reduce] :: %all-reduce.2 = f32[1000]{0} all-reduce(f32[1000]{0} %p)
+        C = fusion.1 [loop fusion]
+    ";
+    let report = report(picture, &on("v6e", Some("2x4"))).unwrap();
+    let mut titles: Vec<&str> = report.axes.iter().map(|axis| &*axis.axis).collect();
+    titles.sort_unstable();
+    assert_eq!(
+        titles,
+        [
+            "none: each group is one device",
+            "unknown: groups are not recorded",
+            "unknown: no single axis is found in the groups",
+        ]
+    );
+}
+
 /// A mesh of four by two on a grid of 2 × 4: gathers of 40 MB along the pairs, reductions of 40 MB along the fours.
 #[test]
 fn collectives_are_summed_by_axis_of_the_mesh() {
@@ -222,9 +245,9 @@ fn collectives_are_summed_by_axis_of_the_mesh() {
     assert_eq!(
         titles,
         [
-            ("2 devices, 1 apart", 2, Some(2)),
-            ("4 devices, 2 apart", 1, Some(4)),
-            ("unknown: groups follow no single axis", 1, None),
+            ("2 devices, 1 apart, of 8", 2, Some(2)),
+            ("4 devices, 2 apart, of 8", 1, Some(4)),
+            ("unknown: no single axis is found in the groups", 1, None),
         ]
     );
     // 60 MB in 400 µs, of which a line of four needs 600 at 100 GB/s: no grid of this chip is that fast.

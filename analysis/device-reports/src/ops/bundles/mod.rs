@@ -227,10 +227,7 @@ impl Analysis for Code {
                 "ops with known code take {percent:.1} of the time of all ops{rest}"
             ));
         }
-        let limits: BTreeSet<CodeLimit> = rows
-            .iter()
-            .filter_map(|row| row.limit.or(row.most))
-            .collect();
+        let limits: BTreeSet<CodeLimit> = rows.iter().filter_map(|row| row.limit).collect();
         notes.extend(limits.into_iter().map(|limit| limit.lever().to_owned()));
         let spilling: Vec<&str> = rows
             .iter()

@@ -198,4 +198,11 @@ fn limit_follows_from_registers_memory_waiting_and_units() {
             .iter()
             .any(|note| note.starts_with("matrix units: "))
     );
+    // What has no majority is no limit that could be moved.
+    let most = limit([20, 4, 0], 1, 500);
+    assert!(
+        !most.notes.iter().any(|note| note.contains("matrix units")),
+        "{:?}",
+        most.notes
+    );
 }

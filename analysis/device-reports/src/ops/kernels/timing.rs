@@ -1,6 +1,7 @@
 //! How long kernels take on the chip: each execution by the clock of the device, so that dispatch does not count.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
@@ -77,22 +78,23 @@ impl Executions {
     fn moments(mut self) -> Vec<f64> {
         self.all
             .sort_by_key(|one| (one.range.start, one.core, one.range.end));
-        let mut moments: Vec<Vec<Execution>> = Vec::new();
-        for one in self.all {
-            let same = moments.last_mut().filter(|moment| {
-                let overlaps = moment
-                    .first()
-                    .is_some_and(|first| one.range.start < first.range.end);
-                overlaps && moment.iter().all(|other| other.core != one.core)
+        // Executions of a moment follow each other: where each moment begins says all.
+        let mut starts: Vec<usize> = Vec::new();
+        for (at, one) in self.all.iter().enumerate() {
+            let is_same = starts.last().is_some_and(|&start| {
+                let moment = &self.all[start..at];
+                one.range.start < self.all[start].range.end
+                    && moment.iter().all(|other| other.core != one.core)
             });
-            match same {
-                Some(moment) => moment.push(one),
-                None => moments.push(vec![one]),
+            if !is_same {
+                starts.push(at);
             }
         }
-        let every = moments.len().div_ceil(MOST_SAMPLES).max(1);
-        let kept = moments.iter().step_by(every);
-        kept.filter_map(|moment| {
+        let every = starts.len().div_ceil(MOST_SAMPLES).max(1);
+        let ends = starts.iter().skip(1).copied().chain([self.all.len()]);
+        let kept = starts.iter().zip(ends).step_by(every);
+        kept.filter_map(|(&start, end)| {
+            let moment = &self.all[start..end];
             let times: Vec<f64> = moment.iter().map(|one| one.time_ps).collect();
             median(&times)
         })
@@ -186,25 +188,29 @@ fn rank(timings: &mut [KernelTiming]) {
         let Some((&first, others)) = group.split_first() else {
             continue;
         };
-        let fastest = timings[first].clone();
+        let fastest_ps = timings[first].median_ps;
         timings[first].verdict = Some("fastest".to_owned());
         for &at in others {
-            let other = &mut timings[at];
-            let over = other.median_ps - fastest.median_ps;
-            other.over_fastest_percent =
-                (fastest.median_ps > 0.0).then(|| Percent(100.0 * over / fastest.median_ps));
-            other.verdict = Some(verdict(&fastest, other, over).to_owned());
+            let over = timings[at].median_ps - fastest_ps;
+            let verdict = verdict(&timings[first], &timings[at], over);
+            timings[at].over_fastest_percent =
+                (fastest_ps > 0.0).then(|| Percent(100.0 * over / fastest_ps));
+            timings[at].verdict = Some(verdict.to_owned());
         }
     }
 }
 
 fn verdict(fastest: &KernelTiming, other: &KernelTiming, over: f64) -> &'static str {
-    let samples = [fastest, other].map(|one| [one.samples.clone()]);
-    if samples.iter().any(|[times]| times.len() < FEWEST) {
+    let samples = [fastest, other].map(|one| slice::from_ref(&one.samples));
+    if samples
+        .iter()
+        .flat_map(|runs| *runs)
+        .any(|times| times.len() < FEWEST)
+    {
         return "? too few";
     }
-    let range = change_range(&samples[0], &samples[1]);
-    let noise = samples.each_ref().map(|one| noise(one).unwrap_or(0.0));
+    let range = change_range(samples[0], samples[1]);
+    let noise = samples.map(|one| noise(one).unwrap_or(0.0));
     match range {
         Some((low, _)) if low > 0.0 && over > noise[0].max(noise[1]) => "slower",
         _ => "~",

@@ -18,8 +18,8 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use capture::{
-    Capture, CaptureOptions, OptionValue, ServerAddress, StepsError, WantedSteps, capture,
-    capture_steps, continuous,
+    Capture, CaptureOptions, LONGEST_MS, MOST_STEPS, OptionValue, ServerAddress, StepsError,
+    WantedSteps, capture, capture_steps, continuous,
 };
 use render::{AnsiStyle, TextLayout, doctor_findings};
 use request::{Assumptions, RequestError, answers};
@@ -29,8 +29,6 @@ use session::number::counted;
 use stage::StageLine;
 use words::{INCOMPLETE, in_words, json_text, outcome};
 
-/// Longest recording, as that of `--ms`.
-const LONGEST: Duration = Duration::from_hours(1);
 /// Findings that say that a capture is empty or cut.
 const CUT: [&str; 3] = ["Q01", "Q02", "Q04"];
 
@@ -44,10 +42,10 @@ pub struct CaptureArgs {
     #[arg(short, long, value_name = "LOGDIR", default_value = "systole-logs")]
     pub output: PathBuf,
     /// Length of the recording in milliseconds; with --steps, of the short one that measures them
-    #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=LONGEST_MS))]
     pub ms: u64,
     /// Record what holds N complete steps of each program: a short capture first tells how long that is, and how many fit
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "continuous")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STEPS), conflicts_with = "continuous")]
     pub steps: Option<u64>,
     /// Try again up to N times until a device was recorded on each host; the last attempt with a profile is kept
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -147,7 +145,7 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         return Err(nothing_sent(&capture, Vec::new(), args.json)?);
     }
     if args.json {
-        output::print(&json_text(&capture, None)?)?;
+        output::print(&json_text(&capture, None, &[])?)?;
     } else {
         output::print_names(&in_words(&capture, None))?;
         if !args.no_report {
@@ -174,7 +172,7 @@ fn of_steps(
     let mut line = StageLine::new(stderr);
     let wanted = WantedSteps {
         steps: wanted,
-        longest: LONGEST,
+        longest: Duration::from_millis(LONGEST_MS),
     };
     let result = capture_steps(options, wanted, &open, |stage| line.show(stage));
     line.clear();
@@ -191,7 +189,7 @@ fn of_steps(
     };
     let capture = &found.capture;
     if args.json {
-        output::print(&json_text(capture, Some(&found))?)?;
+        output::print(&json_text(capture, Some(&found), &found.said)?)?;
     } else {
         output::print_names(&in_words(capture, Some(&found)))?;
         if let Some(session) = found.session.as_ref().filter(|_| !args.no_report) {
@@ -215,7 +213,7 @@ fn nothing_sent(
     json: bool,
 ) -> Result<RequestError, RequestError> {
     if json {
-        output::print(&json_text(capture, None)?)?;
+        output::print(&json_text(capture, None, &said)?)?;
     }
     let why = [said, capture.reasons()].concat();
     Ok(RequestError::Server(why.join("\n")))

@@ -95,6 +95,7 @@ fn profile_in_words(saved: &SavedProfile, steps: Option<&CaptureOfSteps>) -> Str
 pub(super) fn json_text(
     capture: &Capture,
     steps: Option<&CaptureOfSteps>,
+    said: &[String],
 ) -> Result<String, RequestError> {
     let host = |HostCapture { address, result }: &HostCapture| -> Value {
         match result {
@@ -107,7 +108,7 @@ pub(super) fn json_text(
                 "hostname": saved.contents.hostname,
                 "process": saved.contents.process,
                 "started_unix_ns": saved.contents.started_unix_ns,
-                "complete_steps": steps.and_then(|steps| steps.steps_of(&saved.file)),
+                "complete_steps": steps.and_then(|steps| steps.complete_steps_of(&saved.file)),
                 "errors": saved.contents.errors,
             }),
             Err(why) => json!({ "address": address.to_string(), "error": why.to_string() }),
@@ -118,7 +119,6 @@ pub(super) fn json_text(
         .next()
         .map(|_| capture.run.display().to_string());
     let hosts: Vec<Value> = capture.hosts.iter().map(host).collect();
-    let said: Vec<&String> = steps.iter().flat_map(|steps| &steps.said).collect();
     let lacks: Vec<&String> = steps.iter().flat_map(|steps| &steps.lacks).collect();
     let text = serde_json::to_string_pretty(&json!({
         "schema": "systole.capture/1",

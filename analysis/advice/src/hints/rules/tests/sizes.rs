@@ -53,6 +53,15 @@ fn small_batch_reading_all_weights_is_a_hint() {
     let narrow = report(&narrow);
     let narrow = narrow.hints.iter().find(|hint| hint.id == "K16").unwrap();
     assert_eq!(narrow.saving_ps, None, "they are narrow already");
+    // What is recorded goes before what the weights need; weights that cannot be read in the time were there before.
+    let little = product(45, (16, 4096, 4096), ("bf16", "bf16"), 3_360_000);
+    let before = product(10, (4, 8192, 8192), ("bf16", "bf16"), 8_000_000);
+    for picture in [little, before.replace(&run('z', 90), "")] {
+        let report = report(&picture);
+        let hint = report.hints.iter().find(|hint| hint.id == "K16");
+        let saving = hint.map(|hint| hint.saving_ps);
+        assert_eq!(saving, Some(None), "{picture}");
+    }
     // That it is bound by HBM follows from the few rows.
     let both: Vec<_> = ids(&few(45, 16))
         .into_iter()
