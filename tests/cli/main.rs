@@ -41,6 +41,7 @@ mod mock_profiler;
 mod names;
 mod outputs;
 mod pack;
+mod pivot;
 mod place;
 mod program_gates;
 mod real_traces;

@@ -29,7 +29,7 @@ pub(super) fn chain(compared: &Comparison) -> Option<CauseChain> {
         .environment
         .iter()
         .filter(|change| change.is_known());
-    let known: Vec<String> = known.map(super::EnvironmentChange::in_words).collect();
+    let known: Vec<String> = known.map(facts::EnvironmentChange::in_words).collect();
     let candidate = candidate(&known);
     let lines: Vec<CauseLine> = moved(attribution)
         .into_iter()

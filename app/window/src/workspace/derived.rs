@@ -4,17 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::Scope;
+#[cfg(not(target_arch = "wasm32"))]
 use query::{Database, QueryLimits, query_table};
 use session::Session;
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use view::palette::ColorKey;
 use view::state::{DerivedTrack, QueryTrack, TreeItem, ViewState};
-use view::timeline::derived::{DerivedData, critical_path, query_rows, scopes, source_lines};
+#[cfg(not(target_arch = "wasm32"))]
+use view::timeline::derived::query_rows;
+use view::timeline::derived::{DerivedData, critical_path, scopes, source_lines};
 use view::timeline::layout::DrawList;
 use view::timeline::trace::OpenTrace;
 
 /// Most rows of a query that are shown as a track.
+#[cfg(not(target_arch = "wasm32"))]
 const MOST_ROWS: usize = 100_000;
 
 /// The jobs that find derived tracks.
@@ -137,6 +141,7 @@ fn find(
     found.map_err(|error| error.to_string())
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 fn rows_of(
     session: &Session,
     query: &QueryTrack,
@@ -153,6 +158,12 @@ fn rows_of(
         .map_err(|error| error.message)?;
     let is_truncated = answer.is_truncated;
     query_rows(&query.title, &query_table(answer), is_truncated)
+}
+
+/// The window in a browser has no database.
+#[cfg(target_arch = "wasm32")]
+fn rows_of(_: &Session, _: &QueryTrack, _: Arc<AtomicBool>) -> Result<DerivedData, String> {
+    Err("the window in a browser answers no queries: open the trace in the desktop app".to_owned())
 }
 
 #[cfg(test)]
