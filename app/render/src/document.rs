@@ -120,11 +120,12 @@ impl Document {
         }
     }
 
-    /// What was lost, as a sentence; the page about the health of a capture says it itself.
+    /// What was lost, as a sentence; the page about the health of a capture says it itself, and answers about programs do.
     pub fn losses(&self) -> Option<String> {
-        let lost = losses_in_words(self.session.model());
-        lost.filter(|_| self.view != DocumentView::Doctor)
-            .map(|lost| sentence(&lost))
+        let model = self.session.model();
+        let is_said = self.view == DocumentView::Doctor || model.has_programs_only();
+        let lost = losses_in_words(model).filter(|_| !is_said);
+        lost.map(|lost| sentence(&lost))
     }
 
     /// Whether it is about programs that did not run, in tables.
