@@ -253,16 +253,15 @@ impl PathsOfSteps {
     pub fn of(&self, slice: SliceRef<'_>, group: GroupId) -> Option<(&PathOfStep, Picos)> {
         let from = self.pieces.partition_point(|(own, ..)| *own < slice.id());
         let on_path = self.pieces.get(from).filter(|(own, ..)| *own == slice.id());
-        let (number, time) = match on_path {
-            Some(&(_, number, time)) => (number, time),
-            None => {
-                let spans = self.spans.get(&group)?;
-                let after = spans.partition_point(|(range, _)| range.start <= slice.start());
-                let &(range, number) = spans.get(after.checked_sub(1)?)?;
-                range
-                    .contains(slice.start())
-                    .then_some((number, Picos::ZERO))?
-            }
+        let (number, time) = if let Some(&(_, number, time)) = on_path {
+            (number, time)
+        } else {
+            let spans = self.spans.get(&group)?;
+            let after = spans.partition_point(|(range, _)| range.start <= slice.start());
+            let &(range, number) = spans.get(after.checked_sub(1)?)?;
+            range
+                .contains(slice.start())
+                .then_some((number, Picos::ZERO))?
         };
         let step = self.steps.iter().find(|step| step.number == number)?;
         Some((step, time))
