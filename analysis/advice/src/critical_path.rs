@@ -195,7 +195,7 @@ fn statement(kinds: &[KindOnPath], steps: usize) -> String {
     let parts = named.map(|(kind, share)| format!("{} {share:.1}", kind.title()));
     let parts: Vec<String> = parts.collect();
     format!(
-        "Critical path of {}: {}",
+        "Critical path of {}, in shares of their length: {}",
         counted(steps, "step"),
         parts.join(", ")
     )
