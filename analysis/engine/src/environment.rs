@@ -14,6 +14,8 @@ const MOST_ENTRIES: usize = 2000;
 const MOST_BYTES: usize = 4096;
 /// Digits of hashes that are shown.
 const SHOWN_DIGITS: usize = 12;
+/// What ids of flags begin with.
+const FLAG: &str = "flag.";
 /// Beginnings of the names of flags that libtpu takes, and not XLA.
 const OF_TPU: [&str; 5] = [
     "xla_tpu",
@@ -66,7 +68,7 @@ pub struct Environment {
     /// Ids of the fields that the profile itself records, as `version.jax`; the others are from the file beside it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub from_profile: BTreeSet<String>,
-    /// Ids of the fields that the compiler wrote beside the programs that it dumped.
+    /// Ids of the fields that the compiler wrote beside the programs that it dumped; `flag.` stands for all flags.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub from_dump: BTreeSet<String>,
     /// Whether `flags` has all flags of libtpu, also those that have their defaults: the list of a dump.
@@ -212,9 +214,14 @@ impl Environment {
         facts
     }
 
+    /// Whether the compiler wrote a field beside the programs that it dumped.
+    pub fn is_from_dump(&self, id: &str) -> bool {
+        self.from_dump.contains(id) || id.starts_with(FLAG) && self.from_dump.contains(FLAG)
+    }
+
     /// Whether a fact that is missing was looked for, so that it has no value: a flag that is not set.
     pub fn has_looked_for(&self, id: &str) -> bool {
-        let Some(wanted) = id.strip_prefix("flag.") else {
+        let Some(wanted) = id.strip_prefix(FLAG) else {
             return id.starts_with("variable.") && self.variables.is_some();
         };
         // A file beside the profile has all flags; a profile those of the variables that it records: libtpu takes its
@@ -222,8 +229,8 @@ impl Environment {
         // where that wrote its list.
         let is_of_tpu = |flag: &str| OF_TPU.iter().any(|begin| flag.starts_with(begin));
         let shows = |flag: &String| {
-            let id = format!("flag.{flag}");
-            if self.from_dump.contains(&id) {
+            let id = format!("{FLAG}{flag}");
+            if self.is_from_dump(&id) {
                 self.has_default_flags || !is_of_tpu(wanted)
             } else {
                 !self.from_profile.contains(&id) || is_of_tpu(flag) == is_of_tpu(wanted)

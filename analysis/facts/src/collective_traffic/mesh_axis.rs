@@ -171,14 +171,15 @@ mod tests {
         assert_eq!(MeshAxis::of_pairs(&ring, Some(4)), MeshAxis::everybody(4));
     }
 
+    /// What is on the way to the least device leads there directly afterwards, so that a chain is walked once.
     #[test]
-    fn long_chains_of_pairs_take_little_time() {
+    fn long_chains_of_pairs_are_walked_once() {
+        let mut least: BTreeMap<u64, u64> = (0..=1000_u64)
+            .map(|id| (id, id.saturating_sub(1)))
+            .collect();
+        assert_eq!(find(&mut least, 1000), 0);
+        assert!(least.values().all(|&next| next == 0), "{least:?}");
         let chain: Vec<(u64, u64)> = (1..=16384).rev().map(|id| (id, id - 1)).collect();
-        let begin = std::time::Instant::now();
-        for _ in 0..10 {
-            assert_eq!(MeshAxis::of_pairs(&chain, None), MeshAxis::everybody(16385));
-        }
-        // A walk along the chain for each pair takes minutes.
-        assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
+        assert_eq!(MeshAxis::of_pairs(&chain, None), MeshAxis::everybody(16385));
     }
 }

@@ -114,7 +114,7 @@ fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
     let from = |fact: &EnvironmentFact| {
         if found.from_profile.contains(&fact.id) {
             "profile"
-        } else if found.from_dump.contains(&fact.id) {
+        } else if found.is_from_dump(&fact.id) {
             "dump of the compiler"
         } else {
             RUN_FILE

@@ -50,13 +50,19 @@ pub(super) fn add(paths: &[&Path], roots: &[PathBuf], known: &mut Environment) {
     for (name, value) in lists.iter().flat_map(|list| &list.flags) {
         flags.entry(name).or_default().insert(value);
     }
+    let is_only_source = known.flags.as_ref().is_none_or(BTreeMap::is_empty);
+    if is_only_source && !flags.is_empty() {
+        known.from_dump.insert("flag.".to_owned());
+    }
     known.has_default_flags = !lists.is_empty() && lists.iter().all(|list| list.has_defaults);
     for (name, mut values) in flags {
         if lists.iter().any(|list| !list.flags.contains_key(name)) {
             values.insert("not listed");
         }
         let values: Vec<&str> = values.into_iter().collect();
-        known.from_dump.insert(format!("flag.{name}"));
+        if !is_only_source {
+            known.from_dump.insert(format!("flag.{name}"));
+        }
         let known = known.flags.get_or_insert_default();
         known.insert(name.to_owned(), values.join(" or "));
     }
@@ -279,6 +285,14 @@ mod tests {
             ]
         );
         assert!(both.has_default_flags && both.from_profile.is_empty());
+        assert!(both.is_from_dump("flag.xla_tpu_a") && !both.is_from_dump("version.jax"));
+        // Beside flags from elsewhere each has its source.
+        let mut mixed = Environment {
+            flags: Some([("xla_own".to_owned(), "1".to_owned())].into()),
+            ..Environment::default()
+        };
+        add(&[&program], &[], &mut mixed);
+        assert!(mixed.is_from_dump("flag.xla_tpu_a") && !mixed.is_from_dump("flag.xla_own"));
         // Files of other programs say nothing.
         let other = dir.path().join("program.txt");
         std::fs::write(&other, "HloModule m\n").unwrap();

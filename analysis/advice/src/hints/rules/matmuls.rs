@@ -352,7 +352,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         .filter(|row| row.op.is_some_and(|op| ops.contains(&op)) && reads(row))
         .filter_map(|row| {
             // Weights that are read are part of what is recorded.
-            let percent = recorded(row).map_or(f64::INFINITY, f64::from);
+            let percent = recorded(row).unwrap_or(f64::INFINITY);
             let percent = by_weights(row)?.min(percent);
             Some((row.op?, weights_of(row)?.left_with_a_byte(percent)?))
         })
