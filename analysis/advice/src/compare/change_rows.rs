@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use math::rank_test::{StepDown, holm};
+use math::resample::ResampledMedians;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::matching::{MatchedBy, match_ops};
@@ -161,6 +162,7 @@ pub(super) fn correct(
         if p > options.alpha && least().is_some_and(|least| least > options.alpha) {
             change.give_up();
         }
+        let (base, cand) = (&ResampledMedians::new(base), &ResampledMedians::new(cand));
         change.conclude(base, cand, effect, options);
     }
 }

@@ -3,7 +3,7 @@
 use engine::Percent;
 use math::bounds::{Bounds, bounds};
 use math::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
-use math::resample::{self, StepRuns};
+use math::resample::{self, ResampledMedians, StepRuns};
 use math::stats::{Stats, median};
 use serde::Serialize;
 
@@ -114,14 +114,15 @@ impl MetricChange {
 
     /// The change between two series; `effect` is the smallest relevant change, in their unit.
     pub fn of_runs(base: &StepRuns, cand: &StepRuns, effect: f64, options: &TestOptions) -> Self {
-        let mut change = Self::judged(base, cand, effect, options);
+        let (base, cand) = (&ResampledMedians::new(base), &ResampledMedians::new(cand));
+        let mut change = Self::of_resampled(base, cand, effect, options);
         widen(&mut change.base, base);
         widen(&mut change.cand, cand);
         change.range = change_range(base, cand);
         if change.noise.is_none() && matches!(change.finding, ChangeVerdict::Noise) {
             let between = RunSpread::of(
-                &medians(base),
-                &medians(cand),
+                &medians(base.runs()),
+                &medians(cand.runs()),
                 options.assumed_spread_percent,
             )
             .map_or(0.0, |runs| runs.limit);
@@ -132,8 +133,18 @@ impl MetricChange {
 
     /// Judges the change without its intervals, which take most of the time.
     pub fn judged(base: &StepRuns, cand: &StepRuns, effect: f64, options: &TestOptions) -> Self {
-        let mut change = Self::tested(base, cand, options);
-        if Self::least_p(base, cand).is_some_and(|least| least > options.alpha) {
+        let (base, cand) = (&ResampledMedians::new(base), &ResampledMedians::new(cand));
+        Self::of_resampled(base, cand, effect, options)
+    }
+
+    fn of_resampled(
+        base: &ResampledMedians<'_>,
+        cand: &ResampledMedians<'_>,
+        effect: f64,
+        options: &TestOptions,
+    ) -> Self {
+        let mut change = Self::tested(base.runs(), cand.runs(), options);
+        if Self::least_p(base.runs(), cand.runs()).is_some_and(|least| least > options.alpha) {
             change.give_up();
         }
         change.conclude(base, cand, effect, options);
@@ -162,8 +173,8 @@ impl MetricChange {
     /// Draws the conclusion from `p`; estimates the noise within runs only if it decides.
     pub(super) fn conclude(
         &mut self,
-        base: &StepRuns,
-        cand: &StepRuns,
+        base: &ResampledMedians<'_>,
+        cand: &ResampledMedians<'_>,
         effect: f64,
         options: &TestOptions,
     ) {
@@ -174,8 +185,8 @@ impl MetricChange {
             return;
         }
         let Some(runs) = RunSpread::of(
-            &medians(base),
-            &medians(cand),
+            &medians(base.runs()),
+            &medians(cand.runs()),
             options.assumed_spread_percent,
         ) else {
             return;
@@ -191,7 +202,7 @@ impl MetricChange {
             return;
         }
         // The medians of several runs differ by the noise of their steps, too.
-        let is_alone = base.len().min(cand.len()) < 2;
+        let is_alone = base.runs().len().min(cand.runs().len()) < 2;
         let within = if is_alone { noise(base, cand) } else { 0.0 };
         let both = runs.limit.hypot(within);
         self.noise = Some(both);
@@ -283,13 +294,13 @@ fn is_by_runs(base: &StepRuns, cand: &StepRuns) -> bool {
 
 /// 95 % confidence interval of the change. With few runs per side it is at least as wide as the difference between
 /// these runs.
-fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
+fn change_range(base: &ResampledMedians<'_>, cand: &ResampledMedians<'_>) -> Option<(f64, f64)> {
     const ALPHA: f64 = 0.05;
-    let (first, second) = (medians(base), medians(cand));
-    if is_by_runs(base, cand) {
+    let (first, second) = (medians(base.runs()), medians(cand.runs()));
+    if is_by_runs(base.runs(), cand.runs()) {
         return shift_range(&first, &second, ALPHA);
     }
-    let drawn = resample::change_range(base, cand)?;
+    let drawn = base.change_range(cand)?;
     if first.len().max(second.len()) < 2 {
         return Some(drawn);
     }
@@ -300,7 +311,8 @@ fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
 }
 
 /// The rank test assumes independent steps; block resampling does not. Uses the wider interval.
-fn widen(estimate: &mut Option<ShiftEstimate>, runs: &StepRuns) {
+fn widen(estimate: &mut Option<ShiftEstimate>, resampled: &ResampledMedians<'_>) {
+    let runs = resampled.runs();
     let Some(estimate) = estimate
         .as_mut()
         .filter(|_| medians(runs).len() < ENOUGH_RUNS)
@@ -310,7 +322,7 @@ fn widen(estimate: &mut Option<ShiftEstimate>, runs: &StepRuns) {
     if !runs.iter().any(|run| inflation(run) > 1.0) {
         return;
     }
-    if let Some((low, high)) = resample::median_range(runs) {
+    if let Some((low, high)) = resampled.range() {
         estimate.low = Some(estimate.low.map_or(low, |by_rank| by_rank.min(low)));
         estimate.high = Some(estimate.high.map_or(high, |by_rank| by_rank.max(high)));
     }
@@ -344,8 +356,8 @@ fn mean_inflation(runs: &StepRuns) -> f64 {
 }
 
 /// The difference that steps of the same run cause between two equal runs.
-fn noise(base: &StepRuns, cand: &StepRuns) -> f64 {
-    let of = |runs: &StepRuns| resample::noise(runs).unwrap_or(0.0);
+fn noise(base: &ResampledMedians<'_>, cand: &ResampledMedians<'_>) -> f64 {
+    let of = |runs: &ResampledMedians<'_>| runs.noise().unwrap_or(0.0);
     of(base).max(of(cand))
 }
 

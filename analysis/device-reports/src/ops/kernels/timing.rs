@@ -7,7 +7,7 @@ use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use hlo::ArrayShape;
 use math::quantile::quantile;
-use math::resample::{FEWEST, change_range, noise};
+use math::resample::{FEWEST, ResampledMedians};
 use math::stats::{Stats, median};
 use trace_model::{GroupId, OpId, TimeRange, TrackKind};
 
@@ -201,18 +201,14 @@ fn rank(timings: &mut [KernelTiming]) {
 }
 
 fn verdict(fastest: &KernelTiming, other: &KernelTiming, over: f64) -> &'static str {
-    let samples = [fastest, other].map(|one| slice::from_ref(&one.samples));
-    if samples
-        .iter()
-        .flat_map(|runs| *runs)
-        .any(|times| times.len() < FEWEST)
-    {
+    let sides = [fastest, other];
+    if sides.iter().any(|one| one.samples.len() < FEWEST) {
         return "? too few";
     }
-    let range = change_range(samples[0], samples[1]);
-    let noise = samples.map(|one| noise(one).unwrap_or(0.0));
-    match range {
-        Some((low, _)) if low > 0.0 && over > noise[0].max(noise[1]) => "slower",
+    let [fastest, other] = sides.map(|one| ResampledMedians::new(slice::from_ref(&one.samples)));
+    let noise = |side: &ResampledMedians<'_>| side.noise().unwrap_or(0.0);
+    match fastest.change_range(&other) {
+        Some((low, _)) if low > 0.0 && over > noise(&fastest).max(noise(&other)) => "slower",
         _ => "~",
     }
 }
