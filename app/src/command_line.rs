@@ -17,6 +17,7 @@ use cli::commands::environment::EnvironmentArgs;
 use cli::commands::events::EventsArgs;
 use cli::commands::expect::ExpectArgs;
 use cli::commands::explain::ExplainArgs;
+use cli::commands::fleet::FleetArgs;
 use cli::commands::formats::FormatsArgs;
 use cli::commands::history::HistoryArgs;
 use cli::commands::hlo::HloArgs;
@@ -106,6 +107,8 @@ pub enum CliCommand {
     /// Why a program does not fit into memory, and what would make it fit: from an error message, a program or a profile
     #[command(after_help = help::MORE, after_long_help = help::MEMORY)]
     Memory(MemoryArgs),
+    /// Captures of many jobs and hosts: one dataset, one report (of the Python package)
+    Fleet(FleetArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
     /// The runs of a log directory or bucket, the newest first: hosts, size, devices, steps, verdict

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser as _};
 use cli::commands::{
     self, analyze, bisect, cache, chips, compare, compile, completions, config, doctor,
-    environment, events, expect, explain, formats, history, hlo, init, kernels, man, memory,
+    environment, events, expect, explain, fleet, formats, history, hlo, init, kernels, man, memory,
     metrics, render, schema, skill, summarize, watch, whatif,
 };
 use cli::common::outcome::CommandOutcome;
@@ -66,6 +66,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Bisect(args) => bisect::run(&args, &stderr),
         CliCommand::Memory(args) => memory::run(&args, &stderr),
         CliCommand::Environment(args) => environment::run(&args, &stderr),
+        CliCommand::Fleet(args) => fleet::run(&args),
         CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Runs(args) => commands::runs::run(&args, &stderr),
         CliCommand::Cache(args) => cache::run(&args),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -102,7 +103,9 @@ def capture(
 
 
 def _told(stderr: str) -> tuple[list[str], str]:
-    """The warnings and the error that the command printed."""
+    """The warnings and the error that the command printed, with the names of arguments for those of options."""
     before, _, error = f"\n{stderr}".partition("\nerror: ")
+    error = error.partition("\n\nFor more information")[0]
+    error = re.sub(r"'--([a-z-]+)(?: <[^>]*>)?'", lambda option: option[1].replace("-", "_"), error)
     warnings = [text.strip() for text in before.split("\nwarning: ")[1:]]
     return warnings, error.strip() or stderr.strip()

@@ -74,7 +74,7 @@ issue_kinds! {
     ContentAfterEnd = "content-after-end", Loss;
     /// A string is not valid UTF-8; the invalid bytes were replaced.
     InvalidUtf8 = "invalid-utf8", Warning;
-    /// A counter sample is longer than the time to the next sample and was clipped.
+    /// A counter sample is longer than the time to the next sample, or than its op, and was clipped.
     CounterClipped = "counter-clipped", Warning;
     /// A flow has only one end in this trace.
     FlowWithoutEnd = "flow-without-end", Info;

@@ -25,13 +25,14 @@ const OF_TPU: [&str; 5] = [
     "xla_sc",
 ];
 /// Parts of names of flags whose values may be secrets.
-const SECRETS: [&str; 6] = [
+const SECRETS: [&str; 7] = [
     "token",
     "secret",
     "password",
     "passwd",
     "credential",
-    "api_key",
+    "auth",
+    "_key",
 ];
 
 /// What a run was built from and where it ran. What is not known is left out.

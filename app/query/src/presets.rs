@@ -68,7 +68,7 @@ pub const PRESETS: [QueryPreset; 11] = [
     },
     QueryPreset {
         name: "launches",
-        about: "flows between slices: where they lead and how long they take",
+        about: "flows between slices: where they lead and how long they take by the clocks as recorded",
         sql: "SELECT a.name AS from_name, b.name AS to_name, count(*) AS flows,\n\
               round(ms(median(latency_ps)), 6) AS median_latency_ms, round(ms(max(latency_ps)), 6) AS longest_latency_ms\n\
               FROM flows JOIN slices a ON a.slice_id = from_slice_id JOIN slices b ON b.slice_id = to_slice_id\n\

@@ -5,6 +5,7 @@ use analysis::{Percent, Scope, Table, Tabular, Unit};
 use importers::{ImportError, InputSource, PartSize, ProfilePart, Progress};
 use schemars::JsonSchema;
 use serde::Serialize;
+use trace_model::Source;
 
 use crate::number::{self, counted};
 use crate::open::{Session, file_of};
@@ -56,9 +57,10 @@ pub struct SizeOfPart {
 impl CaptureSize {
     /// Of an open capture; `None` if none of its files is an XLA profile.
     pub fn of(session: &Session, progress: &Progress) -> Result<Option<Self>, ImportError> {
-        let mut largest: Option<(String, Vec<PartSize>, u64)> = None;
+        let model = session.model();
+        let mut largest: Option<(&Source, Vec<PartSize>, u64)> = None;
         let mut files = 0;
-        for source in session.model().sources() {
+        for source in model.sources() {
             let Some(path) = file_of(source) else {
                 continue;
             };
@@ -67,13 +69,28 @@ impl CaptureSize {
             files += 1;
             let bytes: u64 = parts.iter().map(|part| part.bytes).sum();
             if largest.as_ref().is_none_or(|(.., most)| bytes > *most) {
-                largest = Some((source.name.clone(), parts, bytes));
+                largest = Some((source, parts, bytes));
             }
         }
+        let Some((source, parts, bytes)) = largest else {
+            return Ok(None);
+        };
         let steps = session.report::<Steps>(Scope::WholeTrace).ok();
-        let steps = steps.map(|report| report.steps.len() as u64);
+        let mut of_groups = model.groups().iter().map(|group| group.source);
+        let id = of_groups.find(|&id| std::ptr::eq(model.source(id), source));
+        let steps = steps.zip(id);
+        let steps = steps.map(|(report, id)| report.of_file(model, id).count() as u64);
         let steps = steps.filter(|steps| *steps > 0);
-        Ok(largest.map(|(file, parts, bytes)| Self::new(file, files, bytes, &parts, steps)))
+        let file = source.name.clone();
+        let mut size = Self::new(file, files, bytes, &parts, steps);
+        let lost = model.import_log().lost();
+        if lost > 0 {
+            size.statements.push(format!(
+                "{lost} events or files were lost on import: the figures are of the rest. Without --size, systole doctor \
+                 says what."
+            ));
+        }
+        Ok(Some(size))
     }
 
     fn new(file: String, files: usize, bytes: u64, parts: &[PartSize], steps: Option<u64>) -> Self {

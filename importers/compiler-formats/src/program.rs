@@ -63,7 +63,7 @@ impl Importer for ProgramFile {
     ) -> Result<(), ImportError> {
         if !options.programs_only {
             return Err(self.format.unusable(
-                "a program has no times: systole analyze, hlo, compare, expect and memory read it",
+                "it is a program and has no times; the commands systole analyze, hlo, compare, expect and memory read it",
             ));
         }
         let content = source.content(progress)?;

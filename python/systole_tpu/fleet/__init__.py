@@ -4,7 +4,7 @@
     print(result)
     print(systole_tpu.fleet.report("fleet.dataset"))
 
-The same on the command line: ``python -m systole_tpu.fleet run PATHS -o DATASET``, ``python -m systole_tpu.fleet report DATASET``.
+The same on the command line: ``systole fleet run PATHS -o DATASET``, ``systole fleet report DATASET``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m systole_tpu.fleet run PATHS -o DATASET`` and ``python -m systole_tpu.fleet report DATASET``."""
+"""``systole fleet run PATHS -o DATASET`` and ``systole fleet report DATASET``; ``python -m systole_tpu.fleet`` is the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from systole_tpu.fleet import report, run
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m systole_tpu.fleet", description="Captures of many jobs and hosts.")
+    parser = argparse.ArgumentParser(prog="systole fleet", description="Captures of many jobs and hosts.")
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("run", help="analyze captures, and write their rows into a dataset")
     make.add_argument("paths", nargs="+", metavar="PATH", help="profiles, directories with profiles below them, patterns")

@@ -99,7 +99,7 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
     home = Dataset(dataset)
     notes = list(home.notes())
     if not notes:
-        raise PathError(f"there is no dataset here; `python -m systole_tpu.fleet run PATHS -o DATASET` makes one: {home.root}", 3)
+        raise PathError(f"there is no dataset here; `systole fleet run PATHS -o DATASET` makes one: {home.root}", 3)
     failed = [{key: note.get(key) for key in ("path", "job", "reason", "code")} for note in notes if note["status"] == "failed"]
     if not any((home.root / "runs").rglob("*.parquet")):
         return FleetReport({"captures": 0, "failed": len(failed)}, failed=failed)

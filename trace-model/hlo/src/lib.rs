@@ -67,7 +67,7 @@ pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigi
 pub use product::{MatrixProduct, NoProduct};
 pub use syntax::{
     ArrayShape, AxisRef, COMBINED, Frame, HBM, HloText, IotaGroups, MeshGroups, Operand,
-    ReplicaGroups, Shape, VMEM, dtype_number, element_bits, split_attributes,
+    ReplicaGroups, Shape, VMEM, dtype_number, element_bits, is_dtype, split_attributes,
 };
 pub use text::{BEGIN, TextProgram};
 

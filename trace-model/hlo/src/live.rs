@@ -140,6 +140,23 @@ fn is_alias(module: &HloModule, it: &Instruction) -> bool {
     }
 }
 
+/// Whether an instruction may write its result into the memory of an operand that nothing else needs. Compilers decide it
+/// for each; to stay below what they need, all do that can.
+fn may_write_in_place(module: &HloModule, it: &Instruction) -> bool {
+    let never = [
+        "all-gather",
+        "all-to-all",
+        "call",
+        "conditional",
+        "convolution",
+        "copy",
+        "dot",
+        "while",
+    ];
+    let opcode = it.opcode.strip_suffix("-start").unwrap_or(&it.opcode);
+    !never.contains(&opcode) && !is_alias(module, it)
+}
+
 /// Bytes in main memory that an instruction needs for its result.
 fn allocated(module: &HloModule, it: &Instruction) -> u64 {
     if is_alias(module, it) {
@@ -190,6 +207,12 @@ impl Lifetimes {
                 if let Some(end) = ends.get_mut(*end) {
                     *end = (*end).max(until);
                 }
+            }
+        }
+        for (_, end) in ends.iter_mut().enumerate().filter(|(at, end)| *at < **end) {
+            let user = module.instruction(*order.get(*end)?)?;
+            if may_write_in_place(module, user) {
+                *end -= 1;
             }
         }
         Some(Self { order, ends, bytes })
@@ -276,14 +299,17 @@ fn inside(
     peaks.max().unwrap_or(0)
 }
 
-/// Results of the program that lie in the memory of a parameter.
+/// Results of the program that lie in the memory of a parameter, and all of a computation that is called: whoever calls it
+/// has memory for them, a loop that of what it carries.
 fn donated_results(module: &HloModule, computation: ComputationId) -> HashSet<InstructionId> {
-    if module.entry != Some(computation) {
-        return HashSet::new();
-    }
     let Some(root) = module.root(computation) else {
         return HashSet::new();
     };
+    if module.entry != Some(computation) {
+        let parts = (&*root.opcode == "tuple").then(|| root.operands.iter().copied());
+        let whole = module.computation(computation).and_then(|it| it.root);
+        return parts.into_iter().flatten().chain(whole).collect();
+    }
     let result = |index: &Vec<u64>| match (&*root.opcode, index.as_slice()) {
         ("tuple", [at]) => root.operands.get(usize::try_from(*at).ok()?).copied(),
         (_, []) => module.computation(computation)?.root,

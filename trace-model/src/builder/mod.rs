@@ -400,6 +400,17 @@ impl TraceBuilder {
         dur: Option<Picos>,
         value: f64,
     ) {
+        let samples = &mut self.counter(track).samples;
+        samples.push((at.ps(), dur.map(Picos::ps), value));
+    }
+
+    /// Sets the unit of a counter track.
+    pub fn set_counter_unit(&mut self, track: TrackId, unit: &str) {
+        let unit = self.strings.intern(unit);
+        self.counter(track).unit = Some(unit);
+    }
+
+    fn counter(&mut self, track: TrackId) -> &mut CounterBuilder {
         let index = *self.counter_index.entry(track).or_insert_with(|| {
             self.counters.push(CounterBuilder {
                 track,
@@ -408,17 +419,7 @@ impl TraceBuilder {
             });
             self.counters.len() - 1
         });
-        self.counters[index]
-            .samples
-            .push((at.ps(), dur.map(Picos::ps), value));
-    }
-
-    /// Sets the unit of a counter track that has samples.
-    pub fn set_counter_unit(&mut self, track: TrackId, unit: &str) {
-        let unit = self.strings.intern(unit);
-        if let Some(&index) = self.counter_index.get(&track) {
-            self.counters[index].unit = Some(unit);
-        }
+        &mut self.counters[index]
     }
 
     /// Adds the totals of an op that was aggregated before export.

@@ -113,6 +113,9 @@ fn line(
     }
 }
 
+/// An op whose time changes by less than this share of it takes the time it took.
+const UNCHANGED: f64 = 0.05;
+
 /// What became of the instructions of a group; `None` if there are none.
 fn instructions(ops: &[&OpChange]) -> Option<String> {
     let base: Vec<&str> = ops
@@ -134,7 +137,26 @@ fn instructions(ops: &[&OpChange]) -> Option<String> {
         0 | 1 => String::new(),
         count => format!(" and {} more", number(count - 1)),
     };
+    // An op that takes the time it took was neither split nor joined: what has no counterpart beside it is new or gone.
+    let is_kept = |op: &&OpChange| {
+        let base = op.base_name.as_ref().and(op.change.base);
+        let pair = base.filter(|_| op.cand_name.is_some() && op.shapes.is_none());
+        pair.is_some_and(|base| op.change_ps.abs() <= UNCHANGED * base.median)
+    };
+    let has_kept = ops.iter().any(is_kept);
+    let alone = ops.iter().filter(|op| op.cand_name.is_none());
+    let gone: Vec<&str> = alone.filter_map(|op| op.base_name.as_deref()).collect();
+    let alone = ops.iter().filter(|op| op.base_name.is_none());
+    let new: Vec<&str> = alone.filter_map(|op| op.cand_name.as_deref()).collect();
     let text = match (&base[..], &cand[..]) {
+        _ if has_kept && (!gone.is_empty() || !new.is_empty()) => {
+            let named = |names: &[&str], what: &str| {
+                let first = names.first()?;
+                Some(format!("{first}{} {what}", more(names)))
+            };
+            let both = [named(&new, "new"), named(&gone, "gone")];
+            both.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
         ([only], [_, _, ..]) => format!("{only} split in {}", number(cand.len())),
         ([_, _, ..], [only]) => format!("{} ops joined in {only}", number(base.len())),
         ([], [first, ..]) => format!("{first}{} new", more(&cand)),

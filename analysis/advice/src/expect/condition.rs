@@ -162,7 +162,11 @@ impl Expectation {
         let all = [
             self.op.clone().map(Condition::Op),
             collective.map(Condition::Collective),
-            self.product.clone().map(Condition::Product),
+            self.product
+                .as_deref()
+                .map(element_type)
+                .transpose()?
+                .map(Condition::Product),
             self.kernel.clone().map(Condition::Kernel),
             fusion.cloned().map(Condition::FusionOf),
             self.rematerialized.map(Condition::Rematerialized),
@@ -247,6 +251,27 @@ const CONDITIONS: [&str; 13] = [
     "max_traffic_bytes",
     "donated",
 ];
+
+/// The name of an element type in HLO, of it or of its long name.
+fn element_type(name: &str) -> Result<String, String> {
+    let short = match name {
+        "bfloat16" => "bf16",
+        "float16" => "f16",
+        "float32" => "f32",
+        "float64" => "f64",
+        "int8" => "s8",
+        "uint8" => "u8",
+        "int32" => "s32",
+        other => other,
+    };
+    if hlo::is_dtype(short) {
+        Ok(short.to_owned())
+    } else {
+        Err(format!(
+            "product: {name:?} is no element type: write bf16, f32, f8e4m3fn, s8 …"
+        ))
+    }
+}
 
 fn collective(kind: &str) -> Result<Option<CollectiveKind>, String> {
     const KINDS: [&str; 9] = [

@@ -16,9 +16,8 @@
 //! Savings are per step and what follows it, a mean over the counted steps: what a run saves is their sum.
 //!
 //! Of what the catalogue of hints asks for, no format that is read records: the size of lazy graphs in operations (a
-//! part of K39; the time of their syncs is used instead), the share of throttling as a number of the host (a part of
-//! K43; the ratio of clocks and counted cycles are), and which intermediates a fusion would spare (K13 therefore names
-//! no saving).
+//! part of K39; the time of their syncs is used instead), and which intermediates a fusion would spare (K13 therefore
+//! names no saving).
 //!
 //! To add a rule: one function in the file of its theme under `rules`, one line in its list there, one page under
 //! `docs/hints` of the repository.

@@ -153,7 +153,7 @@ impl PeakMemory {
         if self.is_planned {
             "planned by the compiler"
         } else {
-            "live bytes, without padding"
+            "estimated from the lifetimes of values, without padding"
         }
     }
 }

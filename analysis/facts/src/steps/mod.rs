@@ -22,7 +22,7 @@ use std::sync::Arc;
 use engine::{Context, Fact};
 use math::intervals::IntervalSet;
 use math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
-use trace_model::{GroupId, Picos, SourceId, TimeRange, TraceModel};
+use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp, TraceModel};
 
 use super::compile_events::compiling;
 use super::device_shift::shifted;
@@ -116,11 +116,38 @@ impl StepsReport {
     /// Steps that one file of the run holds whole, however much of them the other files lack; `None` if it has none.
     pub fn complete_in(&self, model: &TraceModel, source: SourceId) -> Option<u64> {
         let is_there = |group: GroupId| model.group(group).source == source;
-        let of_file = |step: &&Step| step.spans.iter().any(|span| is_there(span.group));
-        let mut steps = self.steps.iter().filter(of_file).peekable();
+        let mut steps = self.of_file(model, source).peekable();
         steps.peek().filter(|_| self.has_steps())?;
         let is_whole = |step: &&Step| !step.partial_on.iter().any(|&group| is_there(group));
         Some(steps.filter(is_whole).count() as u64)
+    }
+
+    /// Steps of which one file of the run holds a part.
+    pub fn of_file(&self, model: &TraceModel, source: SourceId) -> impl Iterator<Item = &Step> {
+        let is_there = move |span: &StepSpan| model.group(span.group).source == source;
+        self.steps
+            .iter()
+            .filter(move |step| step.spans.iter().any(is_there))
+    }
+
+    /// Mean time from begin to begin of the complete steps of one file, on the core or host where it is longest, in
+    /// picoseconds: steps of other files, which may be other ones, do not count. `None` below two steps.
+    pub fn interval_in(&self, model: &TraceModel, source: SourceId) -> Option<f64> {
+        let own = model
+            .group_ids()
+            .filter(|&group| model.group(group).source == source);
+        let means = own.filter_map(|group| {
+            let whole = self
+                .steps
+                .iter()
+                .filter(|step| !step.partial_on.contains(&group));
+            let begins = whole.filter_map(|step| Some(step.span_on(group)?.range.start));
+            let mut begins: Vec<Timestamp> = begins.collect();
+            begins.sort_unstable();
+            let (first, last) = (begins.first()?, begins.last()?);
+            (begins.len() > 1).then(|| (*last - *first).ps() as f64 / (begins.len() - 1) as f64)
+        });
+        means.max_by(f64::total_cmp)
     }
 
     /// Whether all complete steps are warm-up: [`StepsReport::counted`] then returns all of them.

@@ -11,7 +11,7 @@ use analysis::{Scope, Unit};
 use importers::Progress;
 use session::number::{counted, value};
 use session::{CaptureSize, LARGEST_BYTES, Session};
-use trace_model::{Picos, SourceId};
+use trace_model::{Picos, SourceId, TraceModel};
 
 /// Steps differ, and a recording begins within one: it is this long, as a percentage of its steps and one more.
 const RESERVE_PERCENT: u128 = 110;
@@ -44,8 +44,12 @@ impl MeasuredSteps {
         let report = report.map_err(|error| error.to_string())?;
         let found = report.has_steps().then(|| complete_steps(session));
         let complete = found.and_then(|steps| steps.into_values().min());
-        let mean = report.interval.as_ref().or(report.time.as_ref());
-        let (Some(complete), Some(mean)) = (complete, mean.map(|times| times.mean)) else {
+        // Hosts may run steps of other lengths, or number them otherwise: each by itself, and the longest counts.
+        let model = session.model();
+        let of_hosts = sources(model).filter_map(|id| report.interval_in(model, id));
+        let longest = of_hosts.max_by(f64::total_cmp);
+        let mean = longest.or_else(|| Some(report.time.as_ref()?.mean));
+        let (Some(complete), Some(mean)) = (complete, mean) else {
             return Err(report.why.join("; "));
         };
         let Some(interval) = whole_nanoseconds(mean) else {
@@ -145,14 +149,19 @@ pub(super) fn complete_steps(session: &Session) -> BTreeMap<OsString, u64> {
     let Ok(report) = session.report::<Steps>(Scope::WholeTrace) else {
         return found;
     };
-    let sources: BTreeSet<SourceId> = model.groups().iter().map(|group| group.source).collect();
-    for id in sources {
+    for id in sources(model) {
         let file = model.source(id).path.as_deref().and_then(Path::file_name);
         if let (Some(count), Some(file)) = (report.complete_in(model, id), file) {
             found.insert(file.to_owned(), count);
         }
     }
     found
+}
+
+/// Files that a run was read from.
+fn sources(model: &TraceModel) -> impl Iterator<Item = SourceId> {
+    let sources: BTreeSet<SourceId> = model.groups().iter().map(|group| group.source).collect();
+    sources.into_iter()
 }
 
 /// An amount of bytes, in words.

@@ -164,6 +164,11 @@ fn better(
     if second.worth() < first.worth() {
         second.capture.remove();
         said.push("That has less, and the first capture is kept.".to_owned());
+        for host in &second.capture.hosts {
+            if let Err(error) = &host.result {
+                said.push(format!("In the second capture, {}: {error}.", host.address));
+            }
+        }
         return first;
     }
     first.capture.remove();

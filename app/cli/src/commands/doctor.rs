@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::common::args::{ForceArgs, OutputArgs};
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
+use crate::common::values::OutputFormat;
 use crate::common::{loading, output, terminal};
 use render::{AnsiStyle, Document, DocumentView, NamedTable, table};
 use request::{RequestError, TraceRequest, checks};
@@ -23,7 +24,7 @@ pub struct DoctorArgs {
     #[command(flatten)]
     pub input: TraceRequest,
     /// What the bytes of the capture hold, how many steps fit into a file, and what to leave out
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["output", "table"])]
     pub size: bool,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -35,10 +36,10 @@ pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
     let session = loading::open_for(&args.output, &args.input, stderr)?;
+    checks::check_devices(&session, &args.input.assume.values.device)?;
     if args.size {
         return size(&session, args, stderr);
     }
-    checks::check_devices(&session, &args.input.assume.values.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
     output::write(&document, &args.output, &guard, stderr)?;
     Ok(args.output.outcome(document.doubt()))
@@ -71,14 +72,22 @@ fn size(
         let lines = size.statements.iter();
         let lines = lines.map(|sentence| layout.lines(0, sentence, str::to_owned));
         format!(
-            "{}\n{}",
+            "{}\n{}{}",
             lines.collect::<String>(),
-            table::table(&table.without(&["option", "lost"]), &layout)
+            table::table(&table.without(&["option", "lost"]), &layout),
+            layout.lines(
+                0,
+                "How to leave each part out, and what is lost by it: --format md",
+                str::to_owned
+            )
         )
     };
     let json = || json!({"schema": SIZE_SCHEMA, "size": size});
     let output = &args.output;
-    let text = output::list(output.format, output.csv.cells(), table, text, json);
+    let mut text = output::list(output.format, output.csv.cells(), table, text, json);
+    if output.format == OutputFormat::Md {
+        text = format!("{}\n\n{text}", size.statements.join("\n\n"));
+    }
     output::print_as(output.format, &text)?;
     Ok(CommandOutcome::Done)
 }

@@ -18,6 +18,7 @@ pub mod expect;
 pub mod explain;
 #[cfg(feature = "columnar")]
 pub mod export;
+pub mod fleet;
 pub mod formats;
 pub mod history;
 pub mod hlo;

@@ -115,7 +115,7 @@ pub const EXPORT: &str = "\
 Examples:
   systole export t.xplane.pb -o tables/                       Parquet: slices, tracks, counters, flows, steps, ops …
   systole export runs/ --to csv --tables ops,steps -o tables/
-  duckdb -c \"SELECT name, sum(self_ps) FROM 'tables/slices.parquet' GROUP BY name\"";
+  duckdb -c \"SELECT name, sum(self_ps) FROM 'tables/slices.parquet' WHERE track_kind = 'ops' GROUP BY name\"";
 
 pub const QUERY: &str = "\
 Times are picoseconds. --steps and --range choose what the tables of reports are about; slices have columns for both.

@@ -8,6 +8,9 @@ use crate::keys::{ACTIONS, Keys, MOUSE};
 use crate::settings::Settings;
 use view::state::{Panel, ViewCommand};
 
+/// Width that a dialog leaves beside what it scrolls.
+pub(super) const BESIDE: f32 = 48.0;
+
 /// The window with all keys and mouse actions.
 pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<AppCommand>) {
     let mut open = true;
@@ -15,7 +18,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
         .open(&mut open)
         .anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO)
         .show(ctx, |ui| {
-            ui.horizontal(|ui| {
+            ui.horizontal_wrapped(|ui| {
                 if ui.button("Change keys…").clicked() {
                     out.push(ViewCommand::ShowPanel(Panel::Help, false).into());
                     out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
@@ -30,7 +33,8 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
             });
             ui.separator();
             let height = ctx.content_rect().height() * 0.75;
-            ScrollArea::vertical()
+            ScrollArea::both()
+                .max_width(ctx.content_rect().width() - BESIDE)
                 .max_height(height)
                 .min_scrolled_height(height)
                 .show(ui, |ui| {

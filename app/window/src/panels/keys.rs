@@ -2,6 +2,7 @@
 
 use egui::{Button, Context, Event, EventFilter, Id, RichText, Role, ScrollArea, TextEdit, Ui};
 
+use super::help::BESIDE;
 use super::widgets::{ResponseExt as _, at_right, dialog, remark};
 use crate::command::{AppCommand, Remap};
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
@@ -32,10 +33,10 @@ pub fn keys_ui(
 ) {
     let mut open = true;
     dialog("Change keys").open(&mut open).anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
-        ui.set_width(620.0);
+        ui.set_width((ctx.content_rect().width() - BESIDE).min(620.0));
         ui.horizontal(|ui| {
             let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
-            let field = ui.add(field.desired_width(300.0));
+            let field = ui.add(field.desired_width(ui.available_width() / 2.0));
             field.labeled(Role::TextInput, "Filter keys");
             at_right(ui, |ui| {
                 // Entries of actions that only another version knows are kept.
@@ -47,7 +48,7 @@ pub fn keys_ui(
         });
         ui.separator();
         let height = ctx.content_rect().height() * 0.7;
-        ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, true]).show(
+        ScrollArea::both().max_height(height).min_scrolled_height(height).auto_shrink([false, true]).show(
             ui,
             |ui| {
                 for (theme, actions) in ACTIONS {

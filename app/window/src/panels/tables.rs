@@ -12,7 +12,7 @@ use trace_model::SliceId;
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::controls::with_controls;
 use super::copy::csv_ui;
-use super::table::{RowReactions, SortedTable, table_ui};
+use super::table::{ROW, RowReactions, SortedTable, table_ui};
 use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::AppCommand;
 use crate::reports::title_of;
@@ -174,7 +174,9 @@ pub fn one_table_ui(
     // Inside a scroll area the available height is unlimited.
     let room = ui.available_height();
     let room = if room.is_finite() { room } else { AMONG_OTHERS };
-    let notes_height = height_of(ui, &notes).min(MOST_NOTES * room);
+    // Below a short table there is room for all of them.
+    let spare = room - (table.rows.len() as f32 + 3.0) * ROW;
+    let notes_height = height_of(ui, &notes).min(spare.max(MOST_NOTES * room));
     let height = (room - notes_height).max(120.0);
     let clicked = table_ui(ui, table, sorted, height, about);
     notes_ui(ui, table.id, &notes, notes_height);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use analysis::Percent;
 use egui::{
     Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, Response, RichText, Role,
-    Sense, Ui, WidgetInfo, vec2,
+    ScrollArea, Sense, Ui, WidgetInfo, vec2,
 };
 
 use super::server_runs::ServerRuns;
@@ -280,7 +280,12 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
     ui.button("Fit")
         .on_hover_text(about)
         .sends(out, ViewCommand::Fit);
-    ui.menu_button("View", |ui| view_menu(ui, state, settings, out));
+    ui.menu_button("View", |ui| {
+        let room = (ui.ctx().content_rect().bottom() - ui.cursor().top() - 16.0).max(80.0);
+        ScrollArea::vertical()
+            .max_height(room)
+            .show(ui, |ui| view_menu(ui, state, settings, out));
+    });
     ui.spacing_mut().item_spacing.x = 1.0;
     for (mode, label) in MouseMode::ALL {
         let is_on = state.mouse == mode;

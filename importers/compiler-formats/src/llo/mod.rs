@@ -79,6 +79,13 @@ pub fn add(
     let mut said: BTreeMap<OpId, OpBundles> = BTreeMap::new();
     let mut read: Vec<(PathBuf, usize)> = Vec::new();
     for folder in folders {
+        if named.is_some() && !folder.is_dir() {
+            let what = format!(
+                "{} is no folder: --llo names the folder of a dump",
+                folder.display()
+            );
+            return Err(ImportError::NothingFound { what });
+        }
         let tables = dump::tables(
             &folder,
             |name| ops.get(name).map_or(0, Vec::len),

@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! const DATA ={"global_info": {"vmem_capacity": 134217728},
-//!   "hlo_breakdowns": {"matmul.1": {"blocks": [{"block_type": "SCOPED", "block_size": 1048576}], "total_size": 1048576}}};
+//!   "hlo_breakdowns": {"matmul.1": {"blocks": [{"block_type": "SCOPED", "block_size": 1048576,
+//!     "allocations": [{"size": 413696, "tag": "SPILL"}]}], "total_size": 1048576}}};
 //! ```
+//!
+//! Registers are spilled to allocations with the tag `SPILL`, or to blocks of this type.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +31,7 @@ pub(super) fn read(page: &str) -> BTreeMap<String, VmemUse> {
     let ops = value["hlo_breakdowns"].as_object().into_iter().flatten();
     ops.filter_map(|(op, known)| {
         let blocks = known["blocks"].as_array().into_iter().flatten();
-        let spills = blocks.filter(|block| block["block_type"] == "SPILL");
-        let sizes = spills.filter_map(|block| block["block_size"].as_u64());
+        let sizes = blocks.map(spill_bytes);
         let found = VmemUse {
             bytes: known["total_size"].as_u64()?,
             spill_bytes: sizes.fold(0, u64::saturating_add),
@@ -40,9 +42,28 @@ pub(super) fn read(page: &str) -> BTreeMap<String, VmemUse> {
     .collect()
 }
 
+/// Bytes of a block that hold spilled registers.
+fn spill_bytes(block: &Value) -> u64 {
+    if block["block_type"] == "SPILL" {
+        return block["block_size"].as_u64().unwrap_or(0);
+    }
+    let allocations = block["allocations"].as_array().into_iter().flatten();
+    let spills = allocations.filter(|allocation| allocation["tag"] == "SPILL");
+    spills
+        .filter_map(|allocation| allocation["size"].as_u64())
+        .fold(0, u64::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spills_are_allocations_in_blocks() {
+        let page = "const DATA ={\"hlo_breakdowns\": {\"k\": {\"total_size\": 9, \"blocks\": [{\"block_type\": \"SCOPED\", \
+            \"allocations\": [{\"size\": 5, \"tag\": \"SPILL\"}, {\"size\": 3, \"tag\": \"x\"}, {\"size\": 2, \"tag\": \"SPILL\"}]}]}}};";
+        assert_eq!(read(page)["k"].spill_bytes, 7);
+    }
 
     #[test]
     fn memory_is_told_by_op() {

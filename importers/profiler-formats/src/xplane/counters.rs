@@ -1,6 +1,7 @@
 //! Hardware counters: on the line `_counters_` of a plane an event is a sample; its name is the series, its stat the
 //! value, and the stat's name the unit.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hashbrown::HashMap;
@@ -23,9 +24,7 @@ struct CounterSample {
     value: Option<(f64, u64)>,
 }
 
-/// Adds the samples of a counter line, one track per series; `ends` are the ends of the core's ops. A sample ends at
-/// the latest with the op in which it was taken, because the last sample of a kernel can have an absolute time as its
-/// length.
+/// Adds the samples of a counter line, one track per series; `ends` are the ends of the core's ops.
 pub(super) fn add(
     builder: &mut TraceBuilder,
     group: GroupId,
@@ -36,6 +35,7 @@ pub(super) fn add(
     epoch_ns: i64,
 ) {
     let mut tracks: HashMap<LabelId, TrackId> = HashMap::new();
+    let mut held: BTreeMap<TrackId, Vec<HeldValue>> = BTreeMap::new();
     let mut cursor = WireCursor::new(tables.bytes(), line.range.clone());
     // Damage was already logged with the outline.
     while let Ok(Some(field)) = cursor.next() {
@@ -68,27 +68,63 @@ pub(super) fn add(
             continue;
         }
         let at = Timestamp::from_ps(line.base_ps(epoch_ns).saturating_add(sample.offset_ps));
-        let mut dur = Picos::from_ps(sample.dur_ps).clamped();
-        if let Some(end) = ends.after(at)
-            && TimeRange::at(at, dur).end > end
-        {
-            builder.log(IssueKind::CounterClipped, || {
-                format!("sample at {} ps lasted {} ps", at.ps(), dur.ps())
-            });
-            dur = end - at;
-        }
+        let dur = Picos::from_ps(sample.dur_ps).clamped();
         let track = *tracks.entry(label).or_insert_with(|| {
             let name = builder.str(builder.label_ref(label).name).to_owned();
             let track = builder.track(group, TrackKind::Counter, line.shown_id(), &name);
             builder.track_mut(track).sort = names::track_sort(TrackKind::Counter);
             track
         });
-        builder.add_counter_sample(track, at, Some(dur), value);
+        held.entry(track)
+            .or_default()
+            .push(HeldValue { at, dur, value });
         if let Some(unit) = tables
             .stat_name(unit)
             .filter(|_| tables.known(unit) != Known::Attr(SliceAttr::CounterValueBits))
         {
             builder.set_counter_unit(track, unit);
+        }
+    }
+    for (track, mut values) in held {
+        values.sort_by_key(|held| held.at);
+        end_with_ops(&mut values, ends, builder);
+        for HeldValue { at, dur, value } in values {
+            builder.add_counter_sample(track, at, Some(dur), value);
+        }
+    }
+}
+
+/// A sample with the time for which it holds.
+struct HeldValue {
+    at: Timestamp,
+    dur: Picos,
+    value: f64,
+}
+
+/// Ends samples with the op in which they were taken if their length cannot be true: the last one of a kernel can have an
+/// absolute time as its length. Others are left as they are: series of the chip (temperature, power) do not end with ops.
+fn end_with_ops(values: &mut [HeldValue], ends: &OpEnds, builder: &mut TraceBuilder) {
+    let next: Vec<Option<Timestamp>> = (1..=values.len())
+        .map(|next| values.get(next).map(|held| held.at))
+        .collect();
+    let fits = |held: &HeldValue, next: Timestamp| TimeRange::at(held.at, held.dur).end <= next;
+    let pairs = values.iter().zip(&next);
+    let longest = pairs
+        .filter(|(held, next)| next.is_some_and(|next| fits(held, next)))
+        .map(|(held, _)| held.dur)
+        .max();
+    for (held, next) in values.iter_mut().zip(next) {
+        let can_be_true = match next {
+            Some(next) => fits(held, next),
+            None => Some(held.dur) <= longest,
+        };
+        if let Some(end) = ends.after(held.at).filter(|_| !can_be_true)
+            && TimeRange::at(held.at, held.dur).end > end
+        {
+            builder.log(IssueKind::CounterClipped, || {
+                format!("sample at {} ps lasted {} ps", held.at.ps(), held.dur.ps())
+            });
+            held.dur = end - held.at;
         }
     }
 }

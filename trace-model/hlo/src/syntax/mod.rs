@@ -25,6 +25,7 @@ pub(crate) use scan::{after_brackets, split_commas};
 pub use scan::{attribute, pairs, split_attributes, unescaped};
 pub use shape::{
     ArrayShape, COMBINED, HBM, MAX_DEPTH, Shape, VMEM, dtype_number, dtype_of_number, element_bits,
+    is_dtype,
 };
 pub use stack::{Frame, StackFrames};
 pub(crate) use statements::{Statement, Statements, computation_head};

@@ -351,8 +351,10 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
         facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
     let recorded = facts.select(|row| ratio(row).is_some())?;
     let skipped = skipped(facts);
-    if recorded.rows.is_empty() && skipped.is_none() {
-        let why = "the capture has neither the ratio of clocks (Time Scale Multiplier) nor counters of skipped cycles";
+    let throttling = throttling(facts);
+    if recorded.rows.is_empty() && skipped.is_none() && throttling.is_none() {
+        let why = "the capture has no ratio of clocks (Time Scale Multiplier), no counters of skipped cycles and no series \
+                   of throttling";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
@@ -384,7 +386,20 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
         }));
     }
     let Some((device, percent)) = skipped.filter(|(_, percent)| *percent >= most) else {
-        return Ok(None);
+        let throttling = throttling.filter(|(.., percent)| *percent >= most);
+        return Ok(throttling.map(|(device, series, percent)| Finding {
+            statement: format!(
+                "{device} is throttled: its series \"{series}\" is {:.1} in the mean",
+                Percent(percent)
+            ),
+            evidence: vec![HintEvidence::percent(
+                "mean of the series",
+                percent,
+                "throttling as the profiler defines it, over the time of its samples",
+                Some(most),
+            )],
+            ..Finding::default()
+        }));
     };
     let step = facts.step()?;
     Ok(Some(Finding {
@@ -401,6 +416,25 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
         saving: PossibleSaving::PerStep(Picos::from_ps((step.ps * percent / 100.0) as i64)),
         ..Finding::default()
     }))
+}
+
+/// The device whose recorded series of throttling in percent has the highest mean: its name, the series, and the mean.
+/// How much time that costs is not recorded.
+fn throttling(facts: &HintFacts<'_>) -> Option<(String, String, f64)> {
+    let model = facts.cx.model;
+    let means = model.counters().iter().filter_map(|series| {
+        let track = model.track(series.track());
+        let name = model.str(track.name);
+        let unit = series.unit().map_or("", |unit| model.str(unit));
+        let words = format!("{name} {unit}").to_ascii_lowercase();
+        let is_share = words.contains("throttl") && words.contains('%');
+        let mean = is_share.then(|| series.mean(model.extent()))??;
+        let device = model.str(model.group(track.group).name).to_owned();
+        (0.0..=100.0)
+            .contains(&mean)
+            .then(|| (device, name.to_owned(), mean))
+    });
+    means.max_by(|a, b| a.2.total_cmp(&b.2))
 }
 
 /// The device that skips most of its cycles, and how much of them in percent.

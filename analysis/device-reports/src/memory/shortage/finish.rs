@@ -11,8 +11,8 @@ pub(super) fn finished(mut of: MemoryShortage) -> MemoryShortage {
     if of.over_bytes.is_none() {
         let both = of.needed_bytes.zip(of.capacity_bytes);
         let over = both.map(|(needed, there)| needed.saturating_sub(there));
-        // A lower limit that fits says nothing of the need.
-        of.over_bytes = over.filter(|&over| over > 0 || !of.is_least);
+        // What fits without padding, or as far as it is told, need not fit.
+        of.over_bytes = over.filter(|&over| over > 0 || !(of.is_least || of.is_estimate));
     }
     if of.buffers.is_empty() {
         of.unknown

@@ -33,7 +33,7 @@ pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {
     };
     let over = shortage
         .over_bytes
-        .filter(|over| *over > 0 && !shortage.is_least);
+        .filter(|over| *over > 0 && !(shortage.is_least || shortage.is_estimate));
     let least = shortage.needed_bytes.unwrap_or(0) / WORTH_A_CHANGE;
     let mut fixes: Vec<MemoryFix> = found
         .into_iter()

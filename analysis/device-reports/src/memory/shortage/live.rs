@@ -52,7 +52,9 @@ pub fn of_schedule(
     });
     let donated = module.aliases.len();
     let mut unknown = vec![
-        "padding and gaps: the program holds no plan of its memory, so that the need is a lower limit".to_owned(),
+        "padding, gaps and what is written in place: the program holds no plan of its memory, so that the need is an \
+         estimate"
+            .to_owned(),
     ];
     if capacity_bytes.is_none() {
         unknown.push("how much memory there is: name the chip with --device-spec".to_owned());
@@ -62,7 +64,7 @@ pub fn of_schedule(
         memory: HBM_NAME.to_lowercase(),
         program: Some(program.to_owned()),
         needed_bytes: Some(peak.bytes),
-        is_least: true,
+        is_estimate: true,
         capacity_bytes,
         kinds: kinds.into_iter().filter(|kind| kind.bytes > 0).collect(),
         shared_bytes: (donated == 0).then_some(0),

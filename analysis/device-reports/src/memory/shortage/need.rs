@@ -22,6 +22,9 @@ pub struct MemoryShortage {
     pub needed_bytes: Option<u64>,
     /// Whether more is needed than these bytes: the message tells of one kind only.
     pub is_least: bool,
+    /// Whether it follows from how long each value is needed, because there is no plan: padding and gaps may add to it, and
+    /// results that are written into the memory of operands may take from it.
+    pub is_estimate: bool,
     /// Bytes that there are.
     pub capacity_bytes: Option<u64>,
     /// Bytes that are missing; 0 if it fits, null if that is not known.

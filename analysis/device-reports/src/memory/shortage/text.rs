@@ -17,13 +17,17 @@ pub(super) fn statement(of: &MemoryShortage) -> String {
         (None, "the runtime") => "the next allocation".to_owned(),
         (None, _) => "the program".to_owned(),
     };
-    let least = if of.is_least { "at least " } else { "" };
+    let least = match (of.is_least, of.is_estimate) {
+        (true, _) => "at least ",
+        (_, true) => "about ",
+        _ => "",
+    };
     let needed = of.needed_bytes.map_or_else(
         || format!("{what} needs more {memory} than there is"),
         |bytes| format!("{what} needs {least}{} of {memory}", binary(bytes)),
     );
     let there = match (of.capacity_bytes, of.over_bytes) {
-        (Some(there), Some(0)) if of.is_least => {
+        (Some(there), Some(0)) if of.is_estimate => {
             format!(", without padding, and there are {}", binary(there))
         }
         (Some(there), Some(0)) => format!(", and there are {}: it fits", binary(there)),

@@ -195,8 +195,9 @@ impl Analysis for Code {
 
     fn run(cx: &Context<'_>) -> Result<CodeReport, AnalysisError> {
         if cx.model.ops().iter().all(|op| op.bundles.is_none()) {
-            let what = "no dump of the compiler's code was read: compile with LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR \
-                        --xla_jf_dump_llo_text=true\" and name DIR with --llo, or lay it beside the HLO text";
+            let what = "no code of these ops was read: compile with LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR \
+                        --xla_jf_dump_llo_text=true\" and name DIR with --llo, or lay it beside the HLO text; where that \
+                        was done, systole doctor says why";
             return Err(what.into());
         }
         let ops = cx.report::<Ops>()?;

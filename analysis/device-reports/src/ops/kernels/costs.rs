@@ -135,6 +135,12 @@ impl SameWork {
     }
 }
 
+/// Declared operations and bytes of one execution: ops that declare other costs are rows of their own.
+fn declared_of_each(row: &OpRow) -> [Option<u64>; 2] {
+    let flops = row.costs.model_flops.or(row.costs.flops);
+    [flops, row.costs.bytes].map(|all| Some((all? as f64 / row.executions).round() as u64))
+}
+
 /// The work of one execution of an op that runs a kernel, if it is known; texts that are cut do not show all operands.
 pub(super) fn of_op(cx: &Context<'_>, row: &OpRow, kernel: &str) -> Option<ShapeCost> {
     let op = row.op?;
@@ -165,6 +171,7 @@ pub(super) fn costs(
             cost.formula.clone(),
             cost.types,
             cost.bytes,
+            declared_of_each(row),
         );
         let (_, work) = found
             .entry(key)

@@ -72,7 +72,13 @@ impl Analysis for Kernels {
             .filter(|row| row.is_custom_call)
             .collect();
         if rows.is_empty() {
-            return Err("no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call".into());
+            let has_code = cx.model.ops().iter().any(|op| op.bundles.is_some());
+            return Err(if has_code {
+                "no execution of a custom call is recorded; the report bundles has the code of kernels"
+            } else {
+                "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
+            }
+            .into());
         }
         let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op).collect();
         let inside = inside::collect(cx, &wanted)?;
@@ -203,6 +209,7 @@ impl KernelRows<'_> {
         let needed = self.needed(cx, name, pipeline.as_ref());
         let declared = match declaring {
             _ if exceeds(flops_percent) || exceeds(hbm_percent) => DeclaredCosts::Impossible,
+            _ if rows.iter().any(|row| row.beyond_peak_of.is_some()) => DeclaredCosts::Impossible,
             0 => DeclaredCosts::No,
             count if count < rows.len() => DeclaredCosts::Partly,
             _ if needed.is_some() => DeclaredCosts::TooFew,

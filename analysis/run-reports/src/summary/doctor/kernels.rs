@@ -123,9 +123,15 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
         (format!("{} kernels", kernels.len()), "take")
     };
     let yes = |is_there| if is_there { "yes" } else { "no" };
-    let known = environment(cx).map_or_else(String::new, |known| {
-        known_of_tracing(&known, has_stages, has_schedule)
-    });
+    let known = environment(cx)
+        .map(|known| known_of_tracing(&known, has_stages, has_schedule))
+        .unwrap_or_default();
+    let cure = if known.all_set {
+        "The flags that record it were set when the program started, so they are not the cause: open the .xplane.pb of \
+         the same start, else try another version of libtpu."
+    } else {
+        cure
+    };
     Some(CaptureFinding {
         id: "Q17",
         name: "kernels-not-traced",
@@ -133,17 +139,30 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Info,
         message: message.to_owned(),
         evidence: format!(
-            "{count} {verb} {:.1} of op time; recorded of them: scopes {}, LLO series or lines {}, bundle markers {markers}{known}",
+            "{count} {verb} {:.1} of op time; recorded of them: scopes {}, LLO series or lines {}, bundle markers {markers}{}",
             share,
             yes(has_stages),
-            yes(has_schedule)
+            yes(has_schedule),
+            known.said
         ),
         cure,
     })
 }
 
-/// What the environment of the run says of the flags, and of versions that are reported to record nothing with them.
-fn known_of_tracing(environment: &Environment, has_stages: bool, has_schedule: bool) -> String {
+/// What the environment of a run says of tracing.
+#[derive(Default)]
+struct KnownOfTracing {
+    /// In words: flags, and versions that are reported to record nothing with them.
+    said: String,
+    /// Whether all flags for what is missing were set.
+    all_set: bool,
+}
+
+fn known_of_tracing(
+    environment: &Environment,
+    has_stages: bool,
+    has_schedule: bool,
+) -> KnownOfTracing {
     let mut said = String::new();
     // `None` if the environment does not tell.
     let is_set = |names: &[&str]| -> Option<bool> {
@@ -184,7 +203,7 @@ fn known_of_tracing(environment: &Environment, has_stages: bool, has_schedule: b
             "; libtpu {version} is reported to leave LLO rows blank even so ({issue}): take another version"
         );
     }
-    said
+    KnownOfTracing { said, all_set }
 }
 
 /// Markers of bundles, which the profiler turns into LLO rows where it knows the schedule.
@@ -202,17 +221,20 @@ mod tests {
 
     #[test]
     fn flags_and_versions_that_are_known_are_said() {
-        let said = |text: &str, has_stages, has_schedule| {
+        let known = |text: &str, has_stages, has_schedule| {
             known_of_tracing(
                 &Environment::read(text.as_bytes()),
                 has_stages,
                 has_schedule,
             )
         };
+        let said =
+            |text: &str, has_stages, has_schedule| known(text, has_stages, has_schedule).said;
         let both = r#"{"schema": "systole.run/1", "versions": {"libtpu": "0.0.37"}, "chip": "TPU v4", "flags": {
             "xla_enable_custom_call_region_trace": "true", "xla_xprof_register_llo_debug_info": "true"}}"#;
         let blank = "; --xla_xprof_register_llo_debug_info was set; libtpu 0.0.37 is reported to leave LLO rows blank even so (openxla/xprof#2416): take another version";
         assert_eq!(said(both, true, false), blank);
+        assert!(known(both, false, false).all_set && !known("{}", false, false).all_set);
         let other = both.replace("0.0.37", "0.0.44");
         assert!(said(&other, true, false).contains("xprof#3014"));
         assert!(!said(&other.replace("TPU v4", "TPU v6 lite"), true, false).contains("blank"));
@@ -221,6 +243,7 @@ mod tests {
             said(&one, true, false),
             "; --xla_xprof_register_llo_debug_info was not set"
         );
+        assert!(!known(&one, true, false).all_set);
         assert!(said(&one, false, true).ends_with("_trace was set"));
         assert_eq!(said(r#"{"schema": "systole.run/1"}"#, false, false), "");
     }

@@ -23,7 +23,7 @@ use crate::times;
 use view::time_format::TimeFormat;
 
 /// Height of a row.
-const ROW: f32 = 20.0;
+pub(super) const ROW: f32 = 20.0;
 
 /// How a table is sorted and filtered.
 #[derive(Default)]

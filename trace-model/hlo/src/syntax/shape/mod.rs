@@ -111,6 +111,11 @@ pub fn dtype_number(dtype: &str) -> u64 {
     place.unwrap_or(DTYPES.len()) as u64
 }
 
+/// Whether a word names an element type.
+pub fn is_dtype(word: &str) -> bool {
+    DTYPES.contains(&word) && !["unknown", "tuple", "opaque", "token", "buffer"].contains(&word)
+}
+
 impl<'a> Shape<'a> {
     /// A copy that borrows nothing; unknown types become `unknown`.
     pub fn into_static(self) -> Shape<'static> {

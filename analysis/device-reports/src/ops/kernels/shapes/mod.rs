@@ -20,52 +20,63 @@ pub(super) use call::ShapeCost;
 pub use call::{CostLimit, KernelKind};
 
 /// The work of one execution of a kernel with this name, in this scope of the program; `None` if name and shapes are not
-/// those of a known kernel.
+/// those of a known kernel. The scope counts where the name alone tells nothing: other kernels may stand in it, too.
 pub(super) fn cost(name: &str, scope: &str, call: &InstructionRef) -> Option<ShapeCost> {
     let shapes = CallShapes::new(call)?;
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    let scope = scope.to_ascii_lowercase().replace('-', "_");
-    let said = |part: &str| name.contains(part) || scope.contains(part);
-    let any = |parts: &[&str]| parts.iter().any(|part| said(part));
-    if any(&["ragged_paged_attention", "rpa_kernel"]) || paged::is_rpa(&name) {
-        return paged::ragged(&name, &shapes);
+    let [name, scope] = [name, scope].map(|it| it.to_ascii_lowercase().replace('-', "_"));
+    let attention = |scope| attention_cost(&name, scope, &shapes);
+    let product = |scope| product_cost(&name, scope, &shapes);
+    let by_name = attention("").or_else(|| product(""));
+    by_name.or_else(|| attention(&scope).or_else(|| product(&scope)))
+}
+
+fn attention_cost(name: &str, scope: &str, shapes: &CallShapes<'_>) -> Option<ShapeCost> {
+    let any = |parts: &[&str]| is_in(parts, name, scope);
+    let dense = |kind| attention::attention(kind, name, shapes);
+    if any(&["ragged_paged_attention", "rpa_kernel"]) || paged::is_rpa(name) {
+        paged::ragged(name, shapes)
+    } else if any(&["paged_attention", "paged_flash_attention"]) {
+        paged::paged(shapes)
+    } else if any(&["splash"]) {
+        dense(KernelKind::SplashAttention)
+    } else if any(&["flash_attention", "flash_mha", "flash_mqa"]) {
+        dense(KernelKind::FlashAttention)
+    } else {
+        None
     }
-    if any(&["paged_attention", "paged_flash_attention"]) {
-        return paged::paged(&shapes);
+}
+
+fn product_cost(name: &str, scope: &str, shapes: &CallShapes<'_>) -> Option<ShapeCost> {
+    let any = |parts: &[&str]| is_in(parts, name, scope);
+    let grouped = if any(&["tgmm"]) {
+        products::transposed_grouped(shapes)
+    } else if any(&["gmm", "grouped_matmul", "megablox"]) {
+        products::grouped(shapes)
+    } else {
+        None
+    };
+    if grouped.is_some() {
+        return grouped;
     }
-    if said("splash") {
-        return attention::attention(KernelKind::SplashAttention, &name, &shapes);
-    }
-    if any(&["flash_attention", "flash_mha", "flash_mqa"]) {
-        return attention::attention(KernelKind::FlashAttention, &name, &shapes);
-    }
-    if said("tgmm") {
-        return products::transposed_grouped(&shapes);
-    }
-    if any(&["gmm", "grouped_matmul", "megablox"]) {
-        return products::grouped(&shapes);
-    }
-    let is_product = ["matmul", "gemm", "dot_general"]
-        .iter()
-        .any(|part| name.contains(part));
-    let (gathers, scatters) = (
-        any(&["all_gather", "allgather"]),
-        any(&["reduce_scatter", "reducescatter"]),
-    );
-    if is_product && (gathers || scatters || said("collective_matmul")) {
-        return products::collective(&shapes);
-    }
-    if is_product {
-        let kind = if name.contains("quant") {
-            KernelKind::QuantizedMatmul
-        } else {
-            KernelKind::Matmul
-        };
-        return products::plain(kind, &shapes);
-    }
+    let is_product = is_in(&["matmul", "gemm", "dot_general"], name, "");
+    let gathers = any(&["all_gather", "allgather"]);
+    let scatters = any(&["reduce_scatter", "reducescatter"]);
     match (gathers, scatters) {
-        (true, false) => products::moved(KernelKind::AllGather, &shapes),
-        (false, true) => products::moved(KernelKind::ReduceScatter, &shapes),
+        _ if is_product && (gathers || scatters || any(&["collective_matmul"])) => {
+            products::collective(shapes)
+        }
+        _ if is_product && name.contains("quant") => {
+            products::plain(KernelKind::QuantizedMatmul, shapes)
+        }
+        _ if is_product => products::plain(KernelKind::Matmul, shapes),
+        (true, false) => products::moved(KernelKind::AllGather, shapes),
+        (false, true) => products::moved(KernelKind::ReduceScatter, shapes),
         _ => None,
     }
+}
+
+fn is_in(parts: &[&str], name: &str, scope: &str) -> bool {
+    parts
+        .iter()
+        .any(|part| name.contains(part) || scope.contains(part))
 }

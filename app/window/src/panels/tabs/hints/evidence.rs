@@ -87,9 +87,9 @@ pub(super) fn path_ui(
     let each = |sum: Picos| Picos::from_ps(sum.ps() / report.steps.max(1) as i64);
     let text = if own > Picos::ZERO {
         let (own, whole) = (time(each(own)), time(each(report.length_ps)));
-        format!("These ops are on the critical path: {own} of {whole} of a step")
+        format!("The listed ops are on the critical path: {own} of {whole} of a step")
     } else {
-        "These ops are not on the critical path of a step".to_owned()
+        "The listed ops are not on the critical path of a step".to_owned()
     };
     ui.link(RichText::new(text).small())
         .on_hover_text(

@@ -117,12 +117,8 @@ fn report_ui(
             "Savings are upper bounds per step ({}) and cannot be added up.",
             report.of
         );
-        if let (Some(saving), Some(share), true) = (
-            report.combined_saving_ps,
-            report.combined_saving_percent,
-            report.hints.len() > 1,
-        ) {
-            text = format!("{text} All together at most {} ({share:.1}).", time(saving));
+        if let Some(all) = render::hints::all_together(report, time) {
+            text = format!("{text} {all}");
         }
         ui.label(remark(text));
     }

@@ -1,0 +1,26 @@
+//! `systole fleet`: the program says where it is, the Python package runs it.
+
+use clap::Args;
+
+use crate::common::outcome::CommandOutcome;
+use request::RequestError;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct FleetArgs {
+    /// `run PATHS -o DATASET`, `report DATASET`; `--help` of the Python package tells all
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENTS"
+    )]
+    pub arguments: Vec<String>,
+}
+
+/// The Python package takes the command before this program sees it.
+pub fn run(_: &FleetArgs) -> Result<CommandOutcome, RequestError> {
+    Err(RequestError::Usage(
+        "systole fleet belongs to the Python package: pip install 'systole-tpu[fleet]', then run its systole".to_owned(),
+    ))
+}
