@@ -2,9 +2,10 @@
 
 use super::App;
 use crate::AppCommand;
+use crate::open_traces::{self, OpenTraces};
 use crate::panels::path_dialog::{PathAnswer, PathPurpose};
 use crate::workspace::FrameContext;
-use crate::{open_traces, panels, platform, theme, times};
+use crate::{panels, platform, theme, times};
 use view::compare::TraceSide;
 use view::state::Panel;
 use view::timeline::trace::OpenTrace;
@@ -94,10 +95,9 @@ impl eframe::App for App {
             .zip(self.loading.progress());
         panels::toolbar::toolbar_ui(
             ui,
-            self.state(),
+            self.open_traces.as_ref().map(OpenTraces::focused),
             &self.settings,
             &self.sessions,
-            self.trace(),
             &self.runs,
             &mut out,
         );

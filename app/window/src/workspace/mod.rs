@@ -7,6 +7,7 @@ mod docks;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use analysis::reports::communication::collectives::{Collectives, DevicePlaces};
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
@@ -377,6 +378,12 @@ impl Workspace {
             matches!(model.group(*group).kind, GroupKind::TensorCore { .. })
         };
         model.group_ids().filter(is_core).count() > 1
+    }
+
+    /// Where the devices are along axes, as far as it is known.
+    pub fn device_places(&self) -> &[DevicePlaces] {
+        let found = self.reports.ready::<Collectives>();
+        found.map_or(&[], |found| &found.places)
     }
 
     /// Whether the last frame showed slices.
