@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{DeviceAssignment, ReplicaGroups};
+use super::ReplicaGroups;
 
 /// Attributes that only some instructions have; absent unless the compiler records them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -234,17 +234,6 @@ impl CollectiveAttributes {
                 GroupMode::Partitions
             }
             (Some(_), false) => GroupMode::ReplicasAndPartitions,
-        }
-    }
-
-    /// How many can take part, by what the ids number; `None` if that is more than can be counted.
-    pub fn everybody(&self, opcode: &str, devices: &DeviceAssignment) -> Option<u64> {
-        match self.group_mode(opcode) {
-            GroupMode::Replicas => Some(devices.replicas),
-            GroupMode::Partitions => Some(devices.partitions),
-            GroupMode::Devices | GroupMode::ReplicasAndPartitions => {
-                devices.replicas.checked_mul(devices.partitions)
-            }
         }
     }
 }

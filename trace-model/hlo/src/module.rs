@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::ReplicaGroups;
 use crate::syntax::{AxisNames, StackFrames};
+use crate::{GroupMode, ReplicaGroups};
 use trace_model::ProgramBytes;
 
 use super::index::HloIndex;
@@ -92,6 +92,18 @@ pub struct DeviceAssignment {
 }
 
 impl DeviceAssignment {
+    /// How many can take part in a collective, by what the ids in its groups number; `None` if that is more than can be
+    /// counted.
+    pub fn participants(&self, mode: GroupMode) -> Option<u64> {
+        match mode {
+            GroupMode::Replicas => Some(self.replicas),
+            GroupMode::Partitions => Some(self.partitions),
+            GroupMode::Devices | GroupMode::ReplicasAndPartitions => {
+                self.replicas.checked_mul(self.partitions)
+            }
+        }
+    }
+
     /// The device that runs a replica of a partition.
     pub fn device(&self, replica: u64, partition: u64) -> Option<u64> {
         self.devices
@@ -219,7 +231,7 @@ impl HloModule {
         let who = it.attributes().collective.as_deref()?;
         let mut groups = who.groups.as_ref()?.expand()?;
         let all = self.devices.as_ref();
-        let all = all.and_then(|all| who.everybody(&it.opcode, all));
+        let all = all.and_then(|all| all.participants(who.group_mode(&it.opcode)));
         if let Some(all) = all.filter(|&all| groups.is_empty() && all <= MOST_LISTED) {
             groups.push((0..all).collect());
         }

@@ -218,7 +218,7 @@ impl CollectiveTraffic {
         devices: Option<&DeviceAssignment>,
     ) {
         let mode = who.group_mode(opcode);
-        let everybody = everybody(who, opcode, devices);
+        let everybody = everybody(mode, opcode, devices);
         // Replicas of several partitions each are no devices.
         let are_devices =
             mode != GroupMode::Replicas || devices.is_none_or(|devices| devices.partitions == 1);
@@ -303,12 +303,8 @@ impl CollectiveTraffic {
 }
 
 /// All that can take part in a collective; `None` if that is not recorded.
-fn everybody(
-    who: &CollectiveAttributes,
-    opcode: &str,
-    devices: Option<&DeviceAssignment>,
-) -> Option<u64> {
-    let everybody = devices.and_then(|devices| who.everybody(opcode, devices));
+fn everybody(mode: GroupMode, opcode: &str, devices: Option<&DeviceAssignment>) -> Option<u64> {
+    let everybody = devices.and_then(|devices| devices.participants(mode));
     // Unknown for fusions and wrappers: their own attributes have no groups.
     let base = opcode.trim_end_matches("-start").trim_end_matches("-done");
     everybody.filter(|_| CollectiveKind::from_opcode(base).is_some())
