@@ -51,6 +51,8 @@ impl eframe::App for App {
             open_traces.ask_jobs();
         }
         self.ask_for_runs(ctx);
+        #[cfg(not(target_arch = "wasm32"))]
+        self.follow(ctx);
         self.show_address(ctx);
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(times) = &mut self.start_times {
@@ -101,6 +103,11 @@ impl eframe::App for App {
             &self.runs,
             &mut out,
         );
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(following) = &self.following {
+            let open = self.trace().map(|trace| trace.path.as_path());
+            panels::followed::followed_ui(ui, following, open, &mut out);
+        }
         if let Some(open_traces) = &mut self.open_traces {
             if let Some(error) = &self.error {
                 panels::welcome::error_ui(ui, error, &mut out);

@@ -386,6 +386,16 @@ impl Workspace {
         found.map_or(&[], |found| &found.places)
     }
 
+    /// The median time of its steps, once it is known.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn step_time(&self) -> Option<trace_model::Picos> {
+        let steps = self
+            .reports
+            .ready::<analysis::reports::steps::step_times::Steps>()?;
+        let time = steps.time.as_ref()?;
+        Some(trace_model::Picos::from_ps(time.median.round() as i64))
+    }
+
     /// Whether the last frame showed slices.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn draws_slices(&self) -> bool {
