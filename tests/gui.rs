@@ -5,6 +5,7 @@ mod gui_capture;
 mod gui_derived;
 mod gui_figures;
 mod gui_first_look;
+mod gui_following;
 mod gui_found;
 mod gui_keys;
 mod gui_navigation;

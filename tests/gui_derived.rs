@@ -109,7 +109,7 @@ fn critical_path_is_a_track_above_the_devices() {
         name("fusion.5 on TPU:1", 1),
         name("all-reduce.1", 2),
         name("fusion.3", 1),
-        name("between programs", 1),
+        name("between programs: nothing recorded", 1),
     ];
     assert_eq!(lane(&path, 0)[..5], step);
     let canvas = window.get_by_label("Timeline").rect();

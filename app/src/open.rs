@@ -30,6 +30,9 @@ pub struct OpenArgs {
     /// A second profile, shown below the first and compared with it
     #[arg(value_name = "OTHER")]
     pub second: Option<PathBuf>,
+    /// Follow a log directory: open its newest run, and each newer one in its place as soon as it is complete
+    #[arg(long, requires = "path", conflicts_with_all = ["second", "run"])]
+    pub follow: bool,
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
@@ -72,6 +75,7 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
     };
     let launch = window::WindowOptions {
         path: args.path,
+        follow: args.follow,
         second: args.second,
         view: args.view,
         import,

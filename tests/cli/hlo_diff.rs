@@ -310,6 +310,52 @@ fn programs_of_other_forms_are_read() {
     }
 }
 
+/// A program with one all-gather among some of four partitions.
+fn gathering(groups: &str) -> String {
+    format!(
+        "HloModule jit_g, num_partitions=4\n\nENTRY %main (p: f32[8]) -> f32[16] {{\n  \
+         %p = f32[8] parameter(0)\n  \
+         ROOT %g = f32[16] all-gather(%p), channel_id=1, replica_groups={groups}, dimensions={{0}}, \
+         use_global_device_ids=true\n}}\n"
+    )
+}
+
+#[test]
+fn groups_of_devices_are_compared_however_they_are_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let differ = |one: &str, other: &str| {
+        let [one, other] = [("a.txt", one), ("b.txt", other)]
+            .map(|(name, groups)| written(&dir, name, &gathering(groups)));
+        let paths = [&one, &other].map(|path| path.to_str().unwrap());
+        let is_same = stdout(&["compare", paths[0], paths[1]]).contains(", 0 differ");
+        let rows = diff(&one, &other)["rows"].clone();
+        assert_eq!(is_same, rows == serde_json::json!([]), "{rows}");
+        (!is_same).then(|| rows.to_string())
+    };
+    for same in [
+        ["{{0,1},{2,3}}", "[2,2]<=[4]"],
+        ["{{0,1},{2,3}}", "mesh['data'=2,'model'=2] {'model'}"],
+        ["[2,2]<=[2,2]T(1,0)", "mesh['data'=2,'model'=2] {'data'}"],
+        ["{{2,3},{0,1}}", "{{0,1},{2,3}}"],
+        [
+            "{{1,3},{0,2}}",
+            "mesh['x'=2,'y'=2], device_ids=([[1,0],[3,2]]) {'x'}",
+        ],
+        ["{}", "{{0,1,2,3}}"],
+        ["{}", "mesh['x'=4] {'x'}"],
+    ] {
+        assert_eq!(differ(same[0], same[1]), None, "{same:?}");
+    }
+    for other in [
+        ["{{0,1},{2,3}}", "{{1,0},{2,3}}"],
+        ["{{0,1},{2,3}}", "mesh['data'=2,'model'=2] {'data'}"],
+        ["{}", "{{0,1},{2,3}}"],
+    ] {
+        let said = differ(other[0], other[1]).unwrap();
+        assert!(said.contains("groups "), "{other:?}: {said}");
+    }
+}
+
 #[test]
 fn loops_of_another_length_differ() {
     let place = tempfile::tempdir().unwrap();

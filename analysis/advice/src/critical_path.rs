@@ -9,7 +9,9 @@ use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use trace_model::{GroupId, OpId, Picos};
 
-use crate::what_if::{CriticalPath, PathKind, SharedReplay};
+use run_reports::host::gaps::IdleCause;
+
+use crate::what_if::{CriticalPath, PathKind, SharedReplay, WaitsFor};
 
 /// The analysis `critical_path`.
 pub struct CriticalPaths;
@@ -38,6 +40,9 @@ pub struct KindOnPath {
     /// What steps wait for.
     #[column("Waits for")]
     pub kind: PathKind,
+    /// What the host did meanwhile, of time between programs; `None` where the report on gaps does not say.
+    #[column("Host", inferred)]
+    pub cause: Option<IdleCause>,
     /// Time of a step, the mean.
     #[column("Time per step")]
     pub each_ps: f64,
@@ -47,6 +52,15 @@ pub struct KindOnPath {
     /// Of the steps.
     #[column("Of steps")]
     pub percent: Option<Percent>,
+}
+
+impl KindOnPath {
+    fn waits_for(&self) -> WaitsFor {
+        WaitsFor {
+            kind: self.kind,
+            cause: self.cause,
+        }
+    }
 }
 
 /// Time of one device on the path.
@@ -117,7 +131,7 @@ impl Analysis for CriticalPaths {
 /// Sums over pieces.
 #[derive(Default)]
 struct PathSums {
-    kinds: BTreeMap<PathKind, Picos>,
+    kinds: BTreeMap<WaitsFor, Picos>,
     devices: BTreeMap<GroupId, Picos>,
     /// By op and name, because host-made slices have no op.
     ops: BTreeMap<(Option<OpId>, trace_model::StringId), (Picos, u64)>,
@@ -132,9 +146,9 @@ impl CriticalPathReport {
         for path in paths {
             for piece in cx.watched(&path.pieces) {
                 let time = piece.range.dur();
-                *sums.kinds.entry(piece.kind).or_default() += time;
+                *sums.kinds.entry(piece.waits_for).or_default() += time;
                 let Some(slice) = piece.slice else { continue };
-                if piece.kind != PathKind::Collective {
+                if piece.waits_for.kind != PathKind::Collective {
                     *sums.devices.entry(piece.core).or_default() += time;
                 }
                 let slice = model.slice(slice);
@@ -148,8 +162,9 @@ impl CriticalPathReport {
         let length_ps: Picos = paths.iter().map(|path| path.span.dur()).sum();
         let each = |time: Picos| time.as_ps_f64() / steps.max(1) as f64;
         let share = |time: Picos| Percent::of(time, length_ps);
-        let kind = |(&kind, &time): (&PathKind, &Picos)| KindOnPath {
-            kind,
+        let kind = |(&waits_for, &time): (&WaitsFor, &Picos)| KindOnPath {
+            kind: waits_for.kind,
+            cause: waits_for.cause,
             each_ps: each(time),
             time_ps: time,
             percent: share(time),
@@ -170,7 +185,7 @@ impl CriticalPathReport {
                 occurrences,
             };
         let mut kinds: Vec<_> = sums.kinds.iter().map(kind).collect();
-        kinds.sort_by_key(|row| (std::cmp::Reverse(row.time_ps), row.kind));
+        kinds.sort_by_key(|row| (std::cmp::Reverse(row.time_ps), row.kind, row.cause));
         let mut ops: Vec<_> = sums.ops.iter().map(op).collect();
         ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.name.cmp(&b.name)));
         Self {
@@ -189,10 +204,13 @@ const NAMED: Percent = Percent(0.05);
 
 fn statement(kinds: &[KindOnPath], steps: usize) -> String {
     // Of what the sentence leaves out, the table has every picosecond.
-    let named = kinds
-        .iter()
-        .filter_map(|row| Some((row.kind, row.percent.filter(|share| *share >= NAMED)?)));
-    let parts = named.map(|(kind, share)| format!("{} {share:.1}", kind.title()));
+    let named = kinds.iter().filter_map(|row| {
+        Some((
+            row.waits_for(),
+            row.percent.filter(|share| *share >= NAMED)?,
+        ))
+    });
+    let parts = named.map(|(what, share)| format!("{} {share:.1}", what.title()));
     let parts: Vec<String> = parts.collect();
     format!(
         "Critical path of {}, in shares of their length: {}",
@@ -210,7 +228,8 @@ impl Tabular for CriticalPathReport {
                 .note(format!("{}.", self.statement))
                 .note(
                     "Pieces follow each other from the beginning of a step to its end, and add up to its length. Who came \
-                     last to a collective is inferred from how long the others waited.",
+                     last to a collective is inferred from how long the others waited. What the host did between programs \
+                     is that of the report gaps, by its clock.",
                 )
                 .note(of)
                 .build(),
@@ -273,6 +292,48 @@ mod tests {
         assert_eq!(kinds, [(PathKind::Compute, 5_000)]);
         let none = report(picture, Some((2, 8))).unwrap_err();
         assert!(none.contains("lies whole in this part"), "{none}");
+    }
+
+    /// Between the programs the host copies to the device for 2 ns and compiles for 1 ns; within the second one no op runs
+    /// for 1 ns.
+    #[test]
+    fn time_between_programs_has_the_causes_of_the_gaps() {
+        let picture = "
+            steps    : 0000000000
+            modules  : MM....NNNN
+            ops      : AA....B.BB
+            host main: ..pp.c....
+            0 = 0
+            M = f
+            N = g
+            A = fusion.1 [loop fusion]
+            B = fusion.2 [loop fusion]
+            p = batched_device_put
+            c = backend_compile
+            ";
+        let found = report(picture, None).unwrap();
+        let kinds: Vec<_> = found
+            .kinds
+            .iter()
+            .map(|row| (row.waits_for().title(), row.time_ps.ps() / 1_000))
+            .collect();
+        let expected = [
+            ("ops", 5),
+            ("between programs: host to device", 2),
+            ("between programs: compiling", 1),
+            ("between programs: nothing recorded", 1),
+            ("idle in programs", 1),
+        ];
+        assert_eq!(kinds, expected.map(|(title, ns)| (title.to_owned(), ns)));
+        let sum: Picos = found.kinds.iter().map(|row| row.time_ps).sum();
+        assert_eq!(sum, found.length_ps);
+        assert!(
+            found
+                .statement
+                .contains("between programs: host to device 20.0 %"),
+            "{}",
+            found.statement
+        );
     }
 
     #[test]

@@ -24,9 +24,11 @@ mod run_summary;
 pub mod stdin;
 pub mod tables;
 pub mod user_files;
+mod watched_runs;
 pub mod xml;
 
 pub use capture_size::{CaptureSize, LARGEST_BYTES, SizeOfPart};
 pub use execution_times::{DeviceExecutions, ExecutionTimes, RecordedBy};
 pub use open::{RequestSession, Session, devices_in_words, losses_in_words};
 pub use run_summary::RunSummary;
+pub use watched_runs::{RunLook, WatchedRuns};

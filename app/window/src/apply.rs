@@ -75,6 +75,8 @@ impl App {
             AppCommand::CompareDialog => self.ask_for_path(true),
             #[cfg(not(target_arch = "wasm32"))]
             AppCommand::CaptureDialog => self.capture.open(),
+            #[cfg(not(target_arch = "wasm32"))]
+            AppCommand::Following(command) => self.change_following(command),
             AppCommand::Browse { beside } => self.ask_for_file(beside),
             AppCommand::Dropped(paths) => self.take_dropped(paths),
             AppCommand::CancelLoad => {
@@ -391,6 +393,8 @@ impl App {
 
     fn open(&mut self, path: &Path) {
         self.dropped.clear();
+        #[cfg(not(target_arch = "wasm32"))]
+        self.pause_following(true);
         if let Some(saved) = self.sessions.find(path) {
             return self.open_saved(saved);
         }

@@ -26,6 +26,9 @@ pub enum AppCommand {
     /// Show the dialog that records running programs.
     #[cfg(not(target_arch = "wasm32"))]
     CaptureDialog,
+    /// Change how a log directory is followed.
+    #[cfg(not(target_arch = "wasm32"))]
+    Following(FollowCommand),
     /// Show the file dialog of the system.
     Browse {
         /// Whether the file is opened for comparison.
@@ -91,6 +94,19 @@ pub enum AppCommand {
     On(TraceSide, ViewCommand),
     /// Change how two traces are compared and linked.
     Comparison(ComparisonCommand),
+}
+
+/// A command about a log directory whose newest run is followed.
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Clone, Debug, PartialEq)]
+pub enum FollowCommand {
+    /// Open the newest run of a directory, and each newer one in its place.
+    Start(PathBuf),
+    /// Stay at the open run, or go on.
+    Pause(bool),
+    Stop,
+    /// Open a run of the directory, and stay at it.
+    OpenRun(PathBuf),
 }
 
 /// A change of the size of texts and buttons.
@@ -166,6 +182,13 @@ impl AppCommand {
 impl From<ComparisonCommand> for AppCommand {
     fn from(command: ComparisonCommand) -> Self {
         Self::Comparison(command)
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl From<FollowCommand> for AppCommand {
+    fn from(command: FollowCommand) -> Self {
+        Self::Following(command)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::App;
 use crate::AppCommand;
+use crate::open_traces::{self, OpenTraces};
 use crate::panels::path_dialog::{PathAnswer, PathPurpose};
 use crate::workspace::FrameContext;
-use crate::{open_traces, panels, platform, theme, times};
+use crate::{panels, platform, theme, times};
 use view::compare::TraceSide;
 use view::state::Panel;
 use view::timeline::trace::OpenTrace;
@@ -50,6 +51,8 @@ impl eframe::App for App {
             open_traces.ask_jobs();
         }
         self.ask_for_runs(ctx);
+        #[cfg(not(target_arch = "wasm32"))]
+        self.follow(ctx);
         self.show_address(ctx);
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(times) = &mut self.start_times {
@@ -94,13 +97,17 @@ impl eframe::App for App {
             .zip(self.loading.progress());
         panels::toolbar::toolbar_ui(
             ui,
-            self.state(),
+            self.open_traces.as_ref().map(OpenTraces::focused),
             &self.settings,
             &self.sessions,
-            self.trace(),
             &self.runs,
             &mut out,
         );
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(following) = &self.following {
+            let open = self.trace().map(|trace| trace.path.as_path());
+            panels::followed::followed_ui(ui, following, open, &mut out);
+        }
         if let Some(open_traces) = &mut self.open_traces {
             if let Some(error) = &self.error {
                 panels::welcome::error_ui(ui, error, &mut out);

@@ -16,6 +16,8 @@ mod command;
 mod compare;
 mod drawing;
 mod editor;
+#[cfg(not(target_arch = "wasm32"))]
+mod following;
 mod frame;
 mod jobs;
 mod keys;
@@ -33,16 +35,18 @@ mod screenshot;
 mod settings;
 #[cfg(not(target_arch = "wasm32"))]
 mod start_times;
+mod start_windows;
 pub mod theme;
 pub mod timeline;
 mod times;
 mod workspace;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
+#[cfg(not(target_arch = "wasm32"))]
+pub use self::following::{FollowedRun, FollowedStep, Following};
 pub use self::keys::{ACTIONS, Chord};
 #[cfg(not(target_arch = "wasm32"))]
 pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
@@ -67,9 +71,10 @@ pub use self::panels::server_runs::RunSource;
 use self::panels::server_runs::ServerRuns;
 use self::panels::welcome::FailedToOpen;
 use self::saving::SaveOutcome;
+use self::start_windows::StartWindows;
 use self::workspace::Workspace;
 use view::compare::{TraceSide, ViewLink};
-use view::state::{Panel, ViewCommand, ViewState};
+use view::state::{ViewCommand, ViewState};
 use view::timeline::trace::{OpenTrace, TraceLoader};
 
 /// How the system asks for files.
@@ -114,25 +119,6 @@ enum SavedView {
     Second(Box<SavedSecondTrace>),
 }
 
-/// The windows that are open while no trace is.
-#[derive(Default)]
-struct StartWindows(BTreeSet<Panel>);
-
-impl StartWindows {
-    fn shows(&self, panel: Panel) -> bool {
-        self.0.contains(&panel)
-    }
-
-    fn apply(&mut self, command: &ViewCommand) {
-        match command {
-            ViewCommand::ShowPanel(panel, true) => self.0.extend([*panel]),
-            ViewCommand::ShowPanel(panel, false) => self.0.retain(|other| other != panel),
-            ViewCommand::Deselect => self.0.clear(),
-            _ => {}
-        }
-    }
-}
-
 /// Checks a text that [`App::with_view`] takes.
 ///
 /// # Errors
@@ -159,6 +145,8 @@ pub struct App {
     dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
     runs: ServerRuns,
+    #[cfg(not(target_arch = "wasm32"))]
+    following: Option<Following>,
     /// Where a path is typed.
     path_dialog: Option<PathDialog>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -207,6 +195,8 @@ impl App {
             dialog: Worker::new("file dialog", &wake),
             dialogs_opened: 0,
             runs: ServerRuns::new(Arc::new(platform::ask_for_runs), &wake),
+            #[cfg(not(target_arch = "wasm32"))]
+            following: None,
             path_dialog: None,
             #[cfg(not(target_arch = "wasm32"))]
             capture: panels::capture::CaptureDialog::new(&wake),
@@ -333,6 +323,10 @@ impl App {
             match self.loading.take() {
                 JobAnswer::Ready(trace) => self.opened(trace, wanted),
                 JobAnswer::Failed { error, .. } if error != CANCELLED => {
+                    #[cfg(not(target_arch = "wasm32"))]
+                    if self.skips(wanted.as_ref(), &error) {
+                        return;
+                    }
                     self.error = Some(FailedToOpen::open(error));
                     self.next = None;
                 }
@@ -376,12 +370,20 @@ impl App {
 
     fn opened(&mut self, trace: OpenTrace, wanted: Option<TraceToOpen>) {
         let beside = wanted.as_ref().is_some_and(|wanted| wanted.beside);
+        #[cfg(not(target_arch = "wasm32"))]
+        if self.waits_for(wanted.as_ref(), &trace.model) {
+            return;
+        }
         if platform::can_open_again(&trace.path) {
             self.settings.remember(&trace.path);
         }
         self.error = None;
         let mut workspace = Workspace::new(trace, &self.wake);
         workspace.apply(&ViewCommand::Paint(self.settings.colors));
+        #[cfg(not(target_arch = "wasm32"))]
+        if !beside {
+            self.keep_view(&mut workspace);
+        }
         let (mut second, mut session) = (None, None);
         let packed = |app: &mut Self| {
             wanted
@@ -466,7 +468,7 @@ impl App {
         ctx.input_mut(|i| drop(i.events.splice(0..0, held_back)));
         let (commands, used) = ctx.input(|i| self.keys.pressed(&i.events, focus, self.state()));
         self.commands.extend(commands);
-        ctx.input_mut(|i| self.held_back = typed_later(&mut i.events, used));
+        ctx.input_mut(|i| self.held_back = keys::typed_later(&mut i.events, used));
         if !self.held_back.is_empty() {
             ctx.request_repaint();
         }
@@ -478,23 +480,4 @@ impl App {
             });
         }
     }
-}
-
-/// Takes keys and texts out of the events of a frame that come after the first `used`, without the text of the last key of
-/// those.
-fn typed_later(events: &mut Vec<egui::Event>, used: usize) -> Vec<egui::Event> {
-    use egui::Event::{Key, Text};
-    let mut later = events.split_off(used.min(events.len()));
-    let own = later
-        .iter()
-        .position(|event| matches!(event, Text(_) | Key { pressed: true, .. }))
-        .filter(|&at| matches!(later.get(at), Some(Text(_))));
-    if let Some(own) = own {
-        later.remove(own);
-    }
-    let (typed, others) = later
-        .into_iter()
-        .partition(|event| matches!(event, Text(_) | Key { .. }));
-    events.extend::<Vec<_>>(others);
-    typed
 }

@@ -86,6 +86,7 @@ impl DecodeSpec {
             name,
             id,
             tokens: spec.tokens,
+            mesh: None,
             devices: spec.devices(),
             schedule: schedule.close(),
         }

@@ -25,6 +25,8 @@ pub struct SyntheticProgram {
     pub tokens: u64,
     /// Number of devices that it runs on.
     pub devices: u32,
+    /// Sizes of the axes of its mesh, if it states them: data and model.
+    pub mesh: Option<[u32; 2]>,
     /// Schedule of one execution.
     pub schedule: SyntheticSchedule,
 }
@@ -52,6 +54,7 @@ impl SyntheticProgram {
             id,
             tokens,
             devices: spec.devices(),
+            mesh: spec.states_mesh.then_some([spec.data, spec.model]),
             schedule: compiler.out.close(),
         }
     }

@@ -38,6 +38,8 @@ pub struct TrainingSpec {
     pub steps: u32,
     /// Whether collectives overlap with compute where data dependencies allow it.
     pub overlap: bool,
+    /// Whether the program states the mesh of its devices, with names.
+    pub states_mesh: bool,
     /// A step with half the tokens, whose program must be compiled first.
     pub recompile_at: Option<u32>,
     /// A step that waits longer for its input, and by how much.
@@ -74,6 +76,7 @@ impl Default for TrainingSpec {
             hidden: 8192,
             steps: 4,
             overlap: false,
+            states_mesh: false,
             recompile_at: None,
             stall: None,
             jitter_seed: None,

@@ -66,8 +66,8 @@ pub use mlir::{is_mlir, mlir_name};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
 pub use syntax::{
-    ArrayShape, AxisRef, COMBINED, Frame, HBM, HloText, IotaGroups, MeshGroups, Operand,
-    ReplicaGroups, Shape, VMEM, dtype_number, element_bits, is_dtype, split_attributes,
+    ArrayShape, AxisRef, COMBINED, DeviceMesh, Frame, HBM, HloText, IotaGroups, MeshGroups,
+    Operand, ReplicaGroups, Shape, VMEM, dtype_number, element_bits, is_dtype, split_attributes,
 };
 pub use text::{BEGIN, TextProgram};
 

@@ -2,12 +2,20 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::syntax::StackFrames;
+use crate::syntax::{AxisNames, StackFrames};
+use crate::{GroupMode, ReplicaGroups};
 use trace_model::ProgramBytes;
 
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};
+
+/// The attribute of front ends that states the meshes of a program.
+pub(super) const MESHES: &str = "xla.sdy.meshes";
+
+/// Largest group of all devices that is listed.
+const MOST_LISTED: u64 = 1 << 20;
 
 /// The source of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +55,7 @@ pub struct HloModule {
     /// Whether the instructions of a text are in the order of execution.
     pub(super) is_in_order: bool,
     pub(super) frames: StackFrames,
+    pub(super) axis_names: AxisNames,
     /// Number of cycles among the stack frames, which were cut.
     pub frame_rings: u64,
     pub(super) index: HloIndex,
@@ -83,6 +92,18 @@ pub struct DeviceAssignment {
 }
 
 impl DeviceAssignment {
+    /// How many can take part in a collective, by what the ids in its groups number; `None` if that is more than can be
+    /// counted.
+    pub fn participants(&self, mode: GroupMode) -> Option<u64> {
+        match mode {
+            GroupMode::Replicas => Some(self.replicas),
+            GroupMode::Partitions => Some(self.partitions),
+            GroupMode::Devices | GroupMode::ReplicasAndPartitions => {
+                self.replicas.checked_mul(self.partitions)
+            }
+        }
+    }
+
     /// The device that runs a replica of a partition.
     pub fn device(&self, replica: u64, partition: u64) -> Option<u64> {
         self.devices
@@ -183,6 +204,39 @@ impl HloModule {
     /// Whether it was read from the serialized form, and not from text.
     pub fn is_serialized(&self) -> bool {
         self.blob.is_some()
+    }
+
+    /// The name of an axis of the program's mesh with so many `devices`, whose numbers are so far `apart`, `of` all; `None`
+    /// if the program does not state it, or not clearly.
+    pub fn axis_name(&self, devices: u64, apart: u64, of: u64) -> Option<&Arc<str>> {
+        self.axis_names.name([devices, apart, of])
+    }
+
+    /// Adds the meshes that instructions name to those that the program states as a whole.
+    pub(super) fn name_axes(&mut self) {
+        for attributes in self.instructions.iter().map(Instruction::attributes) {
+            let groups = attributes.collective.as_ref().map(|it| &it.groups);
+            if let Some(Some(ReplicaGroups::Mesh(groups))) = groups {
+                self.axis_names.add(&groups.mesh);
+            }
+            if let Some(sharding) = &attributes.sharding {
+                self.axis_names.add_sharding(sharding);
+            }
+        }
+    }
+
+    /// The groups of a collective, however they are written: each as a list, in the order of their first devices. All
+    /// devices are a list, too, where the program states how many there are. `None` for what cannot be read.
+    pub fn listed_groups(&self, it: &Instruction) -> Option<Vec<Vec<u64>>> {
+        let who = it.attributes().collective.as_deref()?;
+        let mut groups = who.groups.as_ref()?.expand()?;
+        let all = self.devices.as_ref();
+        let all = all.and_then(|all| all.participants(who.group_mode(&it.opcode)));
+        if let Some(all) = all.filter(|&all| groups.is_empty() && all <= MOST_LISTED) {
+            groups.push((0..all).collect());
+        }
+        groups.sort_unstable();
+        Some(groups)
     }
 
     /// The root instruction of a computation.

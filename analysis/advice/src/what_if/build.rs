@@ -1,6 +1,7 @@
 //! Builds a schedule from a trace.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use device_reports::communication::overlap::skew::{self, CollectiveExecution};
 use engine::{AnalysisError, Context, Scope};
@@ -70,6 +71,7 @@ fn core_schedule(cx: &Context<'_>, time: &CoreTime) -> CoreSchedule {
         window: own.unwrap_or(time.window.measured),
         time: time.clone(),
         flights: flights_of(cx, time),
+        by_awaits: OnceLock::new(),
         members: Vec::new(),
         alone: Vec::new(),
         ops: Vec::new(),

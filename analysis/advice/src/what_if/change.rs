@@ -349,7 +349,7 @@ fn no_compile(
         .map(|device| (device.group, device))
         .collect();
     let compiling = |core: &CoreSchedule| {
-        Some(&devices.get(&core.group)?.compiling).filter(|compiling| !compiling.is_empty())
+        Some(devices.get(&core.group)?.compiling()).filter(|compiling| !compiling.is_empty())
     };
     let less = |core: &CoreSchedule| {
         let Some(compiling) = compiling(core) else {

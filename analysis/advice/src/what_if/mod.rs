@@ -19,6 +19,7 @@
 mod build;
 mod change;
 mod engine;
+mod idle_causes;
 mod path;
 mod predict;
 mod schedule;
@@ -32,7 +33,7 @@ use ::engine::{Analysis, AnalysisError, Context, Table, Tabular};
 use math::parallel;
 
 pub use change::Scenario;
-pub use path::{CriticalPath, PathKind, PathPiece};
+pub use path::{CriticalPath, PathKind, PathPiece, WaitsFor};
 pub use predict::{PredictedPart, Prediction, StepPrediction};
 
 /// The ops and transfers in the scope of a context, ready for replays.

@@ -15,9 +15,11 @@ use engine::{Context, Scope};
 use facts::category::OpClass;
 use facts::core_time::SelfTimeSegment;
 use facts::steps::Step;
+use run_reports::host::gaps::IdleCause;
 use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
 
 use super::Replay;
+use super::idle_causes::IdleCauses;
 use super::predict::StepOnCores;
 use super::schedule::{CoreSchedule, Flight};
 
@@ -39,6 +41,32 @@ pub enum PathKind {
     Idle = "idle in programs",
 }
 
+/// What a step waits for, and why where that is idle time between programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WaitsFor {
+    /// What it is.
+    pub kind: PathKind,
+    /// What the host did meanwhile, by the report on gaps; `None` for all but time between programs, and where the report
+    /// has no idle time of the device.
+    pub cause: Option<IdleCause>,
+}
+
+impl WaitsFor {
+    /// `ops`, `between programs: input`
+    pub fn title(self) -> String {
+        match self.cause {
+            Some(cause) => format!("{}: {}", self.kind.title(), cause.title()),
+            None => self.kind.title().to_owned(),
+        }
+    }
+}
+
+impl From<PathKind> for WaitsFor {
+    fn from(kind: PathKind) -> Self {
+        Self { kind, cause: None }
+    }
+}
+
 impl PathKind {
     fn of(class: OpClass) -> Self {
         use facts::category::OpGroup as G;
@@ -57,7 +85,7 @@ pub struct PathPiece {
     /// Its time, as if the core that took longest had done everything: by the clock of that core.
     pub range: TimeRange,
     /// What the step waited for.
-    pub kind: PathKind,
+    pub waits_for: WaitsFor,
     /// The core that did it.
     pub core: GroupId,
     /// The op; `None` for idle time.
@@ -80,8 +108,7 @@ pub struct CriticalPath {
 /// What is looked up on the way.
 struct PathFinder<'a> {
     cores: &'a [CoreSchedule],
-    /// Flights of each core by the row that awaits them.
-    awaited: Vec<Vec<Flight>>,
+    idle: IdleCauses<'a>,
     /// Member that came last to each transfer between cores: its core and the row that issues it there.
     last: Vec<Option<(Picos, usize, u32)>>,
     /// Starts of executions of programs of each core, on the timeline.
@@ -97,15 +124,15 @@ struct PathWalk {
     passed: Vec<usize>,
     left: Picos,
     /// Pieces, the last one first: their length and what they are.
-    found: Vec<(Picos, PathKind, GroupId, Option<SliceId>)>,
+    found: Vec<(Picos, WaitsFor, GroupId, Option<SliceId>)>,
 }
 
 impl PathWalk {
-    fn add(&mut self, time: Picos, kind: PathKind, core: GroupId, slice: Option<SliceId>) {
+    fn add(&mut self, time: Picos, what: WaitsFor, core: GroupId, slice: Option<SliceId>) {
         let time = time.clamped().min(self.left);
         if time > Picos::ZERO {
             self.left -= time;
-            self.found.push((time, kind, core, slice));
+            self.found.push((time, what, core, slice));
         }
     }
 }
@@ -119,7 +146,7 @@ impl Replay {
         steps: impl IntoIterator<Item = &'a Step>,
     ) -> Vec<CriticalPath> {
         let cores = &self.recorded.cores;
-        let finder = PathFinder::of(cx.model, cores, self.recorded.joint.len());
+        let finder = PathFinder::of(cx, cores, self.recorded.joint.len());
         let mut watch = cx.watched(std::iter::repeat(()));
         let complete = steps.into_iter().filter(|step| !step.is_partial);
         complete
@@ -143,7 +170,7 @@ impl Replay {
 }
 
 impl<'a> PathFinder<'a> {
-    fn of(model: &'a TraceModel, cores: &'a [CoreSchedule], transfers: usize) -> Self {
+    fn of(cx: &Context<'a>, cores: &'a [CoreSchedule], transfers: usize) -> Self {
         let mut last: Vec<Option<(Picos, usize, u32)>> = vec![None; transfers];
         for (number, core) in cores.iter().enumerate() {
             for member in &core.members {
@@ -154,12 +181,7 @@ impl<'a> PathFinder<'a> {
                 }
             }
         }
-        let awaited = |core: &CoreSchedule| {
-            let mut flights = core.flights.clone();
-            // Of those that the same piece awaits, the last one counts, as in a replay.
-            flights.sort_by_key(|flight| (flight.awaits, flight.issues));
-            flights
-        };
+        let model = cx.model;
         let programs = |core: &CoreSchedule| {
             let runs = model.slices_of_kind(core.group, TrackKind::Modules);
             let mut starts: Vec<Timestamp> = runs.map(SliceRef::start).collect();
@@ -168,7 +190,7 @@ impl<'a> PathFinder<'a> {
         };
         Self {
             cores,
-            awaited: cores.iter().map(awaited).collect(),
+            idle: IdleCauses::of(cx),
             last,
             programs: cores.iter().map(programs).collect(),
             model,
@@ -200,16 +222,20 @@ impl<'a> PathFinder<'a> {
             self.go_back(&mut walk);
         }
         let mut from = span.start;
-        let pieces = walk.found.iter().rev().map(|&(time, kind, core, slice)| {
-            let range = TimeRange::at(from, time);
-            from = range.end;
-            PathPiece {
-                range,
-                kind,
-                core,
-                slice,
-            }
-        });
+        let pieces = walk
+            .found
+            .iter()
+            .rev()
+            .map(|&(time, waits_for, core, slice)| {
+                let range = TimeRange::at(from, time);
+                from = range.end;
+                PathPiece {
+                    range,
+                    waits_for,
+                    core,
+                    slice,
+                }
+            });
         Some(CriticalPath {
             step,
             slowest: self.cores[core].group,
@@ -229,11 +255,15 @@ impl<'a> PathFinder<'a> {
             .and_then(|row| Some((row, pieces.get(row)?)))
         else {
             // Before the first recorded op.
-            return walk.add(walk.left, PathKind::BetweenPrograms, core.group, None);
+            let before = TimeRange::new(walk.at - walk.left, walk.at);
+            return self.between_programs(walk, core, None, before);
         };
         if piece.range.end < walk.at {
-            let kind = self.idle_after(number, row, piece);
-            walk.add(walk.at - piece.range.end, kind, core.group, None);
+            let idle = TimeRange::new(piece.range.end, walk.at);
+            match self.idle_after(number, row, piece) {
+                PathKind::BetweenPrograms => self.between_programs(walk, core, Some(row), idle),
+                kind => walk.add(idle.dur(), kind.into(), core.group, None),
+            }
             walk.at = piece.range.end;
             return;
         }
@@ -242,7 +272,7 @@ impl<'a> PathFinder<'a> {
         let awaited = (piece.range.end == walk.at)
             .then(|| self.arrival(number, row as u32))
             .flatten();
-        let kind = PathKind::of(piece.class);
+        let kind = PathKind::of(piece.class).into();
         let Some((flight, wait)) = awaited else {
             walk.add(
                 walk.at - piece.range.start,
@@ -276,14 +306,24 @@ impl<'a> PathFinder<'a> {
         }
     }
 
+    /// Adds a part of the time after a piece of a core, or before its first one, by what the host did.
+    fn between_programs(
+        &self,
+        walk: &mut PathWalk,
+        core: &CoreSchedule,
+        row: Option<usize>,
+        part: TimeRange,
+    ) {
+        let kind = PathKind::BetweenPrograms;
+        for (time, cause) in self.idle.parts(core, row, part) {
+            walk.add(time, WaitsFor { kind, cause }, core.group, None);
+        }
+    }
+
     /// The transfer that a piece waits for until its end, and how long it waited for others.
     fn arrival(&self, number: usize, row: u32) -> Option<(Flight, Picos)> {
         let core = &self.cores[number];
-        let awaited = &self.awaited[number];
-        let after = awaited.partition_point(|flight| flight.awaits <= row);
-        let flight = *awaited
-            .get(after.checked_sub(1)?)
-            .filter(|flight| flight.awaits == row)?;
+        let flight = core.awaited_by(row)?;
         core.arrived(flight)?;
         let member = core
             .members

@@ -4,6 +4,8 @@
 //! There can be a transfer for every other op, so a transfer stores only the rows of its pieces: begin, end, kind and
 //! label are looked up there.
 
+use std::sync::OnceLock;
+
 use facts::category::OpGroup;
 use facts::clock_alignment::SharedClock;
 use facts::core_time::{CoreTime, SelfTimeSegment};
@@ -44,6 +46,8 @@ pub(super) struct CoreSchedule {
     pub time: CoreTime,
     /// Flights by the piece that issues them; pieces without a transfer only take their time.
     pub flights: Vec<Flight>,
+    /// Numbers of flights in the order of the pieces that await them, once a path asks for them.
+    pub by_awaits: OnceLock<Vec<u32>>,
     /// Flights that are part of a transfer between cores, in the same order.
     pub members: Vec<JointMember>,
     /// Rows of pieces that are themselves a transfer without dependencies.
@@ -85,6 +89,20 @@ impl CoreSchedule {
             .get(row)
             .map_or(self.window.end, |piece| piece.range.start);
         (until - self.before(row)).clamped()
+    }
+
+    /// The flight that a piece awaits. Of several the last one counts, as in a replay.
+    pub(crate) fn awaited_by(&self, row: u32) -> Option<Flight> {
+        let flight = |number: &u32| self.flights.get(*number as usize);
+        let order = self.by_awaits.get_or_init(|| {
+            let mut order: Vec<u32> = (0..self.flights.len() as u32).collect();
+            order.sort_by_key(|number| flight(number).map(|it| (it.awaits, it.issues)));
+            order
+        });
+        let after =
+            order.partition_point(|number| flight(number).is_some_and(|it| it.awaits <= row));
+        let last = flight(order.get(after.checked_sub(1)?)?)?;
+        Some(*last).filter(|it| it.awaits == row)
     }
 
     /// The op of a piece that belongs to a flight.

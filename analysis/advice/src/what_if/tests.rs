@@ -375,9 +375,10 @@ fn path(picture: &str) -> Vec<(String, i64)> {
     let length: Picos = step.pieces.iter().map(|piece| piece.range.dur()).sum();
     assert_eq!(length, step.span.dur());
     let named = step.pieces.iter().map(|piece| {
-        let name = piece
-            .slice
-            .map_or(piece.kind.title(), |slice| model.slice(slice).name());
+        let name = piece.slice.map_or_else(
+            || piece.waits_for.title(),
+            |slice| model.slice(slice).name().to_owned(),
+        );
         let device = model.device_name(piece.core);
         (
             format!("{name} on {}", device.trim_start_matches("/device:")),

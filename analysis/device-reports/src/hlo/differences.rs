@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hlo::{
-    ArrayShape, Attributes, HloModule, Instruction, MatchedInstruction, ReplicaGroups, Shape,
-    opcodes_inside,
+    ArrayShape, Attributes, CollectiveAttributes, HloModule, Instruction, MatchedInstruction,
+    Shape, opcodes_inside,
 };
 
 /// How many changed instructions have another layout, memory space or sharding.
@@ -41,6 +41,7 @@ pub(super) fn change(
         let text = |shape: &Option<String>| shape.clone().unwrap_or_else(|| "unknown".to_owned());
         out.push(format!("operand {} → {}", text(x), text(y)));
     }
+    groups([first, second], [a, b], &mut out);
     attributes(a.attributes(), b.attributes(), parts, &mut out);
     if let (Some(x), Some(y)) = (first.trip_count(a), second.trip_count(b))
         && x != y
@@ -109,22 +110,26 @@ fn shapes(a: &Instruction, b: &Instruction, parts: &mut ChangedParts, out: &mut 
     }
 }
 
-fn attributes(a: &Attributes, b: &Attributes, parts: &mut ChangedParts, out: &mut Vec<String>) {
-    fn groups(it: &Attributes) -> Option<&ReplicaGroups> {
-        it.collective.as_ref()?.groups.as_ref()
-    }
-    let pairs = |it: &Attributes| it.collective.as_ref().map(|it| it.pairs.clone());
-    let said = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
-    let same_groups = match (groups(a), groups(b)) {
-        (Some(a), Some(b)) => a.is_same(b),
-        (a, b) => a.is_none() && b.is_none(),
+/// Who takes part in a collective.
+fn groups(modules: [&HloModule; 2], [a, b]: [&Instruction; 2], out: &mut Vec<String>) {
+    let [x, y] = [a, b].map(|it| it.attributes().collective.as_deref());
+    let written = |it: Option<&CollectiveAttributes>| it.and_then(|it| it.groups.clone());
+    let pairs = |it: Option<&CollectiveAttributes>| it.map(|it| it.pairs.clone());
+    let listed = || {
+        modules[0]
+            .listed_groups(a)
+            .is_some_and(|it| Some(it) == modules[1].listed_groups(b))
     };
-    if !same_groups {
-        let [from, to] = [a, b].map(|it| said(groups(it).map(ReplicaGroups::to_string)));
-        out.push(format!("groups {from} → {to}"));
-    } else if pairs(a) != pairs(b) {
+    if written(x) != written(y) && !listed() {
+        let said = |it| written(it).map_or_else(|| "none".to_owned(), |it| it.to_string());
+        out.push(format!("groups {} → {}", said(x), said(y)));
+    } else if pairs(x) != pairs(y) {
         out.push("source and target pairs".to_owned());
     }
+}
+
+fn attributes(a: &Attributes, b: &Attributes, parts: &mut ChangedParts, out: &mut Vec<String>) {
+    let said = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
     if a.sharding != b.sharding {
         parts.shardings += 1;
         let said = |it: &Attributes| said(it.sharding.clone());

@@ -7,6 +7,7 @@
 mod mesh_axis;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use engine::Context;
 use hardware::chips::Chip;
@@ -48,6 +49,9 @@ pub struct CollectiveTraffic {
     /// The axis of the program's mesh along which the groups lie; `None` if they follow none or are unknown.
     #[serde(skip)]
     pub axis: Option<MeshAxis>,
+    /// What the program calls this axis; `None` if it does not say.
+    #[serde(skip)]
+    pub axis_name: Option<Arc<str>>,
 }
 
 /// Largest number of devices whose groups are listed: more than the largest pod has.
@@ -65,7 +69,23 @@ impl CollectiveTraffic {
         };
         let op = cx.model.op(id);
         let program = op.program.and_then(|program| cx.hlo(program).ok());
-        let devices = program.as_ref().and_then(|module| module.devices.as_ref());
+        let mut found = Self::recorded(cx, id, program.as_deref(), kind, captured);
+        if let (Some(axis), Some(program)) = (found.axis, program) {
+            found.name_axis(axis, &program);
+        }
+        found
+    }
+
+    /// The same without the name of the axis, unless the op itself says it.
+    fn recorded(
+        cx: &Context<'_>,
+        id: OpId,
+        program: Option<&HloModule>,
+        kind: CollectiveKind,
+        captured: usize,
+    ) -> Self {
+        let op = cx.model.op(id);
+        let devices = program.and_then(|module| module.devices.as_ref());
         let text = op
             .hlo_text
             .and_then(|text| HloModule::from_text(cx.model.str(text)));
@@ -129,6 +149,15 @@ impl CollectiveTraffic {
         self.participants.is_some() && !self.participants_estimated
     }
 
+    /// Takes the name of the axis from the program, if the op does not say it.
+    fn name_axis(&mut self, axis: MeshAxis, program: &HloModule) {
+        if self.axis_name.is_none() {
+            self.axis_name = program
+                .axis_name(axis.devices, axis.apart, axis.of)
+                .cloned();
+        }
+    }
+
     /// All captured devices; `None` for a single device, because the others are unknown.
     fn estimated(captured: usize) -> Self {
         let participants = Some(captured as u64).filter(|&n| n > 1);
@@ -145,7 +174,11 @@ impl CollectiveTraffic {
         let base = op.opcode.strip_suffix("-start").unwrap_or(&op.opcode);
         let kind = CollectiveKind::from_opcode(base)?;
         let devices = module.devices.as_ref();
-        Some((kind, Self::of_instruction(module, op, devices, kind, 0)))
+        let mut found = Self::of_instruction(module, op, devices, kind, 0);
+        if let Some(axis) = found.axis {
+            found.name_axis(axis, module);
+        }
+        Some((kind, found))
     }
 
     /// The message of an instruction.
@@ -234,6 +267,9 @@ impl CollectiveTraffic {
                     .filter(|_| are_devices && self.knows_who())
                     .and_then(MeshAxis::everybody),
             };
+            if let (Some(_), Some(ReplicaGroups::Mesh(groups))) = (self.axis, &who.groups) {
+                self.axis_name = groups.axis_name().map(Arc::from);
+            }
             self.spell_out(groups.filter(|groups| groups.len() > 1), mode, devices);
         }
     }
@@ -268,13 +304,7 @@ impl CollectiveTraffic {
 
 /// All that can take part in a collective; `None` if that is not recorded.
 fn everybody(mode: GroupMode, opcode: &str, devices: Option<&DeviceAssignment>) -> Option<u64> {
-    let everybody = devices.and_then(|devices| match mode {
-        GroupMode::Replicas => Some(devices.replicas),
-        GroupMode::Partitions => Some(devices.partitions),
-        GroupMode::Devices | GroupMode::ReplicasAndPartitions => {
-            devices.replicas.checked_mul(devices.partitions)
-        }
-    });
+    let everybody = devices.and_then(|devices| devices.participants(mode));
     // Unknown for fusions and wrappers: their own attributes have no groups.
     let base = opcode.trim_end_matches("-start").trim_end_matches("-done");
     everybody.filter(|_| CollectiveKind::from_opcode(base).is_some())
@@ -285,8 +315,9 @@ fn total(groups: &ReplicaGroups) -> Option<u64> {
     match groups {
         ReplicaGroups::Listed(groups) => Some(groups.iter().map(|group| group.len() as u64).sum()),
         ReplicaGroups::Iota(iota) => iota.count.checked_mul(iota.size),
-        ReplicaGroups::Mesh(mesh) => mesh
+        ReplicaGroups::Mesh(groups) => groups
             .mesh
+            .axes
             .iter()
             .try_fold(1_u64, |all, &(_, size)| all.checked_mul(size)),
     }

@@ -106,7 +106,7 @@ impl Topology {
     }
 
     /// Chips along each axis.
-    pub(super) fn lens(&self) -> &[u64] {
+    pub fn lens(&self) -> &[u64] {
         &self.lens
     }
 

@@ -2,6 +2,7 @@
 //! each other.
 
 mod align;
+mod carry;
 mod deltas;
 mod interleave;
 mod partners;
@@ -21,6 +22,7 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Scope, Table, Tabular as _};
 
 pub use align::{AlignedStep, StepAlignment};
+pub use carry::carried;
 pub use deltas::{DeltaTone, TimeDelta, change_text, deltas, tone_of};
 pub use interleave::interleave;
 pub use partners::MatchingOps;

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use analysis::reports::communication::collectives::{DeviceAxis, DevicePlaces};
 use analysis::reports::steps::balance::{BalanceReport, DeviceLoad};
 use serde::{Deserialize, Serialize};
 use trace_model::GroupId;
@@ -22,28 +23,47 @@ pub enum DeviceOrder {
     Work,
     /// Those that are idle longest come first.
     Idle,
+    /// Those with the same position along an axis of the mesh, or of the grid of chips, come together.
+    Axis(DeviceAxis),
 }
 
 impl DeviceOrder {
-    /// All, with their names.
-    pub const ALL: [(Self, &'static str); 4] = [
+    /// Those that any run may have, with their names.
+    const ALL: [(Self, &'static str); 4] = [
         (Self::Host, "by host"),
         (Self::Lateness, "late first"),
         (Self::Work, "most work first"),
         (Self::Idle, "most idle first"),
     ];
 
-    /// The devices in this order, those about which nothing is known last; none for the recorded order.
+    /// Those of a run with their names: also by the axes along which its devices have positions.
+    pub fn all(places: &[DevicePlaces]) -> impl Iterator<Item = (Self, String)> {
+        let along = places
+            .iter()
+            .map(|places| (Self::Axis(places.axis), format!("by {}", places.title)));
+        let any = Self::ALL.map(|(order, title)| (order, title.to_owned()));
+        any.into_iter().chain(along)
+    }
+
+    /// The devices in the order of an axis; none for other orders, and for an axis that the run does not have.
+    pub fn along(self, places: &[DevicePlaces]) -> Vec<GroupId> {
+        let own = places.iter().find(|places| self == Self::Axis(places.axis));
+        let devices = own.map(|places| places.devices.iter().map(|&(device, _)| device));
+        devices.into_iter().flatten().collect()
+    }
+
+    /// The devices in this order, those about which nothing is known last; none for the recorded order
+    /// and that of an axis.
     pub fn of(self, balance: &BalanceReport) -> Vec<GroupId> {
         let late = balance.late().map_or_else(Vec::new, |late| late.devices);
         let is_late = |load: &DeviceLoad| late.iter().any(|own| own.group == load.group);
         let key = |load: &DeviceLoad| match self {
-            Self::Host => (false, None),
+            Self::Host | Self::Axis(_) => (false, None),
             Self::Lateness => (is_late(load), load.awaited_ps),
             Self::Work => (false, load.work_ps),
             Self::Idle => (false, load.idle_ps),
         };
-        if self == Self::Host {
+        if matches!(self, Self::Host | Self::Axis(_)) {
             return Vec::new();
         }
         let ps = |time: f64| time.round() as i64;
@@ -68,9 +88,48 @@ impl ViewState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::reports::communication::collectives::Collectives;
     use analysis::reports::steps::balance::Balance;
     use analysis::{Options, Scope};
+    use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
     use session::Session;
+    use trace_model::GroupKind;
+
+    /// Four by two devices: along the first axis 0, 2, 4 and 6 have the positions 0 to 3.
+    #[test]
+    fn devices_with_the_same_position_come_together() {
+        let run = SyntheticRun::new(TrainingSpec {
+            states_mesh: true,
+            ..TrainingSpec::default()
+        });
+        let capture = sample_traces::write::xspace_bytes(&run.session());
+        let source = importers::InputSource::from_bytes("run.xplane.pb", capture).unwrap();
+        let model = importers::import(&source, &importers::Progress::default()).unwrap();
+        let options = Options {
+            topology: "2x4".parse().ok(),
+            ..Options::default()
+        };
+        let session = Session::from_model(model, options);
+        let found = session.report::<Collectives>(Scope::WholeTrace).unwrap();
+        let places = &found.places;
+        let devices = |title: &str| -> Vec<u32> {
+            let all = DeviceOrder::all(places);
+            let (order, _) = all.into_iter().find(|(_, own)| own == title).unwrap();
+            let model = session.model();
+            let ordinal = |group| match model.group(group).kind {
+                GroupKind::TensorCore { ordinal } => ordinal,
+                _ => panic!("no device"),
+            };
+            order.along(places).into_iter().map(ordinal).collect()
+        };
+        let along_data = devices("by data: 4 devices, 2 apart, of 8");
+        assert_eq!(along_data, [0, 1, 2, 3, 4, 5, 6, 7]);
+        let along_model = devices("by model: 2 devices, 1 apart, of 8");
+        assert_eq!(along_model, [0, 2, 4, 6, 1, 3, 5, 7]);
+        assert_eq!(devices("by grid of chips 2x4, axis 1"), along_model);
+        assert_eq!(devices("by grid of chips 2x4, axis 2"), along_data);
+        assert!(devices("most work first").is_empty());
+    }
 
     #[test]
     fn late_and_busy_devices_come_first() {

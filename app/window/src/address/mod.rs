@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 
 use trace_model::{Picos, SliceId, TimeRange, Timestamp, TraceModel};
 
+use analysis::reports::communication::collectives::DeviceAxis;
 use text::{decoded, encoded};
 use view::state::{DeviceOrder, Panel, ReportScope, ViewCommand, ViewState};
 
@@ -111,7 +112,7 @@ impl Place {
             }
             "mark" => self.mark = Some(range(value)?),
             "q" => self.search = Some(decoded(value)?),
-            "devices" => self.order = Some(by_name(&ORDERS, value)?),
+            "devices" => self.order = Some(order(value)?),
             "panels" => {
                 let names = value.split(',').filter(|name| !name.is_empty());
                 let panels = names.map(|name| by_name(&PANELS, name));
@@ -207,9 +208,19 @@ impl std::fmt::Display for Place {
         if let Some(search) = &self.search {
             write!(text, "&q={}", encoded(search))?;
         }
-        let order = ORDERS.iter().find(|(order, _)| Some(*order) == self.order);
-        if let Some((_, order)) = order {
-            write!(text, "&devices={order}")?;
+        match self.order {
+            Some(DeviceOrder::Axis(DeviceAxis::Mesh { devices, apart })) => {
+                write!(text, "&devices=mesh-{devices}-{apart}")?;
+            }
+            Some(DeviceOrder::Axis(DeviceAxis::Grid(axis))) => {
+                write!(text, "&devices=grid-{axis}")?;
+            }
+            order => {
+                let named = ORDERS.iter().find(|(own, _)| Some(*own) == order);
+                if let Some((_, name)) = named {
+                    write!(text, "&devices={name}")?;
+                }
+            }
         }
         if let Some(panels) = &self.panels {
             let shown = PANELS.iter().filter(|(panel, _)| panels.contains(panel));
@@ -234,6 +245,22 @@ fn by_name<T: Copy>(all: &[(T, &str)], name: &str) -> Option<T> {
     all.iter()
         .find(|(_, own)| *own == name)
         .map(|(one, _)| *one)
+}
+
+/// `late`, `mesh-4-2`, `grid-0`
+fn order(text: &str) -> Option<DeviceOrder> {
+    let axis = if let Some(axis) = text.strip_prefix("mesh-") {
+        let (devices, apart) = axis.split_once('-')?;
+        DeviceAxis::Mesh {
+            devices: devices.parse().ok()?,
+            apart: apart.parse().ok()?,
+        }
+    } else if let Some(axis) = text.strip_prefix("grid-") {
+        DeviceAxis::Grid(axis.parse().ok()?)
+    } else {
+        return by_name(&ORDERS, text);
+    };
+    Some(DeviceOrder::Axis(axis))
 }
 
 fn written(range: TimeRange) -> String {
@@ -307,6 +334,27 @@ mod tests {
     use sample_traces::text_trace;
 
     use super::*;
+
+    #[test]
+    fn a_link_names_the_axis_by_which_devices_are_ordered() {
+        for (text, axis) in [
+            (
+                "devices=mesh-4-2",
+                DeviceAxis::Mesh {
+                    devices: 4,
+                    apart: 2,
+                },
+            ),
+            ("devices=grid-1", DeviceAxis::Grid(1)),
+        ] {
+            let place = Place::read(text).unwrap();
+            assert_eq!(place.order, Some(DeviceOrder::Axis(axis)));
+            assert_eq!(place.to_string(), text);
+        }
+        for wrong in ["devices=mesh-4", "devices=mesh-x-2", "devices=grid-999"] {
+            assert!(Place::read(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_link_leads_to_the_place_it_was_made_of() {

@@ -253,6 +253,23 @@ fn clash(a: (Chord, &str), b: (Chord, &str)) -> bool {
     a.0.is(b.0) || takes(a, b.0) || takes(b, a.0)
 }
 
+/// Takes keys and texts out of the events of a frame that come after the first `used`, without the text of the last key of
+/// those.
+pub fn typed_later(events: &mut Vec<Event>, used: usize) -> Vec<Event> {
+    let is_typed = |event: &Event| matches!(event, Event::Text(_) | Event::Key { .. });
+    let mut later = events.split_off(used.min(events.len()));
+    let own = later
+        .iter()
+        .position(|event| matches!(event, Event::Text(_) | Event::Key { pressed: true, .. }))
+        .filter(|&at| matches!(later.get(at), Some(Event::Text(_))));
+    if let Some(own) = own {
+        later.remove(own);
+    }
+    let (typed, others) = later.into_iter().partition(is_typed);
+    events.extend::<Vec<_>>(others);
+    typed
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use importers::ImportOptions;
 
 use crate::apply::load;
+use crate::command::FollowCommand;
 use crate::jobs::WakeUi;
 use crate::loader::{StartOptions, file_loader};
 use crate::panels::welcome::FailedToOpen;
@@ -20,6 +21,8 @@ use view::sessions::SessionStore;
 pub struct WindowOptions {
     /// What to open first.
     pub path: Option<PathBuf>,
+    /// Whether newer runs of the path, a log directory, take the place of the open one.
+    pub follow: bool,
     /// A second trace to compare with.
     pub second: Option<PathBuf>,
     /// The part of the first trace to show, as [`crate::check_view`] takes it.
@@ -86,7 +89,7 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
         }
     });
     let mut loading = LoadJob::new("open trace", &wake);
-    if let Some(path) = &launch.path {
+    if let Some(path) = launch.path.as_ref().filter(|_| !launch.follow) {
         load(&mut loading, &loader, path, false);
     }
     let shot_sink: screenshot::ScreenshotOutcome = Arc::default();
@@ -120,6 +123,7 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
                 .screenshot
                 .map(|shot| screenshot::Photographer::new(shot, outcome));
             match (launch.path, launch.second) {
+                (Some(path), _) if launch.follow => app.push(FollowCommand::Start(path)),
                 (Some(path), Some(second)) => app.push(AppCommand::Dropped(vec![path, second])),
                 (path, _) => path
                     .into_iter()

@@ -13,6 +13,8 @@ pub mod details;
 pub mod dock;
 pub mod find;
 pub mod follow;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod followed;
 pub mod frame;
 pub mod heat_map;
 pub mod help;

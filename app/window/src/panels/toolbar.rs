@@ -16,6 +16,7 @@ use crate::command::ScaleChange;
 use crate::keys::{action_of, hint, menu_entry, shown_keys};
 use crate::settings::{Settings, ThemeChoice};
 use crate::theme::{theme_in, theme_of};
+use crate::workspace::Workspace;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::palette::Preset;
 use view::sessions::SessionStore;
@@ -36,13 +37,13 @@ const ROOMY: f32 = 1060.0;
 /// The toolbar: opening, navigation, panels.
 pub fn toolbar_ui(
     ui: &mut Ui,
-    state: Option<&ViewState>,
+    open: Option<&Workspace>,
     settings: &Settings,
     sessions: &SessionStore,
-    trace: Option<&OpenTrace>,
     runs: &ServerRuns,
     out: &mut Vec<AppCommand>,
 ) {
+    let (state, trace) = open.map(|open| (&open.state, &open.trace)).unzip();
     // Beside the open run.
     let others = trace.map_or_else(Vec::new, |trace| runs.others(&trace.path));
     EguiPanel::top("toolbar").show(ui, |ui| {
@@ -53,8 +54,8 @@ pub fn toolbar_ui(
             } else {
                 files_ui(ui, state, settings, &others, out);
             }
-            if let Some(state) = state {
-                view_ui(ui, state, settings, out);
+            if let Some(open) = open {
+                view_ui(ui, open, settings, out);
                 keep_ui(ui, sessions, out);
             }
             let has_room = ui.available_width()
@@ -248,7 +249,8 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     });
 }
 
-fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<AppCommand>) {
+    let state = &open.state;
     ui.separator();
     ui.spacing_mut().item_spacing.x = 4.0;
     for (label, command, enabled, about, id) in [
@@ -284,7 +286,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         let room = (ui.ctx().content_rect().bottom() - ui.cursor().top() - 16.0).max(80.0);
         ScrollArea::vertical()
             .max_height(room)
-            .show(ui, |ui| view_menu(ui, state, settings, out));
+            .show(ui, |ui| view_menu(ui, open, settings, out));
     });
     ui.spacing_mut().item_spacing.x = 1.0;
     for (mode, label) in MouseMode::ALL {
@@ -300,7 +302,8 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
     ui.spacing_mut().item_spacing.x = 8.0;
 }
 
-fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<AppCommand>) {
+    let state = &open.state;
     for id in ["fold-all", "unfold-all", "hide-empty", "show-all"] {
         if action_button(ui, id).clicked() {
             out.extend(action_of(id).and_then(|action| Some(action.run?(state))));
@@ -310,7 +313,7 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
     ui.separator();
     ui.horizontal_wrapped(|ui| {
         ui.weak("Devices");
-        for (order, label) in DeviceOrder::ALL {
+        for (order, label) in DeviceOrder::all(open.device_places()) {
             ui.radio(state.device_order == order, label)
                 .sends(out, ViewCommand::OrderDevices(order));
         }

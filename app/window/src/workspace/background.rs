@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use analysis::Analysis as _;
+use analysis::reports::communication::collectives::Collectives;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
 use analysis::reports::steps::step_times::Steps;
@@ -56,11 +57,14 @@ impl Workspace {
         if order == DeviceOrder::Host || !self.state.ordered.is_empty() {
             return;
         }
-        match self
-            .reports
-            .get::<Balance>()
-            .map(|known| known.map(|balance| order.of(balance)))
-        {
+        let found = if let DeviceOrder::Axis(_) = order {
+            let found = self.reports.get::<Collectives>();
+            found.map(|known| known.map(|collectives| order.along(&collectives.places)))
+        } else {
+            let found = self.reports.get::<Balance>();
+            found.map(|known| known.map(|balance| order.of(balance)))
+        };
+        match found {
             Ok(Some(devices)) if !devices.is_empty() => {
                 self.apply(&ViewCommand::DevicesInOrder(Arc::new(devices)));
             }
@@ -112,8 +116,16 @@ impl Workspace {
         if self.state.color_by == ColorBy::Efficiency {
             self.reports.want(Ops::ID);
         }
-        if self.state.device_order != DeviceOrder::Host {
-            self.reports.want(Balance::ID);
+        match self.state.device_order {
+            DeviceOrder::Host => {}
+            DeviceOrder::Axis(_) => self.reports.want(Collectives::ID),
+            DeviceOrder::Lateness | DeviceOrder::Work | DeviceOrder::Idle => {
+                self.reports.want(Balance::ID);
+            }
+        }
+        // The menu lists the axes; hints have made this report.
+        if self.reports.ready::<Doctor>().is_some() && self.has_devices_to_order() {
+            self.reports.want(Collectives::ID);
         }
         if let Some(slice) = self.state.place.selection {
             let (model, path) = (self.trace.model.clone(), self.trace.path.clone());

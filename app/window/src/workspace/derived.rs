@@ -122,7 +122,8 @@ fn take_over(
         JobAnswer::Empty | JobAnswer::Running { .. } => return,
     };
     if let Some(track) = track {
-        trace.tree = Arc::new(trace.tree.with_derived(track, data));
+        // Nothing is copied unless a job looks at the tree meanwhile.
+        Arc::make_mut(&mut trace.tree).set_derived(track, data);
     }
 }
 

@@ -7,6 +7,7 @@ mod docks;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use analysis::reports::communication::collectives::{Collectives, DevicePlaces};
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
@@ -377,6 +378,22 @@ impl Workspace {
             matches!(model.group(*group).kind, GroupKind::TensorCore { .. })
         };
         model.group_ids().filter(is_core).count() > 1
+    }
+
+    /// Where the devices are along axes, as far as it is known.
+    pub fn device_places(&self) -> &[DevicePlaces] {
+        let found = self.reports.ready::<Collectives>();
+        found.map_or(&[], |found| &found.places)
+    }
+
+    /// The median time of its steps, once it is known.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn step_time(&self) -> Option<trace_model::Picos> {
+        let steps = self
+            .reports
+            .ready::<analysis::reports::steps::step_times::Steps>()?;
+        let time = steps.time.as_ref()?;
+        Some(trace_model::Picos::from_ps(time.median.round() as i64))
     }
 
     /// Whether the last frame showed slices.

@@ -54,6 +54,15 @@ pub(super) fn proto(program: &SyntheticProgram) -> Vec<u8> {
             }
         });
         module.message(17, |frames| stack_frames(&lines(program), frames));
+        if let Some([data, model]) = program.mesh {
+            let mesh = format!("{{mesh = #sdy.mesh<[\"data\"={data}, \"model\"={model}]>}}");
+            module.message(19, |attributes| {
+                attributes.message(1, |entry| {
+                    entry.text(1, "xla.sdy.meshes");
+                    entry.text(2, &mesh);
+                });
+            });
+        }
     });
     out.into_bytes()
 }

@@ -177,9 +177,7 @@ impl Contents {
             ))
         };
         // The same groups are written in several ways.
-        let groups = it.attributes().collective.as_ref();
-        let groups = groups.and_then(|it| it.groups.as_ref()?.expand());
-        let attributes = hash(&(attributes, groups));
+        let attributes = hash(&(attributes, module.listed_groups(it)));
         let layout = layouts.get(at).copied().unwrap_or_default();
         let inside: Vec<u64> = called
             .iter()

@@ -95,6 +95,8 @@ fn read(text: &str) -> HloModule {
         reader.module.cut = Some("inside function main".to_owned());
     }
     let module = &mut reader.module;
+    module.axis_names.add_shardy(text);
+    module.name_axes();
     module.index = HloIndex::new(&module.instructions, Vec::new());
     reader.module
 }

@@ -132,15 +132,17 @@ fn renamed_programs_are_equal_and_changed_ones_are_not() {
     assert!(!ProgramMatch::of(&first, &read(&TEXT.replace("HIGHEST", "HIGH"))).is_equal());
 }
 
-/// Locations of arguments have brackets of their own.
+/// Locations of arguments have brackets of their own; a mesh names its axes.
 #[test]
 fn regions_of_other_dialects_have_arguments() {
-    let text = "module @m {\n  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n    \
+    let text = "module @m {\n  sdy.mesh @mesh = <[\"y\"=2, \"x\"=4]>\n  \
+        func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n    \
         %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{\"x\"}]>] manual_axes={\"x\"} \
         (%b: tensor<2xf32> loc(\"a(\"(#loc1))) {\n      %1 = stablehlo.tanh %b : tensor<2xf32>\n      \
         sdy.return %1 : tensor<2xf32>\n    } : (tensor<8xf32>) -> tensor<8xf32>\n    \
         return %0 : tensor<8xf32>\n  }\n}\n";
     let module = read(text);
+    assert_eq!(module.axis_name(4, 1, 8).map(|name| &**name), Some("x"));
     let tanh = find(&module, "tanh");
     let operand = module.operands(tanh).next().unwrap();
     assert_eq!((&*operand.opcode, operand.bytes()), ("parameter", 8));

@@ -442,8 +442,8 @@ fn mesh_groups(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<MeshGro
         match field {
             1 => bytes.walk(value, MESH, |field, value| {
                 match field {
-                    1 => out.mesh.push(mesh_axis(bytes, value)?),
-                    2 => bytes.numbers(value, MESH, &mut out.devices)?,
+                    1 => out.mesh.axes.push(mesh_axis(bytes, value)?),
+                    2 => bytes.numbers(value, MESH, &mut out.mesh.devices)?,
                     _ => {}
                 }
                 Ok(())

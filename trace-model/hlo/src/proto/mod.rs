@@ -7,6 +7,7 @@ mod shape;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::module::MESHES;
 use crate::syntax::{Shape, StackFrames};
 use trace_model::ProgramBytes;
 use trace_model::wire::WireValue;
@@ -178,6 +179,7 @@ impl ProtoReader<'_> {
                 17 => self.module.frames = stack_frames(bytes, value)?,
                 7 => schedule = Some(value.clone()),
                 18 => self.read_donors(value)?,
+                19 => self.read_meshes(value)?,
                 _ => {}
             }
             Ok(())
@@ -185,6 +187,7 @@ impl ProtoReader<'_> {
         if let Some(schedule) = schedule {
             self.read_schedule(&schedule)?;
         }
+        self.module.name_axes();
         self.module.frame_rings = self.module.frames.cut_rings();
         self.module.computations.shrink_to_fit();
         self.module.index =
@@ -293,6 +296,27 @@ impl ProtoReader<'_> {
         })
     }
 
+    /// The meshes among what front ends state of the program.
+    fn read_meshes(&mut self, message: &WireValue) -> Result<(), HloDamage> {
+        const ATTRIBUTES: &str = "FrontendAttributes";
+        let bytes = self.bytes;
+        bytes.walk(message, ATTRIBUTES, |_, entry| {
+            let (mut key, mut text) = (String::new(), String::new());
+            bytes.walk(entry, ATTRIBUTES, |field, value| {
+                match field {
+                    1 => key = bytes.text(value),
+                    2 => text = bytes.text(value),
+                    _ => {}
+                }
+                Ok(())
+            })?;
+            if key == MESHES {
+                self.module.axis_names.add_shardy(&text);
+            }
+            Ok(())
+        })
+    }
+
     fn read_donors(&mut self, message: &WireValue) -> Result<(), HloDamage> {
         const DONOR: &str = "HloBufferDonorProto";
         let bytes = self.bytes;
@@ -348,4 +372,39 @@ fn stack_frames(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<StackF
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(number: u8, inside: &[u8]) -> Vec<u8> {
+        let tag = u16::from(number) << 3 | 2;
+        let tag = if tag < 128 {
+            vec![tag as u8]
+        } else {
+            vec![tag as u8 | 128, (tag >> 7) as u8]
+        };
+        [&tag, &[inside.len() as u8][..], inside].concat()
+    }
+
+    /// The attribute as a capture of JAX on a CPU has it, with a mesh of two axes.
+    #[test]
+    fn meshes_are_read_from_attributes_of_the_module() {
+        let text = b"{mesh = #sdy.mesh<[\"data\"=2, \"model\"=4]>}";
+        for (key, name) in [(&b"xla.sdy.meshes"[..], Some("data")), (b"other", None)] {
+            let entry = [field(1, key), field(2, text)].concat();
+            let module = [
+                field(1, b"jit_f"),
+                field(2, b"main"),
+                field(19, &field(1, &entry)),
+            ];
+            let bytes = module.concat();
+            let module = read(ProgramMessage(&bytes)).unwrap();
+            assert_eq!(module.axis_name(2, 4, 8).map(|it| &**it), name);
+            for cut in 0..bytes.len() {
+                let _ = read(ProgramMessage(&bytes[..cut]));
+            }
+        }
+    }
 }

@@ -54,11 +54,6 @@ impl ReplicaGroups {
         }
     }
 
-    /// Whether both are the same groups, however they are written.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self == other || self.expand().is_some_and(|own| Some(own) == other.expand())
-    }
-
     /// Whether all devices form one group that is not listed.
     pub fn is_everybody(&self) -> bool {
         matches!(self, Self::Listed(groups) if groups.is_empty())
@@ -221,15 +216,6 @@ mod tests {
         assert_eq!(parse_replica_groups("{}"), Some(vec![]));
         assert_eq!(parse_pairs("{{0,1},{1,0}}"), Some(vec![(0, 1), (1, 0)]));
         assert_eq!(parse_pairs("{{0,1,2}}"), None);
-    }
-
-    #[test]
-    fn groups_are_the_same_however_they_are_written() {
-        let groups = |text: &str| ReplicaGroups::parse(text).unwrap();
-        let listed = groups("{{0,1},{2,3}}");
-        assert!(listed.is_same(&groups("[2,2]<=[4]")));
-        assert!(listed.is_same(&groups("mesh['x'=2,'y'=2] {'y'}")));
-        assert!(!listed.is_same(&groups("[2,2]<=[2,2]T(1,0)")));
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Groups of devices along the axes of a mesh: `mesh['x'=2,'y'=4] {'y'}`.
 
+use super::device_mesh::{DeviceMesh, is_given, unquoted};
 use super::grid::{MAX_DEVICES, product, transposed};
 
 /// The devices that differ only in their position along some axes of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshGroups {
-    /// Names and sizes of the axes, slowest first.
-    pub mesh: Vec<(String, u64)>,
-    /// The devices in row-major order of the mesh; empty if they are 0, 1, 2 …
-    pub devices: Vec<u64>,
+    /// The mesh.
+    pub mesh: DeviceMesh,
     /// Axes along which the members of a group lie, slowest first.
     pub along: Vec<AxisRef>,
 }
@@ -25,37 +24,13 @@ pub struct AxisRef {
 impl MeshGroups {
     /// Reads `mesh['x'=2,'y'=4], device_ids=([…]) {'y'}`; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let (axes, rest) = text.trim().strip_prefix("mesh[")?.split_once(']')?;
-        let axis = |axis: &str| {
-            let (name, size) = axis.rsplit_once('=')?;
-            Some((unquoted(name).to_owned(), size.trim().parse().ok()?))
-        };
-        let mesh: Vec<(String, u64)> = axes.split(',').map(axis).collect::<Option<_>>()?;
-        let rest = rest.trim_start_matches([',', ' ']);
-        let (devices, rest) = match rest.strip_prefix("device_ids=(") {
-            Some(rest) => {
-                let end = rest.find(") {")?;
-                let (ids, rest) = (rest.get(..end)?, rest.get(end + 1..)?);
-                (
-                    device_ids(
-                        ids,
-                        product(&mesh.iter().map(|&(_, size)| size).collect::<Vec<_>>())?,
-                    )?,
-                    rest,
-                )
-            }
-            None => (Vec::new(), rest),
-        };
+        let (mesh, rest) = DeviceMesh::parse(text.trim())?;
         let along = rest.trim().strip_prefix('{')?.strip_suffix('}')?;
         let along = along
             .split(',')
-            .map(|axis| AxisRef::parse(axis, &mesh))
+            .map(|axis| AxisRef::parse(axis, &mesh.axes))
             .collect::<Option<_>>()?;
-        Some(Self {
-            mesh,
-            devices,
-            along,
-        })
+        Some(Self { mesh, along })
     }
 
     /// Devices per group; `None` on overflow.
@@ -64,7 +39,7 @@ impl MeshGroups {
             Some(
                 along
                     .part
-                    .map_or(self.mesh.get(along.axis)?.1, |(_, size)| size),
+                    .map_or(self.mesh.axes.get(along.axis)?.1, |(_, size)| size),
             )
         };
         product(&self.along.iter().map(size).collect::<Option<Vec<_>>>()?)
@@ -74,12 +49,13 @@ impl MeshGroups {
     pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
         // Split axes that are used in part, so that only whole dimensions remain.
         let (mut dims, mut grouped) = (Vec::new(), vec![None; self.along.len()]);
-        for (axis, &(_, size)) in self.mesh.iter().enumerate() {
+        for (axis, &(_, size)) in self.mesh.axes.iter().enumerate() {
             self.cut_axis(axis, size, &mut dims, &mut grouped)?;
         }
         let grouped: Vec<u64> = grouped.into_iter().collect::<Option<_>>()?;
         let count = product(&dims).filter(|count| (1..=MAX_DEVICES).contains(count))?;
-        if !self.devices.is_empty() && self.devices.len() as u64 != count {
+        let listed = &self.mesh.devices;
+        if !listed.is_empty() && listed.len() as u64 != count {
             return None;
         }
         let others = (0..dims.len() as u64).filter(|dim| !grouped.contains(dim));
@@ -90,10 +66,10 @@ impl MeshGroups {
             .product::<u64>();
         let ids = transposed(&dims, &order, count)?;
         let device = |id: u64| {
-            if self.devices.is_empty() {
+            if listed.is_empty() {
                 Some(id)
             } else {
-                self.devices.get(id as usize).copied()
+                listed.get(id as usize).copied()
             }
         };
         let ids: Vec<u64> = ids.into_iter().map(device).collect::<Option<_>>()?;
@@ -102,6 +78,15 @@ impl MeshGroups {
                 .map(<[u64]>::to_vec)
                 .collect(),
         )
+    }
+
+    /// The name of the only axis along which the groups lie, if a person gave it.
+    pub fn axis_name(&self) -> Option<&str> {
+        let size = |along: &&AxisRef| self.mesh.axes.get(along.axis).map_or(0, |axis| axis.1);
+        let mut along = self.along.iter().filter(|along| size(along) != 1);
+        let only = along.next().filter(|only| only.part.is_none())?;
+        let (name, _) = self.mesh.axes.get(only.axis)?;
+        (along.next().is_none() && is_given(name)).then_some(name)
     }
 
     /// Appends the dimensions that one axis is split into, and records which of them are grouped.
@@ -162,28 +147,6 @@ impl AxisRef {
         let axis = mesh.iter().position(|(axis, _)| axis == name)?;
         Some(Self { axis, part })
     }
-}
-
-/// The devices of a mesh of `count` devices, in mesh order. They are listed one by one, nested in
-/// one bracket per dimension, or numbered over a grid as in `[4,2]T(1,0)`.
-fn device_ids(text: &str, count: u64) -> Option<Vec<u64>> {
-    let numbers = |text: &str| -> Option<Vec<u64>> {
-        let ids = text
-            .split(['[', ']', '(', ')', ',', ' '])
-            .filter(|id| !id.is_empty());
-        ids.map(|id| id.parse().ok()).collect()
-    };
-    let (ids, order) = text.split_once('T').unwrap_or((text, ""));
-    let (ids, order) = (numbers(ids)?, numbers(order)?);
-    let is_grid = ids.len() as u64 != count || !order.is_empty();
-    if is_grid && product(&ids) == Some(count) && (1..=MAX_DEVICES).contains(&count) {
-        return transposed(&ids, &order, count);
-    }
-    Some(ids)
-}
-
-fn unquoted(name: &str) -> &str {
-    name.trim().trim_matches(['\'', '"'])
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! The text comes from a file and may be truncated anywhere: every function returns `None` or what it could read, and
 //! never panics.
 
+mod device_mesh;
 mod grid;
 mod groups;
 mod mesh;
@@ -18,6 +19,8 @@ mod statements;
 
 use std::borrow::Cow;
 
+pub(crate) use device_mesh::AxisNames;
+pub use device_mesh::DeviceMesh;
 pub use groups::{IotaGroups, ReplicaGroups, parse_pairs, parse_replica_groups};
 pub use mesh::{AxisRef, MeshGroups};
 use scan::find_outside;

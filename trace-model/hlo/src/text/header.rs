@@ -1,11 +1,21 @@
-//! The first line of a program: which results reuse the memory of a parameter.
+//! The first line of a program: which results reuse the memory of a parameter, and the meshes of devices.
 //!
 //! ```text
 //! HloModule f, input_output_alias={ {0}: (0, {}, may-alias), {1}: (3, {1}, must-alias) }, buffer_donor={ (2, {}) }
 //! ```
 
-use crate::module::BufferAlias;
-use crate::syntax::{attribute, split_commas};
+use std::borrow::Cow;
+
+use crate::module::{BufferAlias, MESHES};
+use crate::syntax::{attribute, pairs, split_commas};
+
+/// What front ends state of the meshes of devices.
+pub(super) fn meshes(header: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let stated = pairs(attribute(header, "frontend_attributes").unwrap_or_default());
+    stated
+        .filter(|(key, _)| *key == MESHES)
+        .map(|(_, text)| text)
+}
 
 /// Results that reuse the memory of a parameter.
 pub(super) fn aliases(header: &str) -> Vec<BufferAlias> {
@@ -54,6 +64,34 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TextProgram;
+
+    #[test]
+    fn axes_are_named_by_the_header_and_by_shardings() {
+        let names = |attributes: &str, sharding: &str| {
+            let text = format!(
+                "HloModule f, num_partitions=8{attributes}\n\nENTRY %main (p: f32[8]) -> f32[8] {{\n  \
+                 ROOT %p = f32[8] parameter(0){sharding}\n}}\n"
+            );
+            let module = TextProgram::read(&text).unwrap().module;
+            [(2, 4), (4, 1)].map(|(devices, apart)| {
+                module.axis_name(devices, apart, 8).map(ToString::to_string)
+            })
+        };
+        let (x, y) = (Some("x".to_owned()), Some("y".to_owned()));
+        let header = ", frontend_attributes={a=\"b\",xla.sdy.meshes=\"{mesh = #sdy.mesh<[\\\"x\\\"=2, \\\"y\\\"=4]>}\"}";
+        assert_eq!(names(header, ""), [x.clone(), y.clone()]);
+        assert_eq!(
+            names("", ", sharding={mesh['x'=2,'y'=4], [{'x'}]}"),
+            [x.clone(), y]
+        );
+        // Two meshes that contradict each other.
+        assert_eq!(
+            names(header, ", sharding={mesh['x'=2,'z'=4], [{'x'}]}"),
+            [x, None]
+        );
+        assert_eq!(names("", ""), [None, None]);
+    }
 
     #[test]
     fn donated_buffers_are_read() {

@@ -83,6 +83,8 @@ impl<'a> TextProgram<'a> {
         read.cut_in = read.cut_in.filter(|_| open.is_some());
         read.close(open);
         let module = &mut read.module;
+        header::meshes(header).for_each(|text| module.axis_names.add_shardy(&text));
+        module.name_axes();
         module.frames.count_callers_from_zero();
         module.frame_rings = module.frames.cut_rings();
         module.index = HloIndex::new(&module.instructions, Vec::new());

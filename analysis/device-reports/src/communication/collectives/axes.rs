@@ -1,6 +1,7 @@
 //! Collectives by the axis of the program's mesh along which they communicate, against what the links of that axis carry.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use facts::collective_traffic::{CollectiveTraffic, MeshAxis};
 use hardware::ici::{Axis, GroupLayout};
@@ -12,9 +13,11 @@ use super::row::{CollectiveRow, CollectiveShare};
 /// The collectives along one axis of the program's mesh.
 #[engine::row(measured)]
 pub struct AxisRow {
-    /// `4 devices, 2 apart, of 8`: by the replica groups of the ops.
+    /// `data: 4 devices, 2 apart, of 8`: by the replica groups of the ops, with the name that the program gives the axis.
     #[column("Mesh axis", inferred)]
     pub axis: String,
+    /// What the program calls it; `None` if it does not say, or not clearly.
+    pub name: Option<Arc<str>>,
     /// Devices along it; `None` if the groups follow no axis or are not recorded.
     pub devices: Option<u64>,
     /// How far the ids of neighbours are apart.
@@ -55,9 +58,10 @@ pub struct AxisRow {
 }
 
 /// What the groups of collectives lie along.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum GroupPlace {
-    Along(MeshAxis),
+    /// An axis, and what the program calls it.
+    Along(MeshAxis, Option<Arc<str>>),
     /// Each device is a group of its own.
     Alone,
     /// They are recorded, and no axis is found in them.
@@ -68,23 +72,17 @@ enum GroupPlace {
 impl GroupPlace {
     fn of(message: &CollectiveTraffic) -> Self {
         match (message.axis, message.participants) {
-            (Some(axis), _) => Self::Along(axis),
+            (Some(axis), _) => Self::Along(axis, message.axis_name.clone()),
             _ if !message.knows_who() => Self::NotRecorded,
             (None, Some(1)) => Self::Alone,
             _ => Self::NoAxis,
         }
     }
 
-    fn axis(self) -> Option<MeshAxis> {
+    fn title(&self) -> String {
         match self {
-            Self::Along(axis) => Some(axis),
-            Self::Alone | Self::NoAxis | Self::NotRecorded => None,
-        }
-    }
-
-    fn title(self) -> String {
-        match self {
-            Self::Along(axis) => axis.title(),
+            Self::Along(axis, None) => axis.title(),
+            Self::Along(axis, Some(name)) => format!("{name}: {}", axis.title()),
             Self::Alone => "none: each group is one device".to_owned(),
             Self::NoAxis => "unknown: no single axis is found in the groups".to_owned(),
             Self::NotRecorded => "unknown: groups are not recorded".to_owned(),
@@ -115,7 +113,11 @@ pub(super) fn axes(rows: &[CollectiveRow], links: &LinkUse) -> Vec<AxisRow> {
 
 impl AxisRow {
     fn of(place: GroupPlace, rows: &[&CollectiveRow], links: &LinkUse) -> Self {
-        let axis = place.axis();
+        let title = place.title();
+        let (axis, name) = match place {
+            GroupPlace::Along(axis, name) => (Some(axis), name),
+            GroupPlace::Alone | GroupPlace::NoAxis | GroupPlace::NotRecorded => (None, None),
+        };
         let sent = |row: &CollectiveRow| Some(row.message.sent_bytes? * row.executions);
         let transfer = |row: &CollectiveRow| Some(row.transfer_ps? * row.executions);
         let sent_bytes: Option<f64> = rows.iter().map(|row| sent(row)).sum();
@@ -132,7 +134,8 @@ impl AxisRow {
             (least_ps > 0.0).then(|| sent / (least_ps * 1e-12))
         };
         Self {
-            axis: place.title(),
+            axis: title,
+            name,
             devices: axis.map(|axis| axis.devices),
             apart: axis.map(|axis| axis.apart),
             grid: axis.and_then(|axis| grid(axis, rows, links)),

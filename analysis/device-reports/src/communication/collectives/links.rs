@@ -23,7 +23,7 @@ pub struct LinkUse {
     #[schemars(with = "Option<String>")]
     pub topology: Option<Topology>,
     #[serde(skip)]
-    spec: Option<Chip>,
+    pub(super) spec: Option<Chip>,
 }
 
 impl LinkUse {

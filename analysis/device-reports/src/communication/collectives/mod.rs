@@ -18,6 +18,7 @@
 
 mod axes;
 mod links;
+mod places;
 mod row;
 mod table;
 
@@ -25,6 +26,7 @@ use trace_model::Picos;
 
 pub use axes::AxisRow;
 pub use links::LinkUse;
+pub use places::{DeviceAxis, DevicePlaces};
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
 use engine::{Analysis, AnalysisError, Context, Percent};
@@ -58,9 +60,11 @@ impl Analysis for Collectives {
             .map(|transfer| CollectiveRow::of(&links, transfer))
             .collect();
         let over = overlap.sums_over;
+        let axes = axes::axes(&rows, &links);
         Ok(CollectivesReport {
             kinds: kinds(&rows, over),
-            axes: axes::axes(&rows, &links),
+            places: places::places(cx, &rows, &axes, &links),
+            axes,
             steps: over.steps,
             devices: over.devices,
             links,
@@ -83,6 +87,9 @@ pub struct CollectivesReport {
     /// The same by the axis of the program's mesh along which they communicate, most exposed first; those that follow none
     /// last.
     pub axes: Vec<AxisRow>,
+    /// Where the devices are along the axes, for a view that lists devices by their positions.
+    #[serde(skip)]
+    pub places: Vec<DevicePlaces>,
     /// Each collective of each program, most exposed first.
     pub rows: Vec<CollectiveRow>,
 }

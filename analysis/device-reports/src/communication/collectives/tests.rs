@@ -272,6 +272,35 @@ fn collectives_are_summed_by_axis_of_the_mesh() {
     assert_eq!((unknown.apart, unknown.grid.as_deref()), (None, None));
 }
 
+/// What an op says of its own groups; `axis_0` is no name that a person gave.
+#[test]
+fn an_axis_has_the_name_that_the_program_gives_it() {
+    let picture = "
+        @column 100us
+        ops  : dmmnnnccccC
+        d = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[1000]{0} all-reduce(f32[1000]{0} %p), replica_groups=mesh['data'=2,'one'=1,'model'=4] {'data','one'}
+        m = all-reduce.2 [all-reduce] :: %all-reduce.2 = f32[1000]{0} all-reduce(f32[1000]{0} %p), replica_groups=mesh['data'=2,'model'=4] {'model'}
+        n = all-reduce.3 [all-reduce] :: %all-reduce.3 = f32[1000]{0} all-reduce(f32[1000]{0} %p), replica_groups=[2,4]<=[8]
+        c = all-reduce.4 [all-reduce] :: %all-reduce.4 = f32[1000]{0} all-reduce(f32[1000]{0} %p), replica_groups=mesh['axis_0'=4,'axis_1'=2] {'axis_1'}
+        C = fusion.1 [loop fusion]
+    ";
+    let report = report(picture, &on("v6e", Some("2x4"))).unwrap();
+    let axes: Vec<(&str, Option<&str>)> = report
+        .axes
+        .iter()
+        .map(|axis| (&*axis.axis, axis.name.as_deref()))
+        .collect();
+    assert_eq!(
+        axes,
+        [
+            ("2 devices, 1 apart, of 8", None),
+            ("4 devices, 1 apart, of 8", None),
+            ("model: 4 devices, 1 apart, of 8", Some("model")),
+            ("data: 2 devices, 4 apart, of 8", Some("data")),
+        ]
+    );
+}
+
 #[test]
 fn program_without_communication_is_not_applicable() {
     let Err(AnalysisError::NotApplicable(why)) =

@@ -15,7 +15,7 @@ use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, Tra
 
 use super::cause::IdleCause;
 use super::merge::HostActivity;
-use super::report::{DeviceGaps, Gap, GapPlace};
+use super::report::{DeviceGaps, Gap, GapPlace, IdleSpanCause};
 use super::steps::StepSums;
 use super::tally::{CauseTimes, ReportNames};
 use crate::host::clocks::Clocks;
@@ -105,7 +105,6 @@ pub(super) struct GapCollector<'a> {
     own: CauseTimes,
     between: CauseTimes,
     steps: StepSums,
-    compiling: Vec<TimeRange>,
     out: DeviceGaps,
 }
 
@@ -150,7 +149,7 @@ impl<'a> GapCollector<'a> {
             gaps: Vec::with_capacity(listed.len()),
             steps: Vec::new(),
             inside: None,
-            compiling: IntervalSet::new(),
+            spans: Vec::new(),
         };
         let listed = listed.iter().rev().map(|at| idle.len() - at).collect();
         idle.reverse();
@@ -165,7 +164,6 @@ impl<'a> GapCollector<'a> {
             own: CauseTimes::default(),
             between: CauseTimes::default(),
             steps: StepSums::new(cx, core, steps),
-            compiling: Vec::new(),
             out,
         };
         watch.open();
@@ -238,8 +236,9 @@ impl<'a> GapCollector<'a> {
         let range = TimeRange::new(from, to);
         self.own.add(cause, label, range.dur());
         self.steps.add(range, cause, label, names);
-        if cause == IdleCause::Compile {
-            self.compiling.push(range);
+        match self.out.spans.last_mut() {
+            Some(last) if last.cause == cause && last.range.end == from => last.range.end = to,
+            _ => self.out.spans.push(IdleSpanCause { range, cause }),
         }
     }
 
@@ -302,7 +301,7 @@ impl<'a> GapCollector<'a> {
         out.gaps.sort_by_key(|gap| Reverse(gap.length_ps));
         out.between = self.between.causes(names);
         out.steps = self.steps.finish(names);
-        out.compiling = self.compiling.into_iter().collect();
+        out.spans.shrink_to_fit();
         out
     }
 }

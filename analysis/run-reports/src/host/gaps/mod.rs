@@ -37,7 +37,7 @@ pub use cause::IdleCause;
 pub use inside::InsidePrograms;
 
 pub(super) use report::time_of;
-pub use report::{CauseTime, DeviceGaps, Gap, GapPlace, GapsReport, StepGaps};
+pub use report::{CauseTime, DeviceGaps, Gap, GapPlace, GapsReport, IdleSpanCause, StepGaps};
 
 /// The analysis `gaps`.
 pub struct Gaps;

@@ -78,9 +78,18 @@ pub struct DeviceGaps {
     pub steps: Vec<StepGaps>,
     /// Idle time within programs; `None` without ops.
     pub inside: Option<InsidePrograms>,
-    /// The spans in which it was idle because the host compiled, on the clock of the host.
+    /// All idle time by cause: spans on the clock of the host, in time order.
     #[serde(skip)]
-    pub compiling: IntervalSet,
+    pub spans: Vec<IdleSpanCause>,
+}
+
+/// A span in which a device was idle for one reason, on the clock of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleSpanCause {
+    /// When.
+    pub range: TimeRange,
+    /// Why.
+    pub cause: IdleCause,
 }
 
 /// One idle span.
@@ -185,6 +194,14 @@ pub(in crate::host) fn time_of(causes: &[CauseTime], cause: IdleCause) -> Picos 
 }
 
 impl DeviceGaps {
+    /// The spans in which it was idle because the host compiled, on the clock of the host.
+    pub fn compiling(&self) -> IntervalSet {
+        let compiling = self
+            .spans
+            .iter()
+            .filter(|span| span.cause == IdleCause::Compile);
+        compiling.map(|span| span.range).collect()
+    }
     /// Idle time in one place, by cause.
     pub fn at(&self, place: GapPlace) -> &[CauseTime] {
         match place {

@@ -1,23 +1,21 @@
 //! `systole watch`: analyzes each new run of a log directory, compares it with the last good ones, keeps the history.
 //!
-//! A run is judged when it is complete: its files did not change between two looks, none is empty, and none ends inside
-//! an event (unless it stays so for [`PATIENCE`] looks).
+//! A run is judged when it is complete (see [`session::WatchedRuns`]).
 
 mod line;
 mod notify;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
 use analysis::reports::summary::verdict::Verdict;
 use clap::{Args, ValueEnum};
-use importers::{ImportError, ImportOptions, ListedFile, ListedRun, Progress, is_remote};
-use trace_model::IssueKind;
+use importers::{ImportError, ImportOptions, ListedRun, Progress, is_remote};
 
 use crate::common::args::JudgeArgs;
 use crate::common::loading::Loading;
@@ -27,7 +25,7 @@ use crate::common::values::OutputFormat;
 use crate::common::{gating, output};
 use request::history_file::{self, HistoryLine};
 use request::{Assumptions, RequestError, seconds, summaries::summary_of};
-use session::losses_in_words;
+use session::{RunLook, WatchedRuns, losses_in_words};
 
 use line::RunLine;
 use notify::NotifyArgs;
@@ -73,18 +71,6 @@ pub enum LineFormat {
     Json,
 }
 
-/// How many times --settle a file may end inside an event before it is read as it is.
-const PATIENCE: u32 = 12;
-
-/// A run as it was when it was looked at.
-struct SeenRun {
-    files: Vec<ListedFile>,
-    since: Instant,
-    is_finished: bool,
-    /// Whether it was said that it is waited for.
-    is_told: bool,
-}
-
 pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     // What holds at each look is said once.
     let stderr = &stderr.once();
@@ -109,7 +95,7 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestE
         loading,
         config: config.unwrap_or_default(),
         history,
-        seen: BTreeMap::new(),
+        seen: WatchedRuns::new(args.settle),
         failed: 0,
     };
     if !is_remote(&args.path) {
@@ -149,8 +135,7 @@ struct Watch<'a> {
     loading: Loading<'a>,
     config: GateConfig,
     history: PathBuf,
-    /// Runs that were looked at, by name.
-    seen: BTreeMap<String, SeenRun>,
+    seen: WatchedRuns,
     failed: usize,
 }
 
@@ -165,43 +150,18 @@ impl Watch<'_> {
                     .files
                     .iter()
                     .all(|file| known.contains(&real(&file.path)));
-            let before = self
-                .seen
-                .get(&run.name)
-                .filter(|seen| seen.files == run.files);
-            let is_empty = run.files.is_empty() && run.empty_files.is_empty();
-            if is_known || is_empty || before.is_some_and(|seen| seen.is_finished) {
+            let Some(look) = self.seen.look(&run).filter(|_| !is_known) else {
                 continue;
-            }
-            let since = before.map_or_else(Instant::now, |seen| seen.since);
-            let is_told = before.is_some_and(|seen| seen.is_told);
-            let patience = self.args.settle * PATIENCE;
-            let was_seen = before.is_some();
-            let is_settled = was_seen && run.empty_files.is_empty() || self.args.settle.is_zero();
-            // What stays incomplete is read as it is: its writer has gone.
-            let waits = since.elapsed() < patience
-                && unchanged_for(&run.files).is_none_or(|time| time < patience);
-            let is_finished = (is_settled || !waits) && self.judge(&run.name, waits, stderr)?;
+            };
+            let is_finished = look.is_ready && self.judge(&run.name, look, stderr)?;
             growing += usize::from(!is_finished);
-            // At the first look, nobody knows whether it grows.
-            let tells = was_seen && !is_finished && !is_told;
-            if tells {
-                let most = patience.saturating_sub(since.elapsed()).as_secs();
+            let name = run.name.clone();
+            if let Some(most) = self.seen.keep(run, look, is_finished) {
+                let most = most.as_secs();
                 stderr.warn(&format!(
-                    "{} is not complete: it is read in {most} s, if it stays so",
-                    run.name
+                    "{name} is not complete: it is read in {most} s, if it stays so"
                 ));
             }
-            let is_told = is_told || tells;
-            self.seen.insert(
-                run.name,
-                SeenRun {
-                    files: run.files,
-                    since,
-                    is_finished,
-                    is_told,
-                },
-            );
             if self.failed > 0 && self.args.exit_on_regression {
                 return Ok(0);
             }
@@ -248,17 +208,13 @@ impl Watch<'_> {
 
     /// Analyzes a run, compares it, prints its line and appends it to the history. Answers false, and does nothing, if a
     /// file ends inside an event and may still be written.
-    fn judge(&mut self, name: &str, waits: bool, stderr: &Stderr) -> Result<bool, RequestError> {
+    fn judge(&mut self, name: &str, look: RunLook, stderr: &Stderr) -> Result<bool, RequestError> {
         let run = Some(name.to_owned());
         let session = match self
             .loading
             .open_identified(&self.args.path, run, OutputFormat::Text)
         {
-            Ok(session)
-                if waits && session.model().import_log().count(IssueKind::TruncatedFile) > 0 =>
-            {
-                return Ok(false);
-            }
+            Ok(session) if look.is_half_written(session.model()) => return Ok(false),
             Ok(session) => session,
             Err(error) => {
                 let line = RunLine {
@@ -327,16 +283,6 @@ impl Watch<'_> {
     }
 }
 
-/// How long the files of a run have not been written, if that is known.
-fn unchanged_for(files: &[ListedFile]) -> Option<Duration> {
-    files
-        .iter()
-        .filter_map(|file| file.modified)
-        .max()?
-        .elapsed()
-        .ok()
-}
-
 /// The absolute path without links, to compare paths.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_gone| path.to_owned())
@@ -395,7 +341,7 @@ mod tests {
             args: &args,
             config: GateConfig::default(),
             history: history.clone(),
-            seen: BTreeMap::new(),
+            seen: WatchedRuns::new(args.settle),
             failed: 0,
         };
         let mut look = || watch.look(&stderr).unwrap();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use analysis::facts::steps::Step;
 use analysis::reports::steps::step_times::Steps;
-use analysis::what_if::{CriticalPath, PathKind, PathPiece, SharedReplay};
+use analysis::what_if::{CriticalPath, PathPiece, SharedReplay, WaitsFor};
 use analysis::{AnalysisError, Context, OpGroup, TraceFacts as _};
 use trace_model::{
     GroupId, GroupKind, LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel,
@@ -22,8 +22,8 @@ pub struct PathOfStep {
     pub number: u32,
     /// Its length, on the device that took longest.
     pub length: Picos,
-    /// Time by kind, the longest first; they add up to the length.
-    pub kinds: Vec<(PathKind, Picos)>,
+    /// Time by what it waits for, the longest first; they add up to the length.
+    pub kinds: Vec<(WaitsFor, Picos)>,
 }
 
 /// The critical paths of all complete steps; `colors` are those of labels.
@@ -111,7 +111,7 @@ impl DrawnClock {
 struct PathTrack {
     names: Vec<DerivedName>,
     /// By label, or kind of time without an op, and by device where it is not the one that took longest.
-    numbers: HashMap<(Result<LabelId, PathKind>, Option<GroupId>), u32>,
+    numbers: HashMap<(Result<LabelId, WaitsFor>, Option<GroupId>), u32>,
     slices: Vec<DerivedSlice>,
     steps: PathsOfSteps,
 }
@@ -124,11 +124,11 @@ impl PathTrack {
         (clock, within): (&DrawnClock, TimeRange),
         colors: &[ColorKey],
     ) {
-        let mut kinds: BTreeMap<PathKind, Picos> = BTreeMap::new();
+        let mut kinds: BTreeMap<WaitsFor, Picos> = BTreeMap::new();
         for piece in &path.pieces {
             trace_model::may_pause();
             let time = piece.range.dur();
-            *kinds.entry(piece.kind).or_default() += time;
+            *kinds.entry(piece.waits_for).or_default() += time;
             let ends =
                 [piece.range.start, piece.range.end].map(|at| clock.shown(at, within, path.span));
             let label = piece.slice.map(|slice| model.slice(slice).label_id());
@@ -174,12 +174,12 @@ impl PathTrack {
         slowest: GroupId,
     ) -> u32 {
         let elsewhere = (piece.core != slowest).then_some(piece.core);
-        let key = (label.ok_or(piece.kind), elsewhere);
+        let key = (label.ok_or(piece.waits_for), elsewhere);
         let names = &mut self.names;
         *self.numbers.entry(key).or_insert_with(|| {
             let own = match label {
-                Some(label) => model.str(model.label(label).name),
-                None => piece.kind.title(),
+                Some(label) => model.str(model.label(label).name).to_owned(),
+                None => piece.waits_for.title(),
             };
             let name = match elsewhere {
                 Some(core) => {
@@ -187,7 +187,7 @@ impl PathTrack {
                     let device = device.strip_prefix("/device:").unwrap_or(&device);
                     format!("{own} on {device}")
                 }
-                None => own.to_owned(),
+                None => own,
             };
             names.push(DerivedName::new(name));
             (names.len() - 1) as u32
@@ -283,13 +283,14 @@ mod tests {
             TPU:0 steps: 0000001111111...
             TPU:0 ops  : AARRRRBBBBBBB...
             TPU:1 steps: ...000000111111.
-            TPU:1 ops  : ...CCCCRRDDDDDD.
+            TPU:1 ops  : ...CCCERRDDDDDD.
             0 = 0
             1 = 1
             A = fusion.1 [loop fusion]
             B = fusion.2 [loop fusion]
             C = fusion.3 [loop fusion]
             D = fusion.4 [loop fusion]
+            E = fusion.5 [loop fusion]
             R = all-reduce.1 [all-reduce]
             ",
         );
@@ -303,8 +304,9 @@ mod tests {
             let found = data.paths.of(slice, group);
             found.map(|(step, time)| (step.number, time.ps() / 1_000))
         };
-        let found = ["fusion.1", "fusion.2", "fusion.3", "fusion.4"].map(of);
-        let expected = [(0, 2), (1, 7), (0, 0), (1, 0)].map(Some);
+        let found = ["fusion.1", "fusion.2", "fusion.3", "fusion.4", "fusion.5"].map(of);
+        // The last one begins when the first device is in the next step already.
+        let expected = [(0, 2), (1, 7), (0, 0), (1, 0), (0, 0)].map(Some);
         assert_eq!(found, expected);
     }
 }

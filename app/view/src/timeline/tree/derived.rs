@@ -111,13 +111,10 @@ impl TrackTree {
         &self.queries
     }
 
-    /// This tree with what a derived track shows.
-    #[must_use]
-    pub fn with_derived(&self, track: DerivedTrack, data: Arc<DerivedData>) -> Self {
-        let mut tree = self.clone();
-        tree.show_derived(track, &data);
-        tree.derived.insert(track, data);
-        tree
+    /// Takes over what a derived track shows.
+    pub fn set_derived(&mut self, track: DerivedTrack, data: Arc<DerivedData>) {
+        self.show_derived(track, &data);
+        self.derived.insert(track, data);
     }
 
     fn show_derived(&mut self, track: DerivedTrack, data: &DerivedData) {

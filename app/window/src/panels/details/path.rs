@@ -37,8 +37,8 @@ pub(super) fn path_ui(ui: &mut Ui, path: Option<PathOfSlice<'_>>) {
         };
         let about = format!("of step {}, which takes {}", step.number, time(step.length));
         value_row(ui, "This slice", own, &about);
-        for &(kind, part) in &step.kinds {
-            value_row(ui, kind.title(), share(part), &about);
+        for &(what, part) in &step.kinds {
+            value_row(ui, &what.title(), share(part), &about);
         }
     });
 }

@@ -35,10 +35,10 @@ fn boxes(slices: Vec<DerivedSlice>) -> Vec<String> {
         lanes: vec![DerivedLane::from(slices)],
         ..DerivedData::default()
     };
-    drawn.tree = drawn
+    drawn.tree = drawn.tree.with_queries(std::slice::from_ref(&query));
+    drawn
         .tree
-        .with_queries(std::slice::from_ref(&query))
-        .with_derived(DerivedTrack::Query(0), Arc::new(data));
+        .set_derived(DerivedTrack::Query(0), Arc::new(data));
     let mut state = ViewState::new(&model);
     state.queries.push(query);
     let rows = drawn.tree.rows(&state);
