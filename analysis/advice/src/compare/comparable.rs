@@ -37,8 +37,7 @@ impl Weight {
 engine::shown_by_title!(Weight);
 
 /// Something in which two runs differ.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct Difference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,

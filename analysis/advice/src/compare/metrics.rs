@@ -34,7 +34,8 @@ impl MetricScope {
 }
 
 /// A metric.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct SummaryMetric {
     /// Name in configurations: `step.time_ms`. `*` stands for any word.
     pub name: &'static str,

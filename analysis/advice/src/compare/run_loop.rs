@@ -11,7 +11,6 @@ use facts::steps::{Step, StepsReport};
 use math::resample::{self, Statistic};
 use run_reports::host::compile::{Compile, CompilePlace};
 use run_reports::host::input::Input;
-use serde::Serialize;
 use trace_model::Picos;
 
 use super::summary::{RunValue, StepSeries, Summary};
@@ -123,7 +122,7 @@ pub(super) fn compilations(
 }
 
 /// The time from the first steady step to the end of the last, of the runs of a side, and what made it longer.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct LoopChange {
     /// Steps of the loop of the first side, mean over its runs.
     pub base_steps: f64,

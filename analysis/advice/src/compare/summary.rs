@@ -20,7 +20,8 @@ pub const SCHEMA: &str = "systole.summary/1";
 pub(super) const WHOLE_CAPTURE: &str = "whole-capture";
 
 /// The summary of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -69,7 +70,8 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// Steps of one other class, with the same fields as a [`Summary`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct ClassTimes {
     /// Programs with device time in these steps, most first.
     #[serde(default)]
@@ -91,7 +93,8 @@ pub struct ClassTimes {
 }
 
 /// A file of the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct SummaryInput {
     /// Name without directories.
     pub name: String,
@@ -110,7 +113,8 @@ pub struct SummaryInput {
 }
 
 /// Facts that must agree. `None` if the capture does not have the fact.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct RunFacts {
     /// `TPU v6 Lite`.
     #[serde(default)]
@@ -160,7 +164,8 @@ pub struct RunFacts {
 }
 
 /// A program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct ProgramFacts {
     /// Name without the id.
     pub name: String,
@@ -182,7 +187,8 @@ pub struct ProgramFacts {
 }
 
 /// A problem of a capture.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct HealthFact {
     /// `Q03`.
     pub id: String,
@@ -193,7 +199,8 @@ pub struct HealthFact {
 }
 
 /// Which steps a summary is about.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct StepFacts {
     /// Where steps come from; `whole-capture` if none were found.
     #[serde(alias = "rung")]
@@ -236,7 +243,8 @@ pub enum Better {
 }
 
 /// A value for every step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Deserialize)]
 pub struct StepSeries {
     /// Stable name with its unit: `step.time_ps`.
     pub id: String,
@@ -252,7 +260,8 @@ pub struct StepSeries {
 }
 
 /// A value of the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Deserialize)]
 pub struct RunValue {
     /// Stable name with its unit.
     pub id: String,
@@ -276,7 +285,8 @@ pub struct RunValue {
 }
 
 /// An op of the steps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Deserialize)]
 pub struct OpTimes {
     /// Index into the programs; `None` for slices of no program.
     #[serde(default)]
@@ -316,7 +326,8 @@ pub struct OpTimes {
 }
 
 /// Time of the steps in ops that are not listed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Deserialize)]
 pub struct RestTimes {
     /// The part of the step.
     pub part: StepPart,

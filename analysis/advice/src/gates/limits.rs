@@ -101,7 +101,8 @@ impl StepAggregate {
 }
 
 /// A limit for a value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// `step.time_ms`.
@@ -121,7 +122,8 @@ pub struct Budget {
 }
 
 /// A limit for how much worse than the baseline a value may be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Regression {
     /// `step.time_ms`.

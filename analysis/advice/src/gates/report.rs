@@ -31,8 +31,7 @@ impl Status {
 engine::shown_by_title!(Status);
 
 /// The result of one gate.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct Gate {
     /// The result.
     #[column("Status")]
@@ -79,7 +78,8 @@ impl Gate {
 }
 
 /// The results of all gates; none by default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default)]
 pub struct GatesReport {
     /// The headline.
     pub statement: String,

@@ -2,12 +2,11 @@
 
 use engine::{Percent, Provenance};
 use facts::time_use::TimeUse;
-use serde::Serialize;
 use trace_model::Picos;
 
 /// What limits the loop. Times are of one step on one device, means over the counted steps and their devices; where no
 /// steps are known, of the window of a device.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct LoopLimit {
     /// One sentence of at most 20 words, without full stop.
     pub statement: String,
@@ -36,7 +35,8 @@ pub struct LoopLimit {
 }
 
 /// One use of the time of a step on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct TimePart {
     /// The use.
     pub id: TimeUse,
@@ -45,7 +45,7 @@ pub struct TimePart {
 }
 
 /// Time of the capture outside the loop.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct OutsideLoop {
     /// The capture without the counted steps.
     pub time_ps: Picos,

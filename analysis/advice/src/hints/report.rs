@@ -174,7 +174,7 @@ impl From<Hint> for Remedy {
 }
 
 /// What the verdict names and no hint is about.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Unanswered {
     /// What the time is spent on.
     pub id: TimeUse,
@@ -197,8 +197,7 @@ pub enum SavingBy {
 }
 
 /// An op that a hint is about.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct HintOp {
     /// Instruction name.
     #[column("Op", id = "op")]
@@ -218,7 +217,7 @@ pub struct HintOp {
 }
 
 /// A rule that had no answer.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct CannotTell {
     /// The rule.
     pub id: &'static str,
@@ -229,7 +228,7 @@ pub struct CannotTell {
 }
 
 /// A hint that the user does not want to see.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Suppressed {
     /// The rule.
     pub id: &'static str,

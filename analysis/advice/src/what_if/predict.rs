@@ -7,7 +7,6 @@ use engine::{Context, Percent, Table, Tabular};
 use facts::category::OpGroup;
 use math::parallel;
 use math::stats::median;
-use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use super::change::{ReplayChanges, Scenario};
@@ -18,7 +17,7 @@ use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule, TimeByG
 pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
 
 /// The prediction for a set of changes.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Prediction {
     /// Description of the changes.
     pub changes: Vec<String>,
@@ -39,7 +38,8 @@ pub struct Prediction {
 }
 
 /// Medians over complete steps after warm-up; each step counts as long as on its slowest core.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct StepPrediction {
     /// Number of steps.
     pub steps: usize,
@@ -57,7 +57,7 @@ pub struct StepPrediction {
 }
 
 /// Time of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct PredictedPart {
     /// A group of ops, or idle.
     pub group: OpGroup,
