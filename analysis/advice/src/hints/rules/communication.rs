@@ -10,43 +10,33 @@ use trace_model::Picos;
 
 use crate::hints::async_collectives;
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
+    Finding, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
 };
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K01",
-        title: "Communication is exposed",
-        confidence: Confidence::High,
-        thresholds: &[&EXPOSED],
-        check: exposed,
-        page: include_str!("../../../../../docs/hints/K01.md"),
-    },
-    Rule {
-        id: "K02",
-        title: "Collectives are synchronous",
-        confidence: Confidence::High,
-        thresholds: &[&SYNCHRONOUS],
-        check: synchronous,
-        page: include_str!("../../../../../docs/hints/K02.md"),
-    },
-    Rule {
-        id: "K44",
-        title: "More communication than compute",
-        confidence: Confidence::Medium,
-        thresholds: &[&DOMINATED],
-        check: dominated,
-        page: include_str!("../../../../../docs/hints/K44.md"),
-    },
-    Rule {
-        id: "K47",
-        title: "All-to-all exchanges are exposed",
-        confidence: Confidence::High,
-        thresholds: &[&EXCHANGE],
-        check: exchange,
-        page: include_str!("../../../../../docs/hints/K47.md"),
-    },
+    rule!("K01", "Communication is exposed", High, [EXPOSED], exposed),
+    rule!(
+        "K02",
+        "Collectives are synchronous",
+        High,
+        [SYNCHRONOUS],
+        synchronous
+    ),
+    rule!(
+        "K44",
+        "More communication than compute",
+        Medium,
+        [DOMINATED],
+        dominated
+    ),
+    rule!(
+        "K47",
+        "All-to-all exchanges are exposed",
+        High,
+        [EXCHANGE],
+        exchange
+    ),
 ];
 
 static EXPOSED: Threshold = Threshold::percent(

@@ -9,58 +9,40 @@ use math::unit::Unit;
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K06",
-        title: "Devices wait for the last one in collectives",
-        confidence: Confidence::High,
-        thresholds: &[&SKEW],
-        check: skew,
-        page: include_str!("../../../../../docs/hints/K06.md"),
-    },
-    Rule {
-        id: "K07",
-        title: "Work is shared unevenly over devices",
-        confidence: Confidence::Medium,
-        thresholds: &[&IMBALANCE],
-        check: imbalance,
-        page: include_str!("../../../../../docs/hints/K07.md"),
-    },
-    Rule {
-        id: "K08",
-        title: "A host keeps the others waiting",
-        confidence: Confidence::Medium,
-        thresholds: &[],
-        check: straggler,
-        page: include_str!("../../../../../docs/hints/K08.md"),
-    },
-    Rule {
-        id: "K09",
-        title: "Devices wait at barriers",
-        confidence: Confidence::High,
-        thresholds: &[&BARRIER],
-        check: barrier,
-        page: include_str!("../../../../../docs/hints/K09.md"),
-    },
-    Rule {
-        id: "K46",
-        title: "A device is mostly idle",
-        confidence: Confidence::High,
-        thresholds: &[],
-        check: unused,
-        page: include_str!("../../../../../docs/hints/K46.md"),
-    },
-    Rule {
-        id: "K48",
-        title: "Step time varies",
-        confidence: Confidence::Low,
-        thresholds: &[&JITTER, &JITTER_STEPS, &HOST_STEP],
-        check: jitter,
-        page: include_str!("../../../../../docs/hints/K48.md"),
-    },
+    rule!(
+        "K06",
+        "Devices wait for the last one in collectives",
+        High,
+        [SKEW],
+        skew
+    ),
+    rule!(
+        "K07",
+        "Work is shared unevenly over devices",
+        Medium,
+        [IMBALANCE],
+        imbalance
+    ),
+    rule!(
+        "K08",
+        "A host keeps the others waiting",
+        Medium,
+        [],
+        straggler
+    ),
+    rule!("K09", "Devices wait at barriers", High, [BARRIER], barrier),
+    rule!("K46", "A device is mostly idle", High, [], unused),
+    rule!(
+        "K48",
+        "Step time varies",
+        Low,
+        [JITTER, JITTER_STEPS, HOST_STEP],
+        jitter
+    ),
 ];
 
 static SKEW: Threshold = Threshold::percent(

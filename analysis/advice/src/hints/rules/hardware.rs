@@ -10,42 +10,38 @@ use engine::{AnalysisError, Percent, Provenance, Threshold};
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K27",
-        title: "The core waits for its SparseCores",
-        confidence: Confidence::High,
-        thresholds: &[&SPARSE_WAIT],
-        check: sparse_wait,
-        page: include_str!("../../../../../docs/hints/K27.md"),
-    },
-    Rule {
-        id: "K28",
-        title: "Compute waits for DMA",
-        confidence: Confidence::High,
-        thresholds: &[&DMA_STALL, &DMA_WAIT, &DMA_KERNEL],
-        check: dma_stall,
-        page: include_str!("../../../../../docs/hints/K28.md"),
-    },
-    Rule {
-        id: "K30",
-        title: "Kernels spill registers to VMEM",
-        confidence: Confidence::High,
-        thresholds: &[&SPILL_KERNEL],
-        check: spills,
-        page: include_str!("../../../../../docs/hints/K30.md"),
-    },
-    Rule {
-        id: "K43",
-        title: "The chip runs below its default clock",
-        confidence: Confidence::High,
-        thresholds: &[&THROTTLED, &SKIPPED],
-        check: throttled,
-        page: include_str!("../../../../../docs/hints/K43.md"),
-    },
+    rule!(
+        "K27",
+        "The core waits for its SparseCores",
+        High,
+        [SPARSE_WAIT],
+        sparse_wait
+    ),
+    rule!(
+        "K28",
+        "Compute waits for DMA",
+        High,
+        [DMA_STALL, DMA_WAIT, DMA_KERNEL],
+        dma_stall
+    ),
+    rule!(
+        "K30",
+        "Kernels spill registers to VMEM",
+        High,
+        [SPILL_KERNEL],
+        spills
+    ),
+    rule!(
+        "K43",
+        "The chip runs below its default clock",
+        High,
+        [THROTTLED, SKIPPED],
+        throttled
+    ),
 ];
 
 static SPARSE_WAIT: Threshold = Threshold::percent(

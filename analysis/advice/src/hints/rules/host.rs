@@ -9,59 +9,47 @@ use run_reports::host::input::{Input, InputWait};
 use trace_model::Picos;
 
 use crate::hints::{
-    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
 };
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K31",
-        title: "The device is idle",
-        confidence: Confidence::High,
-        thresholds: &[&IDLE, &UNEXPLAINED],
-        check: idle,
-        page: include_str!("../../../../../docs/hints/K31.md"),
-    },
-    Rule {
-        id: "K32",
-        title: "Programs are launched too slowly",
-        confidence: Confidence::Medium,
-        thresholds: &[&GAP_SHARE, &DISPATCH],
-        check: dispatch_bound,
-        page: include_str!("../../../../../docs/hints/K32.md"),
-    },
-    Rule {
-        id: "K33",
-        title: "The host waits for results between steps",
-        confidence: Confidence::Medium,
-        thresholds: &[&SYNC],
-        check: host_sync,
-        page: include_str!("../../../../../docs/hints/K33.md"),
-    },
-    Rule {
-        id: "K34",
-        title: "The program waits for input",
-        confidence: Confidence::High,
-        thresholds: &[&INPUT],
-        check: input_bound,
-        page: include_str!("../../../../../docs/hints/K34.md"),
-    },
-    Rule {
-        id: "K35",
-        title: "The device waits for host-to-device copies",
-        confidence: Confidence::Medium,
-        thresholds: &[&UPLOAD],
-        check: upload_bound,
-        page: include_str!("../../../../../docs/hints/K35.md"),
-    },
-    Rule {
-        id: "K42",
-        title: "Programs call back to the host",
-        confidence: Confidence::Medium,
-        thresholds: &[&CALLBACK],
-        check: callbacks,
-        page: include_str!("../../../../../docs/hints/K42.md"),
-    },
+    rule!("K31", "The device is idle", High, [IDLE, UNEXPLAINED], idle),
+    rule!(
+        "K32",
+        "Programs are launched too slowly",
+        Medium,
+        [GAP_SHARE, DISPATCH],
+        dispatch_bound
+    ),
+    rule!(
+        "K33",
+        "The host waits for results between steps",
+        Medium,
+        [SYNC],
+        host_sync
+    ),
+    rule!(
+        "K34",
+        "The program waits for input",
+        High,
+        [INPUT],
+        input_bound
+    ),
+    rule!(
+        "K35",
+        "The device waits for host-to-device copies",
+        Medium,
+        [UPLOAD],
+        upload_bound
+    ),
+    rule!(
+        "K42",
+        "Programs call back to the host",
+        Medium,
+        [CALLBACK],
+        callbacks
+    ),
 ];
 
 static CALLBACK: Threshold = Threshold::percent(

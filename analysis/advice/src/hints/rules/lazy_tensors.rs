@@ -12,35 +12,18 @@ use run_reports::host::gaps::Gaps;
 use trace_model::Picos;
 use trace_model::time::{PS_PER_S, PS_PER_US};
 
-use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
-};
+use crate::hints::{Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K39",
-        title: "Steps are not marked",
-        confidence: Confidence::Medium,
-        thresholds: &[&SYNC_TIME],
-        check: unmarked,
-        page: include_str!("../../../../../docs/hints/K39.md"),
-    },
-    Rule {
-        id: "K40",
-        title: "Graph breaks within steps",
-        confidence: Confidence::Medium,
-        thresholds: &[&SYNCS],
-        check: syncs,
-        page: include_str!("../../../../../docs/hints/K40.md"),
-    },
-    Rule {
-        id: "K41",
-        title: "Ops run as separate programs",
-        confidence: Confidence::Medium,
-        thresholds: &[&SMALL_PROGRAMS, &SMALL_PROGRAM_TIME],
-        check: op_by_op,
-        page: include_str!("../../../../../docs/hints/K41.md"),
-    },
+    rule!("K39", "Steps are not marked", Medium, [SYNC_TIME], unmarked),
+    rule!("K40", "Graph breaks within steps", Medium, [SYNCS], syncs),
+    rule!(
+        "K41",
+        "Ops run as separate programs",
+        Medium,
+        [SMALL_PROGRAMS, SMALL_PROGRAM_TIME],
+        op_by_op
+    ),
 ];
 
 static SYNC_TIME: Threshold = Threshold::new(

@@ -11,42 +11,38 @@ use math::stats;
 use trace_model::OpId;
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K11",
-        title: "Matmuls are padded",
-        confidence: Confidence::Medium,
-        thresholds: &[&PADDING_SHARE, &PADDING_EFFICIENCY],
-        check: padding,
-        page: include_str!("../../../../../docs/hints/K11.md"),
-    },
-    Rule {
-        id: "K16",
-        title: "Matmuls read their weights for few rows",
-        confidence: Confidence::Medium,
-        thresholds: &[&SMALL_BATCH, &READING],
-        check: small_batch,
-        page: include_str!("../../../../../docs/hints/K16.md"),
-    },
-    Rule {
-        id: "K18",
-        title: "Matmuls could use a narrower type",
-        confidence: Confidence::Low,
-        thresholds: &[&NARROW, &NARROW_PEAK],
-        check: narrower,
-        page: include_str!("../../../../../docs/hints/K18.md"),
-    },
-    Rule {
-        id: "K17",
-        title: "Matmuls are computed in several passes",
-        confidence: Confidence::Medium,
-        thresholds: &[&PASSES_SHARE],
-        check: passes,
-        page: include_str!("../../../../../docs/hints/K17.md"),
-    },
+    rule!(
+        "K11",
+        "Matmuls are padded",
+        Medium,
+        [PADDING_SHARE, PADDING_EFFICIENCY],
+        padding
+    ),
+    rule!(
+        "K16",
+        "Matmuls read their weights for few rows",
+        Medium,
+        [SMALL_BATCH, READING],
+        small_batch
+    ),
+    rule!(
+        "K18",
+        "Matmuls could use a narrower type",
+        Low,
+        [NARROW, NARROW_PEAK],
+        narrower
+    ),
+    rule!(
+        "K17",
+        "Matmuls are computed in several passes",
+        Medium,
+        [PASSES_SHARE],
+        passes
+    ),
 ];
 
 static PADDING_SHARE: Threshold = Threshold::percent(

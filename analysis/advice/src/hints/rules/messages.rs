@@ -12,43 +12,33 @@ use math::unit::Unit;
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K03",
-        title: "Collectives are far below the speed of the links",
-        confidence: Confidence::Medium,
-        thresholds: &[&LINK_SHARE, &LINK_BYTES],
-        check: slow_links,
-        page: include_str!("../../../../../docs/hints/K03.md"),
-    },
-    Rule {
-        id: "K04",
-        title: "Many small collectives",
-        confidence: Confidence::Medium,
-        thresholds: &[&SMALL_COUNT, &SMALL_BYTES],
-        check: small,
-        page: include_str!("../../../../../docs/hints/K04.md"),
-    },
-    Rule {
-        id: "K05",
-        title: "The same data is sent twice",
-        confidence: Confidence::Medium,
-        thresholds: &[&TWICE],
-        check: twice,
-        page: include_str!("../../../../../docs/hints/K05.md"),
-    },
-    Rule {
-        id: "K10",
-        title: "Slices wait for the data-center network",
-        confidence: Confidence::High,
-        thresholds: &[&DCN_STALL, &DCN_BANDWIDTH],
-        check: dcn_bound,
-        page: include_str!("../../../../../docs/hints/K10.md"),
-    },
+    rule!(
+        "K03",
+        "Collectives are far below the speed of the links",
+        Medium,
+        [LINK_SHARE, LINK_BYTES],
+        slow_links
+    ),
+    rule!(
+        "K04",
+        "Many small collectives",
+        Medium,
+        [SMALL_COUNT, SMALL_BYTES],
+        small
+    ),
+    rule!("K05", "The same data is sent twice", Medium, [TWICE], twice),
+    rule!(
+        "K10",
+        "Slices wait for the data-center network",
+        High,
+        [DCN_STALL, DCN_BANDWIDTH],
+        dcn_bound
+    ),
 ];
 
 static LINK_SHARE: Threshold = Threshold::percent(
