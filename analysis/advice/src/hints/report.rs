@@ -11,21 +11,19 @@ use super::{Confidence, FindingPlace, HintEvidence, LoopLimit};
 use crate::what_if::Scenario;
 
 /// How much a hint matters, by what it could save; what is saved once, by its share of the capture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Hash)]
 pub enum HintSeverity {
     /// About the capture, not the program: it comes last and has no saving.
-    Health,
+    Health = "health",
     /// Below 2 % of the step, or not known in time.
-    Low,
+    Low = "low",
     /// From 2 %.
-    Medium,
+    Medium = "medium",
     /// From 5 %.
-    High,
+    High = "high",
     /// From 15 %.
-    Critical,
+    Critical = "critical",
 }
 
 impl HintSeverity {
@@ -47,20 +45,7 @@ impl HintSeverity {
             self
         }
     }
-
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Health => "health",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
 }
-
-engine::shown_by_title!(HintSeverity);
 
 /// What to do next, and what it is worth.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
