@@ -48,6 +48,13 @@ impl HeatQuantity {
         ),
     ];
 
+    /// Its name.
+    pub fn title(self) -> &'static str {
+        let mut all = Self::ALL.into_iter();
+        all.find(|(own, ..)| *own == self)
+            .map_or("", |(_, title, _)| title)
+    }
+
     /// Its value for a device in a step.
     fn of(self, core: &CoreParts) -> Picos {
         match self {

@@ -14,6 +14,7 @@ use trace_model::{SliceRef, TraceModel, TrackId};
 
 use super::context::{PanelContext, section_ui};
 use super::number::number;
+use super::widgets::choices_ui;
 use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided_name;
@@ -69,14 +70,8 @@ pub fn choice_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut HeatMapStat
     if !parts.is_some_and(|parts| parts.steps.iter().any(|step| step.cores.len() > 1)) {
         return false;
     }
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        for (map, title) in [(false, "Tables"), (true, "Heat map of devices")] {
-            if ui.selectable_label(state.is_open == map, title).clicked() {
-                state.is_open = map;
-            }
-        }
-    });
+    let choices = [(false, "Tables"), (true, "Heat map of devices")];
+    ui.horizontal_wrapped(|ui| choices_ui(ui, &mut state.is_open, choices));
     state.is_open
 }
 
@@ -113,13 +108,8 @@ pub fn heat_map_ui(
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         for (quantity, title, about) in HeatQuantity::ALL {
-            if ui
-                .selectable_label(state.quantity == quantity, title)
-                .on_hover_text(about)
-                .clicked()
-            {
-                wanted = quantity;
-            }
+            ui.selectable_value(&mut wanted, quantity, title)
+                .on_hover_text(about);
         }
         scale_ui(ui);
     });
@@ -200,10 +190,7 @@ fn rows_ui(
         .auto_shrink([false, true]);
     area.show(ui, |ui| {
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-        let name = HeatQuantity::ALL
-            .iter()
-            .find(|(own, ..)| *own == map.quantity)
-            .map_or("", |(_, title, _)| title);
+        let name = map.quantity.title();
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
         response.widget_info(|| {
             WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}"))
@@ -357,10 +344,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     let median = device
         .median
         .map_or_else(|| "no complete step".to_owned(), times::time);
-    let title = HeatQuantity::ALL
-        .iter()
-        .find(|(own, ..)| *own == map.quantity)
-        .map_or("", |(_, title, _)| title);
+    let title = map.quantity.title();
     let Some((column, cell)) =
         step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?)))
     else {

@@ -6,7 +6,7 @@ use analysis::{Scope, Table, Unit};
 use egui::{CursorIcon, RichText, Role, Sense, Ui, WidgetInfo, vec2};
 use trace_model::{Picos, Timestamp};
 
-use super::context::{PanelContext, computing_ui, reason_ui};
+use super::context::{PanelContext, computing_ui};
 use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
@@ -74,10 +74,8 @@ pub fn memory_curve_ui(
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let report: &MemoryReport = match context.reports.get::<Memory>() {
-        Ok(Some(report)) => report,
-        Ok(None) => return computing_ui(ui),
-        Err(reason) => return reason_ui(ui, reason),
+    let Some(report) = context.report_ui::<Memory>(ui) else {
+        return;
     };
     let Some(memory) = choose_ui(ui, report, state) else {
         return;

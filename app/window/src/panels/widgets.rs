@@ -33,6 +33,18 @@ pub trait ResponseExt {
     fn chooses<T>(&self, ui: &Ui, out: &mut Vec<T>, command: impl Into<T>);
 }
 
+/// Choices beside each other: a click on one makes it the value.
+pub fn choices_ui<T: PartialEq>(
+    ui: &mut Ui,
+    value: &mut T,
+    choices: impl IntoIterator<Item = (T, &'static str)>,
+) {
+    ui.spacing_mut().item_spacing.x = 2.0;
+    for (choice, title) in choices {
+        ui.selectable_value(value, choice, title);
+    }
+}
+
 impl ResponseExt for Response {
     fn labeled(&self, role: Role, label: impl Display) {
         self.widget_info(|| WidgetInfo::labeled(role, true, label.to_string()));
