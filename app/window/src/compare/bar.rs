@@ -102,7 +102,7 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
         .sends(out, ComparisonCommand::Swap);
     let is_on = comparison.tracks_are_interleaved();
     let button = ui.add(Button::selectable(is_on, "Interleave"));
-    button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_on, "Interleave tracks"));
+    button.labeled_choice(Role::Button, is_on, "Interleave tracks");
     let about = hint(
         ui.ctx(),
         "Show each track of B directly below the matching track of A",

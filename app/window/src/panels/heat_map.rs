@@ -9,12 +9,12 @@ use egui::{
     Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke,
     StrokeKind, Ui,
 };
-use egui::{WidgetInfo, pos2, vec2};
+use egui::{pos2, vec2};
 use trace_model::{SliceRef, TraceModel, TrackId};
 
 use super::context::{PanelContext, section_ui};
 use super::number::number;
-use super::widgets::choices_ui;
+use super::widgets::{ResponseExt as _, choices_ui};
 use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided_name;
@@ -192,9 +192,7 @@ fn rows_ui(
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
         let name = map.quantity.title();
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}"))
-        });
+        response.labeled(Role::Canvas, format_args!("Heat map of {name}: {counts}"));
         let rows = Rect::from_x_y_ranges(rect.x_range(), rect.top() + above..=rect.bottom() - AXIS);
         let place = HeatMapGrid {
             rect: rows,

@@ -1,12 +1,11 @@
 //! Ops as an icicle: each branch of a tree as wide as its time. A click highlights its slices; a branch becomes as
 //! wide as the view, the longest slice of an op is shown.
 
-use egui::{
-    Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
 use super::number::number;
+use super::widgets::ResponseExt as _;
 use crate::theme::{self, readable_on};
 use crate::timeline::elide::elided;
 use crate::times;
@@ -176,7 +175,7 @@ impl IcicleWalk<'_> {
                 "op"
             };
             let label = format!("Icicle {}, {share} of {of} time", node.title);
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            response.labeled(Role::Button, &label);
         }
         let inner = rect.shrink(0.5);
         ui.painter().rect_filled(inner, 1.0, fill);

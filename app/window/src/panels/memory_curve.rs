@@ -3,13 +3,14 @@
 
 use analysis::reports::memory::hbm::{Memory, MemoryCurve, MemoryReport, memory_curve};
 use analysis::{Scope, Table, Unit};
-use egui::{CursorIcon, RichText, Role, Sense, Ui, WidgetInfo, vec2};
+use egui::{CursorIcon, RichText, Role, Sense, Ui, vec2};
 use trace_model::{Picos, Timestamp};
 
 use super::context::{PanelContext, computing_ui};
 use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
+use super::widgets::ResponseExt as _;
 use crate::AppCommand;
 use crate::drawing::{chart_ui, hovered_share};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -174,7 +175,7 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
                 }
             });
         list.response
-            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Memory: {own}")));
+            .labeled(Role::ComboBox, format_args!("Memory: {own}"));
     } else {
         ui.label(RichText::new(&own).small());
     }

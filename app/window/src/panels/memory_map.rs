@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use analysis::reports::memory::buffers::{BufferMap, Buffers, BuffersReport, buffer_map};
 use analysis::{Scope, Table, Unit};
-use egui::{
-    Align2, CursorIcon, FontId, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, Sense, Stroke, Ui, pos2, vec2};
 use trace_model::ProgramId;
 
 use super::context::{PanelContext, computing_ui};
 use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
-use super::widgets::choices_ui;
+use super::widgets::{ResponseExt as _, choices_ui};
 use crate::AppCommand;
 use crate::drawing::{chart_ui, hovered_share};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -278,7 +276,7 @@ fn boxes_ui(
         "Buffers by program order and offset: {} buffers",
         map.boxes.len()
     );
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
+    response.labeled(Role::Canvas, &label);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 2.0, theme.canvas);
     let width = rect.width() / map.instructions.len().max(1) as f32;

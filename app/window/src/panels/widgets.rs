@@ -14,6 +14,9 @@ pub trait ResponseExt {
     /// Names an enabled widget for screen readers.
     fn labeled(&self, role: Role, label: impl Display);
 
+    /// The same for one that is on or off.
+    fn labeled_choice(&self, role: Role, is_on: bool, label: impl Display);
+
     /// Describes a widget, with the keys of the action that does the same.
     #[must_use]
     fn hint(self, about: &str, action: &str) -> Self;
@@ -48,6 +51,10 @@ pub fn choices_ui<T: PartialEq>(
 impl ResponseExt for Response {
     fn labeled(&self, role: Role, label: impl Display) {
         self.widget_info(|| WidgetInfo::labeled(role, true, label.to_string()));
+    }
+
+    fn labeled_choice(&self, role: Role, is_on: bool, label: impl Display) {
+        self.widget_info(|| WidgetInfo::selected(role, true, is_on, label.to_string()));
     }
 
     fn hint(self, about: &str, action: &str) -> Self {
