@@ -6,7 +6,7 @@ use analysis::reports::host::compile::{Compile, CompileReport, CompileRuns, RunC
 use analysis::{Scope, Table, Tabular as _, Unit, distinct, shortened};
 use clap::{Args, ValueEnum};
 use importers::Progress;
-use render::{AnsiStyle, NamedTable, TextLayout, table};
+use render::{NamedTable, TextLayout, table};
 use request::history_file::{self, HistoryLine};
 use request::{Assumptions, RequestError};
 use serde_json::json;
@@ -212,11 +212,7 @@ fn written(
 }
 
 fn text(report: &CompileRuns, tables: &[Table], args: &CompileArgs, stderr: &Stderr) -> String {
-    let style = if stderr.colors_stdout() {
-        AnsiStyle::COLOR
-    } else {
-        AnsiStyle::PLAIN
-    };
+    let style = stderr.stdout_style();
     let layout = TextLayout {
         top: args.top,
         ..terminal::whole_tables(style)

@@ -9,7 +9,7 @@ use crate::common::args::{ForceArgs, OutputArgs};
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::{loading, output, terminal};
-use render::{AnsiStyle, Document, DocumentView, NamedTable, table};
+use render::{Document, DocumentView, NamedTable, table};
 use request::{RequestError, TraceRequest, checks};
 use session::files::OutputGuard;
 use session::{CaptureSize, Session};
@@ -62,11 +62,7 @@ fn size(
         table: size.tables().swap_remove(0),
     };
     let text = |table: &Table| {
-        let style = if stderr.colors_stdout() {
-            AnsiStyle::COLOR
-        } else {
-            AnsiStyle::PLAIN
-        };
+        let style = stderr.stdout_style();
         let layout = terminal::whole_tables(style);
         let lines = size.statements.iter();
         let lines = lines.map(|sentence| layout.lines(0, sentence, str::to_owned));
