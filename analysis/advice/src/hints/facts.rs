@@ -85,11 +85,7 @@ impl<'a> HintFacts<'a> {
     /// No device recorded ops, or a scenario needs what the capture does not record.
     pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         self.play(&[changes]);
-        let not_played = || {
-            Err(AnalysisError::NotApplicable(
-                "these changes were not replayed".to_owned(),
-            ))
-        };
+        let not_played = || Err("these changes were not replayed".into());
         self.known(changes).unwrap_or_else(not_played)
     }
 
@@ -177,8 +173,7 @@ impl<'a> HintFacts<'a> {
         &self,
         sum: impl FnOnce(&A::Report) -> Option<f64>,
     ) -> Result<f64, AnalysisError> {
-        let nothing =
-            || AnalysisError::NotApplicable("nothing of it lies in the counted steps".to_owned());
+        let nothing = || AnalysisError::from("nothing of it lies in the counted steps");
         let sum = sum(self.in_steps::<A>()?.as_ref()).ok_or_else(nothing)?;
         Ok(sum / self.step()?.count.max(1) as f64)
     }

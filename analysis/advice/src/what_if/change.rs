@@ -318,9 +318,9 @@ fn chip(
         }
     }
     if known == Picos::ZERO {
-        return Err(AnalysisError::NotApplicable(
+        return Err(
             "no op of this capture has both costs and a peak: the times on another chip cannot be predicted".into(),
-        ));
+        );
     }
     out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
     let share = 100.0 * unknown.fraction_of(known + unknown).unwrap_or(0.0);

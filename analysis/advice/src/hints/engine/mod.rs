@@ -34,7 +34,7 @@ pub(super) fn run(
 ) -> Result<HintsReport, AnalysisError> {
     if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
         let why = "times are placeholders: without durations, savings are unknown";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let step = facts.step()?;
     let mut report = HintsReport {

@@ -179,7 +179,7 @@ fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
     }
     let why = "no op has both costs and a peak to compare with; exported JSON needs the chip, named with \
                --device-spec, and a newer export with bytes_accessed";
-    Err(AnalysisError::NotApplicable(why.to_owned()))
+    Err(why.into())
 }
 
 /// Like ops whose rate is known and below `limit` percent.
@@ -277,7 +277,7 @@ fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
         return Ok(());
     }
     let why = "loop bodies appear as separate ops: the cost of a loop besides its body is unknown";
-    Err(AnalysisError::NotApplicable(why.to_owned()))
+    Err(why.into())
 }
 
 fn loops(facts: &HintFacts<'_>) -> RuleResult {
@@ -310,7 +310,7 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     };
     if report.rows.iter().all(|row| known(row).is_none()) {
         let why = "trip counts of loops are neither recorded nor visible from the ops inside them";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let is_short = |row: &&LoopRow| {
         known(row).is_some_and(|count| count >= trips)

@@ -1,7 +1,7 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
 use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
-use engine::{AnalysisError, Percent, Provenance, Threshold, counted};
+use engine::{Percent, Provenance, Threshold, counted};
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
 use math::stats;
@@ -99,7 +99,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
     let Some((device, percent)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
         let why = "executions of collectives could not be matched over devices, not even within a host, or none was \
                    synchronous";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     };
     let limit = facts.limit(&SKEW);
     if percent < limit {
@@ -169,9 +169,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
         .filter_map(|step| Some(step.imbalance_percent?.0))
         .collect();
     let Some(percent) = stats::median(&percents) else {
-        return Err(AnalysisError::NotApplicable(
-            "no step ran on more than one device".to_owned(),
-        ));
+        return Err("no step ran on more than one device".into());
     };
     let limit = facts.limit(&IMBALANCE);
     if percent < limit {
@@ -244,7 +242,7 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
             "{} recorded: finding a slow host needs {LEAST_HOSTS}",
             counted(balance.hosts.len().max(1), "host")
         );
-        return Err(AnalysisError::NotApplicable(why));
+        return Err(why.into());
     }
     let Some(host) = balance.hosts.iter().find(|host| host.is_straggler) else {
         return Ok(None);
@@ -283,7 +281,7 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent)) = worst(&balance.devices, |device| device.barrier_ps) else {
         let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     };
     let limit = facts.limit(&BARRIER);
     if percent < limit {
@@ -351,9 +349,7 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
 /// Steps that differ, or single ones that stand out.
 fn jitter(facts: &HintFacts<'_>) -> RuleResult {
     let Some(steps) = facts.steps() else {
-        return Err(AnalysisError::NotApplicable(
-            "no steps were found: mark them, or capture several executions".to_owned(),
-        ));
+        return Err("no steps were found: mark them, or capture several executions".into());
     };
     match spread(facts, &steps) {
         Ok(Some(finding)) => Ok(Some(finding)),
@@ -418,10 +414,11 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     };
     let needed = facts.limit(&JITTER_STEPS);
     if (time.count as f64) < needed {
-        return Err(AnalysisError::NotApplicable(format!(
+        return Err(format!(
             "only {} complete steps of one class without compilation: a spread needs {needed}",
             time.count
-        )));
+        )
+        .into());
     }
     let (spread, limit) = (time.cv_percent.unwrap_or(0.0), facts.limit(&JITTER));
     if spread < limit {

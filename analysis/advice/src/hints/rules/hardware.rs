@@ -107,7 +107,7 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     if known.is_empty() {
         let why = "no op was found that hands work to a SparseCore and awaits it";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let (waited, limit) = (
         known.iter().map(|&(_, wait)| wait).sum(),
@@ -166,7 +166,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let stalled = facts.select(|row| row.is_leaf && row.dma_stall_ps.is_some())?;
     if stalled.rows.is_empty() && !has_pipelines {
         let why = "no op recorded stalls on DMA and no kernel its stages: see `systole analyze --only kernels` for how";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let limit = facts.limit(&DMA_STALL);
     let stalls = stalled.rows.iter().filter_map(|row| row.dma_stall_ps);
@@ -286,7 +286,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
         .all(|kernel| kernel.estimates.is_empty())
     {
         let why = format!("no kernel recorded what its schedule does: {TRACING}");
-        return Err(AnalysisError::NotApplicable(why));
+        return Err(why.into());
     }
     let least = facts.limit(&SPILL_KERNEL);
     let spill = |kernel: &Kernel| {
@@ -349,7 +349,7 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     let skipped = skipped(facts);
     if recorded.rows.is_empty() && skipped.is_none() {
         let why = "the capture has neither the ratio of clocks (Time Scale Multiplier) nor counters of skipped cycles";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
     if !slow.rows.is_empty() && slow.percent() >= limit {

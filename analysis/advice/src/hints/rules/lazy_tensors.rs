@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{AnalysisError, Threshold};
+use engine::Threshold;
 use facts::TraceFacts as _;
 use facts::time_use::TimeUse;
 use math::stats;
@@ -108,7 +108,7 @@ fn syncs(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     if known.is_empty() {
         let why = "no step is marked, so nothing can be counted per step: call mark_step (K39)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let many: Vec<(&str, f64)> = known
         .into_iter()

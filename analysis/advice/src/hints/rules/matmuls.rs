@@ -136,7 +136,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
         .all(|row| row.padding_efficiency_percent.is_none())
     {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, left)?;
     let Some(first) = ops.first() else {
@@ -206,7 +206,7 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     if stats::median(&counts).is_none() {
         let why = "how many passes a matmul takes is not recorded: capture the HLO of the programs";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let share = facts.limit(&PASSES_SHARE);
     let factor = |row: &MatmulRow| {
@@ -298,13 +298,11 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let peaks = &facts.ops()?.peaks;
     let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0))
     else {
-        return Err(AnalysisError::NotApplicable(
-            facts.ops()?.why_no_peaks().unwrap_or(NO_PEAK).to_owned(),
-        ));
+        return Err(facts.ops()?.why_no_peaks().unwrap_or(NO_PEAK).into());
     };
     if matmuls.rows.iter().all(|row| row.sizes.is_none()) {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let ridge = flops.per_second / hbm.per_second;
     let least = facts.limit(&READING);
@@ -401,7 +399,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     let ops = facts.ops()?;
     let Some(chip) = facts.cx.options.chip().or_else(|| ops.peaks.published()) else {
         let why = "what the chip does with narrower types is not known: name it with --device-spec";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     };
     let rates = [("int8", chip.int8_ops), ("fp8", chip.fp8_flops)];
     let fast: Vec<&str> = rates
@@ -422,9 +420,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
         (wide && near && row.bound_by == Some(BoundBy::Compute)).then_some(0.5)
     };
     if matmuls.rows.iter().all(|row| row.types.is_none()) {
-        return Err(AnalysisError::NotApplicable(
-            "the types of no matmul are recorded: capture the HLO".to_owned(),
-        ));
+        return Err("the types of no matmul are recorded: capture the HLO".into());
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, limit, half)?;
     if ops.is_empty() {

@@ -309,7 +309,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
     let limit = facts.limit(&FULL);
     if memory.device_peaks().next().is_none() {
         let why = "no device memory has both its use and its capacity recorded";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let full = |(_, percent): &(_, Percent)| percent.0 >= limit;
     let Some((fullest, percent)) = memory.device_peaks().find(full) else {

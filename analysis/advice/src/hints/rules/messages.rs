@@ -95,12 +95,12 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
     let (limit, least) = (facts.limit(&LINK_SHARE), facts.limit(&LINK_BYTES));
     if ledger.rows.iter().all(|row| row.share.is_none()) {
         let why = "the speed of the links or the size of the messages is not known: name the chip with --device-spec";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     if !ledger.rows.iter().any(is_timed_alone) {
         let why = "no collective shows how long it transferred without waiting for other devices: that needs synchronous \
                    ones, recorded on all devices of a group";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     // Even on the layout with fewest links.
     let slow = |row: &&CollectiveRow| {
@@ -172,9 +172,7 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
 fn small(facts: &HintFacts<'_>) -> RuleResult {
     let ledger = facts.report::<Collectives>()?;
     if ledger.rows.iter().all(|row| row.message.bytes.is_none()) {
-        return Err(AnalysisError::NotApplicable(
-            "the size of no message is known".to_owned(),
-        ));
+        return Err("the size of no message is known".into());
     }
     let (most, limit) = (facts.limit(&SMALL_BYTES), facts.limit(&SMALL_COUNT));
     let is_small =
@@ -261,9 +259,7 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         }
     }
     if same.is_empty() && !collectives.rows.is_empty() {
-        return Err(AnalysisError::NotApplicable(
-            "no collective has HLO text that shows what it sends".to_owned(),
-        ));
+        return Err("no collective has HLO text that shows what it sends".into());
     }
     let ledger = facts.report::<Collectives>()?;
     let exposed = |row: &OpRow| {
@@ -331,7 +327,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let Some(worst) = worst else {
         let why =
             "only hosts recorded messages between slices: whether devices waited is not known";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     };
     let stall = stall_of(worst);
     let model = facts.cx.model;
