@@ -213,7 +213,7 @@ impl PredictedOp {
 impl PredictionError {
     /// The headline.
     pub fn statement(&self) -> String {
-        let time = |ps: f64| Picos::from_ps(ps.round() as i64);
+        let time = Picos::rounded;
         let mut text = format!(
             "{} predicts {} per step, measured are {}",
             self.simulator,

@@ -214,7 +214,7 @@ impl LoopChange {
     /// `the loop of 4 steps takes 46.95 ms longer (46.95 ms to 93.90 ms, +100.0 %), which the median step does not show:
     /// compilation on the host +46.95 ms, 1 of 4 steps is slow (0 before)`.
     pub(super) fn clause(&self) -> String {
-        let ps = |value: f64| Picos::from_ps(value.round() as i64);
+        let ps = Picos::rounded;
         let steps = |steps: f64| {
             format!(
                 "{steps:.0} {}",
@@ -349,7 +349,7 @@ fn values(runs: &[Summary], id: &str) -> Vec<Vec<f64>> {
 
 /// `+12.30 ms`, `-3.1 µs`.
 pub fn signed(ps: f64) -> String {
-    let time = Picos::from_ps(ps.round() as i64);
+    let time = Picos::rounded(ps);
     if ps.round() > 0.0 {
         format!("+{time}")
     } else {

@@ -60,7 +60,7 @@ pub struct OutsideLoop {
 impl LoopLimit {
     /// The sentence with its times as `time` writes them.
     pub fn sentence(&self, time: impl Fn(Picos) -> String) -> String {
-        let length = |ps: f64| time(Picos::from_ps(ps.round() as i64));
+        let length = |ps: f64| time(Picos::rounded(ps));
         let each = if self.devices > 1 { " per device" } else { "" };
         let (own, whole) = (length(self.time_ps), length(self.of_ps));
         format!("{}: {own} of {whole}{each}", self.share)

@@ -69,10 +69,7 @@ impl Scenario {
             }
             Self::Idle(factor) => times("idle gaps", *factor),
             Self::NoCompile => "no idle time because the host compiles".to_owned(),
-            Self::StepAtLeast(ps) => format!(
-                "no step is shorter than {}",
-                Picos::from_ps(ps.round() as i64)
-            ),
+            Self::StepAtLeast(ps) => format!("no step is shorter than {}", Picos::rounded(*ps)),
         }
     }
 
@@ -283,7 +280,7 @@ pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
     if factor.to_bits() == 1.0_f64.to_bits() {
         return time;
     }
-    Picos::from_ps((time.ps() as f64 * factor).round() as i64)
+    Picos::rounded(time.ps() as f64 * factor)
 }
 
 /// An op that took `e` times its minimum time takes `e` times the new minimum time.

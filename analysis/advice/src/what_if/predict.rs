@@ -230,7 +230,7 @@ pub(super) fn predict(
     // A bound of steps leaves the same share of the window.
     let each_ps = step.map_or(window_ps.ps() as f64, |step| step.each_ps);
     let least_ps = window_ps.ps() as f64 * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
-    let in_window = |predicted: Picos| predicted.max(Picos::from_ps(least_ps.round() as i64));
+    let in_window = |predicted: Picos| predicted.max(Picos::rounded(least_ps));
     Prediction {
         changes: changes.iter().map(Scenario::title).collect(),
         window_ps,
@@ -276,7 +276,7 @@ pub(super) fn saving(
         .each(|_, span| Some(span.dur().ps()))
         .zip(predicted)
         .unwrap_or_else(whole);
-    Picos::from_ps((recorded - changed.bounded(predicted, recorded)).round() as i64)
+    Picos::rounded(recorded - changed.bounded(predicted, recorded))
 }
 
 /// The time of a core from the start of its window.

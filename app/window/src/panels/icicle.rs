@@ -214,7 +214,7 @@ impl IcicleWalk<'_> {
                     ));
                 }
                 if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
-                    let [a, b] = [a, b].map(|ps| times::time(Picos::from_ps(ps.round() as i64)));
+                    let [a, b] = [a, b].map(|ps| times::time(Picos::rounded(ps)));
                     let percent = number((change - 1.0) * 100.0, Unit::Percent);
                     ui.label(format!(
                         "in a step {a} in A, {b} in B: {percent} of the ops that both have"

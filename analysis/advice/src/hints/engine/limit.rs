@@ -235,7 +235,7 @@ impl<'a> Loop<'a> {
             let others = others.filter(|step| !counted.contains(&step.number));
             others.map(|step| step.time_ps).sum()
         });
-        let time_ps = (capture - Picos::from_ps(in_loop.round() as i64) - partial).clamped();
+        let time_ps = (capture - Picos::rounded(in_loop) - partial).clamped();
         let idle = self.parts.iter();
         let idle = idle.filter(|part| matches!(part.id, TimeUse::Idle | TimeUse::Compile));
         let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;
@@ -252,7 +252,7 @@ impl<'a> Loop<'a> {
             time_ps,
             of_ps: capture,
             compile_ps: compile_ps.filter(|&time| time > Picos::ZERO),
-            idle_ps: Picos::from_ps(idle.max(0.0).round() as i64),
+            idle_ps: Picos::rounded(idle.max(0.0)),
         })
     }
 }

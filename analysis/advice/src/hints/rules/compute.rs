@@ -162,9 +162,7 @@ fn is_plain(row: &OpRow) -> bool {
 
 /// What the limits of the chip allow.
 fn ideal(row: &OpRow) -> Option<Picos> {
-    row.rates
-        .ideal_time_ps
-        .map(|ps| Picos::from_ps(ps.round() as i64))
+    row.rates.ideal_time_ps.map(Picos::rounded)
 }
 
 /// Without peaks and costs nothing can be said about distances from the roofline.

@@ -146,7 +146,7 @@ pub enum Remark {
 
 /// A mean in whole picoseconds.
 pub(super) fn rounded(mean_ps: Option<f64>) -> Option<Picos> {
-    mean_ps.map(|ps| Picos::from_ps(ps.round() as i64))
+    mean_ps.map(Picos::rounded)
 }
 
 impl CollectiveRow {

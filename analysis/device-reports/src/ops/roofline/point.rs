@@ -164,7 +164,7 @@ impl RooflinePoint {
             .reduce(|a, b| a + b);
         let share = 1.0 / f64::from(steps.max(1));
         let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
-        let time_ps = Picos::from_ps(((time - off_ps).ps() as f64 * share).round() as i64);
+        let time_ps = Picos::rounded((time - off_ps).ps() as f64 * share);
         let peaks = cores
             .first()
             .map(|core| core.peaks.clone())

@@ -243,7 +243,7 @@ pub(super) fn statement(
     steps: &[StepBalance],
     pattern: &ImbalancePattern,
 ) -> String {
-    let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
+    let length = |ps: f64| Picos::rounded(ps).to_string();
     let mut clauses = Vec::new();
     clauses.extend(clause(loads));
     let stragglers: Vec<&str> = loads

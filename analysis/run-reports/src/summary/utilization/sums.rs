@@ -161,7 +161,7 @@ impl<'a> WorkSums<'a> {
     /// `window of 4 devices, 93.2 s each`.
     pub fn over(&self, what: &str, time: impl Fn(&CoreOps) -> Picos) -> String {
         let mean = self.time(time) / self.cores.len().max(1) as f64;
-        let time = Picos::from_ps((mean * 1e12).round() as i64);
+        let time = Picos::rounded(mean * 1e12);
         match self.cores.len() {
             1 => format!("{what} ({time})"),
             n => format!("{what} ({time} × {n} devices)"),

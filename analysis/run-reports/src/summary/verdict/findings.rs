@@ -387,7 +387,7 @@ pub(super) fn full_memory(memory: &MemoryReport) -> Option<String> {
 }
 
 pub(super) fn length(ps: f64) -> String {
-    Picos::from_ps(ps.round() as i64).to_string()
+    Picos::rounded(ps).to_string()
 }
 
 pub(super) fn share(finding: &VerdictFinding) -> Percent {

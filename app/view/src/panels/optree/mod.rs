@@ -254,7 +254,7 @@ impl OpNode {
 /// The part of a time beyond the least that the limits allow, which is `efficiency` of it.
 pub fn above_limit(time: Picos, efficiency: Option<Percent>) -> Option<Picos> {
     let beyond = (1.0 - efficiency?.0 / 100.0).max(0.0);
-    Some(Picos::from_ps((time.ps() as f64 * beyond).round() as i64))
+    Some(Picos::rounded(time.ps() as f64 * beyond))
 }
 
 /// How a tree is made.
