@@ -85,7 +85,7 @@ pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLay
     } else {
         "reasons: --only hints".to_owned()
     };
-    let mut text = format!("{}\n", layout.style.bold(TITLE));
+    let mut text = layout.heading(TITLE);
     if TITLE.len() + 2 + more.len() <= layout.width {
         text = format!(
             "{}  {}\n",
@@ -136,7 +136,7 @@ fn also(text: &mut String, hint: &Hint, layout: &TextLayout) {
 
 /// Every card in full, and why other rules gave no hint.
 pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
-    let mut text = format!("{}\n", layout.style.bold(TITLE));
+    let mut text = layout.heading(TITLE);
     if report.hints.is_empty() {
         let looked = counted(report.quiet.len(), "rule");
         lines(

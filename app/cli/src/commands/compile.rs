@@ -219,7 +219,7 @@ fn text(report: &CompileRuns, tables: &[Table], args: &CompileArgs, stderr: &Std
     };
     let mut text = String::new();
     for sentence in report.statements.iter().filter(|_| report.runs > 0) {
-        text.push_str(&layout.lines(0, sentence, str::to_owned));
+        text.push_str(&layout.plain_lines(0, sentence));
     }
     for one in tables {
         let is_shown = match one.id {
@@ -252,12 +252,12 @@ fn reasons(report: &CompileRuns, top: usize, layout: &TextLayout) -> String {
             row.run,
             row.why
         );
-        text.push_str(&layout.lines(2, &line, str::to_owned));
+        text.push_str(&layout.plain_lines(2, &line));
     }
     let left = report.functions.len().saturating_sub(shown);
     if left > 0 {
         let more = format!("… {left} more; --top 0 shows all");
-        text.push_str(&layout.lines(2, &more, str::to_owned));
+        text.push_str(&layout.plain_lines(2, &more));
     }
     text
 }

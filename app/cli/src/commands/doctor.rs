@@ -65,7 +65,7 @@ fn size(
         let style = stderr.stdout_style();
         let layout = terminal::whole_tables(style);
         let lines = size.statements.iter();
-        let lines = lines.map(|sentence| layout.lines(0, sentence, str::to_owned));
+        let lines = lines.map(|sentence| layout.plain_lines(0, sentence));
         format!(
             "{}\n{}",
             lines.collect::<String>(),
