@@ -184,8 +184,7 @@ impl LoopChange {
     pub(super) fn of(base: &[Summary], cand: &[Summary], median_ps: f64) -> Option<Self> {
         let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
         let step_change_ps = second.step_ps - first.step_ps;
-        let change_percent =
-            (first.step_ps > 0.0).then(|| Percent(100.0 * step_change_ps / first.step_ps));
+        let change_percent = Percent::ratio(step_change_ps, first.step_ps);
         let hidden_ps = step_change_ps - median_ps;
         // A side whose steps vary a lot may be the one that the cause is in.
         let noise = [base, cand].map(|runs| {

@@ -397,7 +397,7 @@ impl PredictedRow {
             recorded_ps,
             predicted_ps,
             saved_ps,
-            saved_percent: (recorded_ps > 0.0).then(|| Percent(100.0 * saved_ps / recorded_ps)),
+            saved_percent: Percent::ratio(saved_ps, recorded_ps),
         }
     }
 }

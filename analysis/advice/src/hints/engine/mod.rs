@@ -231,7 +231,7 @@ fn price(
 
 /// Its share of a step.
 fn share_of_step(saving: Picos, step_ps: f64) -> Option<Percent> {
-    (step_ps > 0.0).then(|| Percent(100.0 * saving.ps() as f64 / step_ps))
+    Percent::ratio(saving.as_ps_f64(), step_ps)
 }
 
 /// What all hints save together, at most: their changes played at once, but of hints with a bound no more than it

@@ -193,8 +193,7 @@ fn rank(timings: &mut [KernelTiming]) {
         for &at in others {
             let over = timings[at].median_ps - fastest_ps;
             let verdict = verdict(&timings[first], &timings[at], over);
-            timings[at].over_fastest_percent =
-                (fastest_ps > 0.0).then(|| Percent(100.0 * over / fastest_ps));
+            timings[at].over_fastest_percent = Percent::ratio(over, fastest_ps);
             timings[at].verdict = Some(verdict.to_owned());
         }
     }

@@ -217,8 +217,7 @@ fn compare<T>(
                 .get(at)
                 .map(|(load, _)| name(load).clone())
                 .unwrap_or_default(),
-            imbalance_percent: (median_ps > 0.0)
-                .then(|| Percent(100.0 * (max_ps - median_ps) / median_ps)),
+            imbalance_percent: Percent::ratio(max_ps - median_ps, median_ps),
             z: scores(&values, whole).get(at).copied(),
             of,
         })

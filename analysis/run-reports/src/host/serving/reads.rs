@@ -70,9 +70,7 @@ fn of_program(cx: &Context<'_>, id: ProgramId, runs: &Runs) -> Option<ProgramRea
         weight_bytes: weights,
         updated_bytes: updated,
         least_time_ps: least,
-        least_percent: least
-            .filter(|_| mean > 0.0)
-            .map(|least| Percent(100.0 * least / mean)),
+        least_percent: least.and_then(|least| Percent::ratio(least, mean)),
     })
 }
 
