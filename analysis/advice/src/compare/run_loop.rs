@@ -39,7 +39,7 @@ pub(super) fn series(steps: &StepsReport) -> Vec<StepSeries> {
     let of = |metric, value: &dyn Fn(&Step) -> f64| {
         StepSeries::of(metric, &steps.counted().map(value).collect::<Vec<_>>())
     };
-    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps).ps() as f64;
+    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps).as_ps_f64();
     let slow = |step: &Step| if step.is_outlier { 100.0 } else { 0.0 };
     vec![of(LOOP_STEP, &time), of(SLOW_SHARE, &slow)]
 }
@@ -49,7 +49,7 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let counted: Vec<&Step> = steps.counted().collect();
     let count = counted.len() as f64;
     let mean = |of: &dyn Fn(&Step) -> Picos| {
-        counted.iter().map(|step| of(step).ps() as f64).sum::<f64>() / count
+        counted.iter().map(|step| of(step).as_ps_f64()).sum::<f64>() / count
     };
     let has_host = host_threads(cx.model).next().is_some();
     let gap = mean(&|step| {

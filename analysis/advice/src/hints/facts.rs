@@ -145,7 +145,7 @@ impl<'a> HintFacts<'a> {
             Err(_) => self.cx.host_window()?.dur(),
         };
         Ok(StepTime {
-            ps: longest.ps() as f64,
+            ps: longest.as_ps_f64(),
             count: 1,
             of: "whole window".to_owned(),
         })
@@ -322,7 +322,7 @@ impl<'r> OpSelection<'r> {
         const SHOWN: usize = 3;
         const LEAST: f64 = 0.05;
         let matters = |&(nth, row): &(usize, &&OpRow)| {
-            nth == 0 || row.self_time_ps.ps() as f64 >= LEAST * self.self_ps.ps() as f64
+            nth == 0 || row.self_time_ps.as_ps_f64() >= LEAST * self.self_ps.as_ps_f64()
         };
         let rows = self.rows.iter().enumerate().take(SHOWN);
         let names: Vec<String> = rows

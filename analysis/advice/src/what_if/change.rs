@@ -280,7 +280,7 @@ pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
     if factor.to_bits() == 1.0_f64.to_bits() {
         return time;
     }
-    Picos::rounded(time.ps() as f64 * factor)
+    Picos::rounded(time.as_ps_f64() * factor)
 }
 
 /// An op that took `e` times its minimum time takes `e` times the new minimum time.

@@ -228,8 +228,8 @@ pub(super) fn predict(
     let window_ps = window(recorded);
     let step = step_prediction(run, &steps, &asked, changed, [short, long]);
     // A bound of steps leaves the same share of the window.
-    let each_ps = step.map_or(window_ps.ps() as f64, |step| step.each_ps);
-    let least_ps = window_ps.ps() as f64 * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
+    let each_ps = step.map_or(window_ps.as_ps_f64(), |step| step.each_ps);
+    let least_ps = window_ps.as_ps_f64() * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
     let in_window = |predicted: Picos| predicted.max(Picos::rounded(least_ps));
     Prediction {
         changes: changes.iter().map(Scenario::title).collect(),
@@ -268,8 +268,8 @@ pub(super) fn saving(
     let predicted = run.each(|core, span| asked.span(&short, core, span));
     let whole = || {
         (
-            window(recorded).ps() as f64,
-            longest(recorded, &short).ps() as f64,
+            window(recorded).as_ps_f64(),
+            longest(recorded, &short).as_ps_f64(),
         )
     };
     let (recorded, predicted) = run
@@ -337,8 +337,8 @@ impl Tabular for Prediction {
         let row = |what: &str, predicted: Picos| {
             PredictedRow::new(
                 what.to_owned(),
-                self.window_ps.ps() as f64,
-                predicted.ps() as f64,
+                self.window_ps.as_ps_f64(),
+                predicted.as_ps_f64(),
             )
         };
         rows.push(row("whole window", self.predicted_ps));
@@ -351,8 +351,8 @@ impl Tabular for Prediction {
         let part = |part: &PredictedPart| {
             PredictedRow::new(
                 part.group.title().to_owned(),
-                part.recorded_ps.ps() as f64,
-                part.predicted_ps.ps() as f64,
+                part.recorded_ps.as_ps_f64(),
+                part.predicted_ps.as_ps_f64(),
             )
         };
         let parts: Vec<_> = self.parts.iter().map(part).collect();

@@ -83,7 +83,7 @@ pub(super) fn bound_hidden(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
             let Some(TransferSize { alike, bytes }) = size(cx, label, *class, cores) else {
                 continue;
             };
-            let rate = bytes / took.ps() as f64;
+            let rate = bytes / took.as_ps_f64();
             fastest
                 .entry(alike)
                 .and_modify(|most| *most = most.max(rate))

@@ -57,7 +57,7 @@ impl LongSlice {
     pub fn new(model: &TraceModel, slice: SliceId) -> Self {
         let of_model = model.slice(slice);
         let [drawn, measured] =
-            [of_model.dur(), measured_range(of_model, model).dur()].map(|dur| dur.ps() as f64);
+            [of_model.dur(), measured_range(of_model, model).dur()].map(|dur| dur.as_ps_f64());
         let is_distorted = (drawn - measured).abs() > drawn.max(measured) * Self::LEAST;
         Self {
             slice,

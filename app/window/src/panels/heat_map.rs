@@ -353,7 +353,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     ui.label(format!("Step {}", column.label));
     match cell {
         Some(cell) => {
-            let share = cell.value.ps() as f64 * 100.0 / cell.time.ps().max(1) as f64;
+            let share = cell.value.as_ps_f64() * 100.0 / cell.time.ps().max(1) as f64;
             ui.label(format!(
                 "{title}: {}, {} of the step",
                 times::time(cell.value),

@@ -165,7 +165,7 @@ impl IcicleWalk<'_> {
         };
         let response = ui.interact(rect, ui.scope_id().with(("icicle", path)), Sense::click());
         let share = number(
-            node.time_ps(self.time).ps() as f64 * 100.0 / self.whole.ps().max(1) as f64,
+            node.time_ps(self.time).as_ps_f64() * 100.0 / self.whole.ps().max(1) as f64,
             Unit::Percent,
         );
         if rect.width() >= NAMED {

@@ -189,8 +189,8 @@ fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<T
         format!(" of {}", number(bytes as f64, Unit::Bytes))
     });
     let most = number(most.map_or(0.0, |most| *most as f64), Unit::Bytes);
-    let span = (curve.window.dur().ps() as f64).max(1.0);
-    let share = |at: Timestamp| ((at - curve.window.start).ps() as f64 / span) as f32;
+    let span = curve.window.dur().as_ps_f64().max(1.0);
+    let share = |at: Timestamp| ((at - curve.window.start).as_ps_f64() / span) as f32;
     let marked = (share(curve.peak_at), share(curve.at));
     let bytes = curve
         .columns

@@ -316,7 +316,7 @@ fn changes_of(priced: &PricedFinding, step_ps: f64) -> Vec<Scenario> {
         .saving
         .filter(|_| priced.is_bounded() && !changes.is_empty())
     {
-        changes.push(Scenario::StepAtLeast(step_ps - saving.ps() as f64));
+        changes.push(Scenario::StepAtLeast(step_ps - saving.as_ps_f64()));
     }
     changes
 }

@@ -71,7 +71,7 @@ fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos, Anal
     let free = |overlap: &OverlapReport| {
         let core = overlap.cores.iter().find(|own| own.group == core.group)?;
         let free = core.compute_ps - core.overlapped_ps.unwrap_or_default();
-        Some(free.clamped().ps() as f64)
+        Some(free.clamped().as_ps_f64())
     };
     Ok(Picos::from_ps(facts.each_step::<Overlap>(free)? as i64))
 }
@@ -105,7 +105,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
             ),
             HintEvidence::time(
                 "compute that hides nothing yet",
-                free.ps() as f64,
+                free.as_ps_f64(),
                 "step, on the same device",
             ),
         ],
@@ -181,7 +181,7 @@ fn dominated(facts: &HintFacts<'_>) -> RuleResult {
     if worst.compute_ps >= worst.comm_total_ps {
         return Ok(None);
     }
-    let more = worst.comm_total_ps.ps() as f64 / worst.compute_ps.ps().max(1) as f64;
+    let more = worst.comm_total_ps.as_ps_f64() / worst.compute_ps.ps().max(1) as f64;
     Ok(Some(Finding {
         statement: format!(
             "{} communicates {more:.1} times as long as it computes: overlap alone cannot hide it",

@@ -370,7 +370,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
                 Some(limit),
             )
             .by(Provenance::Inferred),
-            HintEvidence::time("they take", time.ps() as f64, "capture, on the host"),
+            HintEvidence::time("they take", time.as_ps_f64(), "capture, on the host"),
         ],
         code: one_shape(facts.framework, &own),
         about: COMPILING,
@@ -390,7 +390,7 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
         .into_iter()
         .flatten()
         .any(|count| count > 0);
-    if hit || (compile.ps() as f64) < limit {
+    if hit || compile.as_ps_f64() < limit {
         return Ok(None);
     }
     let known = if cache.lookups.is_some() {
@@ -400,7 +400,7 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     };
     let evidence = HintEvidence::time(
         "a compiler ran",
-        compile.ps() as f64,
+        compile.as_ps_f64(),
         "capture, on the host",
     );
     Ok(Some(Finding {

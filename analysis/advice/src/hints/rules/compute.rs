@@ -227,7 +227,7 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
 /// The share of the roofline that like ops reach, besides the time that they need to start.
 fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<Percent> {
     let starting = facts.limit(&START) * PS_PER_US * like.occurrences as f64;
-    let time = like.total_time_ps.ps() as f64;
+    let time = like.total_time_ps.as_ps_f64();
     let working = time - starting;
     let efficiency = like.percent(|rates| rates.efficiency_percent)?;
     (working > 0.0).then(|| Percent(efficiency.0 * time / working))

@@ -178,7 +178,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
     let costs: Vec<f64> = balance
         .steps
         .iter()
-        .map(|step| step.max_ps.ps() as f64 - step.mean_ps)
+        .map(|step| step.max_ps.as_ps_f64() - step.mean_ps)
         .collect();
     let saving = stats::median(&costs).unwrap_or(0.0);
     Ok(Some(Finding {
@@ -364,7 +364,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         .filter(|(step, _)| step.compile_ps + step.compile_ps <= step.time_ps)
         .collect();
     let (first, usual) = *slow.first()?;
-    let beyond = |(step, median): &(&Step, f64)| step.time_ps.ps() as f64 - median;
+    let beyond = |(step, median): &(&Step, f64)| step.time_ps.as_ps_f64() - median;
     let excess: f64 = slow.iter().map(beyond).sum();
     let counts = |(step, _): &&(&Step, f64)| !(step.is_partial || step.is_warmup);
     let saved = slow.iter().filter(counts).map(beyond).sum::<f64>()
@@ -391,7 +391,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         spots: spots(
             facts,
             slow.iter()
-                .map(|(step, _)| (step.number, Some(step.time_ps.ps() as f64))),
+                .map(|(step, _)| (step.number, Some(step.time_ps.as_ps_f64()))),
         ),
         saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
         ..Finding::default()
@@ -407,7 +407,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     let of_class: Vec<_> = of_class.collect();
     let times: Vec<f64> = of_class
         .iter()
-        .map(|step| step.time_ps.ps() as f64)
+        .map(|step| step.time_ps.as_ps_f64())
         .collect();
     let Some(time) = stats::Stats::of(&times) else {
         return Ok(None);
@@ -464,7 +464,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
             facts,
             of_class
                 .iter()
-                .map(|step| (step.number, Some(step.time_ps.ps() as f64))),
+                .map(|step| (step.number, Some(step.time_ps.as_ps_f64()))),
         ),
         saving: if short {
             PossibleSaving::Unknown

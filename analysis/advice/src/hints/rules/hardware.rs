@@ -147,7 +147,7 @@ fn without_wait(row: &OpRow, percent: Percent) -> f64 {
         .rates
         .ideal_time_ps
         .filter(|_| row.total_time_ps > Picos::ZERO)
-        .map(|ideal| ideal / row.total_time_ps.ps() as f64);
+        .map(|ideal| ideal / row.total_time_ps.as_ps_f64());
     (1.0 - percent.0 / 100.0)
         .max(floor.unwrap_or(0.0))
         .clamp(0.0, 1.0)
@@ -341,7 +341,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
 fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     let ratio = |row: &OpRow| {
         let at_default = row.time_at_default_clock_ps?;
-        (row.total_time_ps > Picos::ZERO).then(|| at_default / row.total_time_ps.ps() as f64)
+        (row.total_time_ps > Picos::ZERO).then(|| at_default / row.total_time_ps.as_ps_f64())
     };
     let slow =
         facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;

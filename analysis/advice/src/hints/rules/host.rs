@@ -112,7 +112,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let all = facts.saving(std::slice::from_ref(&change))?.clamped();
     let (explained, by) = explained(facts);
     let left = (all - explained).clamped();
-    let left_percent = 100.0 * left.ps() as f64 / step.ps.max(1.0);
+    let left_percent = 100.0 * left.as_ps_f64() / step.ps.max(1.0);
     let rest = facts.limit(&UNEXPLAINED);
     if !by.is_empty() && left_percent < rest {
         return Ok(None);
@@ -130,7 +130,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     if let Some(steady) = steady {
         statement = format!("{statement}; in the steps after warm-up mostly {steady}");
     }
-    if 100.0 * all.ps() as f64 / step.ps.max(1.0) < HARDLY {
+    if 100.0 * all.as_ps_f64() / step.ps.max(1.0) < HARDLY {
         statement = format!("{statement}; hardly any of it in the steps after warm-up");
     }
     let mut evidence = vec![HintEvidence::percent(

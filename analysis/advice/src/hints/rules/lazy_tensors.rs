@@ -152,7 +152,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
     let per_step = device.programs as f64 / steps;
     let lengths: Vec<f64> = programs
         .iter()
-        .map(|(program, _)| program.dur().ps() as f64)
+        .map(|(program, _)| program.dur().as_ps_f64())
         .collect();
     let Some(mean) = stats::Stats::of(&lengths).map(|stats| stats.mean) else {
         return Ok(None);
@@ -176,7 +176,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
         ],
         about: &[TimeUse::Idle],
         saving: PossibleSaving::PerStep(Picos::from_ps(
-            (device.between_ps().ps() as f64 / steps) as i64,
+            (device.between_ps().as_ps_f64() / steps) as i64,
         )),
         ..Finding::default()
     }))

@@ -128,7 +128,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
             .filter(|useful| useful.0 < limit)?;
         row.padding_loss_ps
             .filter(|&loss| loss > 0.0)
-            .map(|loss| 1.0 - loss / row.total_time_ps.ps() as f64)
+            .map(|loss| 1.0 - loss / row.total_time_ps.as_ps_f64())
     };
     if matmuls
         .rows

@@ -190,7 +190,7 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     }
     // Together they cost one latency instead of one each; what is exposed of them can go.
-    let exposed = per_step(|row| row.exposed_ps.ps() as f64)?;
+    let exposed = per_step(|row| row.exposed_ps.as_ps_f64())?;
     Ok(Some(Finding {
         statement: format!(
             "{count:.0} collectives of less than {} KiB in each step",
@@ -386,7 +386,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
             .devices
             .iter()
             .find(|own| own.device == worst.device)?;
-        Some(device.stall_ps.ps() as f64)
+        Some(device.stall_ps.as_ps_f64())
     };
     let each = Picos::from_ps(facts.each_step::<Dcn>(stall_of)? as i64);
     let changes = vec![Scenario::Ops {

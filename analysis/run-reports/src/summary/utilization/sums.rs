@@ -101,7 +101,7 @@ impl<'a> WorkSums<'a> {
     pub fn time(&self, get: impl Fn(&CoreOps) -> Picos) -> f64 {
         self.cores
             .iter()
-            .map(|core| get(core).ps() as f64 * 1e-12)
+            .map(|core| get(core).as_ps_f64() * 1e-12)
             .sum()
     }
 
@@ -118,7 +118,7 @@ impl<'a> WorkSums<'a> {
         let parts = self
             .cores
             .iter()
-            .map(|core| Some(time(core).ps() as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
+            .map(|core| Some(time(core).as_ps_f64() * 1e-12 * limit.peak(&core.peaks)?.per_second));
         parts
             .sum::<Option<f64>>()
             .filter(|&capacity| capacity > 0.0)

@@ -274,7 +274,7 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
             prediction.predicted_ps,
             prediction.predicted_at_most_ps,
         ];
-        let [window, least, most] = window.map(|time| time.ps() as f64);
+        let [window, least, most] = window.map(|time| time.as_ps_f64());
         ("Window".to_owned(), window, least, most)
     };
     let shown = |ps: f64| times::time_ps(ps as i64);
