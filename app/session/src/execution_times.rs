@@ -174,7 +174,7 @@ fn calls(model: &TraceModel, name: &str) -> Vec<TimeRange> {
 }
 
 fn host_slices(model: &TraceModel) -> impl Iterator<Item = SliceRef<'_>> {
-    let is_host = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
+    let is_host = |slice: &SliceRef<'_>| slice.track_ref().kind == TrackKind::HostThread;
     model.all_slices().filter(is_host)
 }
 

@@ -47,7 +47,7 @@ fn is_number(name: &str) -> bool {
 /// The name of a slice as a heading: profilers call the slices of steps by their number alone.
 pub fn heading_of<'a>(model: &'a TraceModel, slice: SliceRef<'a>) -> Cow<'a, str> {
     let name = slice.name();
-    let is_step = model.track(slice.track()).kind == TrackKind::Steps && is_number(name);
+    let is_step = slice.track_ref().kind == TrackKind::Steps && is_number(name);
     if is_step {
         Cow::Owned(format!("Step {name}"))
     } else {

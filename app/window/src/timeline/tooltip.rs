@@ -80,7 +80,7 @@ pub fn arrow_ui(ui: &Ui, trace: &OpenTrace, arrow: &FlowArrow) {
     show(ui, "arrow", |ui| {
         ui.label(RichText::new(format!("{} → {}", from.name(), to.name())).strong());
         let track = |slice: SliceRef<'_>| {
-            let track = trace.model.track(slice.track());
+            let track = slice.track_ref();
             format!(
                 "{}, {}",
                 trace.model.str(track.name),

@@ -282,7 +282,7 @@ fn timing_ui(
                 "Drawn on the timeline shared with the host; timed by the device's own clock.";
             value_row(ui, "On the timeline", time(slice.dur()), about);
         }
-        let track = model.track(slice.track());
+        let track = slice.track_ref();
         value_row(
             ui,
             "Track",

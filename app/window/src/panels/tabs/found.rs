@@ -265,7 +265,7 @@ fn row_ui(
     };
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, fill);
-    let track = trace.model.track(own.track());
+    let track = own.track_ref();
     let group = trace.model.str(trace.model.group(track.group).name);
     let font = FontId::proportional(12.0);
     let mut x = rect.left();
