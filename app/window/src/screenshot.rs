@@ -264,7 +264,7 @@ impl Photographer {
 
 /// The outcome; an error if no picture was taken although one was requested.
 pub fn result(outcome: &ScreenshotOutcome) -> anyhow::Result<()> {
-    match locked(&outcome).take() {
+    match locked(outcome).take() {
         Some(Err(error)) => Err(anyhow::anyhow!(error)),
         _ => Ok(()),
     }

@@ -44,7 +44,7 @@ fn ours(model: &TraceModel) -> Rows {
         (
             line.to_owned(),
             format!("{wait}{name}"),
-            slice.start().as_ps_f64() / 1e6,
+            slice.start().ps() as f64 / 1e6,
             slice.dur().as_us_f64(),
         )
     };

@@ -307,5 +307,5 @@ fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSerie
 }
 
 fn numbers(times: Vec<Picos>) -> Vec<f64> {
-    times.into_iter().map(|time| time.as_ps_f64()).collect()
+    times.into_iter().map(Picos::as_ps_f64).collect()
 }

@@ -146,7 +146,7 @@ fn offset(
             let ends: Vec<f64> = cores
                 .iter()
                 .filter_map(|core| core.get(k))
-                .map(|end| end.as_ps_f64())
+                .map(|end| end.ps() as f64)
                 .collect();
             quantile(&ends, 0.5)
         };

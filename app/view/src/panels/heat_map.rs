@@ -221,7 +221,7 @@ fn hottest(devices: &[HeatDevice], (least, most): (Picos, Picos), time: Picos) -
 
 /// The median to the picosecond; `None` without times.
 fn median(times: Vec<Picos>) -> Option<Picos> {
-    let mut times: Vec<f64> = times.into_iter().map(|time| time.as_ps_f64()).collect();
+    let mut times: Vec<f64> = times.into_iter().map(Picos::as_ps_f64).collect();
     in_place(&mut times, 0.5).map(Picos::rounded)
 }
 

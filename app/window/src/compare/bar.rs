@@ -73,7 +73,7 @@ fn locks_ui(
         let field = DragValue::new(&mut ps)
             .speed(speed)
             .custom_formatter(|ps, _| times::time_ps(ps as i64))
-            .custom_parser(|text| time_format::read(text).map(|time| time.as_ps_f64()));
+            .custom_parser(|text| time_format::read(text).map(Picos::as_ps_f64));
         let response = ui.add(field);
         response.labeled(Role::SpinButton, "Offset of B");
         if response

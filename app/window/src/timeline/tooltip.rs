@@ -27,7 +27,7 @@ pub fn slice_ui(
         if hit.drawn.count > 1 {
             column_ui(ui, trace, hit);
         }
-        ui.label(RichText::new(heading_of(&trace.model, slice)).strong());
+        ui.label(RichText::new(heading_of(slice)).strong());
         if let Some(op) = slice.op() {
             ui.weak(format!(
                 "{} · {}",

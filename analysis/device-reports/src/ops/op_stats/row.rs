@@ -261,7 +261,7 @@ impl OpRow {
         let flops_percent = percent_of(BoundBy::Compute);
         let speed_up = ratio(
             Some(self.mean_time_ps),
-            self.min_time_ps.map(|min| min.as_ps_f64()),
+            self.min_time_ps.map(Picos::as_ps_f64),
         );
         let is_collective = self.collective.is_some();
         let bound = work.bound(seconds, peaks).filter(|_| !is_collective);

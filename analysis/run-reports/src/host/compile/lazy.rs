@@ -265,7 +265,7 @@ fn longest(id: &'static str, title: &'static str, counts: &LazyCounts, limit: Pi
         .filter(|&value| value > limit)
         .map(|value| format!("{} took {value}", title.to_lowercase()));
     LazyFact {
-        value: value.map(|value| value.as_ps_f64()),
+        value: value.map(Picos::as_ps_f64),
         unit: Unit::Picoseconds,
         limit: Some(limit.as_ps_f64()),
         statement,

@@ -305,7 +305,7 @@ fn by_phase(
             times.steps.push(step.dur().as_ps_f64());
             let next = host.steps.get(at + 1);
             let next = next.map(|next| next.range.start - step.start);
-            times.to_next.extend(next.map(|time| time.as_ps_f64()));
+            times.to_next.extend(next.map(Picos::as_ps_f64));
             times.counted += usize::from(tokens.is_some());
             times.tokens = match (times.tokens, tokens) {
                 (Some(sum), Some(tokens)) => sum.checked_add(tokens),
