@@ -20,8 +20,7 @@ pub const SCHEMA: &str = "systole.summary/1";
 pub(super) const WHOLE_CAPTURE: &str = "whole-capture";
 
 /// The summary of a run.
-#[engine::reported]
-#[derive(Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -70,8 +69,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// Steps of one other class, with the same fields as a [`Summary`].
-#[engine::reported]
-#[derive(Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClassTimes {
     /// Programs with device time in these steps, most first.
     #[serde(default)]
@@ -93,8 +91,7 @@ pub struct ClassTimes {
 }
 
 /// A file of the run.
-#[engine::reported]
-#[derive(Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SummaryInput {
     /// Name without directories.
     pub name: String,
@@ -113,8 +110,7 @@ pub struct SummaryInput {
 }
 
 /// Facts that must agree. `None` if the capture does not have the fact.
-#[engine::reported]
-#[derive(Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunFacts {
     /// `TPU v6 Lite`.
     #[serde(default)]
@@ -164,8 +160,7 @@ pub struct RunFacts {
 }
 
 /// A program.
-#[engine::reported]
-#[derive(Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProgramFacts {
     /// Name without the id.
     pub name: String,
@@ -187,8 +182,7 @@ pub struct ProgramFacts {
 }
 
 /// A problem of a capture.
-#[engine::reported]
-#[derive(Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HealthFact {
     /// `Q03`.
     pub id: String,
@@ -199,8 +193,7 @@ pub struct HealthFact {
 }
 
 /// Which steps a summary is about.
-#[engine::reported]
-#[derive(Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepFacts {
     /// Where steps come from; `whole-capture` if none were found.
     #[serde(alias = "rung")]
@@ -243,8 +236,7 @@ pub enum Better {
 }
 
 /// A value for every step.
-#[engine::reported]
-#[derive(Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepSeries {
     /// Stable name with its unit: `step.time_ps`.
     pub id: String,
@@ -260,8 +252,7 @@ pub struct StepSeries {
 }
 
 /// A value of the whole run.
-#[engine::reported]
-#[derive(Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunValue {
     /// Stable name with its unit.
     pub id: String,
@@ -285,8 +276,7 @@ pub struct RunValue {
 }
 
 /// An op of the steps.
-#[engine::reported]
-#[derive(Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OpTimes {
     /// Index into the programs; `None` for slices of no program.
     #[serde(default)]
@@ -326,8 +316,7 @@ pub struct OpTimes {
 }
 
 /// Time of the steps in ops that are not listed.
-#[engine::reported]
-#[derive(Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RestTimes {
     /// The part of the step.
     pub part: StepPart,
