@@ -81,8 +81,8 @@ impl CounterSeries {
         let mut sum = 0.0;
         for (part, value) in self.samples_in(range) {
             held += part.dur();
-            sum += value * part.dur().ps() as f64;
+            sum += value * part.dur().as_ps_f64();
         }
-        (held > Picos::ZERO).then(|| sum / held.ps() as f64)
+        (held > Picos::ZERO).then(|| sum / held.as_ps_f64())
     }
 }

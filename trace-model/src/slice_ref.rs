@@ -9,7 +9,7 @@ use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, OpId};
 use crate::slices::{DeviceClockColumns, NO_ARGS, SliceId};
 use crate::time::{Picos, TimeRange, Timestamp};
-use crate::track::{GroupId, Lane, TrackId, TrackKind};
+use crate::track::{GroupId, Lane, Track, TrackId, TrackKind};
 
 /// One slice of a model.
 #[derive(Clone, Copy)]
@@ -190,6 +190,11 @@ impl<'a> SliceRef<'a> {
         self.model.lane_of(self.id).track
     }
 
+    /// What is known of that track.
+    pub fn track_ref(self) -> &'a Track {
+        &self.model.tracks[self.track().index()]
+    }
+
     /// Lane within its track.
     pub fn depth(self) -> u32 {
         self.model.lane_of(self.id).depth
@@ -198,11 +203,6 @@ impl<'a> SliceRef<'a> {
     /// A sparse fact.
     pub fn attr(self, attr: SliceAttr) -> Option<i64> {
         self.model.slices.attrs.get(&attr)?.get(self.id.0)
-    }
-
-    /// A sparse fact that is a floating point number.
-    pub fn attr_f64(self, attr: SliceAttr) -> Option<f64> {
-        self.attr(attr).map(|bits| f64::from_bits(bits as u64))
     }
 
     /// Reads its arguments from the file; empty if it has none. Of those with the same name, only the last.

@@ -105,6 +105,10 @@ impl Picos {
     pub const fn from_ps(ps: i64) -> Self {
         Self(ps)
     }
+    /// The length nearest to `ps` picoseconds.
+    pub fn rounded(ps: f64) -> Self {
+        Self(ps.round() as i64)
+    }
     /// The length in picoseconds.
     pub const fn ps(self) -> i64 {
         self.0

@@ -22,7 +22,7 @@ pub fn value(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Count if value.fract() == 0.0 => count(value),
         Unit::None | Unit::Count => plain(value),
-        Unit::Picoseconds => Picos::from_ps(value.round() as i64).to_string(),
+        Unit::Picoseconds => Picos::rounded(value).to_string(),
         // Less than this, digits tell nothing.
         Unit::Percent if value != 0.0 && value.abs() < LEAST_PERCENT => {
             format!("{}<{LEAST_PERCENT} %", if value < 0.0 { "-" } else { "" })

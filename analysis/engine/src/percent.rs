@@ -30,6 +30,11 @@ impl Percent {
         math::stats::percent(part.ps(), whole.ps()).map(Self)
     }
 
+    /// `part` of `whole`; `None` unless `whole` is above 0.
+    pub fn ratio(part: f64, whole: f64) -> Option<Self> {
+        (whole > 0.0).then(|| Self(100.0 * part / whole))
+    }
+
     /// A share of one: 0.25 is 25 %.
     pub fn of_fraction(share: f64) -> Self {
         Self(100.0 * share)

@@ -179,6 +179,13 @@ pub struct Table {
 }
 
 impl Table {
+    /// Those of `tables` that have rows.
+    pub fn filled(tables: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut tables: Vec<Self> = tables.into_iter().collect();
+        tables.retain(|table| !table.rows.is_empty());
+        tables
+    }
+
     /// The same without the columns of these ids.
     #[must_use]
     pub fn without(&self, ids: &[&str]) -> Self {

@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::environment::RUN_FILE;
 use engine::{Environment, Table, counted};
-use serde::Serialize;
 
 /// A fact of the environment that is not the same on both sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct EnvironmentChange {
     /// Stable name: `version.jax`, `flag.xla_…`, `git`.
     #[column("Id")]

@@ -41,7 +41,7 @@ impl SumOver {
 
     /// The part of a time in one step of one device, in whole picoseconds.
     pub fn each_ps(self, sum: Picos) -> Picos {
-        Picos::from_ps(self.each(sum.as_ps_f64()).round() as i64)
+        Picos::rounded(self.each(sum.as_ps_f64()))
     }
 
     /// One of two titles: of what is of each step, or of each device.

@@ -52,7 +52,7 @@ fn roofline_point(
         (
             "total_time",
             "time, µs, all devices",
-            ours.map(|point| point.time_ps.ps() as f64 / 1e6),
+            ours.map(|point| point.time_ps.as_ps_f64() / 1e6),
         ),
         (
             "measured_flop_rate",
@@ -156,7 +156,7 @@ fn ops(section: &mut Section, capture: &Capture) {
             .unwrap();
         let (theirs_us, ours_us) = (
             theirs.number(row, "total_self_time"),
-            ours.self_time_ps.ps() as f64 / 1e6,
+            ours.self_time_ps.as_ps_f64() / 1e6,
         );
         self_time_equal += usize::from((theirs_us - ours_us).abs() < 1e-6 * theirs_us.max(1.0));
         top.push((theirs_us, ours_us, name.to_owned()));
@@ -224,7 +224,7 @@ fn steps(section: &mut Section, capture: &Capture, why: &str) {
         let of = steps
             .iter()
             .flat_map(|steps| &steps.steps)
-            .map(|step| step.time_ps.ps() as f64 / 1e9)
+            .map(|step| step.time_ps.as_ps_f64() / 1e9)
             .collect::<Vec<_>>();
         let inner = &of[1..of.len() - 1];
         let ours = inner.iter().sum::<f64>() / inner.len() as f64;
@@ -352,7 +352,7 @@ fn tpu(name: &str, step_why: &str, mxu_why: &str) -> Option<(String, usize, usiz
     section.number(
         name_of,
         Some(rows.number(without, "total_time")),
-        Some(ours.time_ps.ps() as f64 / 1e6),
+        Some(ours.time_ps.as_ps_f64() / 1e6),
         0.0,
         "",
     );

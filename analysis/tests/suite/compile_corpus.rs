@@ -75,7 +75,7 @@ fn matmul_compilation_is_equal_in_both_formats() {
     );
     // The timeline, the same in both formats: from the first slice to the end of the last.
     assert!(
-        near(compile.window_ps.ps() as f64, 244.5e9, 0.1e9),
+        near(compile.window_ps.as_ps_f64(), 244.5e9, 0.1e9),
         "{}",
         compile.window_ps
     );
@@ -161,7 +161,7 @@ fn three_recompiling_steps_are_named() {
             );
         }
         assert!(near(
-            compile.compile_ps.unwrap().ps() as f64,
+            compile.compile_ps.unwrap().as_ps_f64(),
             28.111e12,
             0.001e12
         ));
@@ -182,7 +182,7 @@ fn host_capture_without_steps_reports_compilation() {
         let compile = capture.report::<Compile>();
         assert_eq!(compile.compilations, 2, "{name}");
         assert!(
-            near(compile.compile_ps.unwrap().ps() as f64, 68.52e9, 0.01e9),
+            near(compile.compile_ps.unwrap().as_ps_f64(), 68.52e9, 0.01e9),
             "{name}: {:?}",
             compile.compile_ps
         );

@@ -10,7 +10,7 @@ use analysis::reports::ops::loops::Loops;
 use analysis::{Context, Options, ReportCache, Scope, Threshold, Unit};
 use importers::{ImportOptions, Progress};
 
-/// The line to add.
+/// The line to add; in the crate `advice`, the macro `rule!` writes it.
 static RULES: &[Rule] = &[Rule {
     id: "K99",
     title: "A loop has few iterations",
@@ -28,7 +28,7 @@ static FEW: Threshold = Threshold::new(
     "so few can be written one after the other",
 );
 
-/// In the crate `advice`: `include_str!` of the page in docs/hints.
+/// In the crate `advice`, `rule!` takes the page from docs/hints.
 const PAGE: &str = "\
 # K99 A loop has few iterations
 ## Cause

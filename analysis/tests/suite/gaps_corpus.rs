@@ -47,7 +47,7 @@ fn sums_are_exact(report: &GapsReport) {
 }
 
 fn ms(time: Picos) -> f64 {
-    time.ps() as f64 / 1e9
+    time.as_ps_f64() / 1e9
 }
 
 fn near(value: f64, expected: f64, tolerance: f64) -> bool {

@@ -12,7 +12,7 @@ use analysis::reports::summary::verdict::Verdict;
 use crate::capture::{Capture, open};
 
 fn idle_ms(gaps: &GapsReport, cause: IdleCause) -> f64 {
-    gaps.devices[0].time_ps(cause).ps() as f64 / 1e9
+    gaps.devices[0].time_ps(cause).as_ps_f64() / 1e9
 }
 
 /// Six of 20 ms in which the device waits until the host has read a result and launched the next step.
@@ -75,7 +75,7 @@ fn slices_that_overlap_inherit_nothing() {
     );
     for capture in &captures {
         assert!(
-            (capture.report::<Compile>().compile_ps.unwrap().ps() as f64 / 1e9 - 100.0).abs() < 1.0
+            (capture.report::<Compile>().compile_ps.unwrap().as_ps_f64() / 1e9 - 100.0).abs() < 1.0
         );
     }
 }

@@ -150,11 +150,11 @@ fn modelled_ring_has_the_expected_exposed_time() {
             assert_eq!(overlap.cores.len(), 4);
             for (core, time) in overlap.cores.iter().zip(&devices.cores) {
                 assert!(
-                    near(core.exposed_ps.ps() as f64 * 1e-6, exposed_us, 6e-4),
+                    near(core.exposed_ps.as_ps_f64() * 1e-6, exposed_us, 6e-4),
                     "{case}: {core:?}"
                 );
                 let mxu =
-                    100.0 * time.time(OpGroup::MatMul).ps() as f64 / time.window_ps.ps() as f64;
+                    100.0 * time.time(OpGroup::MatMul).as_ps_f64() / time.window_ps.as_ps_f64();
                 assert!(near(mxu, mxu_percent, 0.06), "{case}: {mxu}");
             }
         });

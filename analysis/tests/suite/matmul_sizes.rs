@@ -86,7 +86,7 @@ fn padding_costs_time_in_compute_bound_ops() {
             .iter()
             .find(|row| (row.sizes.m, row.sizes.k, row.sizes.n) == (8192, 1000, 4400))
             .unwrap();
-        let lost = up.total_time_ps.ps() as f64 * (1.0 - 1000.0 / 1024.0);
+        let lost = up.total_time_ps.as_ps_f64() * (1.0 - 1000.0 / 1024.0);
         assert!((up.padding_loss_ps.unwrap() / lost - 1.0).abs() < 1e-9);
         assert!((up.padding_gain_percent.unwrap().0 - 100.0).abs() < 1e-9);
     });

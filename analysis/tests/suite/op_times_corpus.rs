@@ -170,8 +170,8 @@ fn times_of_ops_are_those_of_one_device_in_one_step() {
     assert!(
         all >= exposed
             && near(
-                exposed.ps() as f64 * 100.0,
-                overlap.summary.exposed_mean_ps.unwrap().ps() as f64,
+                exposed.as_ps_f64() * 100.0,
+                overlap.summary.exposed_mean_ps.unwrap().as_ps_f64(),
                 100.0
             )
     );

@@ -54,7 +54,7 @@ fn planted_causes_are_found_in_programs_of_few_and_of_many_ops() {
             assert_eq!(first.id, id, "{name}_{cut}");
             let saved = first
                 .saving_ps
-                .map(|saving| saving.ps() as f64 / report.step_ps);
+                .map(|saving| saving.as_ps_f64() / report.step_ps);
             match (saved, share) {
                 (Some(saved), Some(share)) => {
                     assert!((saved - share).abs() < 0.01, "{name}_{cut}: {saved}");
@@ -218,7 +218,7 @@ fn savings_agree_with_each_other_and_with_their_replay() {
         let path = path.display();
         let largest = report.hints.iter().filter_map(|hint| hint.saving_ps).max();
         assert!(
-            largest.is_none_or(|saving| saving.ps() as f64 <= report.step_ps + 1.0),
+            largest.is_none_or(|saving| saving.as_ps_f64() <= report.step_ps + 1.0),
             "{path}: {largest:?}"
         );
         if let Some(together) = report.combined_saving_ps {
@@ -227,7 +227,7 @@ fn savings_agree_with_each_other_and_with_their_replay() {
                 "{path}: {together} together, {largest:?} alone"
             );
             assert!(
-                together.ps() as f64 <= report.step_ps + 1.0,
+                together.as_ps_f64() <= report.step_ps + 1.0,
                 "{path}: {together} of {}",
                 report.step_ps
             );
@@ -239,9 +239,9 @@ fn savings_agree_with_each_other_and_with_their_replay() {
                 .unwrap();
             let saved = match prediction.step {
                 Some(step) => step.each_ps - step.predicted_each_ps,
-                None => (prediction.window_ps - prediction.predicted_ps).ps() as f64,
+                None => (prediction.window_ps - prediction.predicted_ps).as_ps_f64(),
             };
-            let said = hint.saving_ps.unwrap().ps() as f64;
+            let said = hint.saving_ps.unwrap().as_ps_f64();
             assert!(
                 (saved - said).abs() <= 1e-4 * report.step_ps + 2.0,
                 "{path}: {} {said} and {saved}",
@@ -270,7 +270,7 @@ fn input_wait_of_a_tenth_is_a_hint() {
         .unwrap();
     assert_eq!(input.severity, HintSeverity::High);
     assert!(
-        (1.8..=2.0).contains(&(input.saving_ps.unwrap().ps() as f64 * 1e-9)),
+        (1.8..=2.0).contains(&(input.saving_ps.unwrap().as_ps_f64() * 1e-9)),
         "{input:?}"
     );
 }

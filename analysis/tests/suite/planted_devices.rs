@@ -27,7 +27,7 @@ fn saving_ms(capture: &Capture, id: &str) -> Option<f64> {
             .iter()
             .find(|hint| hint.id == id)?
             .saving_ps?
-            .ps() as f64
+            .as_ps_f64()
             * 1e-9,
     )
 }

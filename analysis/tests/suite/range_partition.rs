@@ -97,11 +97,11 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for row in &ops.rows {
             add(
                 format!("total of {}", row.name),
-                row.total_time_ps.ps() as f64,
+                row.total_time_ps.as_ps_f64(),
             );
             add(
                 format!("self of {}", row.name),
-                row.self_time_ps.ps() as f64,
+                row.self_time_ps.as_ps_f64(),
             );
             add(
                 format!("executions of {}", row.name),
@@ -114,23 +114,23 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         }
         for core in &ops.cores {
             // Windows and idle time are those of devices: without a single op in a part there is no report of ops.
-            add(format!("busy of {}", core.name), core.busy_ps.ps() as f64);
+            add(format!("busy of {}", core.name), core.busy_ps.as_ps_f64());
         }
     }
     if let Ok(devices) = capture.scoped::<Devices>(scope) {
         for core in &devices.cores {
             add(
                 format!("device window of {}", core.core),
-                core.window_ps.ps() as f64,
+                core.window_ps.as_ps_f64(),
             );
             add(
                 format!("device idle of {}", core.core),
-                core.idle_ps.unwrap_or_default().ps() as f64,
+                core.idle_ps.unwrap_or_default().as_ps_f64(),
             );
             for group in OpGroup::ALL {
                 add(
                     format!("device time of {} in {group:?}", core.core),
-                    core.time(group).ps() as f64,
+                    core.time(group).as_ps_f64(),
                 );
             }
         }
@@ -139,11 +139,11 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for core in &overlap.cores {
             add(
                 format!("exposed on {}", core.core),
-                core.exposed_ps.ps() as f64,
+                core.exposed_ps.as_ps_f64(),
             );
             add(
                 format!("compute on {}", core.core),
-                core.compute_ps.ps() as f64,
+                core.compute_ps.as_ps_f64(),
             );
         }
     }
@@ -159,11 +159,11 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for core in &overlap.cores {
             add(
                 format!("waiting of {}", core.core),
-                core.skew_wait_ps.unwrap_or_default().ps() as f64,
+                core.skew_wait_ps.unwrap_or_default().as_ps_f64(),
             );
             add(
                 format!("waiting for {}", core.core),
-                core.awaited_ps.unwrap_or_default().ps() as f64,
+                core.awaited_ps.unwrap_or_default().as_ps_f64(),
             );
             add(
                 format!("collectives of {}", core.core),
@@ -182,13 +182,13 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for device in &dcn.devices {
             add(
                 format!("stall of {}", device.device),
-                device.stall_ps.ps() as f64,
+                device.stall_ps.as_ps_f64(),
             );
         }
         for transfer in &dcn.collectives {
             add(
                 format!("stall in {}", transfer.rendezvous),
-                transfer.stall_ps.ps() as f64,
+                transfer.stall_ps.as_ps_f64(),
             );
             add(
                 format!("executions of {}", transfer.rendezvous),
@@ -200,16 +200,16 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for core in &sparse.cores {
             add(
                 format!("busy of {}", core.core),
-                core.busy_ps.unwrap_or_default().ps() as f64,
+                core.busy_ps.unwrap_or_default().as_ps_f64(),
             );
             add(format!("programs of {}", core.core), core.programs as f64);
             add(
                 format!("program time of {}", core.core),
-                core.program_ps.ps() as f64,
+                core.program_ps.as_ps_f64(),
             );
         }
         for op in &sparse.ops {
-            add(format!("self of {}", op.op), op.self_ps.ps() as f64);
+            add(format!("self of {}", op.op), op.self_ps.as_ps_f64());
         }
         for offload in &sparse.offloads {
             add(
@@ -218,19 +218,19 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
             );
             add(
                 format!("work of {}", offload.op),
-                offload.sparse_ps.ps() as f64,
+                offload.sparse_ps.as_ps_f64(),
             );
             add(
                 format!("hidden of {}", offload.op),
-                offload.hidden_ps.ps() as f64,
+                offload.hidden_ps.as_ps_f64(),
             );
             add(
                 format!("in flight of {}", offload.op),
-                offload.in_flight_ps.ps() as f64,
+                offload.in_flight_ps.as_ps_f64(),
             );
             add(
                 format!("waited of {}", offload.op),
-                offload.waited_ps.unwrap_or_default().ps() as f64,
+                offload.waited_ps.unwrap_or_default().as_ps_f64(),
             );
         }
     }

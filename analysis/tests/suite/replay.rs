@@ -113,7 +113,7 @@ fn hint_about_slow_links_saves_what_fast_links_save() {
         .unwrap();
     let saved = fast.median_ps - fast.predicted_ps;
     assert!(
-        (hint.saving_ps.unwrap().ps() as f64 - saved).abs() < 0.01 * saved,
+        (hint.saving_ps.unwrap().as_ps_f64() - saved).abs() < 0.01 * saved,
         "{hint:?}, {saved}"
     );
     assert_eq!(hints.hints[0].id, "K03");

@@ -117,7 +117,7 @@ fn compiling_first_step_is_warm_up() {
             "{name}"
         );
         assert!(
-            slow.parts[0].change_ps.ps() as f64 > 0.9999 * slow.longer_ps.ps() as f64,
+            slow.parts[0].change_ps.as_ps_f64() > 0.9999 * slow.longer_ps.as_ps_f64(),
             "{name}"
         );
     }
@@ -135,7 +135,7 @@ fn recompiling_steps_are_outliers_because_they_compile() {
     assert_eq!(slow, [5, 9, 14]);
     for slow in &parts.slow {
         assert_eq!(slow.host[0].phase, HostPhase::Compiling);
-        assert!(slow.host[0].change_ps.ps() as f64 > 0.8 * slow.longer_ps.ps() as f64);
+        assert!(slow.host[0].change_ps.as_ps_f64() > 0.8 * slow.longer_ps.as_ps_f64());
         assert_eq!(
             slow.host
                 .iter()

@@ -188,7 +188,7 @@ fn parts_of_a_real_trace_sum_to_the_whole() {
         // Between two steps there is a gap of about a microsecond that belongs to neither.
         let sum = (head.cores[core].window_ps + tail.cores[core].window_ps).ps();
         assert!(near(
-            both.cores[core].window_ps.ps() as f64,
+            both.cores[core].window_ps.as_ps_f64(),
             sum as f64,
             3e6
         ));
@@ -196,8 +196,8 @@ fn parts_of_a_real_trace_sum_to_the_whole() {
             let sum = head.cores[core].time(group) + tail.cores[core].time(group);
             assert!(
                 near(
-                    both.cores[core].time(group).ps() as f64,
-                    sum.ps() as f64,
+                    both.cores[core].time(group).as_ps_f64(),
+                    sum.as_ps_f64(),
                     3e6
                 ),
                 "{group:?}"
@@ -229,7 +229,7 @@ fn both_formats_of_one_session_agree_on_the_device() {
             0.0
         };
         assert!(
-            near(a.time_ps.ps() as f64, b.time_ps.ps() as f64, tolerance),
+            near(a.time_ps.as_ps_f64(), b.time_ps.as_ps_f64(), tolerance),
             "{a:?} {b:?}"
         );
     }
@@ -265,11 +265,11 @@ fn late_device_clock_is_found() {
         (20, 20, ClockSync::Shifted)
     );
     assert!(
-        near(shift.bounds.at_least_ps.ps() as f64, 610.180e6, 1e3),
+        near(shift.bounds.at_least_ps.as_ps_f64(), 610.180e6, 1e3),
         "{shift:?}"
     );
     assert!(
-        near(shift.bounds.at_most_ps.unwrap().ps() as f64, 687.127e6, 1e3),
+        near(shift.bounds.at_most_ps.unwrap().as_ps_f64(), 687.127e6, 1e3),
         "{shift:?}"
     );
     assert!(capture.findings().contains(&"Q06"));
@@ -288,7 +288,7 @@ fn serving_capture_has_one_step_of_its_dominant_program() {
             (StepSource::Modules, "jit_step_fun", 1)
         );
         assert!(
-            near(steps.steps[0].time_ps.ps() as f64, ms * 1e9, 0.1e9),
+            near(steps.steps[0].time_ps.as_ps_f64(), ms * 1e9, 0.1e9),
             "{name}: {}",
             steps.steps[0].time_ps
         );

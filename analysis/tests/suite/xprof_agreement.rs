@@ -148,7 +148,7 @@ fn idle_time_and_totals_agree_with_the_op_profile() {
         let root = &theirs["byCategory"];
         let time = |node: &Value| node["metrics"]["rawTime"].as_f64().unwrap() as i64;
         near(
-            report.total_time_ps.ps() as f64,
+            report.total_time_ps.as_ps_f64(),
             time(root) as f64,
             CLOCKS,
             capture,
@@ -156,7 +156,7 @@ fn idle_time_and_totals_agree_with_the_op_profile() {
         let children = root["children"].as_array().unwrap();
         let idle = children.iter().find(|node| node["name"] == "IDLE").unwrap();
         near(
-            report.idle_ps.ps() as f64,
+            report.idle_ps.as_ps_f64(),
             time(idle) as f64,
             10.0 * CLOCKS,
             capture,
@@ -410,7 +410,7 @@ fn step_times_use_the_device_clock() {
         );
         for core in &ops.cores {
             // Every step copies the same; on the timeline it seems to take 676 to 982 ms.
-            let ms = core.total_time_ps.ps() as f64 / 1e9;
+            let ms = core.total_time_ps.as_ps_f64() / 1e9;
             assert!(
                 (783.0..786.0).contains(&ms),
                 "step {step} of {}: {ms} ms",

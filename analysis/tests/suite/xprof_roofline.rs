@@ -116,7 +116,7 @@ fn roofline_points_match_xprof() {
                 );
             };
             let share = |share: Option<Percent>| share.map(|share| share.0);
-            check(Some(point.time_ps.ps() as f64), 1e6, "total_time");
+            check(Some(point.time_ps.as_ps_f64()), 1e6, "total_time");
             check(point.flops_per_second, 1e9, "measured_flop_rate");
             check(point.hbm_bytes_per_second, GIB, "hbm_bw");
             check(point.flops_per_hbm_byte, 1.0, "hbm_operational_intensity");

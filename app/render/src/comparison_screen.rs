@@ -67,7 +67,7 @@ pub fn screen(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let tables = diff.flat_map(ProgramDiff::own_tables);
     parts.extend(tables.map(|one| table(&one, &layout_of_diff)));
     parts.push(others);
-    parts.push(layout.lines(0, FOOTER, |line| layout.style.dim(line)));
+    parts.push(layout.dim_lines(0, FOOTER));
     joined(compared, parts, layout)
 }
 
@@ -138,10 +138,8 @@ fn environment(comparison: &Comparison, layout: &TextLayout) -> String {
     if more > 0 {
         lines.push(format!("and {more} more: --only environment"));
     }
-    let head = |line: String| layout.lines(0, &line, str::to_owned);
-    let lines = lines
-        .iter()
-        .map(|line| layout.lines(2, line, str::to_owned));
+    let head = |line: String| layout.plain_lines(0, &line);
+    let lines = lines.iter().map(|line| layout.plain_lines(2, line));
     let title = (!changes.is_empty()).then(|| head("Environment:".to_owned()));
     title.into_iter().chain(lines).collect()
 }
@@ -153,10 +151,10 @@ fn chain(comparison: &Comparison, layout: &TextLayout) -> String {
     };
     let lines = causes.lines.iter().take(CHAIN);
     let lines: String = lines
-        .map(|line| layout.lines(2, &line.text, str::to_owned))
+        .map(|line| layout.plain_lines(2, &line.text))
         .collect();
     let ending = causes.ending(CHAIN);
-    lines + &layout.lines(2, &ending, |line| layout.style.dim(line))
+    lines + &layout.dim_lines(2, &ending)
 }
 
 /// A sentence in lines.
@@ -240,5 +238,5 @@ fn others(comparison: &Comparison, layout: &TextLayout) -> String {
     let text = format!(
         "other classes of steps: {count} compared, {changed} changed by more than noise: --all"
     );
-    layout.lines(0, &capitalised(&text), |line| layout.style.dim(line))
+    layout.dim_lines(0, &capitalised(&text))
 }

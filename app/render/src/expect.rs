@@ -13,7 +13,7 @@ const INDENT: usize = 11;
 /// The headline, and each expectation with what was found; of those that are met as many as a table has rows.
 pub fn lines(report: &ExpectReport, layout: &TextLayout) -> String {
     let headline = capitalised(&report.statement);
-    let mut text = format!("{}\n", layout.style.bold(&headline));
+    let mut text = layout.heading(&headline);
     let (mut met, mut left_out) = (0, 0);
     for row in &report.rows {
         if row.verdict == Verdict::Met {
@@ -36,7 +36,7 @@ pub fn lines(report: &ExpectReport, layout: &TextLayout) -> String {
         let _ = writeln!(text, "  … {left_out} more are met; --top 0 shows all");
     }
     for note in &report.notes {
-        text.push_str(&layout.lines(2, note, |line| layout.style.dim(line)));
+        text.push_str(&layout.dim_lines(2, note));
     }
     text
 }

@@ -11,7 +11,7 @@ const INDENT: usize = 16;
 
 /// The verdict, each gate, and what changed.
 pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &TextLayout) -> String {
-    let mut text = format!("{}\n", layout.style.bold(&capitalised(&report.statement)));
+    let mut text = layout.heading(&capitalised(&report.statement));
     for (gate, message) in alike(report) {
         let word = match (gate.status, gate.level) {
             (Status::Fail, GateLevel::Warn) => "warning",
@@ -26,9 +26,9 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Tex
         text.push_str(&layout.beside(&format!("  {word}"), INDENT, &message));
     }
     if let Some(comparison) = comparison {
-        text.push_str(&layout.lines(2, &capitalised(&comparison.statement), str::to_owned));
+        text.push_str(&layout.plain_lines(2, &capitalised(&comparison.statement)));
         let runs = format!("Beside {}", comparison.base.runs.join(", "));
-        text.push_str(&layout.lines(2, &runs, |line| layout.style.dim(line)));
+        text.push_str(&layout.dim_lines(2, &runs));
     }
     text
 }

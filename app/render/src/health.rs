@@ -38,7 +38,7 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
 
 /// What limits a capture, with causes and cures.
 pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
-    let mut text = format!("{}\n", layout.style.bold("Findings"));
+    let mut text = layout.heading("Findings");
     if report.findings.is_empty() {
         text.push_str("  nothing limits this capture\n");
     }
@@ -57,9 +57,7 @@ pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
             &format!("{message} ({id})"),
         ));
         for (what, sentence) in [("seen: ", evidence.as_str()), ("fix: ", cure)] {
-            text.push_str(&layout.lines(INDENT, &format!("{what}{sentence}"), |line| {
-                layout.style.dim(line)
-            }));
+            text.push_str(&layout.dim_lines(INDENT, &format!("{what}{sentence}")));
         }
     }
     text
@@ -76,7 +74,7 @@ fn word(severity: Severity, style: AnsiStyle) -> String {
 }
 
 fn import_log(document: &Document, layout: &TextLayout) -> String {
-    let mut text = format!("{}\n", layout.style.bold("Import log"));
+    let mut text = layout.heading("Import log");
     let counts = document.session.model().import_log().counts();
     if counts.is_empty() {
         text.push_str("  nothing lost, nothing repaired\n");
@@ -107,7 +105,7 @@ fn clocks(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
 
 /// Recorded facts of files and devices; nothing if there are none.
 fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
-    let mut text = format!("{}\n", layout.style.bold("Facts"));
+    let mut text = layout.heading("Facts");
     for same in report
         .facts
         .chunk_by(|one, other| one.of_whom() == other.of_whom())
@@ -136,7 +134,7 @@ fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
         }
     }
     if let Some(line) = report.facts_note() {
-        text.push_str(&layout.lines(2, &line, |line| layout.style.dim(line)));
+        text.push_str(&layout.dim_lines(2, &line));
     }
     (!report.facts.is_empty()).then_some(text)
 }
@@ -176,6 +174,6 @@ fn paragraph(heading: &str, text: &str, layout: &TextLayout) -> String {
     format!(
         "{}\n{}",
         layout.style.bold(heading),
-        layout.lines(2, text, str::to_owned)
+        layout.plain_lines(2, text)
     )
 }

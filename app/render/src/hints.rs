@@ -85,7 +85,7 @@ pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLay
     } else {
         "reasons: --only hints".to_owned()
     };
-    let mut text = format!("{}\n", layout.style.bold(TITLE));
+    let mut text = layout.heading(TITLE);
     if TITLE.len() + 2 + more.len() <= layout.width {
         text = format!(
             "{}  {}\n",
@@ -120,8 +120,8 @@ pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLay
     text
 }
 
-/// Other rules about the same time, in full or by name.
-fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &TextLayout) {
+/// Other rules about the same time.
+fn also(text: &mut String, hint: &Hint, layout: &TextLayout) {
     for other in &hint.also {
         lines(
             text,
@@ -129,16 +129,14 @@ fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &TextLayout) {
             &format!("{} {}: the same time", other.id, other.title),
             layout,
         );
-        if in_full {
-            let code = other.code.as_deref();
-            remedy(text, [&other.statement, &other.action], code, layout);
-        }
+        let code = other.code.as_deref();
+        remedy(text, [&other.statement, &other.action], code, layout);
     }
 }
 
 /// Every card in full, and why other rules gave no hint.
 pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
-    let mut text = format!("{}\n", layout.style.bold(TITLE));
+    let mut text = layout.heading(TITLE);
     if report.hints.is_empty() {
         let looked = counted(report.quiet.len(), "rule");
         lines(
@@ -149,7 +147,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
         );
     }
     for hint in &report.hints {
-        head(&mut text, hint, report, None, layout);
+        head(&mut text, hint, report, layout);
         let code = hint.code.as_deref();
         remedy(&mut text, [&hint.statement, &hint.action], code, layout);
         let over = report.sums_over;
@@ -180,7 +178,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
                 layout,
             );
         }
-        also(&mut text, hint, true, layout);
+        also(&mut text, hint, layout);
         if !hint.overlaps_with.is_empty() {
             let with = format!("shares its time with {}", hint.overlaps_with.join(", "));
             lines(&mut text, "note  ", &with, layout);
@@ -191,14 +189,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
 }
 
 /// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
-/// `shared`: on the first screen, hints above that are in part about the same time.
-fn head(
-    text: &mut String,
-    hint: &Hint,
-    report: &HintsReport,
-    shared: Option<&[&str]>,
-    layout: &TextLayout,
-) {
+fn head(text: &mut String, hint: &Hint, report: &HintsReport, layout: &TextLayout) {
     let worth = worth(hint, report, |time| time.to_string());
     if hint.severity == HintSeverity::Health {
         title(text, hint, layout);
@@ -207,11 +198,8 @@ fn head(
     }
     let mut facts = vec![worth, hint.severity.title().to_owned()];
     facts.extend(doubt(hint).map(str::to_owned));
-    if hint.saving_by == SavingBy::Formula && shared.is_none() {
+    if hint.saving_by == SavingBy::Formula {
         facts.push("by formula".to_owned());
-    }
-    if let Some(shared) = shared.filter(|shared| !shared.is_empty()) {
-        facts.push(format!("overlaps {}", shared.join(", ")));
     }
     title(text, hint, layout);
     lines(text, "", &facts.join(" · "), layout);

@@ -32,10 +32,24 @@ impl TextLayout {
         out
     }
 
+    /// The same as it is.
+    pub fn plain_lines(&self, indent: usize, text: &str) -> String {
+        self.lines(indent, text, str::to_owned)
+    }
+
+    /// The same for what is less important.
+    pub fn dim_lines(&self, indent: usize, text: &str) -> String {
+        self.lines(indent, text, |line| self.style.dim(line))
+    }
+
+    /// A line above others.
+    pub fn heading(&self, text: &str) -> String {
+        format!("{}\n", self.style.bold(text))
+    }
+
     /// A text after a head of `indent` columns; further lines are indented below it.
     pub fn beside(&self, head: &str, indent: usize, text: &str) -> String {
-        let lines = self.lines(indent, text, str::to_owned);
-        lines
+        self.plain_lines(indent, text)
             .get(indent..)
             .map_or_else(String::new, |lines| format!("{head}{lines}"))
     }

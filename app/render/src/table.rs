@@ -28,7 +28,7 @@ pub fn table(table: &Table, layout: &TextLayout) -> String {
         .into_iter()
         .chain(table.notes.iter().map(String::as_str))
     {
-        text.push_str(&layout.lines(2, note, |line| layout.style.dim(line)));
+        text.push_str(&layout.dim_lines(2, note));
     }
     text
 }
@@ -82,7 +82,7 @@ pub fn body(table: &Table, layout: &TextLayout) -> String {
             "columns that do not fit: {}; see --format csv",
             dropped.join(", ")
         );
-        text.push_str(&layout.lines(2, &more, |line| layout.style.dim(line)));
+        text.push_str(&layout.dim_lines(2, &more));
     }
     text
 }

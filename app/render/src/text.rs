@@ -78,7 +78,7 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     };
     facts.extend(devices_in_words(model, document.session.options()));
     facts.push(scope_in_words(document.scope));
-    text.push_str(&layout.lines(0, &facts.join(" · "), str::to_owned));
+    text.push_str(&layout.plain_lines(0, &facts.join(" · ")));
     if let Some(lost) = document.losses() {
         text.push_str(&layout.lines(0, &lost, |line| layout.style.bold(line)));
     }
@@ -109,7 +109,7 @@ fn sections(document: &Document, layout: &TextLayout) -> String {
             }
             Err(why) => {
                 let _ = writeln!(text, "{}", layout.style.bold(section.title));
-                text.push_str(&layout.lines(2, &format!("not applicable: {why}"), str::to_owned));
+                text.push_str(&layout.plain_lines(2, &format!("not applicable: {why}")));
                 text.push('\n');
             }
         }

@@ -96,6 +96,14 @@ pub enum RequestError {
 }
 
 impl RequestError {
+    /// Tells that the file at `path` cannot be written.
+    pub fn write(path: &Path) -> impl Fn(io::Error) -> Self + Copy + use<'_> {
+        move |error| Self::Write {
+            error,
+            path: path.to_owned(),
+        }
+    }
+
     /// The input at `path` cannot be opened.
     pub fn import(error: ImportError, path: &Path) -> Self {
         if matches!(error, ImportError::ProgramsMissing { .. }) {

@@ -85,10 +85,7 @@ pub fn check(path: Option<&Path>) -> Result<(), RequestError> {
     if !path.exists() {
         return Ok(());
     }
-    let failed = |error| RequestError::Write {
-        error,
-        path: path.to_owned(),
-    };
+    let failed = RequestError::write(path);
     if !path.is_file() {
         return Err(failed(io::Error::new(
             ErrorKind::InvalidInput,
@@ -122,10 +119,7 @@ fn line_start() -> String {
 /// moved to another file.
 pub fn append(path: &Path, line: &str, warnings: &dyn Warnings) -> Result<(), RequestError> {
     check(Some(path))?;
-    let failed = |error| RequestError::Write {
-        error,
-        path: path.to_owned(),
-    };
+    let failed = RequestError::write(path);
     let mut file = File::options()
         .read(true)
         .append(true)

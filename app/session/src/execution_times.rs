@@ -99,9 +99,9 @@ impl ExecutionTimes {
 
 impl DeviceExecutions {
     fn of(device: String, times: &[Picos], calls: &[TimeRange]) -> Option<Self> {
-        let own: Vec<f64> = times.iter().map(|time| time.ps() as f64).collect();
+        let own: Vec<f64> = times.iter().map(|time| time.as_ps_f64()).collect();
         let stats = Stats::of(&own)?;
-        let whole: Vec<f64> = calls.iter().map(|call| call.dur().ps() as f64).collect();
+        let whole: Vec<f64> = calls.iter().map(|call| call.dur().as_ps_f64()).collect();
         let is_paired = whole.len() == own.len();
         let beyond: Vec<f64> = whole
             .iter()
@@ -174,7 +174,7 @@ fn calls(model: &TraceModel, name: &str) -> Vec<TimeRange> {
 }
 
 fn host_slices(model: &TraceModel) -> impl Iterator<Item = SliceRef<'_>> {
-    let is_host = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
+    let is_host = |slice: &SliceRef<'_>| slice.track_ref().kind == TrackKind::HostThread;
     model.all_slices().filter(is_host)
 }
 

@@ -42,7 +42,7 @@ impl Viewport {
         Self {
             base: range.start,
             offset: 0.0,
-            span: (range.dur().ps() as f64).max(MIN_SPAN_PS),
+            span: range.dur().as_ps_f64().max(MIN_SPAN_PS),
         }
     }
 
@@ -65,7 +65,7 @@ impl Viewport {
 
     /// Left edge relative to `from`, in picoseconds.
     pub fn start_after(&self, from: Timestamp) -> f64 {
-        (self.base - from).ps() as f64 + self.offset
+        (self.base - from).as_ps_f64() + self.offset
     }
 
     /// The left edge, rounded down.
@@ -75,7 +75,7 @@ impl Viewport {
 
     /// Position of `at`: 0 at the left edge, 1 at the right edge.
     pub fn fraction(&self, at: Timestamp) -> f64 {
-        ((at - self.base).ps() as f64 - self.offset) / self.span
+        ((at - self.base).as_ps_f64() - self.offset) / self.span
     }
 
     /// The time at `fraction` of the width.
@@ -112,7 +112,7 @@ impl Viewport {
     /// Limits span and position to reasonable values for a trace of this extent.
     #[must_use]
     pub fn clamped(&self, extent: TimeRange) -> Self {
-        let whole = (extent.dur().ps() as f64).max(MIN_SPAN_PS);
+        let whole = extent.dur().as_ps_f64().max(MIN_SPAN_PS);
         let limit = whole * (1.0 + 2.0 * OVERSCROLL);
         let view = self.with_span(self.span.clamp(MIN_SPAN_PS, limit), 0.5);
         let before = -view.start_after(extent.start) - view.span * OVERSCROLL;
@@ -266,7 +266,7 @@ pub fn tick_label(at: Picos, step: Picos) -> String {
         rest /= 10;
         decimals += 1;
     }
-    format!("{:.decimals$} {name}", at.ps() as f64 / unit as f64)
+    format!("{:.decimals$} {name}", at.as_ps_f64() / unit as f64)
 }
 
 #[cfg(test)]

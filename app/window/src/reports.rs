@@ -2,9 +2,10 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use analysis::{ANALYSES, Analysis, Report, Scope, Table};
+use trace_model::locked;
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use session::Session;
@@ -48,7 +49,7 @@ impl ReportJobs {
         if scope == self.scope {
             return;
         }
-        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = scope;
+        *locked(&self.wanted) = scope;
         if self.scope != Scope::WholeTrace {
             self.session.cancel(self.scope);
         }
@@ -75,7 +76,7 @@ impl ReportJobs {
                     .report_by_id(id, scope)
                     .map_err(|error| error.to_string());
                 // The scope has changed in the meantime: the result for the old one is dropped.
-                let is_wanted = *wanted.lock().unwrap_or_else(PoisonError::into_inner) == scope;
+                let is_wanted = *locked(&wanted) == scope;
                 if scope != Scope::WholeTrace && !is_wanted {
                     session.forget(scope);
                 }

@@ -1,11 +1,12 @@
 //! Saving texts and pictures: asks for a file and writes it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use egui::{ColorImage, Context, ViewportCommand};
 use image::ImageEncoder as _;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use trace_model::locked;
 
 use crate::command::TextToSave;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -75,7 +76,7 @@ impl SaveJob {
     fn ask_for_place(&mut self, name: String, content: SavedContent) {
         if let Some((open, _)) = self.waiting.as_ref().filter(|_| self.place.is_running()) {
             let why = format!("cannot save {name}: the dialog for {open} is still open");
-            let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut outcome = locked(&self.outcome);
             *outcome = Some(SaveOutcome::Failed(why));
             return;
         }
@@ -126,10 +127,7 @@ impl SaveJob {
                 _ => {}
             }
         }
-        self.outcome
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        locked(&self.outcome).take()
     }
 
     /// Requests the screenshot from egui, if one is wanted.
@@ -144,7 +142,7 @@ impl SaveJob {
                     Ok(()) => SaveOutcome::Saved(path),
                     Err(error) => SaveOutcome::Failed(error),
                 };
-                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                *locked(&outcome) = Some(result);
                 again.request_repaint();
             },
         )));

@@ -2,10 +2,10 @@
 //! made (`systole open FILE --screenshot out.png`).
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use egui::{Context, ViewportCommand};
-use trace_model::{Picos, TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp, locked};
 
 use crate::AppCommand;
 use crate::keys;
@@ -160,12 +160,7 @@ impl Photographer {
         if !self.taken {
             ctx.request_repaint();
         }
-        if self
-            .outcome
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some()
-        {
+        if locked(&self.outcome).is_some() {
             ctx.send_viewport_cmd(ViewportCommand::Close);
             return Vec::new();
         }
@@ -188,7 +183,7 @@ impl Photographer {
             ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::ScreenshotCallback::new(
                 move |image| {
                     let result = write_png(&path, &image);
-                    *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                    *locked(&outcome) = Some(result);
                     again.request_repaint();
                 },
             )));
@@ -269,11 +264,7 @@ impl Photographer {
 
 /// The outcome; an error if no picture was taken although one was requested.
 pub fn result(outcome: &ScreenshotOutcome) -> anyhow::Result<()> {
-    match outcome
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take()
-    {
+    match locked(outcome).take() {
         Some(Err(error)) => Err(anyhow::anyhow!(error)),
         _ => Ok(()),
     }

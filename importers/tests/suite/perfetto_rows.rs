@@ -43,7 +43,7 @@ fn named(name: &str, placeholder: &str) -> String {
 }
 
 fn slice_row(model: &TraceModel, slice: SliceRef<'_>) -> Row {
-    let track = model.track(slice.track());
+    let track = slice.track_ref();
     let group = model.group(track.group);
     let mut row = Row::new();
     set(&mut row, "ts", ns(model, slice.start().ps()));
@@ -155,7 +155,7 @@ pub(super) fn answers(model: &TraceModel, ask: &Ask, columns: &[&str]) -> Vec<Ro
         Ask::Slices | Ask::Async => {
             let is_async = matches!(ask, Ask::Async);
             let on_thread = |slice: &SliceRef<'_>| {
-                let track = model.track(slice.track());
+                let track = slice.track_ref();
                 (track.kind == TrackKind::Async) == is_async
                     && model.str(track.name) != "Global instants"
             };

@@ -30,7 +30,7 @@ fn op<'a>(model: &'a TraceModel, name: &str) -> &'a Op {
 fn time(model: &TraceModel, ending: &str) -> Picos {
     let ops = model
         .all_slices()
-        .filter(|slice| model.track(slice.track()).kind == TrackKind::Ops);
+        .filter(|slice| slice.track_ref().kind == TrackKind::Ops);
     ops.filter(|slice| slice.name().ends_with(ending))
         .map(trace_model::SliceRef::dur)
         .sum()
@@ -117,7 +117,7 @@ fn sparse_run_without_inputs_has_no_flops() {
 fn totals(model: &TraceModel) -> (i64, u64) {
     let ops = model
         .all_slices()
-        .filter(|slice| model.track(slice.track()).kind == TrackKind::Ops);
+        .filter(|slice| slice.track_ref().kind == TrackKind::Ops);
     let flops = |slice: &trace_model::SliceRef<'_>| {
         slice.op().and_then(|op| model.op(op).flops).unwrap_or(0)
     };
@@ -192,11 +192,9 @@ fn onnxim_layers_and_tiles_match_the_log() {
         (device.peak_flops, device.peak_hbm_bytes),
         (Some(peak), Some(614e9))
     );
-    let tiles = model.all_slices().filter(|slice| {
-        model
-            .str(model.track(slice.track()).name)
-            .ends_with("tiles")
-    });
+    let tiles = model
+        .all_slices()
+        .filter(|slice| model.str(slice.track_ref().name).ends_with("tiles"));
     assert_eq!(
         tiles
             .map(|slice| slice.name().to_owned())

@@ -31,16 +31,13 @@ fn sorted(mut rows: Rows) -> Rows {
 }
 
 fn ours(model: &TraceModel) -> Rows {
-    let slices = model.all_slices().filter(|slice| {
-        matches!(
-            model.track(slice.track()).kind,
-            TrackKind::Ops | TrackKind::AsyncOps
-        )
-    });
+    let slices = model
+        .all_slices()
+        .filter(|slice| matches!(slice.track_ref().kind, TrackKind::Ops | TrackKind::AsyncOps));
     let row = |slice: trace_model::SliceRef<'_>| {
         let name = slice.name();
         let wait = if name.contains("-done") { "wait " } else { "" };
-        let line = match model.str(model.track(slice.track()).name) {
+        let line = match model.str(slice.track_ref().name) {
             "XLA Ops" => "TensorCore",
             line => line,
         };
@@ -116,7 +113,7 @@ fn flops_match_the_cost_analysis() {
         let model = open(&folder.join(program).join("scheduled_hlo.txt"));
         let ops = model
             .all_slices()
-            .filter(|slice| model.track(slice.track()).kind == TrackKind::Ops);
+            .filter(|slice| slice.track_ref().kind == TrackKind::Ops);
         let sum: u64 = ops.filter_map(|slice| model.op(slice.op()?).flops).sum();
         assert_eq!(sum, flops, "{program}");
     }

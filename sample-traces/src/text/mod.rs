@@ -72,7 +72,7 @@ pub fn text_trace(picture: &str) -> TraceModel {
 
 /// `name begin-end`, in ns, of the slices of a track.
 pub fn slices(model: &TraceModel, track: &str) -> Vec<String> {
-    let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
+    let of_track = |slice: &SliceRef<'_>| model.str(slice.track_ref().name) == track;
     let text = |slice: SliceRef<'_>| {
         let range = slice.range();
         format!(

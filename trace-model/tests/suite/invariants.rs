@@ -181,7 +181,7 @@ proptest! {
             prop_assert_eq!(slice.range(), range(start, end));
             prop_assert_eq!(slice.device_range(), Some(range(start + ahead, end + ahead + stretch * (i as i64 % 3))));
             prop_assert_eq!(slice.attr(SliceAttr::RunId), i.is_multiple_of(3).then_some(i as i64));
-            prop_assert_eq!(slice.attr_f64(SliceAttr::TimeScaleBits), i.is_multiple_of(5).then_some(i as f64));
+            prop_assert_eq!(slice.attr(SliceAttr::TimeScaleBits).map(|bits| f64::from_bits(bits as u64)), i.is_multiple_of(5).then_some(i as f64));
             prop_assert_eq!(slice.attr(SliceAttr::Flops), None);
         }
     }

@@ -3,7 +3,6 @@
 use device_reports::steps::step_parts::StepPart;
 use engine::Percent;
 use facts::time_use::TimeUse;
-use serde::Serialize;
 
 use super::change::{MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, StepTimesOfSides, correct, rows, tested, values};
@@ -13,7 +12,7 @@ use super::uses::{UseChange, uses};
 use super::work::OpWork;
 
 /// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Attribution {
     /// Interquartile mean step of the first side.
     pub base_ps: f64,
@@ -26,8 +25,7 @@ pub struct Attribution {
 }
 
 /// An op on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct OpChange {
     /// Name on the first side.
     #[column("Op", id = "op", with = Self::name)]

@@ -36,9 +36,7 @@ struct ShareRow {
 }
 
 pub(super) fn attribution_table(attribution: &Attribution) -> Table {
-    let of_step = |change: f64| {
-        (attribution.base_ps > 0.0).then(|| Percent(100.0 * change / attribution.base_ps))
-    };
+    let of_step = |change: f64| Percent::ratio(change, attribution.base_ps);
     let whole = ShareRow {
         name: "interquartile mean step".to_owned(),
         base_ps: attribution.base_ps,

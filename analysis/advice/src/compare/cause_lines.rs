@@ -1,12 +1,11 @@
 //! Lines from what differs in the environment to the milliseconds, and what they do not explain.
 
 use engine::{Percent, Table, sentence};
-use serde::Serialize;
 
 use super::run_loop::signed;
 
 /// Why the step changed, as far as the runs tell.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct CauseChain {
     /// In what the environments differ, as far as both sides are known.
     pub candidates: Vec<String>,
@@ -21,8 +20,7 @@ pub struct CauseChain {
 }
 
 /// A group of ops that moved.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct CauseLine {
     /// The whole line.
     pub text: String,

@@ -226,7 +226,7 @@ fn step_facts(
     let class = chosen.first().and_then(|step| steps.class_of(step));
     let source = serde_json::to_value(steps.source).ok();
     let numbers: Vec<f64> = chosen.iter().map(|step| f64::from(step.number)).collect();
-    let times: Vec<f64> = chosen.iter().map(|step| step.time_ps.ps() as f64).collect();
+    let times: Vec<f64> = chosen.iter().map(|step| step.time_ps.as_ps_f64()).collect();
     StepFacts {
         source: source
             .and_then(|source| source.as_str().map(str::to_owned))
@@ -241,7 +241,7 @@ fn step_facts(
             .collect(),
         why_none: None,
         middle_ps: match divided {
-            Some(divided) => mean_of(divided, |(time, _)| time.ps() as f64),
+            Some(divided) => mean_of(divided, |(time, _)| time.as_ps_f64()),
             None => middle_mean(&times),
         },
     }
@@ -307,5 +307,5 @@ fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSerie
 }
 
 fn numbers(times: Vec<Picos>) -> Vec<f64> {
-    times.into_iter().map(|time| time.ps() as f64).collect()
+    times.into_iter().map(Picos::as_ps_f64).collect()
 }

@@ -2,43 +2,26 @@
 
 use engine::Percent;
 use facts::steps::StepSource;
-use serde::Serialize;
 
 use super::environment;
 use super::summary::{ProgramFacts, StepFacts, Summary};
 
 /// How much a difference between two runs matters for comparing them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum Weight {
     /// A note: such differences are often the purpose of a comparison.
-    Note,
+    Note = "note",
     /// Numbers are comparable with reservations.
-    Care,
+    Care = "with care",
     /// The runs did not do the same work: what a step takes says nothing about the program.
-    OtherWork,
+    OtherWork = "not the same work",
     /// Percentages would be meaningless.
     #[serde(rename = "bars")]
-    Incomparable,
+    Incomparable = "not comparable",
 }
-
-impl Weight {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Care => "with care",
-            Self::OtherWork => "not the same work",
-            Self::Incomparable => "not comparable",
-        }
-    }
-}
-
-engine::shown_by_title!(Weight);
 
 /// Something in which two runs differ.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct Difference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,

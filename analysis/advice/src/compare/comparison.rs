@@ -16,7 +16,8 @@ use device_reports::hlo::ProgramDiff;
 use facts::EnvironmentChange;
 
 /// Options of a comparison.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default)]
 pub struct CompareOptions {
     /// When a difference counts.
     pub test: TestOptions,
@@ -27,7 +28,7 @@ pub struct CompareOptions {
 }
 
 /// Result of comparing a prediction with a measurement.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct PredictionError {
     /// The simulator or model that made the prediction.
     pub simulator: String,
@@ -50,8 +51,7 @@ pub struct PredictionError {
 }
 
 /// An op as predicted and as measured: medians of its time in a step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct PredictedOp {
     /// Name in the measurement, if the op was measured.
     #[column("Op", id = "op", with = Self::both_names)]
@@ -139,7 +139,8 @@ pub struct Comparison {
 }
 
 /// The sentences to read first, without full stop, in the order of reading.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default)]
 pub struct CompareBrief {
     /// Whether the runs did the same work, and what is alike.
     pub work: String,
@@ -164,7 +165,7 @@ pub struct CompareBrief {
 }
 
 /// One side of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ComparisonSide {
     /// The runs with their paths ([`super::Summary::title`]).
     pub runs: Vec<String>,
@@ -205,7 +206,7 @@ impl ComparisonSide {
 }
 
 /// A number on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct SeriesChange {
     /// Stable name with its unit.
     pub id: String,
@@ -221,7 +222,7 @@ pub struct SeriesChange {
 }
 
 /// A number of the whole run on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ValueChange {
     /// The number and how it changed.
     #[serde(flatten)]

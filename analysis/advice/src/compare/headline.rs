@@ -159,5 +159,5 @@ fn steps_per_side(base: usize, cand: usize) -> String {
 }
 
 pub(super) fn ps(value: f64) -> Picos {
-    Picos::from_ps(value.round() as i64)
+    Picos::rounded(value)
 }

@@ -77,7 +77,7 @@ pub(super) fn idle_times(
             continue;
         };
         let idle = parts.get(StepPart::Idle);
-        all += idle.ps() as f64;
+        all += idle.as_ps_f64();
         let place = divided
             .cores
             .get(step)
@@ -89,7 +89,7 @@ pub(super) fn idle_times(
             .into_iter()
             .flatten()
         {
-            *sums.entry(cause).or_default() += time.min(left).ps() as f64;
+            *sums.entry(cause).or_default() += time.min(left).as_ps_f64();
             left -= time.min(left);
         }
     }

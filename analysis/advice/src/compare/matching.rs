@@ -18,60 +18,39 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use facts::time_use::TimeUse;
-use serde::Serialize;
 use trace_model::without_number;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
 use super::work::{OpWork, numbers_replaced, result_dims};
 
 /// Why two ops count as the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum MatchedBy {
     /// The same name in the same compiled program.
-    SameProgram,
+    SameProgram = "same program",
     /// Name, category, shape and provenance agree.
-    Same,
+    Same = "same",
     /// All agree except the number in the name.
-    Renumbered,
+    Renumbered = "renumbered",
     /// All but the name agrees.
-    Renamed,
+    Renamed = "renamed",
     /// All but the shape agree.
-    Reshaped,
+    Reshaped = "other shape",
     /// Name and category agree, except for numbers inside the name (`kernel_256_512`).
-    Retuned,
+    Retuned = "different numbers in name",
     /// Name and category agree; the provenance differs or is unknown.
-    SameName,
+    SameName = "by name",
     /// Name, category and sizes agree; the element type differs.
-    Retyped,
+    Retyped = "other element type",
     /// The category and the provenance agree.
-    SameOrigin,
+    SameOrigin = "by origin",
     /// Both compute matrix products, or communicate alike, with results of the same sizes: a kernel for a fusion.
-    SameWork,
+    SameWork = "same work",
     /// Category, shape and a neighbour agree.
-    Neighbours,
+    Neighbours = "by neighbours",
 }
 
-engine::shown_by_title!(MatchedBy);
-
 impl MatchedBy {
-    /// Short description.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::SameProgram => "same program",
-            Self::Same => "same",
-            Self::Renumbered => "renumbered",
-            Self::Renamed => "renamed",
-            Self::Reshaped => "other shape",
-            Self::Retuned => "different numbers in name",
-            Self::SameName => "by name",
-            Self::Retyped => "other element type",
-            Self::SameOrigin => "by origin",
-            Self::SameWork => "same work",
-            Self::Neighbours => "by neighbours",
-        }
-    }
-
     /// Confidence, at most 1; lower if several ops are alike and their counts differ.
     pub(crate) fn confidence(self) -> f64 {
         match self {

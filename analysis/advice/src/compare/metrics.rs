@@ -3,38 +3,25 @@
 
 use engine::Provenance;
 use math::unit::Unit;
-use serde::Serialize;
 
 use super::summary::{Better, RunValue, StepSeries, thinned};
 
 /// What a metric has one value for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum MetricScope {
     /// Each steady step of the main class; `aggregate` turns them into one number.
-    Step,
+    Step = "step",
     /// Each steady step of the loop, of all classes.
-    LoopStep,
+    LoopStep = "step of the loop",
     /// The whole run.
-    Run,
+    Run = "run",
     /// Each op in each step; `op` selects ops, which are summed.
-    Op,
-}
-
-impl MetricScope {
-    /// Short description.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Step => "step",
-            Self::LoopStep => "step of the loop",
-            Self::Run => "run",
-            Self::Op => "op and step",
-        }
-    }
+    Op = "op and step",
 }
 
 /// A metric.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct SummaryMetric {
     /// Name in configurations: `step.time_ms`. `*` stands for any word.
     pub name: &'static str,

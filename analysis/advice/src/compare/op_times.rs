@@ -87,7 +87,7 @@ fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) ->
         operands: None,
         place: sum.place.unwrap_or_default(),
         runs: sum.runs as f64 / steps,
-        middle_ps: sum.middle.ps() as f64 / steps,
+        middle_ps: sum.middle.as_ps_f64() / steps,
         values: sum.values.clone(),
     };
     let text = |id: Option<trace_model::StringId>| {

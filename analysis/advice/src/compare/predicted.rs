@@ -146,9 +146,8 @@ pub(super) fn of(
         predicted_ps,
         measured_ps,
         ratio: ratio(predicted_ps, measured_ps),
-        error_percent: (measured_ps > 0.0)
-            .then(|| Percent(100.0 * (predicted_ps - measured_ps) / measured_ps)),
-        op_error_percent: (measured > 0.0).then(|| Percent(100.0 * missed / measured)),
+        error_percent: Percent::ratio(predicted_ps - measured_ps, measured_ps),
+        op_error_percent: Percent::ratio(missed, measured),
         op_error_is_at_least: !others.is_empty(),
         ops,
     })
@@ -213,7 +212,7 @@ impl PredictedOp {
 impl PredictionError {
     /// The headline.
     pub fn statement(&self) -> String {
-        let time = |ps: f64| Picos::from_ps(ps.round() as i64);
+        let time = Picos::rounded;
         let mut text = format!(
             "{} predicts {} per step, measured are {}",
             self.simulator,

@@ -11,7 +11,6 @@ use engine::{Context, Provenance, counted, number};
 use facts::TraceFacts as _;
 use hardware::ici::CollectiveKind;
 use math::unit::Unit;
-use serde::Serialize;
 use trace_model::ProgramId;
 
 use super::summary::{ProgramFacts, RunValue, Summary};
@@ -22,7 +21,7 @@ const MOST_PROGRAMS: usize = 4;
 const NAMED: usize = 3;
 
 /// The programs with the most time of two runs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct ProgramComparison {
     /// Name in the first run.
     pub base: String,

@@ -11,7 +11,6 @@ use facts::steps::{Step, StepsReport};
 use math::resample::{self, Statistic};
 use run_reports::host::compile::{Compile, CompilePlace};
 use run_reports::host::input::Input;
-use serde::Serialize;
 use trace_model::Picos;
 
 use super::summary::{RunValue, StepSeries, Summary};
@@ -40,7 +39,7 @@ pub(super) fn series(steps: &StepsReport) -> Vec<StepSeries> {
     let of = |metric, value: &dyn Fn(&Step) -> f64| {
         StepSeries::of(metric, &steps.counted().map(value).collect::<Vec<_>>())
     };
-    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps).ps() as f64;
+    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps).as_ps_f64();
     let slow = |step: &Step| if step.is_outlier { 100.0 } else { 0.0 };
     vec![of(LOOP_STEP, &time), of(SLOW_SHARE, &slow)]
 }
@@ -50,7 +49,7 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let counted: Vec<&Step> = steps.counted().collect();
     let count = counted.len() as f64;
     let mean = |of: &dyn Fn(&Step) -> Picos| {
-        counted.iter().map(|step| of(step).ps() as f64).sum::<f64>() / count
+        counted.iter().map(|step| of(step).as_ps_f64()).sum::<f64>() / count
     };
     let has_host = host_threads(cx.model).next().is_some();
     let gap = mean(&|step| {
@@ -123,7 +122,7 @@ pub(super) fn compilations(
 }
 
 /// The time from the first steady step to the end of the last, of the runs of a side, and what made it longer.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct LoopChange {
     /// Steps of the loop of the first side, mean over its runs.
     pub base_steps: f64,
@@ -185,8 +184,7 @@ impl LoopChange {
     pub(super) fn of(base: &[Summary], cand: &[Summary], median_ps: f64) -> Option<Self> {
         let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
         let step_change_ps = second.step_ps - first.step_ps;
-        let change_percent =
-            (first.step_ps > 0.0).then(|| Percent(100.0 * step_change_ps / first.step_ps));
+        let change_percent = Percent::ratio(step_change_ps, first.step_ps);
         let hidden_ps = step_change_ps - median_ps;
         // A side whose steps vary a lot may be the one that the cause is in.
         let noise = [base, cand].map(|runs| {
@@ -215,7 +213,7 @@ impl LoopChange {
     /// `the loop of 4 steps takes 46.95 ms longer (46.95 ms to 93.90 ms, +100.0 %), which the median step does not show:
     /// compilation on the host +46.95 ms, 1 of 4 steps is slow (0 before)`.
     pub(super) fn clause(&self) -> String {
-        let ps = |value: f64| Picos::from_ps(value.round() as i64);
+        let ps = Picos::rounded;
         let steps = |steps: f64| {
             format!(
                 "{steps:.0} {}",
@@ -350,7 +348,7 @@ fn values(runs: &[Summary], id: &str) -> Vec<Vec<f64>> {
 
 /// `+12.30 ms`, `-3.1 µs`.
 pub fn signed(ps: f64) -> String {
-    let time = Picos::from_ps(ps.round() as i64);
+    let time = Picos::rounded(ps);
     if ps.round() > 0.0 {
         format!("+{time}")
     } else {

@@ -113,7 +113,7 @@ fn compiling(cx: &Context<'_>) -> Vec<RunValue> {
         return Vec::new();
     };
     let value = |metric, value, of, provenance| RunValue::of(metric, Some(value), of, provenance);
-    let wall = compile.wall_ps.unwrap_or_default().ps() as f64;
+    let wall = compile.wall_ps.unwrap_or_default().as_ps_f64();
     vec![
         value(
             "compile.count",

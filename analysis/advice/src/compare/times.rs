@@ -331,7 +331,7 @@ impl RowSums {
                 self.places += 1;
             }
             if let Some(value) = sample.and_then(|sample| op.values.get_mut(sample)) {
-                *value += own.ps() as f64;
+                *value += own.as_ps_f64();
             }
         }
         parts.add(StepPart::Idle, range.dur() - parts.total());

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use device_reports::steps::step_parts::StepPart;
 use facts::time_use::TimeUse;
-use serde::Serialize;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, RestOfSides, StepTimesOfSides, correct, values};
@@ -16,7 +15,7 @@ use super::pool::{PooledOp, PooledRuns, effect_ps};
 use super::work::{self, OpWork};
 
 /// A use of the time of a step on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct UseChange {
     /// The use.
     pub id: TimeUse,
@@ -32,7 +31,7 @@ pub struct UseChange {
 }
 
 /// Ops that do the same, or idle time of one cause, on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct GroupChange {
     /// `XLA bf16 fusions`, `all-reduce`, `mlp/mul`.
     pub name: String,
@@ -54,7 +53,8 @@ pub struct GroupChange {
 }
 
 /// Times in the interquartile mean steps of both sides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy, Default)]
 pub struct TimesOfSides {
     /// In the mean step of the first side.
     pub base_ps: f64,

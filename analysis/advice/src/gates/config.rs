@@ -8,7 +8,8 @@ use super::preset::preset;
 use crate::compare::{Summary, comparable};
 
 /// The level of gates that do not set one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GateDefaults {
     /// The effect of a failure.
@@ -46,7 +47,8 @@ pub enum OnMismatch {
 }
 
 /// The properties that runs must share.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Comparable {
     /// Names of differences that prevent a comparison.
@@ -56,7 +58,8 @@ pub struct Comparable {
 }
 
 /// All gates.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default)]
 pub struct GateConfig {
     /// Defaults for gates that do not set a value.
     pub defaults: GateDefaults,

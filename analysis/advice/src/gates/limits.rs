@@ -2,72 +2,43 @@
 
 use engine::Percent;
 use math::resample::Statistic;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::metrics::{number, written_difference, written_unit};
 
 /// The effect of a failure.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Default, Deserialize)]
 pub enum GateLevel {
     /// The gate is not evaluated.
-    Off,
+    Off = "off",
     /// The failure is reported, and the run passes.
-    Warn,
+    Warn = "warn",
     /// The run fails.
     #[default]
-    Error,
-}
-
-engine::shown_by_title!(GateLevel);
-
-impl GateLevel {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Warn => "warn",
-            Self::Error => "error",
-        }
-    }
+    Error = "error",
 }
 
 /// How the step times of a run are aggregated into one number. Step times are those of the slowest device of each step.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Default, Deserialize)]
 pub enum StepAggregate {
     /// The median step.
     #[default]
-    Median,
+    Median = "median",
     /// Mean.
-    Mean,
+    Mean = "mean",
     /// The 90th percentile: nine of ten steps take less.
-    P90,
+    P90 = "p90",
     /// The 95th percentile: 19 of 20 steps take less.
-    P95,
+    P95 = "p95",
     /// The slowest step.
-    Max,
+    Max = "max",
     /// The same as the median.
-    WorstDevice,
+    WorstDevice = "worst-device",
 }
 
 impl StepAggregate {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Median => "median",
-            Self::Mean => "mean",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::Max => "max",
-            Self::WorstDevice => "worst-device",
-        }
-    }
-
     /// Minimum number of steps: that of the configuration, and enough for one step beyond the quantile; with fewer, the
     /// quantile would be close to the slowest step.
     pub fn steps_needed(self, min_steps: usize) -> usize {
@@ -101,7 +72,8 @@ impl StepAggregate {
 }
 
 /// A limit for a value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// `step.time_ms`.
@@ -121,7 +93,8 @@ pub struct Budget {
 }
 
 /// A limit for how much worse than the baseline a value may be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Regression {
     /// `step.time_ms`.

@@ -328,7 +328,7 @@ fn listed_from(runs: &[Summary]) -> f64 {
 }
 
 fn no_op(pattern: &str, floor: f64) -> String {
-    let floor = Picos::from_ps(floor.round() as i64);
+    let floor = Picos::rounded(floor);
     let above = if floor > Picos::ZERO {
         format!(
             " among those above {floor} a step; a saved summary lists no others (systole summarize --ops N)"

@@ -1,38 +1,22 @@
 //! What gates found in a run.
 
 use engine::{Table, Tabular};
-use serde::Serialize;
 
 use super::limits::{GateLevel, StepAggregate};
 
 /// The result of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum Status {
     /// The value keeps the limit.
-    Pass,
+    Pass = "pass",
     /// The value exceeds the limit.
-    Fail,
+    Fail = "FAIL",
     /// The gate is inconclusive.
-    Inconclusive,
+    Inconclusive = "inconclusive",
 }
-
-impl Status {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "FAIL",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-}
-
-engine::shown_by_title!(Status);
 
 /// The result of one gate.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct Gate {
     /// The result.
     #[column("Status")]
@@ -79,7 +63,8 @@ impl Gate {
 }
 
 /// The results of all gates; none by default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default)]
 pub struct GatesReport {
     /// The headline.
     pub statement: String,

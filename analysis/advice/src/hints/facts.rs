@@ -85,11 +85,7 @@ impl<'a> HintFacts<'a> {
     /// No device recorded ops, or a scenario needs what the capture does not record.
     pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         self.play(&[changes]);
-        let not_played = || {
-            Err(AnalysisError::NotApplicable(
-                "these changes were not replayed".to_owned(),
-            ))
-        };
+        let not_played = || Err("these changes were not replayed".into());
         self.known(changes).unwrap_or_else(not_played)
     }
 
@@ -149,7 +145,7 @@ impl<'a> HintFacts<'a> {
             Err(_) => self.cx.host_window()?.dur(),
         };
         Ok(StepTime {
-            ps: longest.ps() as f64,
+            ps: longest.as_ps_f64(),
             count: 1,
             of: "whole window".to_owned(),
         })
@@ -177,8 +173,7 @@ impl<'a> HintFacts<'a> {
         &self,
         sum: impl FnOnce(&A::Report) -> Option<f64>,
     ) -> Result<f64, AnalysisError> {
-        let nothing =
-            || AnalysisError::NotApplicable("nothing of it lies in the counted steps".to_owned());
+        let nothing = || AnalysisError::from("nothing of it lies in the counted steps");
         let sum = sum(self.in_steps::<A>()?.as_ref()).ok_or_else(nothing)?;
         Ok(sum / self.step()?.count.max(1) as f64)
     }
@@ -327,7 +322,7 @@ impl<'r> OpSelection<'r> {
         const SHOWN: usize = 3;
         const LEAST: f64 = 0.05;
         let matters = |&(nth, row): &(usize, &&OpRow)| {
-            nth == 0 || row.self_time_ps.ps() as f64 >= LEAST * self.self_ps.ps() as f64
+            nth == 0 || row.self_time_ps.as_ps_f64() >= LEAST * self.self_ps.as_ps_f64()
         };
         let rows = self.rows.iter().enumerate().take(SHOWN);
         let names: Vec<String> = rows

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::{Percent, Provenance, number};
 use facts::time_use::TimeUse;
 use math::unit::Unit;
-use serde::Serialize;
 use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 
 use crate::what_if::Scenario;
@@ -73,7 +72,7 @@ pub enum PossibleSaving {
 }
 
 /// A place on the timeline.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct FindingPlace {
     /// What is there.
     pub name: String,
@@ -113,8 +112,7 @@ impl From<SliceRef<'_>> for FindingPlace {
 }
 
 /// One number that a rule compared.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct HintEvidence {
     /// What it is, for people.
     #[column("What")]

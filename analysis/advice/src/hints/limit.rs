@@ -2,12 +2,11 @@
 
 use engine::{Percent, Provenance};
 use facts::time_use::TimeUse;
-use serde::Serialize;
 use trace_model::Picos;
 
 /// What limits the loop. Times are of one step on one device, means over the counted steps and their devices; where no
 /// steps are known, of the window of a device.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct LoopLimit {
     /// One sentence of at most 20 words, without full stop.
     pub statement: String,
@@ -36,7 +35,8 @@ pub struct LoopLimit {
 }
 
 /// One use of the time of a step on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct TimePart {
     /// The use.
     pub id: TimeUse,
@@ -45,7 +45,7 @@ pub struct TimePart {
 }
 
 /// Time of the capture outside the loop.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct OutsideLoop {
     /// The capture without the counted steps.
     pub time_ps: Picos,
@@ -60,7 +60,7 @@ pub struct OutsideLoop {
 impl LoopLimit {
     /// The sentence with its times as `time` writes them.
     pub fn sentence(&self, time: impl Fn(Picos) -> String) -> String {
-        let length = |ps: f64| time(Picos::from_ps(ps.round() as i64));
+        let length = |ps: f64| time(Picos::rounded(ps));
         let each = if self.devices > 1 { " per device" } else { "" };
         let (own, whole) = (length(self.time_ps), length(self.of_ps));
         format!("{}: {own} of {whole}{each}", self.share)

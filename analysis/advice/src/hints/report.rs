@@ -11,21 +11,19 @@ use super::{Confidence, FindingPlace, HintEvidence, LoopLimit};
 use crate::what_if::Scenario;
 
 /// How much a hint matters, by what it could save; what is saved once, by its share of the capture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Hash)]
 pub enum HintSeverity {
     /// About the capture, not the program: it comes last and has no saving.
-    Health,
+    Health = "health",
     /// Below 2 % of the step, or not known in time.
-    Low,
+    Low = "low",
     /// From 2 %.
-    Medium,
+    Medium = "medium",
     /// From 5 %.
-    High,
+    High = "high",
     /// From 15 %.
-    Critical,
+    Critical = "critical",
 }
 
 impl HintSeverity {
@@ -47,20 +45,7 @@ impl HintSeverity {
             self
         }
     }
-
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Health => "health",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
 }
-
-engine::shown_by_title!(HintSeverity);
 
 /// What to do next, and what it is worth.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema, engine::Columns)]
@@ -174,7 +159,7 @@ impl From<Hint> for Remedy {
 }
 
 /// What the verdict names and no hint is about.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Unanswered {
     /// What the time is spent on.
     pub id: TimeUse,
@@ -197,8 +182,7 @@ pub enum SavingBy {
 }
 
 /// An op that a hint is about.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
-#[columns(derived)]
+#[engine::row(derived)]
 pub struct HintOp {
     /// Instruction name.
     #[column("Op", id = "op")]
@@ -218,7 +202,7 @@ pub struct HintOp {
 }
 
 /// A rule that had no answer.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct CannotTell {
     /// The rule.
     pub id: &'static str,
@@ -229,7 +213,7 @@ pub struct CannotTell {
 }
 
 /// A hint that the user does not want to see.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Suppressed {
     /// The rule.
     pub id: &'static str,

@@ -30,9 +30,7 @@ pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
         );
     }
     if times.is_empty() {
-        return Err(AnalysisError::NotApplicable(
-            "no TPU device recorded ops here, so there is nothing to replay".into(),
-        ));
+        return Err("no TPU device recorded ops here, so there is nothing to replay".into());
     }
     let pieces = times.iter().map(|time| time.segments.len()).sum();
     // Before threads need them: they are linked by several threads, too.

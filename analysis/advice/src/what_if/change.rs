@@ -69,10 +69,7 @@ impl Scenario {
             }
             Self::Idle(factor) => times("idle gaps", *factor),
             Self::NoCompile => "no idle time because the host compiles".to_owned(),
-            Self::StepAtLeast(ps) => format!(
-                "no step is shorter than {}",
-                Picos::from_ps(ps.round() as i64)
-            ),
+            Self::StepAtLeast(ps) => format!("no step is shorter than {}", Picos::rounded(*ps)),
         }
     }
 
@@ -283,7 +280,7 @@ pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
     if factor.to_bits() == 1.0_f64.to_bits() {
         return time;
     }
-    Picos::from_ps((time.ps() as f64 * factor).round() as i64)
+    Picos::rounded(time.as_ps_f64() * factor)
 }
 
 /// An op that took `e` times its minimum time takes `e` times the new minimum time.
@@ -318,9 +315,9 @@ fn chip(
         }
     }
     if known == Picos::ZERO {
-        return Err(AnalysisError::NotApplicable(
+        return Err(
             "no op of this capture has both costs and a peak: the times on another chip cannot be predicted".into(),
-        ));
+        );
     }
     out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
     let share = 100.0 * unknown.fraction_of(known + unknown).unwrap_or(0.0);

@@ -256,7 +256,7 @@ impl<'a> CoreCursor<'a> {
                 let share = (at - piece.range.start)
                     .fraction_of(piece.range.dur())
                     .unwrap_or(0.0);
-                begin + Picos::from_ps(((end - begin).ps() as f64 * share).round() as i64)
+                begin + Picos::rounded((end - begin).as_ps_f64() * share)
             };
             self.out.instants.push(comes);
             self.instants = rest;

@@ -7,7 +7,6 @@ use engine::{Context, Percent, Table, Tabular};
 use facts::category::OpGroup;
 use math::parallel;
 use math::stats::median;
-use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use super::change::{ReplayChanges, Scenario};
@@ -18,7 +17,7 @@ use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule, TimeByG
 pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
 
 /// The prediction for a set of changes.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Prediction {
     /// Description of the changes.
     pub changes: Vec<String>,
@@ -39,7 +38,8 @@ pub struct Prediction {
 }
 
 /// Medians over complete steps after warm-up; each step counts as long as on its slowest core.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct StepPrediction {
     /// Number of steps.
     pub steps: usize,
@@ -57,7 +57,7 @@ pub struct StepPrediction {
 }
 
 /// Time of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct PredictedPart {
     /// A group of ops, or idle.
     pub group: OpGroup,
@@ -228,9 +228,9 @@ pub(super) fn predict(
     let window_ps = window(recorded);
     let step = step_prediction(run, &steps, &asked, changed, [short, long]);
     // A bound of steps leaves the same share of the window.
-    let each_ps = step.map_or(window_ps.ps() as f64, |step| step.each_ps);
-    let least_ps = window_ps.ps() as f64 * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
-    let in_window = |predicted: Picos| predicted.max(Picos::from_ps(least_ps.round() as i64));
+    let each_ps = step.map_or(window_ps.as_ps_f64(), |step| step.each_ps);
+    let least_ps = window_ps.as_ps_f64() * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
+    let in_window = |predicted: Picos| predicted.max(Picos::rounded(least_ps));
     Prediction {
         changes: changes.iter().map(Scenario::title).collect(),
         window_ps,
@@ -268,15 +268,15 @@ pub(super) fn saving(
     let predicted = run.each(|core, span| asked.span(&short, core, span));
     let whole = || {
         (
-            window(recorded).ps() as f64,
-            longest(recorded, &short).ps() as f64,
+            window(recorded).as_ps_f64(),
+            longest(recorded, &short).as_ps_f64(),
         )
     };
     let (recorded, predicted) = run
         .each(|_, span| Some(span.dur().ps()))
         .zip(predicted)
         .unwrap_or_else(whole);
-    Picos::from_ps((recorded - changed.bounded(predicted, recorded)).round() as i64)
+    Picos::rounded(recorded - changed.bounded(predicted, recorded))
 }
 
 /// The time of a core from the start of its window.
@@ -337,8 +337,8 @@ impl Tabular for Prediction {
         let row = |what: &str, predicted: Picos| {
             PredictedRow::new(
                 what.to_owned(),
-                self.window_ps.ps() as f64,
-                predicted.ps() as f64,
+                self.window_ps.as_ps_f64(),
+                predicted.as_ps_f64(),
             )
         };
         rows.push(row("whole window", self.predicted_ps));
@@ -351,8 +351,8 @@ impl Tabular for Prediction {
         let part = |part: &PredictedPart| {
             PredictedRow::new(
                 part.group.title().to_owned(),
-                part.recorded_ps.ps() as f64,
-                part.predicted_ps.ps() as f64,
+                part.recorded_ps.as_ps_f64(),
+                part.predicted_ps.as_ps_f64(),
             )
         };
         let parts: Vec<_> = self.parts.iter().map(part).collect();
@@ -397,7 +397,7 @@ impl PredictedRow {
             recorded_ps,
             predicted_ps,
             saved_ps,
-            saved_percent: (recorded_ps > 0.0).then(|| Percent(100.0 * saved_ps / recorded_ps)),
+            saved_percent: Percent::ratio(saved_ps, recorded_ps),
         }
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn bound_hidden(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
             let Some(TransferSize { alike, bytes }) = size(cx, label, *class, cores) else {
                 continue;
             };
-            let rate = bytes / took.ps() as f64;
+            let rate = bytes / took.as_ps_f64();
             fastest
                 .entry(alike)
                 .and_modify(|most| *most = most.max(rate))
@@ -92,10 +92,7 @@ pub(super) fn bound_hidden(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
     }
     let by_bytes = |(&label, seen): (&LabelId, &ObservedTransfers)| {
         let TransferSize { alike, bytes } = size(cx, label, seen.class, cores)?;
-        Some((
-            label,
-            Picos::from_ps((bytes / fastest.get(&alike)?).round() as i64),
-        ))
+        Some((label, Picos::rounded(bytes / fastest.get(&alike)?)))
     };
     let by_time = seen.iter().filter(|(_, seen)| seen.has_hidden);
     let by_time = by_time.filter_map(|(&label, seen)| Some((label, seen.shortest?)));

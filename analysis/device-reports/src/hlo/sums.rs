@@ -1,7 +1,7 @@
 //! What programs consist of, as sums, and those of two programs beside each other.
 
 use engine::Table;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::contents::{ContentSum, PeakMemory, ProgramContents};
 
@@ -20,18 +20,8 @@ pub(super) const UNCOUNTED: &str =
     "FLOPs are unknown where the operations of a product cannot be counted.";
 
 /// One sum of a program, small enough to be kept with a run.
-#[derive(
-    Clone,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-    engine::Columns,
-)]
-#[columns(compiler)]
+#[engine::row(compiler)]
+#[derive(Default, Eq, Deserialize)]
 pub struct ProgramPart {
     /// Of what: `all-gather among 8 devices`, `fusions of kind loop`, `FLOPs`.
     #[column("What")]

@@ -270,7 +270,7 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
     let is_whole = (row.executions - row.occurrences as f64).abs() < 1e-9;
     let complete =
         is_whole && iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
-    let per_iteration = |time: Picos| mean(time.ps() as f64).filter(|_| complete);
+    let per_iteration = |time: Picos| mean(time.as_ps_f64()).filter(|_| complete);
     let longest = inside
         .filter(|_| is_whole)
         .and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));

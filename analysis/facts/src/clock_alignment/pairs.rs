@@ -232,7 +232,7 @@ fn launches_of(
 
 /// The last host event that has a flow to a program.
 fn by_flows(model: &TraceModel, programs: &[SliceRef<'_>]) -> Vec<LaunchPair> {
-    let is_host = |slice: SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
+    let is_host = |slice: SliceRef<'_>| slice.track_ref().kind == TrackKind::HostThread;
     let from = |program: &SliceRef<'_>| -> Option<(Timestamp, SliceId)> {
         let hosts = model
             .flows_to(program.id())

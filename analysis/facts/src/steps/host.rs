@@ -18,7 +18,7 @@ pub(crate) fn is_step_name(name: &str) -> bool {
 
 /// Slices of host threads that are marked as steps, else those with the name of a step.
 fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
-    let is_host = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
+    let is_host = |slice: &SliceRef<'_>| slice.track_ref().kind == TrackKind::HostThread;
     let numbered = model.slices_with(SliceAttr::StepNum);
     let roots = model
         .slices_with(SliceAttr::StepRoot)
@@ -83,7 +83,7 @@ pub(super) fn annotations(model: &TraceModel) -> Result<HostAnnotations, String>
     for slice in &marked {
         let key = (
             annotation_of(slice.name()),
-            model.track(slice.track()).group,
+            slice.track_ref().group,
             slice.track(),
         );
         *totals.entry(key).or_default() += slice.dur();

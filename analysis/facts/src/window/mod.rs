@@ -366,7 +366,7 @@ pub fn part_in(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> Pic
 /// Span of a slice on the clock that timed the ops of its core. Steps and programs are recorded on the timeline alone;
 /// the device times of their ops give their duration, which reports use. Never mix it with times of the timeline.
 pub fn measured_range(slice: SliceRef<'_>, model: &TraceModel) -> TimeRange {
-    let track = model.track(slice.track());
+    let track = slice.track_ref();
     match slice.device_range() {
         Some(range) => range,
         None if matches!(track.kind, TrackKind::Steps | TrackKind::Modules) => {

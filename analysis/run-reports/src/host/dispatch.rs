@@ -189,9 +189,9 @@ fn device(
     let name = cx.model.device_name(core);
     let in_scope = || runs.iter().filter(|run| run.in_scope);
     let latencies: Vec<f64> = in_scope()
-        .map(|run| (run.ran.start - run.enqueued).ps() as f64)
+        .map(|run| (run.ran.start - run.enqueued).as_ps_f64())
         .collect();
-    let lengths: Vec<f64> = in_scope().map(|run| run.length_ps.ps() as f64).collect();
+    let lengths: Vec<f64> = in_scope().map(|run| run.length_ps.as_ps_f64()).collect();
     let time_at = |times: &[f64], at| quantile(times, at).map(|ps| Picos::from_ps(ps as i64));
     let all: Vec<(&ProgramRun, u64)> = runs
         .iter()
@@ -206,7 +206,7 @@ fn device(
     spans.sort_by_key(|span| span.start);
     let between: Vec<f64> = spans
         .windows(2)
-        .map(|pair| (pair[1].start - pair[0].end).clamped().ps() as f64)
+        .map(|pair| (pair[1].start - pair[0].end).clamped().as_ps_f64())
         .collect();
     let gap_median_ps = time_at(&between, 0.5);
     let gap_of_program_percent = gap_median_ps.and_then(|gap| Percent::of(gap, program_median_ps));

@@ -188,10 +188,7 @@ fn file_name(path: &Path, host: Option<&str>, names: &mut Names) -> PathBuf {
 }
 
 fn write(file: &OneFile) -> Result<(), RequestError> {
-    let failed = |error| RequestError::Write {
-        error,
-        path: file.out.clone(),
-    };
+    let failed = RequestError::write(&file.out);
     if let Some(folder) = file.out.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }

@@ -43,10 +43,7 @@ pub fn run(args: &CacheArgs) -> Result<CommandOutcome, RequestError> {
     match &args.action {
         CacheAction::List { format } => list::print(&cache, *format)?,
         CacheAction::Clear => {
-            let failed = |error| RequestError::Write {
-                error,
-                path: cache.directory().to_owned(),
-            };
+            let failed = RequestError::write(cache.directory());
             let (count, bytes) = cache.clear().map_err(failed)?;
             list::say(&format!("removed {count} files, {}\n", list::size(bytes)))?;
         }

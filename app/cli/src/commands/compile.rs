@@ -6,7 +6,7 @@ use analysis::reports::host::compile::{Compile, CompileReport, CompileRuns, RunC
 use analysis::{Scope, Table, Tabular as _, Unit, distinct, shortened};
 use clap::{Args, ValueEnum};
 use importers::Progress;
-use render::{AnsiStyle, NamedTable, TextLayout, table};
+use render::{NamedTable, TextLayout, table};
 use request::history_file::{self, HistoryLine};
 use request::{Assumptions, RequestError};
 use serde_json::json;
@@ -212,18 +212,14 @@ fn written(
 }
 
 fn text(report: &CompileRuns, tables: &[Table], args: &CompileArgs, stderr: &Stderr) -> String {
-    let style = if stderr.colors_stdout() {
-        AnsiStyle::COLOR
-    } else {
-        AnsiStyle::PLAIN
-    };
+    let style = stderr.stdout_style();
     let layout = TextLayout {
         top: args.top,
         ..terminal::whole_tables(style)
     };
     let mut text = String::new();
     for sentence in report.statements.iter().filter(|_| report.runs > 0) {
-        text.push_str(&layout.lines(0, sentence, str::to_owned));
+        text.push_str(&layout.plain_lines(0, sentence));
     }
     for one in tables {
         let is_shown = match one.id {
@@ -256,12 +252,12 @@ fn reasons(report: &CompileRuns, top: usize, layout: &TextLayout) -> String {
             row.run,
             row.why
         );
-        text.push_str(&layout.lines(2, &line, str::to_owned));
+        text.push_str(&layout.plain_lines(2, &line));
     }
     let left = report.functions.len().saturating_sub(shown);
     if left > 0 {
         let more = format!("… {left} more; --top 0 shows all");
-        text.push_str(&layout.lines(2, &more, str::to_owned));
+        text.push_str(&layout.plain_lines(2, &more));
     }
     text
 }

@@ -10,7 +10,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{loading, output, terminal};
-use render::{AnsiStyle, Document, DocumentView, NamedTable, table};
+use render::{Document, DocumentView, NamedTable, table};
 use request::{RequestError, TraceRequest, checks};
 use session::files::OutputGuard;
 use session::{CaptureSize, Session};
@@ -63,14 +63,10 @@ fn size(
         table: size.tables().swap_remove(0),
     };
     let text = |table: &Table| {
-        let style = if stderr.colors_stdout() {
-            AnsiStyle::COLOR
-        } else {
-            AnsiStyle::PLAIN
-        };
+        let style = stderr.stdout_style();
         let layout = terminal::whole_tables(style);
         let lines = size.statements.iter();
-        let lines = lines.map(|sentence| layout.lines(0, sentence, str::to_owned));
+        let lines = lines.map(|sentence| layout.plain_lines(0, sentence));
         format!(
             "{}\n{}{}",
             lines.collect::<String>(),

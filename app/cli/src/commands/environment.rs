@@ -103,10 +103,7 @@ fn record(args: &EnvironmentArgs, loading: &Loading<'_>) -> Result<String, Reque
             ..Environment::default()
         };
     }
-    let written = write(&found, directory).map_err(|error| RequestError::Write {
-        error,
-        path: target,
-    })?;
+    let written = write(&found, directory).map_err(RequestError::write(&target))?;
     Ok(format!("wrote {}", written.display()))
 }
 

@@ -119,22 +119,15 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
                 write(&session, args.args, &mut out)?;
                 out.flush()
             });
-            written.map_err(|error| failed(error, &path))?;
+            written.map_err(RequestError::write(&path))?;
             stderr.detail(&format!("wrote {}", path.display()));
         }
     }
     Ok(CommandOutcome::Done)
 }
 
-fn failed(error: io::Error, path: &Path) -> RequestError {
-    RequestError::Write {
-        error,
-        path: path.to_owned(),
-    }
-}
-
 fn make_directory(path: &Path) -> Result<(), RequestError> {
-    session::files::make_directory(path).map_err(|error| failed(error, path))
+    session::files::make_directory(path).map_err(RequestError::write(path))
 }
 
 fn write_tables(
@@ -183,7 +176,7 @@ fn write_tables(
         };
         for part in parts {
             let directory = args.output.join(&part.directory);
-            std::fs::create_dir_all(&directory).map_err(|error| failed(error, &directory))?;
+            std::fs::create_dir_all(&directory).map_err(RequestError::write(&directory))?;
             let path = directory.join(format!("{}.{}", part.stem, args.to.name));
             let names = part
                 .columns
@@ -205,8 +198,8 @@ fn write_tables(
             };
             let written = wanted.write(writer, &path);
             written.map_err(|error| match error {
-                TableFileError::Io(error) => failed(error, &path),
-                error => failed(io::Error::other(error), &path),
+                TableFileError::Io(error) => RequestError::write(&path)(error),
+                error => RequestError::write(&path)(io::Error::other(error)),
             })?;
             stderr.detail(&format!(
                 "wrote {}, {}",

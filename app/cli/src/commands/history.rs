@@ -9,7 +9,7 @@ use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
 use analysis::{Cell, Table, Unit, distinct, shortened_path};
 use clap::Args;
 use render::html::history::{self, HistoryNumber, HistoryRun};
-use render::{AnsiStyle, CsvCells, NamedTable, table};
+use render::{CsvCells, NamedTable, table};
 use request::history_file::HistoryLine;
 use request::{RequestError, history_file};
 use serde_json::json;
@@ -48,10 +48,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     }
     if let Some(page) = &args.html {
         let written = session::files::write_file(page, page_of(&args.path, &lines).as_bytes());
-        written.map_err(|error| RequestError::Write {
-            error,
-            path: page.clone(),
-        })?;
+        written.map_err(RequestError::write(page))?;
         stderr.detail(&format!("wrote {}", page.display()));
     }
     let trend = NamedTable {
@@ -59,12 +56,8 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         table: trend(&lines),
     };
     let text = |trend: &Table| {
-        let style = if stderr.colors_stdout() {
-            AnsiStyle::COLOR
-        } else {
-            AnsiStyle::PLAIN
-        };
-        table::table(&with_distinct_runs(trend), &terminal::whole_tables(style))
+        let layout = terminal::whole_tables(stderr.stdout_style());
+        table::table(&with_distinct_runs(trend), &layout)
     };
     let runs = || {
         let run = |line: &HistoryLine| {

@@ -168,7 +168,7 @@ fn text(found: &[MemoryShortage]) -> String {
     let Some(first) = found.first() else {
         return String::new();
     };
-    let line = |indent, text: &str| layout.lines(indent, text, str::to_owned);
+    let line = |indent, text: &str| layout.plain_lines(indent, text);
     let mut out = line(0, &sentence(&first.statement));
     out.push_str(&kinds(first));
     out.push_str(&buffers(first, &layout));
@@ -262,7 +262,7 @@ fn fixes(of: &MemoryShortage, layout: &TextLayout) -> String {
         )
     };
     for fix in of.fixes.iter().take(FIXES) {
-        text.push_str(&layout.lines(2, &line(fix), str::to_owned));
+        text.push_str(&layout.plain_lines(2, &line(fix)));
     }
     let more = of.fixes.len().saturating_sub(FIXES);
     if more > 0 {

@@ -87,10 +87,7 @@ pub fn run(
         }
         archive.finish().map(drop)
     });
-    written.map_err(|error| RequestError::Write {
-        error,
-        path: args.output.clone(),
-    })?;
+    written.map_err(RequestError::write(&args.output))?;
     let bytes = std::fs::metadata(&args.output).map_or(0, |about| about.len());
     let profiles = counted(files.len() as u64, "profile");
     stderr.detail(&format!(

@@ -65,10 +65,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
         .map_err(RequestError::Usage)?;
     match out {
         Some(path) => {
-            session::files::write_file(path, &file).map_err(|error| RequestError::Write {
-                error,
-                path: path.to_owned(),
-            })?;
+            session::files::write_file(path, &file).map_err(RequestError::write(path))?;
             stderr.detail(&format!("wrote {}", path.display()));
         }
         // Without a name it is SVG, which is text.

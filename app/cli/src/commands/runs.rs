@@ -120,10 +120,10 @@ fn text(rows: &[ListedRunRow]) -> String {
         if indent <= layout.width / 2 {
             text.push_str(&layout.beside(&format!("{name}  "), indent, &parts));
         } else {
-            text.push_str(&layout.lines(0, &format!("{name}  {parts}"), str::to_owned));
+            text.push_str(&layout.plain_lines(0, &format!("{name}  {parts}")));
         }
         for line in details(row) {
-            text.push_str(&layout.lines(INDENT, &line, str::to_owned));
+            text.push_str(&layout.plain_lines(INDENT, &line));
         }
     }
     let left = rows.iter().filter(|row| row.opened.is_none()).count();
@@ -131,7 +131,7 @@ fn text(rows: &[ListedRunRow]) -> String {
         let runs = counted(rows.len(), "run");
         let were = if left == 1 { "was" } else { "were" };
         let more = format!("{left} of {runs} {were} not opened; --verdicts N opens more");
-        text.push_str(&layout.lines(0, &more, str::to_owned));
+        text.push_str(&layout.plain_lines(0, &more));
     }
     text
 }

@@ -158,21 +158,17 @@ impl InstallPlan {
     }
 
     fn carry_out(&self) -> Result<(), RequestError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |error| RequestError::Write { error, path }
-        };
         if self.before.as_ref() == Some(&self.after) {
             return Ok(());
         }
         if let Some(parent) = self.path.parent() {
-            fs::create_dir_all(parent).map_err(failed(parent))?;
+            fs::create_dir_all(parent).map_err(RequestError::write(parent))?;
         }
         if let Some(before) = self.before.as_ref().filter(|_| self.is_edited) {
             let kept = self.path.with_extension("md.bak");
-            session::files::write_file(&kept, before).map_err(failed(&kept))?;
+            session::files::write_file(&kept, before).map_err(RequestError::write(&kept))?;
         }
-        session::files::write_file(&self.path, &self.after).map_err(failed(&self.path))
+        session::files::write_file(&self.path, &self.after).map_err(RequestError::write(&self.path))
     }
 }
 

@@ -165,7 +165,7 @@ pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), RequestError
     else {
         return Ok(());
     };
-    append(&path, &verdict()).map_err(|error| RequestError::Write { error, path })
+    append(&path, &verdict()).map_err(RequestError::write(&path))
 }
 
 fn append(path: &Path, text: &str) -> std::io::Result<()> {

@@ -141,11 +141,7 @@ pub fn write(
         }
         stderr.detail(&format!("wrote {}", path.display()));
     }
-    let style = if stderr.colors_stdout() {
-        AnsiStyle::COLOR
-    } else {
-        AnsiStyle::PLAIN
-    };
+    let style = stderr.stdout_style();
     let layout = layout_of(document, output, terminal::width(), style);
     let format = output
         .output
@@ -257,10 +253,7 @@ fn write_tables(
     directory: &Path,
     guard: &OutputGuard,
 ) -> Result<(), RequestError> {
-    let failed = |error| RequestError::Write {
-        error,
-        path: directory.to_owned(),
-    };
+    let failed = RequestError::write(directory);
     if !directory.is_dir() {
         make_directory(&without_slash(directory)).map_err(failed)?;
     }
@@ -298,10 +291,7 @@ pub fn write_to(path: &Path, text: &str) -> Result<(), RequestError> {
     if path.as_os_str() == STANDARD {
         return print(text);
     }
-    write_file(path, text).map_err(|error| RequestError::Write {
-        error,
-        path: path.to_owned(),
-    })
+    write_file(path, text).map_err(RequestError::write(path))
 }
 
 impl Writable for Document {

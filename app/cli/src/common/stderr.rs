@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex};
 
 use analysis::{is_printable, printable, turns_text};
+use render::AnsiStyle;
 use trace_model::locked;
 
 use crate::common::args::MessageArgs;
@@ -61,9 +62,13 @@ impl Stderr {
         }
     }
 
-    /// Whether to use colour on stdout.
-    pub fn colors_stdout(&self) -> bool {
-        self.color_out
+    /// The style of text on stdout.
+    pub fn stdout_style(&self) -> AnsiStyle {
+        if self.color_out {
+            AnsiStyle::COLOR
+        } else {
+            AnsiStyle::PLAIN
+        }
     }
 
     /// Whether warnings are printed.

@@ -64,7 +64,7 @@ fn frame(height: f32) -> ChartFrame {
 
 /// A time that was computed.
 fn time(ps: f64) -> Picos {
-    Picos::from_ps(ps.round() as i64)
+    Picos::rounded(ps)
 }
 
 /// What limits the loop, and what else its time goes to, as a bar with the shares of the sentence.

@@ -291,7 +291,7 @@ fn top_ops(run: &Summary) -> Markup {
                             td { (name) @if name != category { span.dim.narrow { ", " (category) } } }
                             td.wide { (category) }
                             td.n { (ops) }
-                            td.n { (Picos::from_ps(step_time.round() as i64)) }
+                            td.n { (Picos::rounded(*step_time)) }
                             td.n { (Percent(100.0 * step_time / whole)) (share(100.0 * step_time / whole)) }
                             (source_cell(*source))
                         }

@@ -38,17 +38,13 @@ pub fn title(limit: &LoopLimit) -> String {
         "the mean step" => "The mean step",
         _ => "A step",
     };
-    format!("{what}, {}", time(limit.of_ps))
+    format!("{what}, {}", Picos::rounded(limit.of_ps))
 }
 
 /// `matrix products 28.9 %`
 pub fn in_words(part: &TimePart, whole_ps: f64) -> String {
-    let share = share(time(part.time_ps), time(whole_ps));
+    let share = share(Picos::rounded(part.time_ps), Picos::rounded(whole_ps));
     format!("{} {share}", part.id.title())
-}
-
-fn time(ps: f64) -> Picos {
-    Picos::from_ps(ps.round() as i64)
 }
 
 /// The bar and its legend: a step on a device.

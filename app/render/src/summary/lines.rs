@@ -63,7 +63,7 @@ pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> 
         let badge = format!("{badge}: no time here was measured");
         text.push_str(&layout.lines(0, &badge, |line| layout.style.bold(line)));
     }
-    text + &layout.lines(0, &ran(document, overview).join(" · "), str::to_owned)
+    text + &layout.plain_lines(0, &ran(document, overview).join(" · "))
 }
 
 /// The sentence to read first, and what happens outside the loop.
@@ -149,7 +149,7 @@ pub fn cautions(overview: &Overview, layout: &TextLayout) -> String {
             "{}: systole doctor",
             number::counted(more as u64, "more caution")
         );
-        text.push_str(&layout.lines(0, &more, |line| layout.style.dim(line)));
+        text.push_str(&layout.dim_lines(0, &more));
     }
     text
 }

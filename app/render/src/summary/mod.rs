@@ -77,7 +77,7 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
     } else {
         NARROW_LINES
     });
-    let footer = room.take(layout.lines(0, FOOTER, |line| layout.style.dim(line)));
+    let footer = room.take(layout.dim_lines(0, FOOTER));
     let mut parts = vec![
         room.take(lines::header(document, &overview, layout)),
         room.take(lines::limit(&overview, layout)),

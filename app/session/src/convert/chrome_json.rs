@@ -70,7 +70,7 @@ pub fn write(session: &Session, with_args: bool, out: &mut impl Write) -> io::Re
     for (id, flow) in model.flows().iter().enumerate() {
         for (ph, slice) in [("s", model.slice(flow.from)), ("f", model.slice(flow.to))] {
             let (pid, tid) = (
-                process_id(model.track(slice.track()).group),
+                process_id(slice.track_ref().group),
                 thread_id(slice.track()),
             );
             let ts = Some(events.micros(slice.start().ps()));

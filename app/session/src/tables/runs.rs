@@ -176,7 +176,7 @@ impl RunRow<'_> {
             .iter()
             .filter(|step| step.is_counted);
         let most = steps.filter_map(|step| step.cores.iter().map(|core| core.parts.work()).max());
-        analysis::math::stats::median(&most.map(|work| work.ps() as f64).collect::<Vec<_>>())
+        analysis::math::stats::median(&most.map(Picos::as_ps_f64).collect::<Vec<_>>())
     }
 }
 

@@ -55,11 +55,7 @@ fn role_of(change_ps: f64) -> ColorRole {
 
 /// `idle: 1.000 ms → 2.000 ms, +1.000 ms`
 pub fn title_of(row: &WhyRow) -> String {
-    let time = |ps: Option<f64>| {
-        ps.map_or("–".to_owned(), |ps| {
-            Picos::from_ps(ps.round() as i64).to_string()
-        })
-    };
+    let time = |ps: Option<f64>| ps.map_or("–".to_owned(), |ps| Picos::rounded(ps).to_string());
     let (base, cand) = (time(row.base_ps), time(row.cand_ps));
     format!("{}: {base} → {cand}, {}", row.name, signed(row.change_ps))
 }

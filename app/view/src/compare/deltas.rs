@@ -59,7 +59,7 @@ pub struct TimeDelta {
 
 /// `+1.2 ms (+3.4 %)`.
 pub fn change_text(format: TimeFormat, change_ps: f64, share: Option<Percent>) -> String {
-    let change = Picos::from_ps(change_ps.round() as i64);
+    let change = Picos::rounded(change_ps);
     let sign = if change > Picos::ZERO { "+" } else { "" };
     let share = share.map_or_else(String::new, |share| format!(" ({share:+.1})"));
     format!("{sign}{}{share}", format.text(change))

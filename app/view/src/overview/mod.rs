@@ -409,7 +409,7 @@ fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
     let of = over.title(["in a step on a device", "on a device"]);
     Some(KeyFigure::time(
         ["exposed_communication", title],
-        exposed.ps() as f64,
+        exposed.as_ps_f64(),
         format!("of {all} of communication {of}, mean over {}", over.text()),
     ))
 }

@@ -38,7 +38,7 @@ impl WhatRan {
     /// `4 of 8 × TPU v6 Lite`, `99 steps, median 784.3 ms (784.1 ms to 784.4 ms)`, `98.15 s captured`; `time` formats
     /// times.
     pub fn words(&self, time: impl Fn(Picos) -> String) -> Vec<String> {
-        let length = |ps: f64| time(Picos::from_ps(ps.round() as i64));
+        let length = |ps: f64| time(Picos::rounded(ps));
         let steps = self.steps.map(|steps| {
             let (count, median) = (counted(steps.count, "step"), length(steps.median));
             let (min, max) = (length(steps.min), length(steps.max));

@@ -48,6 +48,13 @@ impl HeatQuantity {
         ),
     ];
 
+    /// Its name.
+    pub fn title(self) -> &'static str {
+        let mut all = Self::ALL.into_iter();
+        all.find(|(own, ..)| *own == self)
+            .map_or("", |(_, title, _)| title)
+    }
+
     /// Its value for a device in a step.
     fn of(self, core: &CoreParts) -> Picos {
         match self {
@@ -214,8 +221,8 @@ fn hottest(devices: &[HeatDevice], (least, most): (Picos, Picos), time: Picos) -
 
 /// The median to the picosecond; `None` without times.
 fn median(times: Vec<Picos>) -> Option<Picos> {
-    let mut times: Vec<f64> = times.into_iter().map(|time| time.ps() as f64).collect();
-    in_place(&mut times, 0.5).map(|median| Picos::from_ps(median.round() as i64))
+    let mut times: Vec<f64> = times.into_iter().map(Picos::as_ps_f64).collect();
+    in_place(&mut times, 0.5).map(Picos::rounded)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl<'a> OpFamily<'a> {
         let total: f64 = self
             .rows
             .iter()
-            .map(|row| row.total_time_ps.ps() as f64)
+            .map(|row| row.total_time_ps.as_ps_f64())
             .sum();
         (total > 0.0).then(|| Percent((100.0 * ideal / total).min(100.0)))
     }

@@ -30,10 +30,7 @@ pub fn transfer(
 ) -> Option<TransferEnds> {
     let is_op = |slice: &SliceRef<'_>| {
         slice.op().is_some()
-            && matches!(
-                model.track(slice.track()).kind,
-                TrackKind::Ops | TrackKind::AsyncOps
-            )
+            && matches!(slice.track_ref().kind, TrackKind::Ops | TrackKind::AsyncOps)
     };
     if !is_op(&slice) {
         return None;

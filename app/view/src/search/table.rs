@@ -22,10 +22,10 @@ pub fn table(model: &TraceModel, slices: impl Iterator<Item = SliceId>) -> Table
     })
     .recorded("name", "Name", Unit::None, SliceRef::name)
     .recorded("track", "Track", Unit::None, |slice| {
-        model.str(model.track(slice.track()).name)
+        model.str(slice.track_ref().name)
     })
     .recorded("group", "Of", Unit::None, |slice| {
-        groups.get(model.track(slice.track()).group.index())
+        groups.get(slice.track_ref().group.index())
     })
     .build()
 }

@@ -25,7 +25,7 @@ impl ViewState {
             C::Look { time, .. } => self.place.time = *time,
             C::Center(at) => {
                 let middle = self.place.time.time_at(0.5);
-                let share = (*at - middle).ps() as f64 / self.place.time.span_ps();
+                let share = (*at - middle).as_ps_f64() / self.place.time.span_ps();
                 self.place.time = self.place.time.panned(share).clamped(extent);
             }
             C::RevealTrack(track) => self.reveal_track = Some(*track),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use analysis::OpGroup;
 use analysis::facts::steps::StepsReport;
 use analysis::reports::steps::step_parts::StepPart;
-use trace_model::{Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
+use trace_model::{Picos, SliceRef, TimeRange, Timestamp, TrackKind};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepBand {
@@ -45,9 +45,9 @@ fn is_number(name: &str) -> bool {
 }
 
 /// The name of a slice as a heading: profilers call the slices of steps by their number alone.
-pub fn heading_of<'a>(model: &'a TraceModel, slice: SliceRef<'a>) -> Cow<'a, str> {
+pub fn heading_of(slice: SliceRef<'_>) -> Cow<'_, str> {
     let name = slice.name();
-    let is_step = model.track(slice.track()).kind == TrackKind::Steps && is_number(name);
+    let is_step = slice.track_ref().kind == TrackKind::Steps && is_number(name);
     if is_step {
         Cow::Owned(format!("Step {name}"))
     } else {

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use analysis::{OpGroup, measured_range};
-use trace_model::{ClassSums, LabelId, Lane, SliceId, TimeRange, Timestamp, TraceModel};
+use trace_model::{ClassSums, LabelId, Lane, Picos, SliceId, TimeRange, Timestamp, TraceModel};
 
 use crate::palette::ColorKey;
 
@@ -57,7 +57,7 @@ impl LongSlice {
     pub fn new(model: &TraceModel, slice: SliceId) -> Self {
         let of_model = model.slice(slice);
         let [drawn, measured] =
-            [of_model.dur(), measured_range(of_model, model).dur()].map(|dur| dur.ps() as f64);
+            [of_model.dur(), measured_range(of_model, model).dur()].map(Picos::as_ps_f64);
         let is_distorted = (drawn - measured).abs() > drawn.max(measured) * Self::LEAST;
         Self {
             slice,

@@ -54,7 +54,7 @@ impl MinimapDensity {
             may_pause();
             sum.tracks += 1;
             sum.columns.resize(COLUMNS, 0.0);
-            let length = (extent.dur().ps() as f64 / COLUMNS as f64).max(1.0);
+            let length = (extent.dur().as_ps_f64() / COLUMNS as f64).max(1.0);
             let mut columns = sum.columns.iter_mut();
             lod.sums(node.lanes.0).between(
                 model,
@@ -116,11 +116,11 @@ struct CategorySums(Vec<(ColorKey, Vec<f32>)>);
 
 impl CategorySums {
     fn add(&mut self, model: &TraceModel, track: TrackId, colors: &[ColorKey], extent: TimeRange) {
-        let scale = COLUMNS as f64 / (extent.dur().ps() as f64).max(1.0);
+        let scale = COLUMNS as f64 / extent.dur().as_ps_f64().max(1.0);
         let color = |slice: SliceRef<'_>| colors.get(slice.label_id().index()).copied();
         for slice in pausing(model.slices_on(track)) {
             let [from, to] = [slice.range().start, slice.range().end]
-                .map(|at| (at - extent.start).ps() as f64 * scale);
+                .map(|at| (at - extent.start).as_ps_f64() * scale);
             // The time of children does not count for the parent.
             let parent = slice.parent().and_then(color).map(|color| (color, -1.0));
             for (color, sign) in color(slice)

@@ -175,7 +175,7 @@ impl BusyThreads {
     /// How busy the threads are in a range.
     pub fn share(&self, range: TimeRange) -> BusyShare {
         let (from, to) = (self.until(range.start.ps()), self.until(range.end.ps()));
-        let whole = (range.dur().ps() as f64).max(1.0);
+        let whole = range.dur().as_ps_f64().max(1.0);
         BusyShare {
             any: (to.0 - from.0) as f64 / whole,
             threads: (to.1 - from.1) as f64 / whole,

@@ -68,12 +68,12 @@ fn locks_ui(
     }
     if comparison.link.lock == ViewLock::Offset {
         let zero = second_later(first, &comparison.second);
-        let mut ps = (comparison.link.offset - zero).ps() as f64;
+        let mut ps = (comparison.link.offset - zero).as_ps_f64();
         let speed = first.state.place.time.span_ps() / 1000.0;
         let field = DragValue::new(&mut ps)
             .speed(speed)
             .custom_formatter(|ps, _| times::time_ps(ps as i64))
-            .custom_parser(|text| time_format::read(text).map(|time| time.ps() as f64));
+            .custom_parser(|text| time_format::read(text).map(Picos::as_ps_f64));
         let response = ui.add(field);
         response.labeled(Role::SpinButton, "Offset of B");
         if response
@@ -102,7 +102,7 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
         .sends(out, ComparisonCommand::Swap);
     let is_on = comparison.tracks_are_interleaved();
     let button = ui.add(Button::selectable(is_on, "Interleave"));
-    button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_on, "Interleave tracks"));
+    button.labeled_choice(Role::Button, is_on, "Interleave tracks");
     let about = hint(
         ui.ctx(),
         "Show each track of B directly below the matching track of A",

@@ -61,12 +61,7 @@ pub fn area_ui(
     }
     ui.horizontal_wrapped(|ui| {
         for (pivot, word) in AreaGrouping::ALL {
-            if ui
-                .selectable_label(choice.pivot == pivot, format!("by {word}"))
-                .clicked()
-            {
-                choice.pivot = pivot;
-            }
+            ui.selectable_value(&mut choice.pivot, pivot, format!("by {word}"));
         }
         if let Some(summary) = summary.latest() {
             let union = time(summary.union_ps);

@@ -1,7 +1,7 @@
 //! The dialog that records a profile of running programs, and opens it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use egui::{
@@ -9,6 +9,7 @@ use egui::{
     TextEdit,
 };
 use egui::{Role, Ui};
+use trace_model::locked;
 
 use super::widgets::{ResponseExt as _, dialog, remark};
 use crate::AppCommand;
@@ -190,7 +191,7 @@ impl CaptureDialog {
     }
 
     fn progress_ui(&self, ui: &mut Ui) {
-        let stage = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        let stage = *locked(&self.stage);
         let share = match stage {
             CaptureStage::Recording { passed, total } => {
                 passed.as_secs_f32() / total.as_secs_f32().max(0.001)
@@ -254,10 +255,10 @@ impl CaptureDialog {
         self.failed.clear();
         self.asked += 1;
         let stage = Arc::clone(&self.stage);
-        *stage.lock().unwrap_or_else(PoisonError::into_inner) = CaptureStage::Connecting;
+        *locked(&stage) = CaptureStage::Connecting;
         self.job.ask(self.asked, move |progress| {
             let watch = |now| {
-                *stage.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                *locked(&stage) = now;
                 progress.check().is_ok()
             };
             capture(&options, watch).map_err(|error| error.to_string())

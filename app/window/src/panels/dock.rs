@@ -2,7 +2,6 @@
 
 use egui::{
     Align, Button, DragAndDrop, Layout, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui,
-    WidgetInfo,
 };
 
 use analysis::Analysis as _;
@@ -128,7 +127,7 @@ fn tab_ui(
 ) {
     let title = tab.full_title(context);
     let button = ui.add(Button::selectable(is_open, &title).sense(Sense::click_and_drag()));
-    button.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_open, &title));
+    button.labeled_choice(Role::Tab, is_open, &title);
     button.dnd_set_drag_payload(DraggedTab(tab.id));
     if button.clicked() {
         view.push(tab.show());

@@ -9,11 +9,12 @@ use egui::{
     Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke,
     StrokeKind, Ui,
 };
-use egui::{WidgetInfo, pos2, vec2};
+use egui::{pos2, vec2};
 use trace_model::{SliceRef, TraceModel, TrackId};
 
 use super::context::{PanelContext, section_ui};
 use super::number::number;
+use super::widgets::{ResponseExt as _, choices_ui};
 use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided_name;
@@ -69,14 +70,8 @@ pub fn choice_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut HeatMapStat
     if !parts.is_some_and(|parts| parts.steps.iter().any(|step| step.cores.len() > 1)) {
         return false;
     }
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        for (map, title) in [(false, "Tables"), (true, "Heat map of devices")] {
-            if ui.selectable_label(state.is_open == map, title).clicked() {
-                state.is_open = map;
-            }
-        }
-    });
+    let choices = [(false, "Tables"), (true, "Heat map of devices")];
+    ui.horizontal_wrapped(|ui| choices_ui(ui, &mut state.is_open, choices));
     state.is_open
 }
 
@@ -113,13 +108,8 @@ pub fn heat_map_ui(
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         for (quantity, title, about) in HeatQuantity::ALL {
-            if ui
-                .selectable_label(state.quantity == quantity, title)
-                .on_hover_text(about)
-                .clicked()
-            {
-                wanted = quantity;
-            }
+            ui.selectable_value(&mut wanted, quantity, title)
+                .on_hover_text(about);
         }
         scale_ui(ui);
     });
@@ -200,14 +190,9 @@ fn rows_ui(
         .auto_shrink([false, true]);
     area.show(ui, |ui| {
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-        let name = HeatQuantity::ALL
-            .iter()
-            .find(|(own, ..)| *own == map.quantity)
-            .map_or("", |(_, title, _)| title);
+        let name = map.quantity.title();
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}"))
-        });
+        response.labeled(Role::Canvas, format_args!("Heat map of {name}: {counts}"));
         let rows = Rect::from_x_y_ranges(rect.x_range(), rect.top() + above..=rect.bottom() - AXIS);
         let place = HeatMapGrid {
             rect: rows,
@@ -357,10 +342,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     let median = device
         .median
         .map_or_else(|| "no complete step".to_owned(), times::time);
-    let title = HeatQuantity::ALL
-        .iter()
-        .find(|(own, ..)| *own == map.quantity)
-        .map_or("", |(_, title, _)| title);
+    let title = map.quantity.title();
     let Some((column, cell)) =
         step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?)))
     else {
@@ -371,7 +353,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     ui.label(format!("Step {}", column.label));
     match cell {
         Some(cell) => {
-            let share = cell.value.ps() as f64 * 100.0 / cell.time.ps().max(1) as f64;
+            let share = cell.value.as_ps_f64() * 100.0 / cell.time.ps().max(1) as f64;
             ui.label(format!(
                 "{title}: {}, {} of the step",
                 times::time(cell.value),

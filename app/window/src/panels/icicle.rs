@@ -1,12 +1,11 @@
 //! Ops as an icicle: each branch of a tree as wide as its time. A click highlights its slices; a branch becomes as
 //! wide as the view, the longest slice of an op is shown.
 
-use egui::{
-    Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
 use super::number::number;
+use super::widgets::ResponseExt as _;
 use crate::theme::{self, readable_on};
 use crate::timeline::elide::elided;
 use crate::times;
@@ -166,7 +165,7 @@ impl IcicleWalk<'_> {
         };
         let response = ui.interact(rect, ui.scope_id().with(("icicle", path)), Sense::click());
         let share = number(
-            node.time_ps(self.time).ps() as f64 * 100.0 / self.whole.ps().max(1) as f64,
+            node.time_ps(self.time).as_ps_f64() * 100.0 / self.whole.ps().max(1) as f64,
             Unit::Percent,
         );
         if rect.width() >= NAMED {
@@ -176,7 +175,7 @@ impl IcicleWalk<'_> {
                 "op"
             };
             let label = format!("Icicle {}, {share} of {of} time", node.title);
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            response.labeled(Role::Button, &label);
         }
         let inner = rect.shrink(0.5);
         ui.painter().rect_filled(inner, 1.0, fill);
@@ -215,7 +214,7 @@ impl IcicleWalk<'_> {
                     ));
                 }
                 if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
-                    let [a, b] = [a, b].map(|ps| times::time(Picos::from_ps(ps.round() as i64)));
+                    let [a, b] = [a, b].map(|ps| times::time(Picos::rounded(ps)));
                     let percent = number((change - 1.0) * 100.0, Unit::Percent);
                     ui.label(format!(
                         "in a step {a} in A, {b} in B: {percent} of the ops that both have"

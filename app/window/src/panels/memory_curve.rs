@@ -3,13 +3,14 @@
 
 use analysis::reports::memory::hbm::{Memory, MemoryCurve, MemoryReport, memory_curve};
 use analysis::{Scope, Table, Unit};
-use egui::{CursorIcon, RichText, Role, Sense, Ui, WidgetInfo, vec2};
+use egui::{CursorIcon, RichText, Role, Sense, Ui, vec2};
 use trace_model::{Picos, Timestamp};
 
-use super::context::{PanelContext, computing_ui, reason_ui};
+use super::context::{PanelContext, computing_ui};
 use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
+use super::widgets::ResponseExt as _;
 use crate::AppCommand;
 use crate::drawing::{chart_ui, hovered_share};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -74,10 +75,8 @@ pub fn memory_curve_ui(
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let report: &MemoryReport = match context.reports.get::<Memory>() {
-        Ok(Some(report)) => report,
-        Ok(None) => return computing_ui(ui),
-        Err(reason) => return reason_ui(ui, reason),
+    let Some(report) = context.report_ui::<Memory>(ui) else {
+        return;
     };
     let Some(memory) = choose_ui(ui, report, state) else {
         return;
@@ -176,7 +175,7 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
                 }
             });
         list.response
-            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Memory: {own}")));
+            .labeled(Role::ComboBox, format_args!("Memory: {own}"));
     } else {
         ui.label(RichText::new(&own).small());
     }
@@ -190,8 +189,8 @@ fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<T
         format!(" of {}", number(bytes as f64, Unit::Bytes))
     });
     let most = number(most.map_or(0.0, |most| *most as f64), Unit::Bytes);
-    let span = (curve.window.dur().ps() as f64).max(1.0);
-    let share = |at: Timestamp| ((at - curve.window.start).ps() as f64 / span) as f32;
+    let span = curve.window.dur().as_ps_f64().max(1.0);
+    let share = |at: Timestamp| ((at - curve.window.start).as_ps_f64() / span) as f32;
     let marked = (share(curve.peak_at), share(curve.at));
     let bytes = curve
         .columns

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use analysis::reports::memory::buffers::{BufferMap, Buffers, BuffersReport, buffer_map};
 use analysis::{Scope, Table, Unit};
-use egui::{
-    Align2, CursorIcon, FontId, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, Sense, Stroke, Ui, pos2, vec2};
 use trace_model::ProgramId;
 
-use super::context::{PanelContext, computing_ui, reason_ui};
+use super::context::{PanelContext, computing_ui};
 use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
+use super::widgets::{ResponseExt as _, choices_ui};
 use crate::AppCommand;
 use crate::drawing::{chart_ui, hovered_share};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -94,18 +93,12 @@ impl MemoryMapState {
 
 /// The choice between tables and pictures; returns what is shown.
 pub fn choice_ui(ui: &mut Ui, state: &mut MemoryMapState) -> MemoryView {
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        for (view, title) in [
-            (MemoryView::Tables, "Tables"),
-            (MemoryView::Recorded, "Use over time"),
-            (MemoryView::Planned, "Planned buffers"),
-        ] {
-            if ui.selectable_label(state.view == view, title).clicked() {
-                state.view = view;
-            }
-        }
-    });
+    let choices = [
+        (MemoryView::Tables, "Tables"),
+        (MemoryView::Recorded, "Use over time"),
+        (MemoryView::Planned, "Planned buffers"),
+    ];
+    ui.horizontal_wrapped(|ui| choices_ui(ui, &mut state.view, choices));
     state.view
 }
 
@@ -116,10 +109,8 @@ pub fn memory_map_ui(
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let report = match context.reports.get::<Buffers>() {
-        Ok(Some(report)) => report,
-        Ok(None) => return computing_ui(ui),
-        Err(reason) => return reason_ui(ui, reason),
+    let Some(report) = context.report_ui::<Buffers>(ui) else {
+        return;
     };
     choose_ui(ui, report, state);
     let Some((program, space)) = state.chosen else {
@@ -285,7 +276,7 @@ fn boxes_ui(
         "Buffers by program order and offset: {} buffers",
         map.boxes.len()
     );
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
+    response.labeled(Role::Canvas, &label);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 2.0, theme.canvas);
     let width = rect.width() / map.instructions.len().max(1) as f32;

@@ -1,6 +1,6 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
-use egui::{Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, vec2};
+use egui::{Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, vec2};
 
 use super::find::{PaletteEntry, begins, find, fits};
 use super::tabs::{TABS, tab::TabSubject};
@@ -194,7 +194,7 @@ pub fn palette_ui(
 fn row_ui(ui: &mut Ui, entry: &PaletteEntry, chosen: bool) -> egui::Response {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::Button, true, chosen, &entry.title));
+    response.labeled_choice(Role::Button, chosen, &entry.title);
     if !ui.is_rect_visible(rect) {
         return response;
     }

@@ -1,8 +1,8 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
 use egui::{
-    Align2, Context, FontId, Panel as EguiPanel, Rect, RichText, Role, ScrollArea, Sense, Ui,
-    WidgetInfo, pos2, vec2,
+    Align2, Context, FontId, Panel as EguiPanel, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2,
+    vec2,
 };
 
 use super::context::PanelContext;
@@ -101,7 +101,7 @@ fn entry_ui(
     let (state, id, title) = (context.state, tab.id, tab.full_title(context));
     let is_open = state.shows_tab(id);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_open, &title));
+    response.labeled_choice(Role::Tab, is_open, &title);
     response.dnd_set_drag_payload(DraggedTab(id));
     let painter = ui.painter_at(rect);
     if is_open {

@@ -3,11 +3,12 @@
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint, RooflineReport};
 use analysis::{Percent, Unit};
-use egui::{Rect, RichText, Sense, Shape, Stroke, Ui, vec2};
+use egui::{Rect, RichText, Role, Sense, Shape, Stroke, Ui, vec2};
 
 use super::context::{PanelContext, computing_ui};
 use super::legend::chart_legend_ui;
 use super::number::number;
+use super::widgets::ResponseExt as _;
 use crate::drawing::{self, frame, zoomed_ui};
 use crate::theme;
 use crate::times;
@@ -55,7 +56,7 @@ pub fn roofline_ui(
         (ui.available_height() * 0.48).clamp(200.0, 460.0),
     );
     let (rect, canvas) = ui.allocate_exact_size(size, Sense::hover());
-    canvas.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Roofline plot"));
+    canvas.labeled(Role::Canvas, "Roofline plot");
     let frame = frame(size);
     let (response, range) = zoomed_ui(ui, "roofline", rect, chart.area(&frame));
     chart.range = range;
@@ -173,7 +174,7 @@ fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
             share(point.efficiency_percent),
             Unit::Percent,
         ),
-        ("time", Some(point.time_ps.ps() as f64), Unit::Picoseconds),
+        ("time", Some(point.time_ps.as_ps_f64()), Unit::Picoseconds),
         ("least time", point.ideal_time_ps, Unit::Picoseconds),
     ] {
         if let Some(value) = value {

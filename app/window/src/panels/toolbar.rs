@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use analysis::Percent;
 use egui::{
     Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, Response, RichText, Role,
-    ScrollArea, Sense, Ui, WidgetInfo, vec2,
+    ScrollArea, Sense, Ui, vec2,
 };
 
 use super::server_runs::ServerRuns;
@@ -139,7 +139,7 @@ fn panels_ui(
     ] {
         let button =
             ui.add(Button::selectable(state.shows(panel), label).shortcut_text(in_menu(ui, id)));
-        button.widget_info(|| WidgetInfo::selected(Role::Button, true, state.shows(panel), label));
+        button.labeled_choice(Role::Button, state.shows(panel), label);
         button
             .hint(about, id)
             .sends(out, ViewCommand::ShowPanel(panel, !state.shows(panel)));
@@ -340,14 +340,11 @@ fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<A
     ui.horizontal_wrapped(|ui| {
         for (format, label) in TimeFormat::ALL {
             let button = ui.radio(settings.times == format, label);
-            button.widget_info(|| {
-                WidgetInfo::selected(
-                    Role::RadioButton,
-                    true,
-                    settings.times == format,
-                    format!("Times: {label}"),
-                )
-            });
+            button.labeled_choice(
+                Role::RadioButton,
+                settings.times == format,
+                format_args!("Times: {label}"),
+            );
             button.sends(out, AppCommand::Times(format));
         }
     });
@@ -369,9 +366,7 @@ fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<A
             let label = format!("{:.0}", Percent(f64::from(scale) * 100.0));
             let is_on = (settings.scale - scale).abs() < 0.01;
             let button = ui.radio(is_on, &label);
-            button.widget_info(|| {
-                WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Size: {label}"))
-            });
+            button.labeled_choice(Role::RadioButton, is_on, format_args!("Size: {label}"));
             button.sends(out, AppCommand::Scale(ScaleChange::To(scale)));
         }
     });
@@ -398,14 +393,7 @@ fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
             for (preset, title) in Preset::all() {
                 let is_on = preset == current;
                 let button = ui.radio(is_on, title);
-                button.widget_info(|| {
-                    WidgetInfo::selected(
-                        Role::RadioButton,
-                        true,
-                        is_on,
-                        format!("Colours: {title}"),
-                    )
-                });
+                button.labeled_choice(Role::RadioButton, is_on, format_args!("Colours: {title}"));
                 button.sends(out, AppCommand::Colors(preset));
                 let fills: Vec<Color32> = theme_in(dark, preset).work().collect();
                 let (rect, _) =

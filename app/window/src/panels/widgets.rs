@@ -14,6 +14,9 @@ pub trait ResponseExt {
     /// Names an enabled widget for screen readers.
     fn labeled(&self, role: Role, label: impl Display);
 
+    /// The same for one that is on or off.
+    fn labeled_choice(&self, role: Role, is_on: bool, label: impl Display);
+
     /// Describes a widget, with the keys of the action that does the same.
     #[must_use]
     fn hint(self, about: &str, action: &str) -> Self;
@@ -33,9 +36,25 @@ pub trait ResponseExt {
     fn chooses<T>(&self, ui: &Ui, out: &mut Vec<T>, command: impl Into<T>);
 }
 
+/// Choices beside each other: a click on one makes it the value.
+pub fn choices_ui<T: PartialEq>(
+    ui: &mut Ui,
+    value: &mut T,
+    choices: impl IntoIterator<Item = (T, &'static str)>,
+) {
+    ui.spacing_mut().item_spacing.x = 2.0;
+    for (choice, title) in choices {
+        ui.selectable_value(value, choice, title);
+    }
+}
+
 impl ResponseExt for Response {
     fn labeled(&self, role: Role, label: impl Display) {
         self.widget_info(|| WidgetInfo::labeled(role, true, label.to_string()));
+    }
+
+    fn labeled_choice(&self, role: Role, is_on: bool, label: impl Display) {
+        self.widget_info(|| WidgetInfo::selected(role, true, is_on, label.to_string()));
     }
 
     fn hint(self, about: &str, action: &str) -> Self {

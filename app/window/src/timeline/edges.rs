@@ -14,7 +14,7 @@ pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<String>) {
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.labels);
-    let span = Picos::from_ps(time.span_ps().round() as i64);
+    let span = Picos::rounded(time.span_ps());
     let (left, right) = (
         rect.left_center() + vec2(10.0, 0.0),
         rect.right_center() - vec2(8.0, 0.0),

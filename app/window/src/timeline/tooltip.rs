@@ -27,7 +27,7 @@ pub fn slice_ui(
         if hit.drawn.count > 1 {
             column_ui(ui, trace, hit);
         }
-        ui.label(RichText::new(heading_of(&trace.model, slice)).strong());
+        ui.label(RichText::new(heading_of(slice)).strong());
         if let Some(op) = slice.op() {
             ui.weak(format!(
                 "{} · {}",
@@ -80,7 +80,7 @@ pub fn arrow_ui(ui: &Ui, trace: &OpenTrace, arrow: &FlowArrow) {
     show(ui, "arrow", |ui| {
         ui.label(RichText::new(format!("{} → {}", from.name(), to.name())).strong());
         let track = |slice: SliceRef<'_>| {
-            let track = trace.model.track(slice.track());
+            let track = slice.track_ref();
             format!(
                 "{}, {}",
                 trace.model.str(track.name),

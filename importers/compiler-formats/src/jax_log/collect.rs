@@ -187,7 +187,7 @@ impl LogWriter {
         seconds: f64,
         now: Option<Timestamp>,
     ) {
-        let length = Picos::from_ps((seconds * 1e12).round() as i64);
+        let length = Picos::rounded(seconds * 1e12);
         let range = self.place(length, now);
         self.end = self.end.max(range.end);
         // A function that was traced twice was not compiled the first time.

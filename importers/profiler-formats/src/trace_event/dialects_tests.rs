@@ -22,7 +22,7 @@ fn open(text: &str, roles: Option<&str>) -> TraceModel {
 
 /// `category name start-end` of the slices of op tracks, in ns.
 fn ops(model: &TraceModel) -> Vec<String> {
-    let on_op_line = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::Ops;
+    let on_op_line = |slice: &SliceRef<'_>| slice.track_ref().kind == TrackKind::Ops;
     let text = |slice: SliceRef<'_>| {
         let category = slice
             .op()
@@ -196,7 +196,7 @@ fn vidur_batches_are_on_replica_stages() {
     let model = open(text, None);
     assert_eq!(model.sources()[0].simulator.as_deref(), Some("Vidur"));
     let slice = model.all_slices().next().unwrap();
-    let track = model.track(slice.track());
+    let track = slice.track_ref();
     assert_eq!(
         (
             model.str(model.group(track.group).name),

@@ -47,7 +47,7 @@ fn flows_of_merged_events_lead_to_the_merged_slice() {
     let model = model(space(&[&core, &host]));
     let joined = model
         .all_slices()
-        .find(|slice| model.track(slice.track()).kind == TrackKind::AsyncOps)
+        .find(|slice| slice.track_ref().kind == TrackKind::AsyncOps)
         .unwrap();
     assert_eq!((joined.name(), joined.dur().ps()), ("copy-start", 60));
     let from: Vec<_> = model

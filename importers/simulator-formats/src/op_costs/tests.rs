@@ -46,7 +46,7 @@ fn import(text: &str) -> Result<TraceModel, ImportError> {
 
 /// `name start+length` in ns of every slice of a track of this name.
 fn spans(model: &TraceModel, track: &str) -> Vec<String> {
-    let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
+    let of_track = |slice: &SliceRef<'_>| model.str(slice.track_ref().name) == track;
     let shown = |slice: SliceRef<'_>| {
         format!(
             "{} {}+{}",

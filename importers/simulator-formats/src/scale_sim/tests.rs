@@ -42,7 +42,7 @@ fn open(dir: &TempDir) -> TraceModel {
 
 /// `name start..end` in ns of every slice of a track.
 fn spans(model: &TraceModel, kind: TrackKind) -> Vec<String> {
-    let track = |slice: &trace_model::SliceRef<'_>| model.track(slice.track()).kind == kind;
+    let track = |slice: &trace_model::SliceRef<'_>| slice.track_ref().kind == kind;
     let shown = |slice: trace_model::SliceRef<'_>| {
         format!(
             "{} {}..{}",

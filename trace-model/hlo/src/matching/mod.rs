@@ -63,10 +63,11 @@ impl ProgramMatch {
         let mut matching = Matching::new([first, second], &contents);
         matching.by_depth();
         matching.by_operands();
-        matching.by_content(|at| at.labelled);
-        matching.by_content(|at| at.local);
+        matching.by_content(true, |at| at.labelled);
+        matching.by_content(true, |at| at.local);
         matching.by_operands();
-        matching.by_bare_content();
+        // Equal except for layouts and memory spaces.
+        matching.by_content(false, |at| at.bare);
         matching.by_labels();
         let mut found = matching.finish();
         found.is_complete = is_complete;
@@ -228,17 +229,23 @@ impl<'a> Matching<'a> {
         waiting
     }
 
-    /// Pairs what is equal with everything that it depends on.
-    fn by_depth(&mut self) {
-        let mut waiting = self.waiting(|at| Some(self.content(1, at).deep));
+    /// Pairs the open instructions of the first program with what `find` finds for them.
+    fn pair_open(&mut self, is_same: bool, mut find: impl FnMut(&Self, u32) -> Option<u32>) {
         for first in std::mem::take(&mut self.open[0]) {
-            let key = self.content(0, first).deep;
-            match waiting.get_mut(&key).and_then(Vec::pop) {
-                Some(second) => self.pair(first, second, true),
+            match find(self, first) {
+                Some(second) => self.pair(first, second, is_same),
                 None => self.open[0].push(first),
             }
         }
         self.close();
+    }
+
+    /// Pairs what is equal with everything that it depends on.
+    fn by_depth(&mut self) {
+        let mut waiting = self.waiting(|at| Some(self.content(1, at).deep));
+        self.pair_open(true, |this, first| {
+            waiting.get_mut(&this.content(0, first).deep)?.pop()
+        });
     }
 
     /// Pairs what is equal by itself and has the same operands. Operands come before their users.
@@ -248,50 +255,24 @@ impl<'a> Matching<'a> {
             let operands = self.operands(1, at).map(|id| self.class_of(id)).collect();
             Some(key(self.content(1, at).local, operands))
         });
-        for first in std::mem::take(&mut self.open[0]) {
-            let mates = self.operands(0, first).map(|id| self.mate(0, id));
+        self.pair_open(true, |this, first| {
+            let mates = this.operands(0, first).map(|id| this.mate(0, id));
             let operands: Option<Vec<u32>> = mates
-                .map(|mate| mate.map(|(id, _)| self.class_of(id)))
+                .map(|mate| mate.map(|(id, _)| this.class_of(id)))
                 .collect();
-            let found = operands
-                .map(|operands| key(self.content(0, first).local, operands))
-                .and_then(|key| waiting.get_mut(&key)?.pop());
-            match found {
-                Some(second) => self.pair(first, second, true),
-                None => self.open[0].push(first),
-            }
-        }
-        self.close();
+            let key = key(this.content(0, first).local, operands?);
+            waiting.get_mut(&key)?.pop()
+        });
     }
 
-    /// Pairs what is equal by itself, if no operand contradicts: an operand may be new.
-    fn by_content(&mut self, key: impl Fn(InstructionContent) -> u64) {
+    /// Pairs what is equal by itself, if no operand contradicts: an operand may be new. Where equality is only in part
+    /// (`is_same` is false), operands may contradict.
+    fn by_content(&mut self, is_same: bool, key: impl Fn(InstructionContent) -> u64) {
         let mut waiting = self.waiting(|at| Some(key(self.content(1, at))));
-        for first in std::mem::take(&mut self.open[0]) {
-            let found = waiting
-                .get_mut(&key(self.content(0, first)))
-                .and_then(|candidates| self.take_best(first, candidates, false));
-            match found {
-                Some(second) => self.pair(first, second, true),
-                None => self.open[0].push(first),
-            }
-        }
-        self.close();
-    }
-
-    /// Pairs what is equal except for layouts and memory spaces.
-    fn by_bare_content(&mut self) {
-        let mut waiting = self.waiting(|at| Some(self.content(1, at).bare));
-        for first in std::mem::take(&mut self.open[0]) {
-            let found = waiting
-                .get_mut(&self.content(0, first).bare)
-                .and_then(|candidates| self.take_best(first, candidates, true));
-            match found {
-                Some(second) => self.pair(first, second, false),
-                None => self.open[0].push(first),
-            }
-        }
-        self.close();
+        self.pair_open(is_same, |this, first| {
+            let candidates = waiting.get_mut(&key(this.content(0, first)))?;
+            this.take_best(first, candidates, !is_same)
+        });
     }
 
     /// Removes the candidate whose operands agree most; of equal ones the first. Candidates are in reverse order.

@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::run_spread::{ASSUMED_SPREAD_PERCENT, RunSpread};
 
 /// When a difference counts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct TestOptions {
     /// Significance level: the probability of reporting a difference if there is none.
     pub alpha: f64,
@@ -56,7 +57,8 @@ pub enum ChangeVerdict {
 }
 
 /// The median of some values.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Copy)]
 pub struct ShiftEstimate {
     /// Median over all steps of all runs.
     pub median: f64,
@@ -70,7 +72,7 @@ pub struct ShiftEstimate {
 }
 
 /// A value on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct MetricChange {
     /// The first side.
     pub base: Option<ShiftEstimate>,

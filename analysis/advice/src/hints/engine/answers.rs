@@ -41,7 +41,7 @@ fn is_answered<'f>(
             .collect::<IntervalSet>()
     };
     let is_most =
-        |time: Picos| time > Picos::ZERO && time.ps() as f64 >= MOST * named.time_ps.ps() as f64;
+        |time: Picos| time > Picos::ZERO && time.as_ps_f64() >= MOST * named.time_ps.as_ps_f64();
     let within = named.ranges.iter().map(|range| inside(range).measure());
     if is_most(within.sum()) {
         return true;
@@ -140,7 +140,7 @@ pub(super) fn unanswered(
 pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> bool) {
     let score = |hint: &PricedFinding| {
         hint.saving.map_or(0.0, |saving: Picos| {
-            saving.ps() as f64 * hint.rule.confidence.weight()
+            saving.as_ps_f64() * hint.rule.confidence.weight()
         })
     };
     let leads = |hint: &PricedFinding| !hint.finding.is_minor && leads(&hint.finding);

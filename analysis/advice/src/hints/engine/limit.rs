@@ -215,7 +215,7 @@ impl<'a> Loop<'a> {
         let all: Picos = waits().map(|row| row.self_time_ps).sum();
         let host = waits().filter(|row| row.waits_for_host);
         let host: Picos = host.map(|row| row.self_time_ps).sum();
-        host.ps() as f64 > MOST * all.ps() as f64
+        host.as_ps_f64() > MOST * all.as_ps_f64()
     }
 
     /// What happens once; nothing without steps, in a part of the capture, or where it is short.
@@ -235,11 +235,11 @@ impl<'a> Loop<'a> {
             let others = others.filter(|step| !counted.contains(&step.number));
             others.map(|step| step.time_ps).sum()
         });
-        let time_ps = (capture - Picos::from_ps(in_loop.round() as i64) - partial).clamped();
+        let time_ps = (capture - Picos::rounded(in_loop) - partial).clamped();
         let idle = self.parts.iter();
         let idle = idle.filter(|part| matches!(part.id, TimeUse::Idle | TimeUse::Compile));
         let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;
-        let idle = self.ops.idle_ps.ps() as f64 / self.ops.cores.len().max(1) as f64 - idle;
+        let idle = self.ops.idle_ps.as_ps_f64() / self.ops.cores.len().max(1) as f64 - idle;
         let in_loop = facts.steps().and_then(|steps| {
             let (first, last) = counted_numbers(&steps)?;
             steps.range_of(first, last)
@@ -248,11 +248,11 @@ impl<'a> Loop<'a> {
             .report::<Compile>()
             .ok()
             .map(|report| report.intervals.measure() - report.intervals.measure_in(in_loop));
-        (time_ps.ps() as f64 >= WORTH_A_LINE * capture.ps() as f64).then_some(OutsideLoop {
+        (time_ps.as_ps_f64() >= WORTH_A_LINE * capture.as_ps_f64()).then_some(OutsideLoop {
             time_ps,
             of_ps: capture,
             compile_ps: compile_ps.filter(|&time| time > Picos::ZERO),
-            idle_ps: Picos::from_ps(idle.max(0.0).round() as i64),
+            idle_ps: Picos::rounded(idle.max(0.0)),
         })
     }
 }
@@ -280,7 +280,7 @@ fn parts_of_step(steps: &StepPartsReport, step_ps: f64) -> Vec<TimePart> {
 
 /// The parts of the window of a device. Time in flight without an op is communication, not idle time.
 fn parts_of_window(facts: &HintFacts<'_>, ops: &OpsReport) -> Vec<TimePart> {
-    let each = |time: Picos| time.ps() as f64 / ops.cores.len().max(1) as f64;
+    let each = |time: Picos| time.as_ps_f64() / ops.cores.len().max(1) as f64;
     let exposed: Option<Picos> = facts.report::<Overlap>().ok().map(|overlap| {
         let cores = overlap.cores.iter();
         cores.map(|core| core.exposed_ps).sum()
@@ -330,7 +330,7 @@ impl Efficiency {
             |row: &&OpRow| row.rates.ideal_time_ps.is_some() && row.rates.beyond_peak.is_none();
         let (mut ideal_ps, mut known_ps, mut all_ps) = (0.0, 0.0, 0.0);
         for row in ops.rows.iter().filter(is_part) {
-            let time = row.total_time_ps.ps() as f64;
+            let time = row.total_time_ps.as_ps_f64();
             all_ps += time;
             if let Some(ideal) = row.rates.ideal_time_ps.filter(|_| is_known(&row)) {
                 (ideal_ps, known_ps) = (ideal_ps + ideal, known_ps + time);
@@ -340,7 +340,7 @@ impl Efficiency {
         let longest = known().max_by_key(|row| row.total_time_ps)?.rates.bound_by;
         let of_longest = known().filter(|row| row.rates.bound_by == longest);
         let of_longest: Picos = of_longest.map(|row| row.total_time_ps).sum();
-        let is_same = of_longest.ps() as f64 >= NEARLY_ALL * known_ps;
+        let is_same = of_longest.as_ps_f64() >= NEARLY_ALL * known_ps;
         (known_ps > 0.0).then_some(Self {
             ideal_ps,
             known_ps,

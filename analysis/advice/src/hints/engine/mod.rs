@@ -34,7 +34,7 @@ pub(super) fn run(
 ) -> Result<HintsReport, AnalysisError> {
     if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
         let why = "times are placeholders: without durations, savings are unknown";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let step = facts.step()?;
     let mut report = HintsReport {
@@ -231,7 +231,7 @@ fn price(
 
 /// Its share of a step.
 fn share_of_step(saving: Picos, step_ps: f64) -> Option<Percent> {
-    (step_ps > 0.0).then(|| Percent(100.0 * saving.ps() as f64 / step_ps))
+    Percent::ratio(saving.as_ps_f64(), step_ps)
 }
 
 /// What all hints save together, at most: their changes played at once, but of hints with a bound no more than it
@@ -316,7 +316,7 @@ fn changes_of(priced: &PricedFinding, step_ps: f64) -> Vec<Scenario> {
         .saving
         .filter(|_| priced.is_bounded() && !changes.is_empty())
     {
-        changes.push(Scenario::StepAtLeast(step_ps - saving.ps() as f64));
+        changes.push(Scenario::StepAtLeast(step_ps - saving.as_ps_f64()));
     }
     changes
 }

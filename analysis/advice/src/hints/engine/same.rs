@@ -66,7 +66,7 @@ fn is_same_saving(facts: &HintFacts<'_>, a: &PricedFinding, b: &PricedFinding) -
         return false;
     };
     let larger = a_ps.max(b_ps);
-    let close = |x: Picos| (x - larger).ps().saturating_abs() as f64 <= EQUAL * larger.ps() as f64;
+    let close = |x: Picos| (x - larger).ps().saturating_abs() as f64 <= EQUAL * larger.as_ps_f64();
     if larger <= Picos::ZERO || a.once.is_some() != b.once.is_some() || !close(a_ps) || !close(b_ps)
     {
         return false;
@@ -82,5 +82,5 @@ fn is_same_saving(facts: &HintFacts<'_>, a: &PricedFinding, b: &PricedFinding) -
         .max(facts.saving(b).unwrap_or_default());
     facts
         .saving(&Scenario::merged(&both))
-        .is_ok_and(|both| both.ps() as f64 <= (1.0 + EQUAL) * alone.ps() as f64)
+        .is_ok_and(|both| both.as_ps_f64() <= (1.0 + EQUAL) * alone.as_ps_f64())
 }

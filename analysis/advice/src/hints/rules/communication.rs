@@ -10,43 +10,33 @@ use trace_model::Picos;
 
 use crate::hints::async_collectives;
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
+    Finding, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
 };
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K01",
-        title: "Communication is exposed",
-        confidence: Confidence::High,
-        thresholds: &[&EXPOSED],
-        check: exposed,
-        page: include_str!("../../../../../docs/hints/K01.md"),
-    },
-    Rule {
-        id: "K02",
-        title: "Collectives are synchronous",
-        confidence: Confidence::High,
-        thresholds: &[&SYNCHRONOUS],
-        check: synchronous,
-        page: include_str!("../../../../../docs/hints/K02.md"),
-    },
-    Rule {
-        id: "K44",
-        title: "More communication than compute",
-        confidence: Confidence::Medium,
-        thresholds: &[&DOMINATED],
-        check: dominated,
-        page: include_str!("../../../../../docs/hints/K44.md"),
-    },
-    Rule {
-        id: "K47",
-        title: "All-to-all exchanges are exposed",
-        confidence: Confidence::High,
-        thresholds: &[&EXCHANGE],
-        check: exchange,
-        page: include_str!("../../../../../docs/hints/K47.md"),
-    },
+    rule!("K01", "Communication is exposed", High, [EXPOSED], exposed),
+    rule!(
+        "K02",
+        "Collectives are synchronous",
+        High,
+        [SYNCHRONOUS],
+        synchronous
+    ),
+    rule!(
+        "K44",
+        "More communication than compute",
+        Medium,
+        [DOMINATED],
+        dominated
+    ),
+    rule!(
+        "K47",
+        "All-to-all exchanges are exposed",
+        High,
+        [EXCHANGE],
+        exchange
+    ),
 ];
 
 static EXPOSED: Threshold = Threshold::percent(
@@ -81,7 +71,7 @@ fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos, Anal
     let free = |overlap: &OverlapReport| {
         let core = overlap.cores.iter().find(|own| own.group == core.group)?;
         let free = core.compute_ps - core.overlapped_ps.unwrap_or_default();
-        Some(free.clamped().ps() as f64)
+        Some(free.clamped().as_ps_f64())
     };
     Ok(Picos::from_ps(facts.each_step::<Overlap>(free)? as i64))
 }
@@ -115,7 +105,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
             ),
             HintEvidence::time(
                 "compute that hides nothing yet",
-                free.ps() as f64,
+                free.as_ps_f64(),
                 "step, on the same device",
             ),
         ],
@@ -191,7 +181,7 @@ fn dominated(facts: &HintFacts<'_>) -> RuleResult {
     if worst.compute_ps >= worst.comm_total_ps {
         return Ok(None);
     }
-    let more = worst.comm_total_ps.ps() as f64 / worst.compute_ps.ps().max(1) as f64;
+    let more = worst.comm_total_ps.as_ps_f64() / worst.compute_ps.ps().max(1) as f64;
     Ok(Some(Finding {
         statement: format!(
             "{} communicates {more:.1} times as long as it computes: overlap alone cannot hide it",

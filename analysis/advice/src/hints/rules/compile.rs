@@ -13,44 +13,33 @@ use trace_model::time::PS_PER_S;
 use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
-    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
-    short_name,
+    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K36",
-        title: "Compilation in the loop",
-        confidence: Confidence::High,
-        thresholds: &[&LOOP_SHARE],
-        check: in_loop,
-        page: include_str!("../../../../../docs/hints/K36.md"),
-    },
-    Rule {
-        id: "K37",
-        title: "Functions are recompiled",
-        confidence: Confidence::High,
-        thresholds: &[&AGAIN],
-        check: again,
-        page: include_str!("../../../../../docs/hints/K37.md"),
-    },
-    Rule {
-        id: "K38",
-        title: "No compilation cache is used",
-        confidence: Confidence::Medium,
-        thresholds: &[&COLD],
-        check: cold_cache,
-        page: include_str!("../../../../../docs/hints/K38.md"),
-    },
-    Rule {
-        id: "K49",
-        title: "Much of the capture is compilation",
-        confidence: Confidence::High,
-        thresholds: &[&WARM_UP_SHARE],
-        check: warm_up,
-        page: include_str!("../../../../../docs/hints/K49.md"),
-    },
+    rule!(
+        "K36",
+        "Compilation in the loop",
+        High,
+        [LOOP_SHARE],
+        in_loop
+    ),
+    rule!("K37", "Functions are recompiled", High, [AGAIN], again),
+    rule!(
+        "K38",
+        "No compilation cache is used",
+        Medium,
+        [COLD],
+        cold_cache
+    ),
+    rule!(
+        "K49",
+        "Much of the capture is compilation",
+        High,
+        [WARM_UP_SHARE],
+        warm_up
+    ),
 ];
 
 static WARM_UP_SHARE: Threshold = Threshold::percent(
@@ -381,7 +370,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
                 Some(limit),
             )
             .by(Provenance::Inferred),
-            HintEvidence::time("they take", time.ps() as f64, "capture, on the host"),
+            HintEvidence::time("they take", time.as_ps_f64(), "capture, on the host"),
         ],
         code: one_shape(facts.framework, &own),
         about: COMPILING,
@@ -401,7 +390,7 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
         .into_iter()
         .flatten()
         .any(|count| count > 0);
-    if hit || (compile.ps() as f64) < limit {
+    if hit || compile.as_ps_f64() < limit {
         return Ok(None);
     }
     let known = if cache.lookups.is_some() {
@@ -411,7 +400,7 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     };
     let evidence = HintEvidence::time(
         "a compiler ran",
-        compile.ps() as f64,
+        compile.as_ps_f64(),
         "capture, on the host",
     );
     Ok(Some(Finding {

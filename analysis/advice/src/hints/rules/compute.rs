@@ -12,74 +12,66 @@ use math::unit::Unit;
 use trace_model::{Caveat, OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K12",
-        title: "Matmuls are far below the peak",
-        confidence: Confidence::Medium,
-        thresholds: &[&MATMUL_SHARE, &MATMUL_EFFICIENCY],
-        check: slow_matmuls,
-        page: include_str!("../../../../../docs/hints/K12.md"),
-    },
-    Rule {
-        id: "K13",
-        title: "Ops are limited by HBM bandwidth",
-        confidence: Confidence::Medium,
-        thresholds: &[&MEMORY_BOUND_SHARE, &MEMORY_BOUND_USE],
-        check: memory_bound,
-        page: include_str!("../../../../../docs/hints/K13.md"),
-    },
-    Rule {
-        id: "K14",
-        title: "Ops use neither memory nor compute well",
-        confidence: Confidence::Medium,
-        thresholds: &[&SLOW_SHARE, &SLOW_EFFICIENCY, &START],
-        check: slow_ops,
-        page: include_str!("../../../../../docs/hints/K14.md"),
-    },
-    Rule {
-        id: "K15",
-        title: "Many tiny ops",
-        confidence: Confidence::Low,
-        thresholds: &[&TINY_SHARE, &TINY_LENGTH],
-        check: tiny_ops,
-        page: include_str!("../../../../../docs/hints/K15.md"),
-    },
-    Rule {
-        id: "K22",
-        title: "Loops and branches have overhead",
-        confidence: Confidence::High,
-        thresholds: &[&LOOP_SHARE],
-        check: loops,
-        page: include_str!("../../../../../docs/hints/K22.md"),
-    },
-    Rule {
-        id: "K23",
-        title: "A loop has a short body and many iterations",
-        confidence: Confidence::Medium,
-        thresholds: &[&SHORT_LOOP_TRIPS, &SHORT_LOOP_BODY, &SHORT_LOOP_SHARE],
-        check: short_loops,
-        page: include_str!("../../../../../docs/hints/K23.md"),
-    },
-    Rule {
-        id: "K29",
-        title: "Kernels do not declare their costs",
-        confidence: Confidence::High,
-        thresholds: &[&KERNEL_SHARE],
-        check: kernels_without_costs,
-        page: include_str!("../../../../../docs/hints/K29.md"),
-    },
-    Rule {
-        id: "K45",
-        title: "Cores of a chip wait for each other",
-        confidence: Confidence::Medium,
-        thresholds: &[&MEGACORE_SHARE],
-        check: megacore,
-        page: include_str!("../../../../../docs/hints/K45.md"),
-    },
+    rule!(
+        "K12",
+        "Matmuls are far below the peak",
+        Medium,
+        [MATMUL_SHARE, MATMUL_EFFICIENCY],
+        slow_matmuls
+    ),
+    rule!(
+        "K13",
+        "Ops are limited by HBM bandwidth",
+        Medium,
+        [MEMORY_BOUND_SHARE, MEMORY_BOUND_USE],
+        memory_bound
+    ),
+    rule!(
+        "K14",
+        "Ops use neither memory nor compute well",
+        Medium,
+        [SLOW_SHARE, SLOW_EFFICIENCY, START],
+        slow_ops
+    ),
+    rule!(
+        "K15",
+        "Many tiny ops",
+        Low,
+        [TINY_SHARE, TINY_LENGTH],
+        tiny_ops
+    ),
+    rule!(
+        "K22",
+        "Loops and branches have overhead",
+        High,
+        [LOOP_SHARE],
+        loops
+    ),
+    rule!(
+        "K23",
+        "A loop has a short body and many iterations",
+        Medium,
+        [SHORT_LOOP_TRIPS, SHORT_LOOP_BODY, SHORT_LOOP_SHARE],
+        short_loops
+    ),
+    rule!(
+        "K29",
+        "Kernels do not declare their costs",
+        High,
+        [KERNEL_SHARE],
+        kernels_without_costs
+    ),
+    rule!(
+        "K45",
+        "Cores of a chip wait for each other",
+        Medium,
+        [MEGACORE_SHARE],
+        megacore
+    ),
 ];
 
 static MATMUL_SHARE: Threshold = Threshold::percent(
@@ -170,9 +162,7 @@ fn is_plain(row: &OpRow) -> bool {
 
 /// What the limits of the chip allow.
 fn ideal(row: &OpRow) -> Option<Picos> {
-    row.rates
-        .ideal_time_ps
-        .map(|ps| Picos::from_ps(ps.round() as i64))
+    row.rates.ideal_time_ps.map(Picos::rounded)
 }
 
 /// Without peaks and costs nothing can be said about distances from the roofline.
@@ -187,7 +177,7 @@ fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
     }
     let why = "no op has both costs and a peak to compare with; exported JSON needs the chip, named with \
                --device-spec, and a newer export with bytes_accessed";
-    Err(AnalysisError::NotApplicable(why.to_owned()))
+    Err(why.into())
 }
 
 /// Like ops whose rate is known and below `limit` percent.
@@ -237,7 +227,7 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
 /// The share of the roofline that like ops reach, besides the time that they need to start.
 fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<Percent> {
     let starting = facts.limit(&START) * PS_PER_US * like.occurrences as f64;
-    let time = like.total_time_ps.ps() as f64;
+    let time = like.total_time_ps.as_ps_f64();
     let working = time - starting;
     let efficiency = like.percent(|rates| rates.efficiency_percent)?;
     (working > 0.0).then(|| Percent(efficiency.0 * time / working))
@@ -285,7 +275,7 @@ fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
         return Ok(());
     }
     let why = "loop bodies appear as separate ops: the cost of a loop besides its body is unknown";
-    Err(AnalysisError::NotApplicable(why.to_owned()))
+    Err(why.into())
 }
 
 fn loops(facts: &HintFacts<'_>) -> RuleResult {
@@ -318,7 +308,7 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     };
     if report.rows.iter().all(|row| known(row).is_none()) {
         let why = "trip counts of loops are neither recorded nor visible from the ops inside them";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let is_short = |row: &&LoopRow| {
         known(row).is_some_and(|count| count >= trips)

@@ -1,7 +1,7 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
 use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
-use engine::{AnalysisError, Percent, Provenance, Threshold, counted};
+use engine::{Percent, Provenance, Threshold, counted};
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
 use math::stats;
@@ -9,58 +9,40 @@ use math::unit::Unit;
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K06",
-        title: "Devices wait for the last one in collectives",
-        confidence: Confidence::High,
-        thresholds: &[&SKEW],
-        check: skew,
-        page: include_str!("../../../../../docs/hints/K06.md"),
-    },
-    Rule {
-        id: "K07",
-        title: "Work is shared unevenly over devices",
-        confidence: Confidence::Medium,
-        thresholds: &[&IMBALANCE],
-        check: imbalance,
-        page: include_str!("../../../../../docs/hints/K07.md"),
-    },
-    Rule {
-        id: "K08",
-        title: "A host keeps the others waiting",
-        confidence: Confidence::Medium,
-        thresholds: &[],
-        check: straggler,
-        page: include_str!("../../../../../docs/hints/K08.md"),
-    },
-    Rule {
-        id: "K09",
-        title: "Devices wait at barriers",
-        confidence: Confidence::High,
-        thresholds: &[&BARRIER],
-        check: barrier,
-        page: include_str!("../../../../../docs/hints/K09.md"),
-    },
-    Rule {
-        id: "K46",
-        title: "A device is mostly idle",
-        confidence: Confidence::High,
-        thresholds: &[],
-        check: unused,
-        page: include_str!("../../../../../docs/hints/K46.md"),
-    },
-    Rule {
-        id: "K48",
-        title: "Step time varies",
-        confidence: Confidence::Low,
-        thresholds: &[&JITTER, &JITTER_STEPS, &HOST_STEP],
-        check: jitter,
-        page: include_str!("../../../../../docs/hints/K48.md"),
-    },
+    rule!(
+        "K06",
+        "Devices wait for the last one in collectives",
+        High,
+        [SKEW],
+        skew
+    ),
+    rule!(
+        "K07",
+        "Work is shared unevenly over devices",
+        Medium,
+        [IMBALANCE],
+        imbalance
+    ),
+    rule!(
+        "K08",
+        "A host keeps the others waiting",
+        Medium,
+        [],
+        straggler
+    ),
+    rule!("K09", "Devices wait at barriers", High, [BARRIER], barrier),
+    rule!("K46", "A device is mostly idle", High, [], unused),
+    rule!(
+        "K48",
+        "Step time varies",
+        Low,
+        [JITTER, JITTER_STEPS, HOST_STEP],
+        jitter
+    ),
 ];
 
 static SKEW: Threshold = Threshold::percent(
@@ -117,7 +99,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
     let Some((device, percent)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
         let why = "executions of collectives could not be matched over devices, not even within a host, or none was \
                    synchronous";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     };
     let limit = facts.limit(&SKEW);
     if percent < limit {
@@ -187,9 +169,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
         .filter_map(|step| Some(step.imbalance_percent?.0))
         .collect();
     let Some(percent) = stats::median(&percents) else {
-        return Err(AnalysisError::NotApplicable(
-            "no step ran on more than one device".to_owned(),
-        ));
+        return Err("no step ran on more than one device".into());
     };
     let limit = facts.limit(&IMBALANCE);
     if percent < limit {
@@ -198,7 +178,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
     let costs: Vec<f64> = balance
         .steps
         .iter()
-        .map(|step| step.max_ps.ps() as f64 - step.mean_ps)
+        .map(|step| step.max_ps.as_ps_f64() - step.mean_ps)
         .collect();
     let saving = stats::median(&costs).unwrap_or(0.0);
     Ok(Some(Finding {
@@ -262,7 +242,7 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
             "{} recorded: finding a slow host needs {LEAST_HOSTS}",
             counted(balance.hosts.len().max(1), "host")
         );
-        return Err(AnalysisError::NotApplicable(why));
+        return Err(why.into());
     }
     let Some(host) = balance.hosts.iter().find(|host| host.is_straggler) else {
         return Ok(None);
@@ -301,7 +281,7 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent)) = worst(&balance.devices, |device| device.barrier_ps) else {
         let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     };
     let limit = facts.limit(&BARRIER);
     if percent < limit {
@@ -369,9 +349,7 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
 /// Steps that differ, or single ones that stand out.
 fn jitter(facts: &HintFacts<'_>) -> RuleResult {
     let Some(steps) = facts.steps() else {
-        return Err(AnalysisError::NotApplicable(
-            "no steps were found: mark them, or capture several executions".to_owned(),
-        ));
+        return Err("no steps were found: mark them, or capture several executions".into());
     };
     match spread(facts, &steps) {
         Ok(Some(finding)) => Ok(Some(finding)),
@@ -386,7 +364,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         .filter(|(step, _)| step.compile_ps + step.compile_ps <= step.time_ps)
         .collect();
     let (first, usual) = *slow.first()?;
-    let beyond = |(step, median): &(&Step, f64)| step.time_ps.ps() as f64 - median;
+    let beyond = |(step, median): &(&Step, f64)| step.time_ps.as_ps_f64() - median;
     let excess: f64 = slow.iter().map(beyond).sum();
     let counts = |(step, _): &&(&Step, f64)| !(step.is_partial || step.is_warmup);
     let saved = slow.iter().filter(counts).map(beyond).sum::<f64>()
@@ -413,7 +391,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         spots: spots(
             facts,
             slow.iter()
-                .map(|(step, _)| (step.number, Some(step.time_ps.ps() as f64))),
+                .map(|(step, _)| (step.number, Some(step.time_ps.as_ps_f64()))),
         ),
         saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
         ..Finding::default()
@@ -429,17 +407,18 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     let of_class: Vec<_> = of_class.collect();
     let times: Vec<f64> = of_class
         .iter()
-        .map(|step| step.time_ps.ps() as f64)
+        .map(|step| step.time_ps.as_ps_f64())
         .collect();
     let Some(time) = stats::Stats::of(&times) else {
         return Ok(None);
     };
     let needed = facts.limit(&JITTER_STEPS);
     if (time.count as f64) < needed {
-        return Err(AnalysisError::NotApplicable(format!(
+        return Err(format!(
             "only {} complete steps of one class without compilation: a spread needs {needed}",
             time.count
-        )));
+        )
+        .into());
     }
     let (spread, limit) = (time.cv_percent.unwrap_or(0.0), facts.limit(&JITTER));
     if spread < limit {
@@ -485,7 +464,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
             facts,
             of_class
                 .iter()
-                .map(|step| (step.number, Some(step.time_ps.ps() as f64))),
+                .map(|step| (step.number, Some(step.time_ps.as_ps_f64()))),
         ),
         saving: if short {
             PossibleSaving::Unknown

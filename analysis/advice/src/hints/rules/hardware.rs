@@ -10,42 +10,38 @@ use engine::{AnalysisError, Percent, Provenance, Threshold};
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K27",
-        title: "The core waits for its SparseCores",
-        confidence: Confidence::High,
-        thresholds: &[&SPARSE_WAIT],
-        check: sparse_wait,
-        page: include_str!("../../../../../docs/hints/K27.md"),
-    },
-    Rule {
-        id: "K28",
-        title: "Compute waits for DMA",
-        confidence: Confidence::High,
-        thresholds: &[&DMA_STALL, &DMA_WAIT, &DMA_KERNEL],
-        check: dma_stall,
-        page: include_str!("../../../../../docs/hints/K28.md"),
-    },
-    Rule {
-        id: "K30",
-        title: "Kernels spill registers to VMEM",
-        confidence: Confidence::High,
-        thresholds: &[&SPILL_KERNEL],
-        check: spills,
-        page: include_str!("../../../../../docs/hints/K30.md"),
-    },
-    Rule {
-        id: "K43",
-        title: "The chip runs below its default clock",
-        confidence: Confidence::High,
-        thresholds: &[&THROTTLED, &SKIPPED],
-        check: throttled,
-        page: include_str!("../../../../../docs/hints/K43.md"),
-    },
+    rule!(
+        "K27",
+        "The core waits for its SparseCores",
+        High,
+        [SPARSE_WAIT],
+        sparse_wait
+    ),
+    rule!(
+        "K28",
+        "Compute waits for DMA",
+        High,
+        [DMA_STALL, DMA_WAIT, DMA_KERNEL],
+        dma_stall
+    ),
+    rule!(
+        "K30",
+        "Kernels spill registers to VMEM",
+        High,
+        [SPILL_KERNEL],
+        spills
+    ),
+    rule!(
+        "K43",
+        "The chip runs below its default clock",
+        High,
+        [THROTTLED, SKIPPED],
+        throttled
+    ),
 ];
 
 static SPARSE_WAIT: Threshold = Threshold::percent(
@@ -111,7 +107,7 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     if known.is_empty() {
         let why = "no op was found that hands work to a SparseCore and awaits it";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let (waited, limit) = (
         known.iter().map(|&(_, wait)| wait).sum(),
@@ -151,7 +147,7 @@ fn without_wait(row: &OpRow, percent: Percent) -> f64 {
         .rates
         .ideal_time_ps
         .filter(|_| row.total_time_ps > Picos::ZERO)
-        .map(|ideal| ideal / row.total_time_ps.ps() as f64);
+        .map(|ideal| ideal / row.total_time_ps.as_ps_f64());
     (1.0 - percent.0 / 100.0)
         .max(floor.unwrap_or(0.0))
         .clamp(0.0, 1.0)
@@ -170,7 +166,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let stalled = facts.select(|row| row.is_leaf && row.dma_stall_ps.is_some())?;
     if stalled.rows.is_empty() && !has_pipelines {
         let why = "no op recorded stalls on DMA and no kernel its stages: see `systole analyze --only kernels` for how";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let limit = facts.limit(&DMA_STALL);
     let stalls = stalled.rows.iter().filter_map(|row| row.dma_stall_ps);
@@ -290,7 +286,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
         .all(|kernel| kernel.estimates.is_empty())
     {
         let why = format!("no kernel recorded what its schedule does: {TRACING}");
-        return Err(AnalysisError::NotApplicable(why));
+        return Err(why.into());
     }
     let least = facts.limit(&SPILL_KERNEL);
     let spill = |kernel: &Kernel| {
@@ -345,7 +341,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
 fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     let ratio = |row: &OpRow| {
         let at_default = row.time_at_default_clock_ps?;
-        (row.total_time_ps > Picos::ZERO).then(|| at_default / row.total_time_ps.ps() as f64)
+        (row.total_time_ps > Picos::ZERO).then(|| at_default / row.total_time_ps.as_ps_f64())
     };
     let slow =
         facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
@@ -355,7 +351,7 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     if recorded.rows.is_empty() && skipped.is_none() && throttling.is_none() {
         let why = "the capture has no ratio of clocks (Time Scale Multiplier), no counters of skipped cycles and no series \
                    of throttling";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
     if !slow.rows.is_empty() && slow.percent() >= limit {

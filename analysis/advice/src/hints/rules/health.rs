@@ -6,18 +6,11 @@
 use engine::Scope;
 use run_reports::summary::doctor::Doctor;
 
-use crate::hints::{Confidence, Finding, HintFacts, Rule, RuleResult};
+use crate::hints::{Finding, HintFacts, Rule, RuleResult};
 
 macro_rules! health {
     ($id:literal, $title:literal) => {
-        Rule {
-            id: $id,
-            title: $title,
-            confidence: Confidence::High,
-            thresholds: &[],
-            check: |facts| found(facts, $id),
-            page: include_str!(concat!("../../../../../docs/hints/", $id, ".md")),
-        }
+        rule!($id, $title, High, [], |facts| found(facts, $id))
     };
 }
 

@@ -9,59 +9,47 @@ use run_reports::host::input::{Input, InputWait};
 use trace_model::Picos;
 
 use crate::hints::{
-    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
 };
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K31",
-        title: "The device is idle",
-        confidence: Confidence::High,
-        thresholds: &[&IDLE, &UNEXPLAINED],
-        check: idle,
-        page: include_str!("../../../../../docs/hints/K31.md"),
-    },
-    Rule {
-        id: "K32",
-        title: "Programs are launched too slowly",
-        confidence: Confidence::Medium,
-        thresholds: &[&GAP_SHARE, &DISPATCH],
-        check: dispatch_bound,
-        page: include_str!("../../../../../docs/hints/K32.md"),
-    },
-    Rule {
-        id: "K33",
-        title: "The host waits for results between steps",
-        confidence: Confidence::Medium,
-        thresholds: &[&SYNC],
-        check: host_sync,
-        page: include_str!("../../../../../docs/hints/K33.md"),
-    },
-    Rule {
-        id: "K34",
-        title: "The program waits for input",
-        confidence: Confidence::High,
-        thresholds: &[&INPUT],
-        check: input_bound,
-        page: include_str!("../../../../../docs/hints/K34.md"),
-    },
-    Rule {
-        id: "K35",
-        title: "The device waits for host-to-device copies",
-        confidence: Confidence::Medium,
-        thresholds: &[&UPLOAD],
-        check: upload_bound,
-        page: include_str!("../../../../../docs/hints/K35.md"),
-    },
-    Rule {
-        id: "K42",
-        title: "Programs call back to the host",
-        confidence: Confidence::Medium,
-        thresholds: &[&CALLBACK],
-        check: callbacks,
-        page: include_str!("../../../../../docs/hints/K42.md"),
-    },
+    rule!("K31", "The device is idle", High, [IDLE, UNEXPLAINED], idle),
+    rule!(
+        "K32",
+        "Programs are launched too slowly",
+        Medium,
+        [GAP_SHARE, DISPATCH],
+        dispatch_bound
+    ),
+    rule!(
+        "K33",
+        "The host waits for results between steps",
+        Medium,
+        [SYNC],
+        host_sync
+    ),
+    rule!(
+        "K34",
+        "The program waits for input",
+        High,
+        [INPUT],
+        input_bound
+    ),
+    rule!(
+        "K35",
+        "The device waits for host-to-device copies",
+        Medium,
+        [UPLOAD],
+        upload_bound
+    ),
+    rule!(
+        "K42",
+        "Programs call back to the host",
+        Medium,
+        [CALLBACK],
+        callbacks
+    ),
 ];
 
 static CALLBACK: Threshold = Threshold::percent(
@@ -124,7 +112,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let all = facts.saving(std::slice::from_ref(&change))?.clamped();
     let (explained, by) = explained(facts);
     let left = (all - explained).clamped();
-    let left_percent = 100.0 * left.ps() as f64 / step.ps.max(1.0);
+    let left_percent = 100.0 * left.as_ps_f64() / step.ps.max(1.0);
     let rest = facts.limit(&UNEXPLAINED);
     if !by.is_empty() && left_percent < rest {
         return Ok(None);
@@ -142,7 +130,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     if let Some(steady) = steady {
         statement = format!("{statement}; in the steps after warm-up mostly {steady}");
     }
-    if 100.0 * all.ps() as f64 / step.ps.max(1.0) < HARDLY {
+    if 100.0 * all.as_ps_f64() / step.ps.max(1.0) < HARDLY {
         statement = format!("{statement}; hardly any of it in the steps after warm-up");
     }
     let mut evidence = vec![HintEvidence::percent(

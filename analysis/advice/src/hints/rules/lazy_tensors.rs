@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{AnalysisError, Threshold};
+use engine::Threshold;
 use facts::TraceFacts as _;
 use facts::time_use::TimeUse;
 use math::stats;
@@ -12,35 +12,18 @@ use run_reports::host::gaps::Gaps;
 use trace_model::Picos;
 use trace_model::time::{PS_PER_S, PS_PER_US};
 
-use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
-};
+use crate::hints::{Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K39",
-        title: "Steps are not marked",
-        confidence: Confidence::Medium,
-        thresholds: &[&SYNC_TIME],
-        check: unmarked,
-        page: include_str!("../../../../../docs/hints/K39.md"),
-    },
-    Rule {
-        id: "K40",
-        title: "Graph breaks within steps",
-        confidence: Confidence::Medium,
-        thresholds: &[&SYNCS],
-        check: syncs,
-        page: include_str!("../../../../../docs/hints/K40.md"),
-    },
-    Rule {
-        id: "K41",
-        title: "Ops run as separate programs",
-        confidence: Confidence::Medium,
-        thresholds: &[&SMALL_PROGRAMS, &SMALL_PROGRAM_TIME],
-        check: op_by_op,
-        page: include_str!("../../../../../docs/hints/K41.md"),
-    },
+    rule!("K39", "Steps are not marked", Medium, [SYNC_TIME], unmarked),
+    rule!("K40", "Graph breaks within steps", Medium, [SYNCS], syncs),
+    rule!(
+        "K41",
+        "Ops run as separate programs",
+        Medium,
+        [SMALL_PROGRAMS, SMALL_PROGRAM_TIME],
+        op_by_op
+    ),
 ];
 
 static SYNC_TIME: Threshold = Threshold::new(
@@ -125,7 +108,7 @@ fn syncs(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     if known.is_empty() {
         let why = "no step is marked, so nothing can be counted per step: call mark_step (K39)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let many: Vec<(&str, f64)> = known
         .into_iter()
@@ -169,7 +152,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
     let per_step = device.programs as f64 / steps;
     let lengths: Vec<f64> = programs
         .iter()
-        .map(|(program, _)| program.dur().ps() as f64)
+        .map(|(program, _)| program.dur().as_ps_f64())
         .collect();
     let Some(mean) = stats::Stats::of(&lengths).map(|stats| stats.mean) else {
         return Ok(None);
@@ -193,7 +176,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
         ],
         about: &[TimeUse::Idle],
         saving: PossibleSaving::PerStep(Picos::from_ps(
-            (device.between_ps().ps() as f64 / steps) as i64,
+            (device.between_ps().as_ps_f64() / steps) as i64,
         )),
         ..Finding::default()
     }))

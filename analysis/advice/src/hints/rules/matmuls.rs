@@ -11,42 +11,38 @@ use math::stats;
 use trace_model::OpId;
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K11",
-        title: "Matmuls are padded",
-        confidence: Confidence::Medium,
-        thresholds: &[&PADDING_SHARE, &PADDING_EFFICIENCY],
-        check: padding,
-        page: include_str!("../../../../../docs/hints/K11.md"),
-    },
-    Rule {
-        id: "K16",
-        title: "Matmuls read their weights for few rows",
-        confidence: Confidence::Medium,
-        thresholds: &[&SMALL_BATCH, &READING],
-        check: small_batch,
-        page: include_str!("../../../../../docs/hints/K16.md"),
-    },
-    Rule {
-        id: "K18",
-        title: "Matmuls could use a narrower type",
-        confidence: Confidence::Low,
-        thresholds: &[&NARROW, &NARROW_PEAK],
-        check: narrower,
-        page: include_str!("../../../../../docs/hints/K18.md"),
-    },
-    Rule {
-        id: "K17",
-        title: "Matmuls are computed in several passes",
-        confidence: Confidence::Medium,
-        thresholds: &[&PASSES_SHARE],
-        check: passes,
-        page: include_str!("../../../../../docs/hints/K17.md"),
-    },
+    rule!(
+        "K11",
+        "Matmuls are padded",
+        Medium,
+        [PADDING_SHARE, PADDING_EFFICIENCY],
+        padding
+    ),
+    rule!(
+        "K16",
+        "Matmuls read their weights for few rows",
+        Medium,
+        [SMALL_BATCH, READING],
+        small_batch
+    ),
+    rule!(
+        "K18",
+        "Matmuls could use a narrower type",
+        Low,
+        [NARROW, NARROW_PEAK],
+        narrower
+    ),
+    rule!(
+        "K17",
+        "Matmuls are computed in several passes",
+        Medium,
+        [PASSES_SHARE],
+        passes
+    ),
 ];
 
 static PADDING_SHARE: Threshold = Threshold::percent(
@@ -132,7 +128,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
             .filter(|useful| useful.0 < limit)?;
         row.padding_loss_ps
             .filter(|&loss| loss > 0.0)
-            .map(|loss| 1.0 - loss / row.total_time_ps.ps() as f64)
+            .map(|loss| 1.0 - loss / row.total_time_ps.as_ps_f64())
     };
     if matmuls
         .rows
@@ -140,7 +136,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
         .all(|row| row.padding_efficiency_percent.is_none())
     {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, left)?;
     let Some(first) = ops.first() else {
@@ -210,7 +206,7 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     if stats::median(&counts).is_none() {
         let why = "how many passes a matmul takes is not recorded: capture the HLO of the programs";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let share = facts.limit(&PASSES_SHARE);
     let factor = |row: &MatmulRow| {
@@ -302,13 +298,11 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let peaks = &facts.ops()?.peaks;
     let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0))
     else {
-        return Err(AnalysisError::NotApplicable(
-            facts.ops()?.why_no_peaks().unwrap_or(NO_PEAK).to_owned(),
-        ));
+        return Err(facts.ops()?.why_no_peaks().unwrap_or(NO_PEAK).into());
     };
     if matmuls.rows.iter().all(|row| row.sizes.is_none()) {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let ridge = flops.per_second / hbm.per_second;
     let least = facts.limit(&READING);
@@ -405,7 +399,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     let ops = facts.ops()?;
     let Some(chip) = facts.cx.options.chip().or_else(|| ops.peaks.published()) else {
         let why = "what the chip does with narrower types is not known: name it with --device-spec";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     };
     let rates = [("int8", chip.int8_ops), ("fp8", chip.fp8_flops)];
     let fast: Vec<&str> = rates
@@ -426,9 +420,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
         (wide && near && row.bound_by == Some(BoundBy::Compute)).then_some(0.5)
     };
     if matmuls.rows.iter().all(|row| row.types.is_none()) {
-        return Err(AnalysisError::NotApplicable(
-            "the types of no matmul are recorded: capture the HLO".to_owned(),
-        ));
+        return Err("the types of no matmul are recorded: capture the HLO".into());
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, limit, half)?;
     if ops.is_empty() {

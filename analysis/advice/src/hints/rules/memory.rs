@@ -11,68 +11,54 @@ use run_reports::host::serving::Serving;
 use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
-    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
-    short_name,
+    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K19",
-        title: "Time is spent on layout changes",
-        confidence: Confidence::Medium,
-        thresholds: &[&LAYOUT],
-        check: layout,
-        page: include_str!("../../../../../docs/hints/K19.md"),
-    },
-    Rule {
-        id: "K20",
-        title: "Array slices are read or written one by one",
-        confidence: Confidence::Medium,
-        thresholds: &[&SLICES],
-        check: slices,
-        page: include_str!("../../../../../docs/hints/K20.md"),
-    },
-    Rule {
-        id: "K21",
-        title: "Gathers, scatters or sorts take long",
-        confidence: Confidence::Low,
-        thresholds: &[&GATHER],
-        check: gather,
-        page: include_str!("../../../../../docs/hints/K21.md"),
-    },
-    Rule {
-        id: "K24",
-        title: "Recomputation (rematerialization) takes long",
-        confidence: Confidence::Medium,
-        thresholds: &[&REMAT, &REMAT_FULL],
-        check: remat,
-        page: include_str!("../../../../../docs/hints/K24.md"),
-    },
-    Rule {
-        id: "K25",
-        title: "The core waits for copies",
-        confidence: Confidence::High,
-        thresholds: &[&COPY_WAIT],
-        check: copy_wait,
-        page: include_str!("../../../../../docs/hints/K25.md"),
-    },
-    Rule {
-        id: "K26",
-        title: "Host offload is not hidden",
-        confidence: Confidence::High,
-        thresholds: &[&OFFLOAD],
-        check: host_offload,
-        page: include_str!("../../../../../docs/hints/K26.md"),
-    },
-    Rule {
-        id: "K50",
-        title: "HBM is nearly full",
-        confidence: Confidence::High,
-        thresholds: &[&FULL],
-        check: full_memory,
-        page: include_str!("../../../../../docs/hints/K50.md"),
-    },
+    rule!(
+        "K19",
+        "Time is spent on layout changes",
+        Medium,
+        [LAYOUT],
+        layout
+    ),
+    rule!(
+        "K20",
+        "Array slices are read or written one by one",
+        Medium,
+        [SLICES],
+        slices
+    ),
+    rule!(
+        "K21",
+        "Gathers, scatters or sorts take long",
+        Low,
+        [GATHER],
+        gather
+    ),
+    rule!(
+        "K24",
+        "Recomputation (rematerialization) takes long",
+        Medium,
+        [REMAT, REMAT_FULL],
+        remat
+    ),
+    rule!(
+        "K25",
+        "The core waits for copies",
+        High,
+        [COPY_WAIT],
+        copy_wait
+    ),
+    rule!(
+        "K26",
+        "Host offload is not hidden",
+        High,
+        [OFFLOAD],
+        host_offload
+    ),
+    rule!("K50", "HBM is nearly full", High, [FULL], full_memory),
 ];
 
 static LAYOUT: Threshold = Threshold::percent(
@@ -323,7 +309,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
     let limit = facts.limit(&FULL);
     if memory.device_peaks().next().is_none() {
         let why = "no device memory has both its use and its capacity recorded";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     let full = |(_, percent): &(_, Percent)| percent.0 >= limit;
     let Some((fullest, percent)) = memory.device_peaks().find(full) else {

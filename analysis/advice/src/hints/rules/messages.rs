@@ -12,43 +12,33 @@ use math::unit::Unit;
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K03",
-        title: "Collectives are far below the speed of the links",
-        confidence: Confidence::Medium,
-        thresholds: &[&LINK_SHARE, &LINK_BYTES],
-        check: slow_links,
-        page: include_str!("../../../../../docs/hints/K03.md"),
-    },
-    Rule {
-        id: "K04",
-        title: "Many small collectives",
-        confidence: Confidence::Medium,
-        thresholds: &[&SMALL_COUNT, &SMALL_BYTES],
-        check: small,
-        page: include_str!("../../../../../docs/hints/K04.md"),
-    },
-    Rule {
-        id: "K05",
-        title: "The same data is sent twice",
-        confidence: Confidence::Medium,
-        thresholds: &[&TWICE],
-        check: twice,
-        page: include_str!("../../../../../docs/hints/K05.md"),
-    },
-    Rule {
-        id: "K10",
-        title: "Slices wait for the data-center network",
-        confidence: Confidence::High,
-        thresholds: &[&DCN_STALL, &DCN_BANDWIDTH],
-        check: dcn_bound,
-        page: include_str!("../../../../../docs/hints/K10.md"),
-    },
+    rule!(
+        "K03",
+        "Collectives are far below the speed of the links",
+        Medium,
+        [LINK_SHARE, LINK_BYTES],
+        slow_links
+    ),
+    rule!(
+        "K04",
+        "Many small collectives",
+        Medium,
+        [SMALL_COUNT, SMALL_BYTES],
+        small
+    ),
+    rule!("K05", "The same data is sent twice", Medium, [TWICE], twice),
+    rule!(
+        "K10",
+        "Slices wait for the data-center network",
+        High,
+        [DCN_STALL, DCN_BANDWIDTH],
+        dcn_bound
+    ),
 ];
 
 static LINK_SHARE: Threshold = Threshold::percent(
@@ -105,12 +95,12 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
     let (limit, least) = (facts.limit(&LINK_SHARE), facts.limit(&LINK_BYTES));
     if ledger.rows.iter().all(|row| row.share.is_none()) {
         let why = "the speed of the links or the size of the messages is not known: name the chip with --device-spec";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     if !ledger.rows.iter().any(is_timed_alone) {
         let why = "no collective shows how long it transferred without waiting for other devices: that needs synchronous \
                    ones, recorded on all devices of a group";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     }
     // Even on the layout with fewest links.
     let slow = |row: &&CollectiveRow| {
@@ -182,9 +172,7 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
 fn small(facts: &HintFacts<'_>) -> RuleResult {
     let ledger = facts.report::<Collectives>()?;
     if ledger.rows.iter().all(|row| row.message.bytes.is_none()) {
-        return Err(AnalysisError::NotApplicable(
-            "the size of no message is known".to_owned(),
-        ));
+        return Err("the size of no message is known".into());
     }
     let (most, limit) = (facts.limit(&SMALL_BYTES), facts.limit(&SMALL_COUNT));
     let is_small =
@@ -202,7 +190,7 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     }
     // Together they cost one latency instead of one each; what is exposed of them can go.
-    let exposed = per_step(|row| row.exposed_ps.ps() as f64)?;
+    let exposed = per_step(|row| row.exposed_ps.as_ps_f64())?;
     Ok(Some(Finding {
         statement: format!(
             "{count:.0} collectives of less than {} KiB in each step",
@@ -271,9 +259,7 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         }
     }
     if same.is_empty() && !collectives.rows.is_empty() {
-        return Err(AnalysisError::NotApplicable(
-            "no collective has HLO text that shows what it sends".to_owned(),
-        ));
+        return Err("no collective has HLO text that shows what it sends".into());
     }
     let ledger = facts.report::<Collectives>()?;
     let exposed = |row: &OpRow| {
@@ -341,7 +327,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let Some(worst) = worst else {
         let why =
             "only hosts recorded messages between slices: whether devices waited is not known";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        return Err(why.into());
     };
     let stall = stall_of(worst);
     let model = facts.cx.model;
@@ -400,7 +386,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
             .devices
             .iter()
             .find(|own| own.device == worst.device)?;
-        Some(device.stall_ps.ps() as f64)
+        Some(device.stall_ps.as_ps_f64())
     };
     let each = Picos::from_ps(facts.each_step::<Dcn>(stall_of)? as i64);
     let changes = vec![Scenario::Ops {

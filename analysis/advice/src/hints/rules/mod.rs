@@ -1,5 +1,20 @@
 //! The rules, by theme.
 
+/// A rule: its id, what is the matter, how sure it is, the thresholds that it compares with, and the function that looks.
+/// Its page is the file of its id in `docs/hints`.
+macro_rules! rule {
+    ($id:literal, $title:literal, $confidence:ident, [$($threshold:ident),*], $check:expr) => {
+        $crate::hints::Rule {
+            id: $id,
+            title: $title,
+            confidence: $crate::hints::Confidence::$confidence,
+            thresholds: &[$(&$threshold),*],
+            check: $check,
+            page: include_str!(concat!("../../../../../docs/hints/", $id, ".md")),
+        }
+    };
+}
+
 mod communication;
 mod compile;
 mod compute;

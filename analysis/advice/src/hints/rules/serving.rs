@@ -6,26 +6,24 @@ use run_reports::host::serving::{ServedRequest, Serving, ServingPhase, ServingRe
 use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
-    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        id: "K51",
-        title: "Requests wait in the queue",
-        confidence: Confidence::Medium,
-        thresholds: &[&QUEUE],
-        check: queueing,
-        page: include_str!("../../../../../docs/hints/K51.md"),
-    },
-    Rule {
-        id: "K52",
-        title: "Prefills keep other requests waiting",
-        confidence: Confidence::Medium,
-        thresholds: &[&STALL],
-        check: prefill_stalls,
-        page: include_str!("../../../../../docs/hints/K52.md"),
-    },
+    rule!(
+        "K51",
+        "Requests wait in the queue",
+        Medium,
+        [QUEUE],
+        queueing
+    ),
+    rule!(
+        "K52",
+        "Prefills keep other requests waiting",
+        Medium,
+        [STALL],
+        prefill_stalls
+    ),
 ];
 
 static QUEUE: Threshold = Threshold::percent(

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use engine::{Cell, Percent};
 use facts::collective_traffic::CollectiveTraffic;
 use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
-use serde::Serialize;
 use trace_model::Picos;
 
 use super::links::LinkUse;
@@ -119,57 +118,35 @@ impl CollectiveShare {
 }
 
 /// A note on a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
 pub enum Remark {
     /// Compute inside it is not visible.
-    Fused,
+    Fused = "fused, may overlap inside",
     /// It has only one participant.
-    Alone,
+    Alone = "one participant: nothing is sent",
     /// The participants can be on one chip.
-    OneChip,
+    OneChip = "may stay on one chip",
     /// The number of participants is not recorded.
-    ParticipantsEstimated,
+    ParticipantsEstimated = "participants assumed: the devices captured",
     /// It cannot be guessed either: with one captured device, the other participants are unknown.
-    ParticipantsUnknown,
+    ParticipantsUnknown = "participants unknown",
     /// The amount of data moved depends on values at run time.
-    UpperBound,
+    UpperBound = "size is an upper bound",
     /// The latency of hops takes longer than the transfer of the bytes.
-    LatencyBound,
+    LatencyBound = "bound by latency of hops",
     /// Every layout would take longer at the published speed.
-    FasterThanLinks,
+    FasterThanLinks = "faster than these links can be: other grid, other size, or not over them",
     /// Nothing between start and done, in at least half of the executions.
-    NothingBetween,
+    NothingBetween = "issued too late, or no independent work",
     /// In flight while the core idles, for more than a tenth of the time.
-    IdleMeanwhile,
+    IdleMeanwhile = "in flight while the core idles",
     /// Devices wait for each other longer than the transfer takes.
-    Skewed,
-}
-
-impl Remark {
-    /// Display name.
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Self::Fused => "fused, may overlap inside",
-            Self::Alone => "one participant: nothing is sent",
-            Self::OneChip => "may stay on one chip",
-            Self::ParticipantsEstimated => "participants assumed: the devices captured",
-            Self::ParticipantsUnknown => "participants unknown",
-            Self::UpperBound => "size is an upper bound",
-            Self::LatencyBound => "bound by latency of hops",
-            Self::FasterThanLinks => {
-                "faster than these links can be: other grid, other size, or not over them"
-            }
-            Self::NothingBetween => "issued too late, or no independent work",
-            Self::IdleMeanwhile => "in flight while the core idles",
-            Self::Skewed => "waits for others more than it transfers",
-        }
-    }
+    Skewed = "waits for others more than it transfers",
 }
 
 /// A mean in whole picoseconds.
 pub(super) fn rounded(mean_ps: Option<f64>) -> Option<Picos> {
-    mean_ps.map(|ps| Picos::from_ps(ps.round() as i64))
+    mean_ps.map(Picos::rounded)
 }
 
 impl CollectiveRow {
@@ -225,7 +202,7 @@ impl CollectiveRow {
     }
 
     fn remarks_text(&self) -> Cell {
-        let remarks: Vec<_> = self.remarks.iter().map(|remark| remark.text()).collect();
+        let remarks: Vec<_> = self.remarks.iter().map(|remark| remark.title()).collect();
         Cell::text(remarks.join("; ")).non_empty()
     }
 

@@ -127,7 +127,7 @@ impl CollectivesReport {
                 "{} of {}: {} ({first}{more}).",
                 with.len(),
                 self.rows.len(),
-                remark.text()
+                remark.title()
             )
         };
         all.into_iter().map(line).collect()

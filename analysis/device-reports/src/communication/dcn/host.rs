@@ -209,7 +209,7 @@ impl DcnEventFacts {
 
 /// The machine of a slice.
 fn host_of(model: &TraceModel, slice: SliceRef<'_>) -> GroupId {
-    let mut group = model.track(slice.track()).group;
+    let mut group = slice.track_ref().group;
     while let Some(parent) = model
         .group(group)
         .parent

@@ -164,7 +164,7 @@ fn rows(model: &TraceModel, sums: &BTreeMap<LabelId, OffloadSums>) -> Vec<Offloa
 /// Start ops of a device, in time order.
 fn starts(model: &TraceModel, device: GroupId) -> Vec<SliceRef<'_>> {
     let on_device = |slice: &SliceRef<'_>| {
-        let track = model.track(slice.track());
+        let track = slice.track_ref();
         track.group == device && track.kind == TrackKind::Ops
     };
     let mut found: Vec<_> = model
@@ -282,7 +282,7 @@ impl<'a> OffloadTargets<'a> {
             .iter()
             .map(|flow| self.model.slice(flow.to));
         targets.into_iter().find_map(|target| {
-            let group = self.model.track(target.track()).group;
+            let group = target.track_ref().group;
             if !matches!(self.model.group(group).kind, GroupKind::SparseCore { .. }) {
                 return None;
             }
@@ -298,7 +298,7 @@ fn work(
     program: SliceRef<'_>,
     span: impl Fn(SliceRef<'_>) -> TimeRange,
 ) -> IntervalSet {
-    let core = model.track(program.track()).group;
+    let core = program.track_ref().group;
     let ops = model.track_of_kind(core, TrackKind::Ops);
     let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
     let inside = lanes

@@ -8,12 +8,7 @@ use super::SparseCoresReport;
 impl Tabular for SparseCoresReport {
     fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.core_table()];
-        if !self.offloads.is_empty() {
-            tables.push(self.offload_table());
-        }
-        if !self.ops.is_empty() {
-            tables.push(self.op_table());
-        }
+        tables.extend(Table::filled([self.offload_table(), self.op_table()]));
         tables
     }
 }

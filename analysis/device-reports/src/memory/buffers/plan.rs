@@ -456,5 +456,5 @@ fn donations(
 }
 
 pub(super) fn percent(part: u64, whole: u64) -> Option<Percent> {
-    (whole > 0).then(|| Percent(100.0 * part as f64 / whole as f64))
+    Percent::ratio(part as f64, whole as f64)
 }

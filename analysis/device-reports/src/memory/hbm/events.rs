@@ -151,7 +151,7 @@ impl RecordedMemory {
             let Some(is_allocation) = kind(slice) else {
                 continue;
             };
-            let source = model.group(model.track(slice.track()).group).source;
+            let source = model.group(slice.track_ref().group).source;
             let memory = memories.number(MemoryKey {
                 source,
                 allocator: None,

@@ -352,7 +352,7 @@ fn code_row(cx: &Context<'_>, row: Option<&OpRow>, op: OpId) -> Option<CodeRow> 
 }
 
 fn percent(part: u64, whole: u64) -> Option<Percent> {
-    (whole > 0).then(|| Percent(100.0 * part as f64 / whole as f64))
+    Percent::ratio(part as f64, whole as f64)
 }
 
 /// Units that have a column; the JSON contains all of them. Products are of `MXU` in older dumps.

@@ -264,7 +264,7 @@ fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: Picos) -> ExpectedRow {
     let longest = ideal.longest();
     // Ops inside have rows of their own.
     let share = op.self_time_ps.fraction_of(op.total_time_ps).unwrap_or(1.0);
-    let self_time = op.self_time_ps.ps() as f64;
+    let self_time = op.self_time_ps.as_ps_f64();
     let is_wait = op.is_async && !ideal.is_issue;
     let least_ps = longest
         .map(|(_, seconds)| seconds * 1e12 * share)
@@ -283,7 +283,7 @@ fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: Picos) -> ExpectedRow {
         above_ps,
         above_of_op_time_percent: above_ps
             .filter(|_| op_time_ps > Picos::ZERO)
-            .map(|above| Percent(100.0 * above / op_time_ps.ps() as f64)),
+            .map(|above| Percent(100.0 * above / op_time_ps.as_ps_f64())),
         efficiency_percent: expected_ps
             .filter(|&expected| self_time > 0.0 && expected > 0.0 && !hidden)
             .map(|expected| Percent(100.0 * expected / self_time)),
@@ -308,7 +308,7 @@ const FASTER: f64 = 1.01;
 
 /// Why an op beats its roofline.
 fn why_faster(op: &OpRow, expected_ps: Option<f64>) -> Option<&'static str> {
-    let is_faster = expected_ps? > FASTER * op.self_time_ps.ps() as f64;
+    let is_faster = expected_ps? > FASTER * op.self_time_ps.as_ps_f64();
     is_faster.then_some(if op.costs.hbm_estimate_bytes.is_some() {
         "faster than its roofline: bytes are estimated from shapes"
     } else if op.is_custom_call {
@@ -333,7 +333,7 @@ fn beyond_peaks(op: &OpRow, peaks: &Peaks) -> Vec<BoundBy> {
         return Vec::new();
     }
     op.costs
-        .beyond_peaks(op.total_time_ps.ps() as f64 * 1e-12, peaks)
+        .beyond_peaks(op.total_time_ps.as_ps_f64() * 1e-12, peaks)
         .collect()
 }
 
@@ -356,7 +356,7 @@ fn limit_rows(limits: &[f64], window_ps: Picos) -> Vec<LimitRow> {
     let row = |(&seconds, limit): (&f64, TimeLimit)| {
         let least_ps = seconds * 1e12;
         let of_window_percent = (window_ps > Picos::ZERO)
-            .then(|| 100.0 * least_ps / window_ps.ps() as f64)
+            .then(|| 100.0 * least_ps / window_ps.as_ps_f64())
             .and_then(possible)
             .map(Percent);
         (seconds > 0.0).then_some(LimitRow {

@@ -63,7 +63,7 @@ impl ExpectedReport {
     /// The sums, with denominators.
     fn total_notes(&self) -> Vec<String> {
         let totals = &self.totals;
-        let time = |ps: f64| Picos::from_ps(ps.round() as i64);
+        let time = Picos::rounded;
         let of = |part: Picos| {
             Percent::of(part, totals.actual_ps)
                 .map_or_else(|| "–".to_owned(), |share| format!("{share:.1}"))

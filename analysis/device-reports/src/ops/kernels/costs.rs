@@ -129,7 +129,7 @@ impl SameWork {
         self.flops = declared(self.flops, row.costs.model_flops.or(row.costs.flops));
         self.bytes = declared(self.bytes, row.costs.bytes);
         self.is_begun = true;
-        self.time_ps += row.total_time_ps.ps() as f64;
+        self.time_ps += row.total_time_ps.as_ps_f64();
         self.executions += row.executions;
         self.occurrences += row.occurrences;
     }

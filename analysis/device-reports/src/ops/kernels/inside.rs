@@ -150,7 +150,7 @@ impl KernelInside {
                 for (sample, value) in series.samples_in(on_timeline) {
                     let unit = part.units.entry(name.clone()).or_default();
                     unit.held += sample.dur();
-                    unit.weighted += value * sample.dur().ps() as f64;
+                    unit.weighted += value * sample.dur().as_ps_f64();
                 }
             }
         }
@@ -218,7 +218,7 @@ impl KernelInside {
         sums.time += call.dur();
         for (part, value) in samples {
             sums.held += part.dur();
-            sums.weighted += value * part.dur().ps() as f64;
+            sums.weighted += value * part.dur().as_ps_f64();
             sums.max = sums.max.max(value);
         }
     }

@@ -57,7 +57,7 @@ pub(super) fn units(inside: &KernelInside) -> Vec<KernelUnit> {
                 name: name.clone(),
                 series: series.clone(),
                 unit: unit.clone(),
-                mean: sample.weighted / sample.held.ps() as f64,
+                mean: sample.weighted / sample.held.as_ps_f64(),
                 covered_percent: Percent::of(sample.held, sums.own),
             },
         )

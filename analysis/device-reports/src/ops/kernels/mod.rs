@@ -184,7 +184,7 @@ impl KernelRows<'_> {
         let bytes = all(&|row| row.costs.bytes);
         let hbm = all(&|row| row.costs.memory.as_ref().map(|memory| memory.hbm_bytes));
         let float = |value: Option<u64>| value.map(|value| value as f64);
-        let seconds = time_ps.ps() as f64 / 1e12;
+        let seconds = time_ps.as_ps_f64() / 1e12;
         let work = OpWork {
             flops: float(flops),
             hbm_bytes: float(hbm),
@@ -234,7 +234,7 @@ impl KernelRows<'_> {
                 report.op_time_ps,
             ),
             mean_time_ps: if executions > 0.0 {
-                time_ps.ps() as f64 / executions
+                time_ps.as_ps_f64() / executions
             } else {
                 0.0
             },
@@ -349,7 +349,7 @@ fn estimates(inside: &KernelInside) -> Vec<KernelEstimate> {
         .map(|((series, unit), sums)| KernelEstimate {
             series: series.clone(),
             unit: unit.clone(),
-            mean: sums.weighted / sums.held.ps() as f64,
+            mean: sums.weighted / sums.held.as_ps_f64(),
             max: sums.max,
             covered_percent: Percent::of(sums.held, sums.time),
         })

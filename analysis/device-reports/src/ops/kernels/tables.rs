@@ -10,32 +10,14 @@ use super::{Kernel, KernelsReport, TRACING};
 impl Tabular for KernelsReport {
     fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.kernel_table(), self.timing_table()];
-        if !self.costs.is_empty() {
-            tables.push(self.cost_table());
-        }
-        if self.kernels.iter().any(|kernel| kernel.pipeline.is_some()) {
-            tables.push(self.stage_table());
-        }
-        if self
-            .kernels
-            .iter()
-            .any(|kernel| !kernel.estimates.is_empty())
-        {
-            tables.push(self.estimate_table());
-        }
-        if self.kernels.iter().any(|kernel| !kernel.lines.is_empty()) {
-            tables.push(self.line_table());
-        }
-        if self.kernels.iter().any(|kernel| !kernel.units.is_empty()) {
-            tables.push(self.unit_table());
-        }
-        if self
-            .kernels
-            .iter()
-            .any(|kernel| !kernel.counters.is_empty())
-        {
-            tables.push(self.counter_table());
-        }
+        tables.extend(Table::filled([
+            self.cost_table(),
+            self.stage_table(),
+            self.estimate_table(),
+            self.line_table(),
+            self.unit_table(),
+            self.counter_table(),
+        ]));
         if self.ops.len() > self.kernels.len() {
             tables.push(self.op_table());
         }

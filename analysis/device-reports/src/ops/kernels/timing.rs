@@ -119,7 +119,7 @@ pub(super) fn timings(
         for call in cx.model.slices_of_kind(core, TrackKind::Ops) {
             let (range, last) = (call.range(), before.replace(call.range()));
             let gap = last.filter(|last| last.start <= range.start && last.end <= range.start);
-            let gap = gap.map(|last| (range.start - last.end).ps() as f64);
+            let gap = gap.map(|last| (range.start - last.end).as_ps_f64());
             let Some(name) = call.op().and_then(|op| names.get(&op)) else {
                 continue;
             };
@@ -133,7 +133,7 @@ pub(super) fn timings(
             executions.all.push(Execution {
                 core,
                 range: call.range(),
-                time_ps: call.measured_range().dur().ps() as f64,
+                time_ps: call.measured_range().dur().as_ps_f64(),
             });
         }
     }
@@ -193,8 +193,7 @@ fn rank(timings: &mut [KernelTiming]) {
         for &at in others {
             let over = timings[at].median_ps - fastest_ps;
             let verdict = verdict(&timings[first], &timings[at], over);
-            timings[at].over_fastest_percent =
-                (fastest_ps > 0.0).then(|| Percent(100.0 * over / fastest_ps));
+            timings[at].over_fastest_percent = Percent::ratio(over, fastest_ps);
             timings[at].verdict = Some(verdict.to_owned());
         }
     }

@@ -78,7 +78,7 @@ fn group(rows: &[&MatmulRow], op_time_ps: Picos) -> Option<SizeRow> {
     let mean = |rate: fn(&MatmulRow) -> Option<f64>| {
         let weighted = rows
             .iter()
-            .map(|row| Some(rate(row)? * row.total_time_ps.ps() as f64))
+            .map(|row| Some(rate(row)? * row.total_time_ps.as_ps_f64()))
             .sum::<Option<f64>>()?;
         let total = total_time_ps.ps();
         (total > 0).then(|| weighted / total as f64)

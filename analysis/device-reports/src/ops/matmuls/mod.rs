@@ -141,5 +141,5 @@ fn overall_efficiency(rows: &[MatmulRow]) -> Option<Percent> {
         useful += flops;
         padded += flops / (efficiency.0 / 100.0);
     }
-    (padded > 0.0).then(|| Percent(100.0 * useful / padded))
+    Percent::ratio(useful, padded)
 }

@@ -246,7 +246,7 @@ impl MatmulRow {
             .iter()
             .try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
         // If the compiler's count is missing, the count from the sizes is used.
-        let seconds = self.total_time_ps.ps() as f64 / 1e12;
+        let seconds = self.total_time_ps.as_ps_f64() / 1e12;
         let all = self.flops.map(|flops| flops as f64 * self.executions);
         self.flops_per_second = self
             .flops_per_second
@@ -286,7 +286,7 @@ impl MatmulRow {
             .is_some_and(|limit| !matches!(limit, BoundBy::Compute | BoundBy::Hbm));
         let lost = least.map_or(1.0 - efficiency, |least| least.lost_to_padding(efficiency));
         self.padding_loss_ps =
-            (!avoided && !on_chip).then_some(self.total_time_ps.ps() as f64 * lost);
+            (!avoided && !on_chip).then_some(self.total_time_ps.as_ps_f64() * lost);
     }
 }
 

@@ -56,7 +56,7 @@ impl<'r> LikeOps<'r> {
         let work = self
             .rows
             .iter()
-            .map(|row| Some(of(&row.rates)?.0 * row.total_time_ps.ps() as f64))
+            .map(|row| Some(of(&row.rates)?.0 * row.total_time_ps.as_ps_f64()))
             .sum::<Option<f64>>()?;
         let time = self.total_time_ps.ps();
         (time > 0).then(|| Percent(work / time as f64))

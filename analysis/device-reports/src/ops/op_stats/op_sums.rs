@@ -96,7 +96,7 @@ impl OpSums {
                 let scale = f64::from_bits(value as u64);
                 if scale > 0.0 && scale < 1e3 {
                     let (scaled, time) = stats.scaled.unwrap_or_default();
-                    stats.scaled = Some((scaled + scale * part.ps() as f64, time + part));
+                    stats.scaled = Some((scaled + scale * part.as_ps_f64(), time + part));
                 }
             }
             SliceAttr::Flops => stats.flops = plus(stats.flops, amount),

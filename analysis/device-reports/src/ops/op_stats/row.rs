@@ -216,7 +216,7 @@ impl OpRow {
             total_time_ps,
             self_time_ps: sums.self_time,
             mean_time_ps: if sums.executions > 0.0 {
-                total_time_ps.ps() as f64 / sums.executions
+                total_time_ps.as_ps_f64() / sums.executions
             } else {
                 0.0
             },
@@ -229,7 +229,7 @@ impl OpRow {
             // Executions that do not record it ran at the default clock.
             time_at_default_clock_ps: stats
                 .scaled
-                .map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
+                .map(|(scaled, time)| scaled + (sums.total - time).as_ps_f64()),
             dma_stall_ps: stats.dma_stall,
             dma_stall_percent: stats
                 .dma_stall
@@ -261,7 +261,7 @@ impl OpRow {
         let flops_percent = percent_of(BoundBy::Compute);
         let speed_up = ratio(
             Some(self.mean_time_ps),
-            self.min_time_ps.map(|min| min.ps() as f64),
+            self.min_time_ps.map(Picos::as_ps_f64),
         );
         let is_collective = self.collective.is_some();
         let bound = work.bound(seconds, peaks).filter(|_| !is_collective);

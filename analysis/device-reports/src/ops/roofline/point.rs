@@ -99,7 +99,7 @@ impl RooflinePoint {
 
     /// The point of a given amount of work done in a given time.
     pub(crate) fn new(name: &str, work: OpWork, time_ps: Picos, peaks: &Peaks) -> Self {
-        let seconds = time_ps.ps() as f64 * 1e-12;
+        let seconds = time_ps.as_ps_f64() * 1e-12;
         let percent_of = |limit| work.percent_of(limit, seconds, peaks).map(Percent);
         let bound = work.bound(seconds, peaks);
         let efficiency = bound.map(|(_, percent)| percent);
@@ -147,7 +147,7 @@ impl RooflinePoint {
     pub(super) fn with_bytes(self, bytes: Option<f64>) -> Self {
         Self {
             bytes,
-            bytes_per_second: ratio(bytes, Some(self.time_ps.ps() as f64 * 1e-12)),
+            bytes_per_second: ratio(bytes, Some(self.time_ps.as_ps_f64() * 1e-12)),
             flops_per_byte: ratio(self.work.flops, bytes),
             ..self
         }
@@ -164,7 +164,7 @@ impl RooflinePoint {
             .reduce(|a, b| a + b);
         let share = 1.0 / f64::from(steps.max(1));
         let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
-        let time_ps = Picos::from_ps(((time - off_ps).ps() as f64 * share).round() as i64);
+        let time_ps = Picos::rounded((time - off_ps).as_ps_f64() * share);
         let peaks = cores
             .first()
             .map(|core| core.peaks.clone())

@@ -217,8 +217,7 @@ fn compare<T>(
                 .get(at)
                 .map(|(load, _)| name(load).clone())
                 .unwrap_or_default(),
-            imbalance_percent: (median_ps > 0.0)
-                .then(|| Percent(100.0 * (max_ps - median_ps) / median_ps)),
+            imbalance_percent: Percent::ratio(max_ps - median_ps, median_ps),
             z: scores(&values, whole).get(at).copied(),
             of,
         })
@@ -243,7 +242,7 @@ pub(super) fn statement(
     steps: &[StepBalance],
     pattern: &ImbalancePattern,
 ) -> String {
-    let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
+    let length = |ps: f64| Picos::rounded(ps).to_string();
     let mut clauses = Vec::new();
     clauses.extend(clause(loads));
     let stragglers: Vec<&str> = loads

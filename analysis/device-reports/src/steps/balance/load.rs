@@ -149,8 +149,7 @@ impl StepBalance {
     }
 
     fn cost_percent(&self) -> Option<Percent> {
-        let time = self.time_ps.ps();
-        (time > 0).then(|| Percent(100.0 * self.cost_ps / time as f64))
+        Percent::ratio(self.cost_ps, self.time_ps.as_ps_f64())
     }
 
     pub(super) fn of(step: &StepLoad) -> Option<Self> {
@@ -173,7 +172,7 @@ impl StepBalance {
             max_ps,
             median_ps,
             mean_ps: work.iter().sum::<f64>() / work.len() as f64,
-            imbalance_percent: (median_ps > 0.0).then(|| Percent(100.0 * cost_ps / median_ps)),
+            imbalance_percent: Percent::ratio(cost_ps, median_ps),
             cost_ps,
         })
     }

@@ -130,7 +130,7 @@ fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow> {
             class: class.class.clone(),
             part,
             mean_ps,
-            percent: (class.time_ps > 0.0).then(|| Percent(100.0 * mean_ps / class.time_ps)),
+            percent: Percent::ratio(mean_ps, class.time_ps),
             median_ps,
             cores_mean_ps,
             steps: class.steps,

@@ -265,9 +265,9 @@ fn longest(id: &'static str, title: &'static str, counts: &LazyCounts, limit: Pi
         .filter(|&value| value > limit)
         .map(|value| format!("{} took {value}", title.to_lowercase()));
     LazyFact {
-        value: value.map(|value| value.ps() as f64),
+        value: value.map(Picos::as_ps_f64),
         unit: Unit::Picoseconds,
-        limit: Some(limit.ps() as f64),
+        limit: Some(limit.as_ps_f64()),
         statement,
         ..count(id, title, 0)
     }

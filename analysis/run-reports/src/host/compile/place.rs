@@ -54,7 +54,7 @@ impl<'a> StepFinder<'a> {
             let counted = report?
                 .counted()
                 .filter(keep)
-                .map(|step| step.time_ps.ps() as f64);
+                .map(|step| step.time_ps.as_ps_f64());
             median(&counted.collect::<Vec<_>>()).map(|ps| Picos::from_ps(ps as i64))
         };
         let usual_ps = times(&|step| step.compile_ps == Picos::ZERO).or_else(|| times(&|_| true));

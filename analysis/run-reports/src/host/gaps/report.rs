@@ -140,10 +140,10 @@ impl Gap {
     /// The other recorded activities with a share that is worth its name.
     fn also(&self) -> Option<String> {
         let cause = self.cause();
-        let least = NAMED * self.length_ps.ps() as f64;
+        let least = NAMED * self.length_ps.as_ps_f64();
         let others: Vec<String> = self
             .recorded()
-            .filter(|part| part.cause != cause && part.time_ps.ps() as f64 >= least)
+            .filter(|part| part.cause != cause && part.time_ps.as_ps_f64() >= least)
             .map(|part| {
                 let event = part.event.as_ref();
                 let event = event.map_or_else(String::new, |event| format!(" ({event})"));

@@ -19,12 +19,7 @@ impl Tabular for GapsReport {
             tables.push(self.device_table());
         }
         tables.push(self.gap_table());
-        if self.devices.iter().any(|device| !device.steps.is_empty()) {
-            tables.push(self.step_table());
-        }
-        if self.devices.iter().any(|device| device.inside.is_some()) {
-            tables.push(self.inside_table());
-        }
+        tables.extend(Table::filled([self.step_table(), self.inside_table()]));
         tables
     }
 }

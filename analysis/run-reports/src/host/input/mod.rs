@@ -180,7 +180,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
         };
         // `a=>b` is a later stage of `a` and repeats its size.
         let is_stage =
-            slice.name().contains("=>") || model.track(slice.track()).kind != TrackKind::HostThread;
+            slice.name().contains("=>") || slice.track_ref().kind != TrackKind::HostThread;
         let (Ok(bytes), false, true) = (
             u64::try_from(bytes),
             is_stage,
@@ -188,7 +188,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
         ) else {
             continue;
         };
-        let source = model.group(model.track(slice.track()).group).source;
+        let source = model.group(slice.track_ref().group).source;
         let sum = sums
             .entry((direction, source))
             .or_insert_with(|| TransferSum {

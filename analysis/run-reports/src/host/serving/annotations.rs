@@ -237,7 +237,7 @@ fn of_server(
 
 /// The file of a slice.
 fn source_of(cx: &Context<'_>, slice: SliceRef<'_>) -> SourceId {
-    cx.model.group(cx.model.track(slice.track()).group).source
+    cx.model.group(slice.track_ref().group).source
 }
 
 fn sum(tokens: &[u64]) -> Option<u64> {

@@ -302,10 +302,10 @@ fn by_phase(
             let (phase, tokens) = phase(inside);
             let step = step.range;
             let times = phases.entry(phase).or_default();
-            times.steps.push(step.dur().ps() as f64);
+            times.steps.push(step.dur().as_ps_f64());
             let next = host.steps.get(at + 1);
             let next = next.map(|next| next.range.start - step.start);
-            times.to_next.extend(next.map(|time| time.ps() as f64));
+            times.to_next.extend(next.map(Picos::as_ps_f64));
             times.counted += usize::from(tokens.is_some());
             times.tokens = match (times.tokens, tokens) {
                 (Some(sum), Some(tokens)) => sum.checked_add(tokens),

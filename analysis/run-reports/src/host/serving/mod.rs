@@ -96,7 +96,7 @@ impl Analysis for Serving {
             let ran = programs.of(phase);
             Some(PhaseTimes {
                 phase: phase.id(),
-                time: TimeDistribution::of(spans().map(|span| span.dur().ps() as f64).collect())?,
+                time: TimeDistribution::of(spans().map(|span| span.dur().as_ps_f64()).collect())?,
                 busy_ps: spans().collect::<IntervalSet>().measure(),
                 programs: ran.map_or(0, |ran| ran.count),
                 device_ps: ran.map(|ran| ran.time),

@@ -60,7 +60,7 @@ pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>, AnalysisError
 fn of_program(cx: &Context<'_>, id: ProgramId, runs: &Runs) -> Option<ProgramReads> {
     let module = hlo_for_now(cx, id).ok()?;
     let (weights, updated) = parameter_bytes(&module)?;
-    let mean = runs.time.ps() as f64 / runs.count as f64;
+    let mean = runs.time.as_ps_f64() / runs.count as f64;
     let peak = runs.peaks.as_ref()?.hbm;
     let least = peak.map(|peak| weights as f64 / peak.per_second * 1e12);
     (weights >= LEAST_WEIGHTS).then(|| ProgramReads {
@@ -70,9 +70,7 @@ fn of_program(cx: &Context<'_>, id: ProgramId, runs: &Runs) -> Option<ProgramRea
         weight_bytes: weights,
         updated_bytes: updated,
         least_time_ps: least,
-        least_percent: least
-            .filter(|_| mean > 0.0)
-            .map(|least| Percent(100.0 * least / mean)),
+        least_percent: least.and_then(|least| Percent::ratio(least, mean)),
     })
 }
 

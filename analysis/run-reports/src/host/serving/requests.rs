@@ -133,7 +133,7 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
         decode_tokens,
         per_token_ps: decode_ps
             .zip(decode_tokens.filter(|&tokens| tokens > 0))
-            .map(|(decode, tokens)| decode.ps() as f64 / tokens as f64),
+            .map(|(decode, tokens)| decode.as_ps_f64() / tokens as f64),
         latency_ps: own.map(TimeRange::dur),
         prefill_stall_ps: decode.map(stall),
         spans: spans.iter().map(|span| (span.phase, span.range)).collect(),
@@ -185,7 +185,7 @@ pub(super) fn batches(all: &[Annotation], scope: TimeRange) -> Vec<BatchSize> {
         .filter(|batch| scope.contains(batch.range.start))
     {
         let (times, sum) = by_size.entry(batch.size).or_insert((Vec::new(), Some(0)));
-        times.push(batch.range.dur().ps() as f64);
+        times.push(batch.range.dur().as_ps_f64());
         *sum = sum
             .zip(batch.tokens)
             .and_then(|(sum, tokens)| sum.checked_add(tokens));
@@ -215,7 +215,7 @@ struct Batch {
 pub(super) fn latencies(requests: &[ServedRequest]) -> Vec<ServingLatency> {
     type Of = fn(&ServedRequest) -> Option<f64>;
     fn ps(time: Option<Picos>) -> Option<f64> {
-        Some(time?.ps() as f64)
+        Some(time?.as_ps_f64())
     }
     let kinds: [(&'static str, Of); 5] = [
         ("queue", |request| ps(request.queue_ps)),

@@ -7,28 +7,15 @@ use super::report::{ServedRequest, ServingReport};
 
 impl Tabular for ServingReport {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = Vec::new();
-        if !self.latencies.is_empty() {
-            tables.push(self.latency_table());
-        }
-        if !self.phases.is_empty() {
-            tables.push(self.phase_table());
-        }
-        if !self.steps.is_empty() {
-            tables.push(self.step_table());
-        }
-        if !self.idle.is_empty() {
-            tables.push(self.idle_table());
-        }
-        if !self.reads.is_empty() {
-            tables.push(self.read_table());
-        }
-        if !self.requests.is_empty() {
-            tables.push(self.request_table());
-        }
-        if !self.batches.is_empty() {
-            tables.push(self.batch_table());
-        }
+        let mut tables = Table::filled([
+            self.latency_table(),
+            self.phase_table(),
+            self.step_table(),
+            self.idle_table(),
+            self.read_table(),
+            self.request_table(),
+            self.batch_table(),
+        ]);
         if !self.annotations.is_empty() || !self.unmatched_patterns.is_empty() {
             tables.push(self.annotation_table());
         }

@@ -295,7 +295,7 @@ fn slow_first_step(cx: &Context<'_>) -> Option<CaptureFinding> {
     let steps = cx.report::<Steps>().ok()?;
     let first = steps.steps.first().filter(|step| !step.is_warmup)?;
     let median = steps.time?.median;
-    let ratio = first.time_ps.ps() as f64 / median.max(1.0);
+    let ratio = first.time_ps.as_ps_f64() / median.max(1.0);
     (steps.steps.len() > 2 && ratio > WARM_UP_RATIO).then(|| CaptureFinding {
         id: "Q09",
         name: "first-step-included",

@@ -16,11 +16,11 @@ pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     let of = session.map_or("timeline, as the session is not recorded,", |_| "session");
     let capture = session.unwrap_or_default().max(recorded);
     let mean = (cx.scope == Scope::WholeTrace && !ops.cores.is_empty())
-        .then(|| ops.total_time_ps.ps() as f64 / ops.cores.len() as f64)?;
+        .then(|| ops.total_time_ps.as_ps_f64() / ops.cores.len() as f64)?;
     Some(Metric {
         id: "window_of_capture_percent",
         title: "First op to last, of the session",
-        value: (capture.ps() > 0).then(|| (100.0 * mean / capture.ps() as f64).min(100.0)),
+        value: (capture.ps() > 0).then(|| (100.0 * mean / capture.as_ps_f64()).min(100.0)),
         is_lower_bound: false,
         unit: Unit::Percent,
         of: format!("{of} ({capture}), mean over devices"),

@@ -101,7 +101,7 @@ impl<'a> WorkSums<'a> {
     pub fn time(&self, get: impl Fn(&CoreOps) -> Picos) -> f64 {
         self.cores
             .iter()
-            .map(|core| get(core).ps() as f64 * 1e-12)
+            .map(|core| get(core).as_ps_f64() * 1e-12)
             .sum()
     }
 
@@ -118,7 +118,7 @@ impl<'a> WorkSums<'a> {
         let parts = self
             .cores
             .iter()
-            .map(|core| Some(time(core).ps() as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
+            .map(|core| Some(time(core).as_ps_f64() * 1e-12 * limit.peak(&core.peaks)?.per_second));
         parts
             .sum::<Option<f64>>()
             .filter(|&capacity| capacity > 0.0)
@@ -161,7 +161,7 @@ impl<'a> WorkSums<'a> {
     /// `window of 4 devices, 93.2 s each`.
     pub fn over(&self, what: &str, time: impl Fn(&CoreOps) -> Picos) -> String {
         let mean = self.time(time) / self.cores.len().max(1) as f64;
-        let time = Picos::from_ps((mean * 1e12).round() as i64);
+        let time = Picos::rounded(mean * 1e12);
         match self.cores.len() {
             1 => format!("{what} ({time})"),
             n => format!("{what} ({time} × {n} devices)"),

@@ -224,8 +224,8 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     }
     let mut names: Vec<&str> = times.keys().copied().collect();
     names.sort_by_key(|name| std::cmp::Reverse(times[name]));
-    let least = LEAST * ops.group_self(group).ps() as f64;
-    let matter = names.partition_point(|name| times[name].ps() as f64 >= least);
+    let least = LEAST * ops.group_self(group).as_ps_f64();
+    let matter = names.partition_point(|name| times[name].as_ps_f64() >= least);
     names.truncate(matter.max(1));
     let more = if names.len() > SHOWN { " …" } else { "" };
     let names: Vec<String> = names
@@ -330,7 +330,7 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     let shown: Vec<_> = slow
         .iter()
         .take(3)
-        .map(|step| format!("{} ({})", step.title(), length(step.time_ps.ps() as f64)))
+        .map(|step| format!("{} ({})", step.title(), length(step.time_ps.as_ps_f64())))
         .collect();
     let more = if slow.len() > 3 { " …" } else { "" };
     let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
@@ -344,7 +344,7 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     let is_steady =
         |step: &&Step| step.class == class && slow.iter().all(|own| own.number != step.number);
     let steady = report.counted().filter(is_steady);
-    let steady: Vec<f64> = steady.map(|step| step.time_ps.ps() as f64).collect();
+    let steady: Vec<f64> = steady.map(|step| step.time_ps.as_ps_f64()).collect();
     let varies = Stats::of(&steady)
         .and_then(|stats| stats.cv_percent.map(Percent))
         .filter(|&spread| compiled == 0 && spread >= WORTH_SAYING)
@@ -387,7 +387,7 @@ pub(super) fn full_memory(memory: &MemoryReport) -> Option<String> {
 }
 
 pub(super) fn length(ps: f64) -> String {
-    Picos::from_ps(ps.round() as i64).to_string()
+    Picos::rounded(ps).to_string()
 }
 
 pub(super) fn share(finding: &VerdictFinding) -> Percent {

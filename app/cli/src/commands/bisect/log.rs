@@ -1,7 +1,7 @@
 //! The log of a search, one line of JSON for each run: a search that was stopped goes on from it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use analysis::compare::Summary;
@@ -43,10 +43,7 @@ impl BisectLog {
             Vec::new()
         };
         let is_new = before.is_empty();
-        let cannot = |error: io::Error| RequestError::Write {
-            error,
-            path: path.to_owned(),
-        };
+        let cannot = RequestError::write(path);
         let mut options = OpenOptions::new();
         options.create(true);
         // A log without a run is begun anew.
@@ -80,10 +77,7 @@ impl BisectLog {
         let Some((file, path)) = &mut self.file else {
             return Ok(());
         };
-        writeln!(file, "{value}").map_err(|error| RequestError::Write {
-            error,
-            path: path.clone(),
-        })
+        writeln!(file, "{value}").map_err(RequestError::write(path))
     }
 }
 

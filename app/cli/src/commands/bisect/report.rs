@@ -152,9 +152,9 @@ impl BisectReport {
             entries: 0,
             style: AnsiStyle::PLAIN,
         };
-        let mut text = layout.lines(0, &sentence(&self.statement), str::to_owned);
+        let mut text = layout.plain_lines(0, &sentence(&self.statement));
         for line in &self.lines {
-            text.push_str(&layout.lines(2, line, str::to_owned));
+            text.push_str(&layout.plain_lines(2, line));
         }
         if !self.rows.is_empty() {
             text.push('\n');

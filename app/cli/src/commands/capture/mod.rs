@@ -21,7 +21,7 @@ use capture::{
     Capture, CaptureOptions, LONGEST_MS, MOST_STEPS, OptionValue, ServerAddress, StepsError,
     WantedSteps, capture, capture_steps, continuous,
 };
-use render::{AnsiStyle, TextLayout, doctor_findings};
+use render::{TextLayout, doctor_findings};
 use request::{Assumptions, RequestError, answers};
 use session::Session;
 use session::files::OutputGuard;
@@ -267,11 +267,7 @@ fn report(capture: &Capture, session: &Session, stderr: &Stderr) -> Result<(), R
             .any(|finding| CUT.contains(&finding.id))
     };
     let doctor = session.report::<Doctor>(Scope::WholeTrace).ok();
-    let style = if stderr.colors_stdout() {
-        AnsiStyle::COLOR
-    } else {
-        AnsiStyle::PLAIN
-    };
+    let style = stderr.stdout_style();
     if let Some(doctor) = doctor.filter(|report| is_cut(report)) {
         let layout = TextLayout {
             width: terminal::width(),

@@ -153,7 +153,7 @@ impl TimelinePicture<'_> {
         );
         let base = TimeRuler::new(&self.area, self.times).base_text();
         let base = base.map_or_else(String::new, |base| format!(", from {base}"));
-        let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
+        let span = Picos::rounded(self.state.place.time.span_ps());
         drawing.text(
             width - 12.0,
             TITLE / 2.0,

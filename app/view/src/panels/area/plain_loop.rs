@@ -153,7 +153,7 @@ fn plain_sums(
     let mut rows: BTreeMap<(String, TrackKind), Vec<SliceRef<'_>>> = BTreeMap::new();
     let mut tracks = BTreeSet::new();
     for slice in model.all_slices().filter(wanted) {
-        let track = model.track(slice.track());
+        let track = slice.track_ref();
         let name = match area.pivot {
             AreaGrouping::Name => slice.name().to_owned(),
             AreaGrouping::Category => slice

@@ -101,8 +101,8 @@ impl OpNode {
     /// if the work of too much of the time is unknown (`UNKNOWN`).
     pub fn efficiency_percent(&self) -> Option<Percent> {
         let unknown = self.self_time_ps - self.known_ps - self.wait_ps;
-        let all = self.self_time_ps.ps() as f64;
-        let is_known = self.known_ps > Picos::ZERO && unknown.ps() as f64 <= UNKNOWN * all;
+        let all = self.self_time_ps.as_ps_f64();
+        let is_known = self.known_ps > Picos::ZERO && unknown.as_ps_f64() <= UNKNOWN * all;
         is_known.then(|| Percent(self.ideal_ps * 100.0 / all))
     }
 
@@ -202,7 +202,7 @@ impl OpNode {
             occurrences: row.occurrences,
             compared,
             ideal_ps: known.map_or(0.0, |percent| {
-                row.self_time_ps.ps() as f64 * percent.0 / 100.0
+                row.self_time_ps.as_ps_f64() * percent.0 / 100.0
             }),
             known_ps: known.map_or(Picos::ZERO, |_| row.self_time_ps),
             wait_ps: if row.is_async || row.collective.is_some() {
@@ -254,7 +254,7 @@ impl OpNode {
 /// The part of a time beyond the least that the limits allow, which is `efficiency` of it.
 pub fn above_limit(time: Picos, efficiency: Option<Percent>) -> Option<Picos> {
     let beyond = (1.0 - efficiency?.0 / 100.0).max(0.0);
-    Some(Picos::from_ps((time.ps() as f64 * beyond).round() as i64))
+    Some(Picos::rounded(time.as_ps_f64() * beyond))
 }
 
 /// How a tree is made.

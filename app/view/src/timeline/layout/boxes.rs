@@ -149,7 +149,7 @@ pub(super) fn boxed(
     let fill = if piece.count == 1 {
         1.0
     } else {
-        (piece.occupied.ps() as f64 / (drawn * window.point_ps())).clamp(0.0, 1.0)
+        (piece.occupied.as_ps_f64() / (drawn * window.point_ps())).clamp(0.0, 1.0)
     };
     let (left, right) = (
         left.max(-4.0) as f32,

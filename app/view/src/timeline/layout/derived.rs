@@ -196,7 +196,7 @@ impl LaneBoxes<'_> {
         let mut below = 0.0_f32;
         times.sort_unstable_by_key(|&(color, _)| color);
         for (color, time) in times.drain(..) {
-            let share = (time.ps() as f64 / whole.max(1.0)).clamp(0.0, 1.0);
+            let share = (time.as_ps_f64() / whole.max(1.0)).clamp(0.0, 1.0);
             // A little work stays visible.
             let height = (share as f32 * LANE).max(1.0).min(LANE - below);
             if height > 0.0 {

@@ -39,7 +39,7 @@ pub(super) fn highlighted_boxes(
     while at < end && range(at).start < visible.end {
         let begin = range(at).start;
         let next = until(at + 1, &|i| {
-            (range(i).end - begin).ps() as f64 <= bucket && range(i).start < visible.end
+            (range(i).end - begin).as_ps_f64() <= bucket && range(i).start < visible.end
         });
         let longest = highlighted
             .longest

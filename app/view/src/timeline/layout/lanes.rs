@@ -132,7 +132,7 @@ pub(super) fn add_lanes(
             }));
         }
         let column =
-            (tile.range.dur().ps() as f64 / window.point_ps() / TILE_COLUMNS as f64) as f32;
+            (tile.range.dur().as_ps_f64() / window.point_ps() / TILE_COLUMNS as f64) as f32;
         let at = window.x_of(tile.range.start) as f32;
         let shown = (left as f32, right as f32);
         columns.push(DrawnColumns {

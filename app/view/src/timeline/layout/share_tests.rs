@@ -105,7 +105,7 @@ fn true_shares(scene: DrawnTrace<'_>, place: &DrawnPlace, view: TimeRange) -> Co
                 } else {
                     color
                 };
-                let share = part.dur().ps() as f64 / view.dur().ps() as f64;
+                let share = part.dur().as_ps_f64() / view.dur().as_ps_f64();
                 *shares.entry(color).or_default() += share / place.lanes.len() as f64;
             }
         }
@@ -200,7 +200,7 @@ fn views(extent: TimeRange) -> impl Iterator<Item = (f32, TimeRange)> {
     let zooms = [1.0, 1.7, 5.3, 40.0, 333.3, 5_000.0];
     widths.flat_map(move |(i, width)| {
         zooms.map(|zoom| {
-            let span = Picos::from_ps((extent.dur().ps() as f64 / zoom) as i64);
+            let span = Picos::from_ps((extent.dur().as_ps_f64() / zoom) as i64);
             let from = Picos::from_ps((extent.dur() - span).ps() / 7 * i as i64);
             (width, TimeRange::at(extent.start + from, span))
         })

@@ -244,12 +244,7 @@ fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
         let group = trace.classes.class(op).group;
         badge(ui, group.title(), theme::current(ui).group(group));
     }
-    let name = egui::Label::new(
-        RichText::new(heading_of(&trace.model, slice))
-            .heading()
-            .strong(),
-    )
-    .truncate();
+    let name = egui::Label::new(RichText::new(heading_of(slice)).heading().strong()).truncate();
     ui.add(name).on_hover_text(slice.name());
 }
 
@@ -282,7 +277,7 @@ fn timing_ui(
                 "Drawn on the timeline shared with the host; timed by the device's own clock.";
             value_row(ui, "On the timeline", time(slice.dur()), about);
         }
-        let track = model.track(slice.track());
+        let track = slice.track_ref();
         value_row(
             ui,
             "Track",

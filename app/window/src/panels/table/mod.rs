@@ -276,6 +276,18 @@ pub fn table_ui(
     clicked
 }
 
+/// The row of the headings, with a line below it.
+pub fn heading_row_ui(ui: &mut Ui) -> (Rect, Painter) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let painter = ui.painter_at(rect);
+    painter.hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        egui::Stroke::new(1.0, theme::current(ui).edge),
+    );
+    (rect, painter)
+}
+
 /// The headings; returns the new order after a click.
 fn heading_ui(
     ui: &mut Ui,
@@ -285,13 +297,7 @@ fn heading_ui(
     offset_x: f32,
 ) -> Option<(usize, bool)> {
     let theme = theme::current(ui);
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
-    let painter = ui.painter_at(rect);
-    painter.hline(
-        rect.x_range(),
-        rect.bottom() - 0.5,
-        egui::Stroke::new(1.0, theme.edge),
-    );
+    let (rect, painter) = heading_row_ui(ui);
     let mut wanted = by;
     let mut x = rect.left() - offset_x;
     for &(index, width) in &columns.0 {

@@ -13,7 +13,7 @@ use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::icons::magnifier;
 use crate::panels::search::count_text;
-use crate::panels::table::{PAD, order_mark, write_cell};
+use crate::panels::table::{PAD, heading_row_ui, order_mark, write_cell};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme::{self, small_font};
@@ -206,13 +206,7 @@ fn widths(room: f32) -> ColumnWidths {
 
 fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
     let theme = theme::current(ui);
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
-    let painter = ui.painter_at(rect);
-    painter.hline(
-        rect.x_range(),
-        rect.bottom() - 0.5,
-        egui::Stroke::new(1.0, theme.edge),
-    );
+    let (rect, painter) = heading_row_ui(ui);
     let mut x = rect.left();
     for &(by, title, width) in widths {
         let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
@@ -271,7 +265,7 @@ fn row_ui(
     };
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, fill);
-    let track = trace.model.track(own.track());
+    let track = own.track_ref();
     let group = trace.model.str(trace.model.group(track.group).name);
     let font = FontId::proportional(12.0);
     let mut x = rect.left();

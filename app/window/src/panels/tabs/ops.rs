@@ -14,7 +14,7 @@ use crate::panels::icicle::icicle_ui;
 use crate::panels::number::number;
 use crate::panels::op_rows::{COLUMNS, OpRowLook, OpRowNumbers, heading_ui, row_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::ResponseExt as _;
+use crate::panels::widgets::{ResponseExt as _, choices_ui};
 use crate::times;
 use analysis::{Percent, Unit};
 use view::panels::optree::{OpNode, TreeGrouping, TreeSpec, TreeTime, tree};
@@ -143,22 +143,11 @@ fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
 
 /// How the tree is drawn, and which times it shows.
 fn drawing_ui(ui: &mut Ui, trees: &mut OpTrees) {
-    ui.spacing_mut().item_spacing.x = 2.0;
-    for (icicle, word) in [(false, "rows"), (true, "icicle")] {
-        if ui
-            .selectable_label(trees.is_icicle == icicle, word)
-            .clicked()
-        {
-            trees.is_icicle = icicle;
-        }
-    }
+    let drawings = [(false, "rows"), (true, "icicle")];
+    choices_ui(ui, &mut trees.is_icicle, drawings);
     if trees.is_icicle {
         ui.add_space(8.0);
-        for (time, word) in TreeTime::OF_ICICLE {
-            if ui.selectable_label(trees.time == time, word).clicked() {
-                trees.time = time;
-            }
-        }
+        choices_ui(ui, &mut trees.time, TreeTime::OF_ICICLE);
     }
 }
 

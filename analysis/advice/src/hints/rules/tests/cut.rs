@@ -134,7 +134,7 @@ fn advice(ops: &[WholeOp], parts: u64) -> Advice {
 }
 
 fn near(a: Picos, b: Picos) -> bool {
-    (a.max(b) - a.min(b)).ps() as f64 <= 0.01 * a.max(b).ps() as f64
+    (a.max(b) - a.min(b)).as_ps_f64() <= 0.01 * a.max(b).as_ps_f64()
 }
 
 fn assert_same(name: &str, whole: &Advice, cut: &Advice, parts: u64) {

@@ -47,7 +47,7 @@ fn small_batch_reading_all_weights_is_a_hint() {
         hint.statement
     );
     // 33.55 MB of weights, half of which take 20.5 µs, in one product of 45 µs.
-    let saving = hint.saving_ps.unwrap().ps() as f64;
+    let saving = hint.saving_ps.unwrap().as_ps_f64();
     assert!((saving * 1e-6 - 20.48).abs() < 0.1, "{saving}");
     let narrow = product(45, (16, 4096, 4096), ("s8", "s8"), 33_600_000);
     let narrow = report(&narrow);

@@ -116,7 +116,7 @@ fn every_wait_for_results_gives_the_same_advice_in_every_shape() {
             );
             let hint = &found.hints.iter().find(|hint| hint.id == "K33").unwrap();
             // Five of the six milliseconds without a program, between ten programs.
-            let saving = hint.saving_ps.unwrap().ps() as f64 / 1e9;
+            let saving = hint.saving_ps.unwrap().as_ps_f64() / 1e9;
             assert!(
                 (4.5..=5.0).contains(&saving),
                 "{outer} {inner:?} {shape:?}: {saving} ms"

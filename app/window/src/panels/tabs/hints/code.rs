@@ -1,7 +1,8 @@
 //! The code of a hint, to be copied.
 
-use egui::{Frame, Margin, RichText, ScrollArea, Ui};
+use egui::{Frame, Margin, RichText, Role, ScrollArea, Ui};
 
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 
 /// Seconds for which the button says that it copied.
@@ -37,10 +38,7 @@ fn copy_ui(ui: &mut Ui, id: &str, code: &str) {
     let left = copied.map_or(0.0, |at| at + ANSWERED - now);
     let answer = if left > 0.0 { "copied" } else { "Copy code" };
     let button = ui.small_button(answer);
-    button.widget_info(|| {
-        let name = format!("{answer} of {id}");
-        egui::WidgetInfo::labeled(egui::Role::Button, true, name)
-    });
+    button.labeled(Role::Button, format_args!("{answer} of {id}"));
     if button.clicked() {
         ui.ctx().copy_text(code.to_owned());
         ui.data_mut(|data| data.insert_temp(place, now));

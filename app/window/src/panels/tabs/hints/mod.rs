@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use analysis::critical_path::CriticalPaths;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
-use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Ui};
+use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Role, Ui};
 
 pub use self::code::code_ui;
 pub use self::evidence::{can_show, evidence_commands};
@@ -20,7 +20,7 @@ use crate::panels::context::PanelContext;
 use crate::panels::controls::with_controls;
 use crate::panels::late::late_ui;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::remark;
+use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme::{self, Theme, readable_on};
 use crate::times::time;
 use analysis::sentence;
@@ -160,7 +160,7 @@ fn card_ui(
             let response = ui.add_enabled(can_show, show);
             response.widget_info(|| {
                 egui::WidgetInfo::labeled(
-                    egui::Role::Button,
+                    Role::Button,
                     can_show,
                     format!("Show evidence for {}", hint.id),
                 )
@@ -173,10 +173,8 @@ fn card_ui(
             }
             // Its name stays, so that the buttons behind it do.
             let explain = ui.add(egui::Button::new("Explanation").selected(*open));
-            explain.widget_info(|| {
-                let name = format!("Explanation of {}", hint.id);
-                egui::WidgetInfo::selected(egui::Role::Button, true, *open, name)
-            });
+            let name = format_args!("Explanation of {}", hint.id);
+            explain.labeled_choice(Role::Button, *open, name);
             if explain.clicked() {
                 *open = !*open;
             }
@@ -215,14 +213,7 @@ fn what_if_button(
 ) {
     let is_open = what_if.as_ref().is_some_and(|(own, _)| *own == id);
     let button = ui.add(egui::Button::new("What if").selected(is_open));
-    button.widget_info(|| {
-        egui::WidgetInfo::selected(
-            egui::Role::Button,
-            true,
-            is_open,
-            format!("What if without {id}"),
-        )
-    });
+    button.labeled_choice(Role::Button, is_open, format_args!("What if without {id}"));
     if button
         .on_hover_text("Sliders that change its ops, and the step that a replay predicts")
         .clicked()

@@ -6,7 +6,7 @@ use analysis::hints::{Hint, HintOp};
 use analysis::what_if::{Prediction, Scenario, SharedReplay};
 use analysis::{OpGroup, Scope, Unit};
 use egui::{Rect, Role, Sense, Slider, Ui, WidgetInfo, vec2};
-use trace_model::OpId;
+use trace_model::{OpId, Picos};
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::PanelContext;
@@ -274,7 +274,7 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
             prediction.predicted_ps,
             prediction.predicted_at_most_ps,
         ];
-        let [window, least, most] = window.map(|time| time.ps() as f64);
+        let [window, least, most] = window.map(Picos::as_ps_f64);
         ("Window".to_owned(), window, least, most)
     };
     let shown = |ps: f64| times::time_ps(ps as i64);

@@ -7,8 +7,7 @@ use analysis::reports::summary::targets::Target;
 use analysis::reports::summary::utilization::Utilization;
 use egui::{Color32, FontId, Frame, Margin, RichText, Role, Sense, Ui, vec2};
 
-use crate::panels::context::{PanelContext, computing_ui};
-use crate::panels::context::{reason_ui, section_ui};
+use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
 use crate::panels::late::late_ui;
@@ -86,11 +85,7 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
     if !others.is_empty() {
         ui.collapsing("More figures", |ui| cards_ui(ui, &others));
     }
-    match context.reports.get::<Utilization>() {
-        Ok(Some(_)) => {}
-        Ok(None) => computing_ui(ui),
-        Err(reason) => reason_ui(ui, reason),
-    }
+    context.report_ui::<Utilization>(ui);
 }
 
 fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
