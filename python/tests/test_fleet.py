@@ -94,6 +94,15 @@ def test_a_killed_worker_and_a_damaged_capture_lose_nothing_else(profiles, fille
             assert [dict(zip(found.columns, row)) for row in found.fetchall()] == run.table(table).to_pylist()
 
 
+def test_a_damaged_dataset_is_an_error_with_its_cure(tmp_path):
+    dataset = tmp_path / "dataset"
+    systole_tpu.fleet([put(sample("v5e_decode"), tmp_path / "job/w0.xplane.pb")], dataset, workers=1)
+    file = next((dataset / "runs").rglob("*.parquet"))
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(systole_tpu.Error, match="damaged.*--again"):
+        systole_tpu.fleet.report(dataset)
+
+
 def test_finished_captures_are_skipped_and_changed_ones_replaced(profiles, filled, tmp_path):
     dataset, source = tmp_path / "dataset", tmp_path / "job/plugins/profile/2026_01_01_12_00_00"
     paths = [put(sample("v5e_decode"), source / f"w{host}.xplane.pb") for host in range(3)]

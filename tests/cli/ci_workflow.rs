@@ -17,7 +17,7 @@ use crate::place::{CI_VARIABLES, Place, stderr};
 
 impl Place {
     /// A log directory with a run of twelve steps whose matmul takes this many milliseconds.
-    fn log(&self, name: &str, work_ms: f64) {
+    pub fn log(&self, name: &str, work_ms: f64) {
         let work = Picos::from_ps((work_ms * 1e9) as i64);
         let spec = FleetSpec {
             devices: 2,

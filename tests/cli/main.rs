@@ -16,6 +16,7 @@ mod capture_steps;
 mod causes;
 mod causes_gates;
 mod ci_comment;
+mod ci_pre_commit;
 mod ci_workflow;
 mod commands;
 mod comparisons;

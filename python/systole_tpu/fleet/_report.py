@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import _systole
-from .._errors import PathError, UsageError
+from .._errors import Error, PathError, UsageError
 from ._dataset import Dataset
 from ._render import FleetReport, Row
 
@@ -106,8 +106,12 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
     with duckdb.connect() as connection:
         # Its progress bar would stand in the output.
         connection.execute("SET enable_progress_bar = false")
-        for name in _COLUMNS:
-            _load(connection, home, name)
+        try:
+            for name in _COLUMNS:
+                _load(connection, home, name)
+        except duckdb.Error as error:
+            cure = "run `systole fleet run PATHS -o DATASET --again`, which writes all of it anew"
+            raise Error(f"the dataset is damaged: {error}; {cure}: {home.root}", 4) from None
         ask = lambda sql, *values: _rows(connection.execute(sql, list(values)))
         overview = ask(
             "SELECT count(*) AS captures, count(DISTINCT job) AS jobs, count(DISTINCT host) AS hosts, min(date) AS first_date,"

@@ -135,10 +135,10 @@ impl SameWork {
     }
 }
 
-/// Declared operations and bytes of one execution: ops that declare other costs are rows of their own.
-fn declared_of_each(row: &OpRow) -> [Option<u64>; 2] {
+/// Declared operations and bytes of one execution, in three digits: ops that declare other costs are rows of their own.
+fn declared_of_each(row: &OpRow) -> [Option<String>; 2] {
     let flops = row.costs.model_flops.or(row.costs.flops);
-    [flops, row.costs.bytes].map(|all| Some((all? as f64 / row.executions).round() as u64))
+    [flops, row.costs.bytes].map(|all| Some(format!("{:.2e}", all? as f64 / row.executions)))
 }
 
 /// The work of one execution of an op that runs a kernel, if it is known; texts that are cut do not show all operands.

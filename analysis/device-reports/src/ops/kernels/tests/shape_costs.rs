@@ -377,7 +377,7 @@ fn other_names_and_shapes_have_no_costs() {
 
 /// Layers run the same kernel: one row, with the sums of all their ops on all devices; other sizes are another row.
 #[test]
-fn ops_of_the_same_sizes_are_one_row() {
+fn ops_of_the_same_sizes_and_declared_costs_are_one_row() {
     let small = "bf16[1024,256] of bf16[1024,512] bf16[512,256]";
     let large = "bf16[1024,512] of bf16[1024,512] bf16[512,512]";
     let one = 2 * 1024 * 512 * 256;
@@ -406,7 +406,8 @@ fn ops_of_the_same_sizes_are_one_row() {
         [
             (3, Some(one), Some(one), 1e8),
             // One of the ops declares nothing.
-            (3, Some(2 * one), None, 1e8)
+            (2, Some(2 * one), None, 1e8),
+            (1, Some(2 * one), Some(one), 1e8)
         ]
     );
 }
