@@ -13,7 +13,9 @@ use crate::place::Place;
 fn hooks() -> Vec<(String, String)> {
     let text = fs::read_to_string(repository().join("assets/ci/pre-commit-config.yaml")).unwrap();
     let values = |key: &str| -> Vec<String> {
-        let lines = text.lines().map(|line| line.trim().trim_start_matches("- "));
+        let lines = text
+            .lines()
+            .map(|line| line.trim().trim_start_matches("- "));
         lines
             .filter_map(|line| line.strip_prefix(key).map(str::to_owned))
             .collect()

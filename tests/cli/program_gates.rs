@@ -144,7 +144,7 @@ fn transfers_between_memories_count_once() {
 }
 
 #[test]
-fn memory_of_a_program_without_a_plan_is_a_lower_limit() {
+fn memory_of_a_program_without_a_plan_is_an_estimate() {
     let place = programs();
     let output = place.run(&["memory", "g.txt", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -152,11 +152,11 @@ fn memory_of_a_program_without_a_plan_is_a_lower_limit() {
     let need = &said["shortages"][0];
     // The argument, the long row and its first part.
     assert_eq!(need["needed_bytes"], 4096 + 16384 + 4096);
-    assert_eq!(need["is_least"], true);
+    assert_eq!(need["is_estimate"], true);
     assert_eq!(need["buffers"][0]["instruction"], "t");
     assert_eq!(need["sources"][0]["source"], "/u/g.py:7");
     let text = stdout(&place.run(&["memory", "g.txt"])).to_owned();
-    assert!(text.contains("at least 24.00 KiB"), "{text}");
+    assert!(text.contains("about 24.00 KiB"), "{text}");
     let lowered = place.run(&["memory", "base.mlir"]);
     assert_ne!(lowered.status.code(), Some(0));
     assert!(

@@ -140,9 +140,9 @@ fn is_alias(module: &HloModule, it: &Instruction) -> bool {
     }
 }
 
-/// Whether an instruction may write its result into the memory of an operand that nothing else needs. Compilers decide it
-/// for each; to stay below what they need, all do that can.
-fn may_write_in_place(module: &HloModule, it: &Instruction) -> bool {
+/// Sizes of the results that an instruction may write into the memory of an operand of the same size that nothing else
+/// needs. Compilers decide it for each; here all do that can.
+fn sizes_written_in_place(module: &HloModule, it: &Instruction) -> Vec<u64> {
     let never = [
         "all-gather",
         "all-to-all",
@@ -154,7 +154,12 @@ fn may_write_in_place(module: &HloModule, it: &Instruction) -> bool {
         "while",
     ];
     let opcode = it.opcode.strip_suffix("-start").unwrap_or(&it.opcode);
-    !never.contains(&opcode) && !is_alias(module, it)
+    if never.contains(&opcode) || is_alias(module, it) {
+        return Vec::new();
+    }
+    let arrays = started_result(it).map(Shape::arrays).unwrap_or_default();
+    let in_main_memory = arrays.iter().filter(|array| array.memory_space == HBM);
+    in_main_memory.filter_map(|array| array.bytes()).collect()
 }
 
 /// Bytes in main memory that an instruction needs for its result.
@@ -209,9 +214,16 @@ impl Lifetimes {
                 }
             }
         }
-        for (_, end) in ends.iter_mut().enumerate().filter(|(at, end)| *at < **end) {
+        // Of each instruction the results that no operand has lent its memory yet.
+        let mut free: HashMap<usize, Vec<u64>> = HashMap::new();
+        for (at, end) in ends.iter_mut().enumerate().filter(|(at, end)| *at < **end) {
             let user = module.instruction(*order.get(*end)?)?;
-            if may_write_in_place(module, user) {
+            let free = free
+                .entry(*end)
+                .or_insert_with(|| sizes_written_in_place(module, user));
+            let own = *bytes.get(at)?;
+            if let Some(same) = free.iter().position(|&size| size == own) {
+                free.swap_remove(same);
                 *end -= 1;
             }
         }

@@ -7,7 +7,6 @@ use request::RequestError;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
-#[command(disable_help_flag = true)]
 pub struct FleetArgs {
     /// `run PATHS -o DATASET`, `report DATASET`; `--help` of the Python package tells all
     #[arg(

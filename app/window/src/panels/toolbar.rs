@@ -286,6 +286,7 @@ fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<App
         let room = (ui.ctx().content_rect().bottom() - ui.cursor().top() - 16.0).max(80.0);
         ScrollArea::vertical()
             .max_height(room)
+            .min_scrolled_height(room)
             .show(ui, |ui| view_menu(ui, open, settings, out));
     });
     ui.spacing_mut().item_spacing.x = 1.0;
