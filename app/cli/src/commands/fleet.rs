@@ -8,7 +8,9 @@ use request::RequestError;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
-    /// `run PATHS -o DATASET`, `report DATASET`; `--help` of the Python package tells all
+    /// run PATHS -o DATASET, or report DATASET
+    ///
+    /// run takes --layout, --version, --device-spec, --engine, --workers and --again; report takes --format and -o.
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
