@@ -110,8 +110,9 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
             for name in _COLUMNS:
                 _load(connection, home, name)
         except duckdb.Error as error:
+            why = str(error).partition("\n")[0]  # then comes the SQL
             cure = "run `systole fleet run PATHS -o DATASET --again`, which writes all of it anew"
-            raise Error(f"the dataset is damaged: {error}; {cure}: {home.root}", 4) from None
+            raise Error(f"the dataset is damaged: {why}; {cure}: {home.root}", 4) from None
         ask = lambda sql, *values: _rows(connection.execute(sql, list(values)))
         overview = ask(
             "SELECT count(*) AS captures, count(DISTINCT job) AS jobs, count(DISTINCT host) AS hosts, min(date) AS first_date,"
