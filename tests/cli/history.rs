@@ -84,3 +84,26 @@ fn histories_without_a_change_say_so() {
         assert!(page.contains(said), "{runs}: {page}");
     }
 }
+
+#[test]
+fn the_first_run_shown_is_compared_with_the_run_before_it() {
+    let place = Place::empty();
+    let lines = line(0, 50.0, &json!({})) + &line(1, 100.0, &json!({}));
+    let text = |lines: &str| {
+        place.write("h.jsonl", lines.as_bytes());
+        stdout(&place.run(&["history", "h.jsonl", "--last", "1"])).to_owned()
+    };
+    let found = text(&lines);
+    assert!(found.contains("+100.0 %"), "{found}");
+    assert!(found.contains("Commit"), "{found}");
+    let unknown: String = lines
+        .lines()
+        .map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            line.as_object_mut().unwrap().remove("commit");
+            format!("{line}\n")
+        })
+        .collect();
+    let found = text(&unknown);
+    assert!(!found.contains("Commit"), "{found}");
+}

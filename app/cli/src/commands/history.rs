@@ -16,6 +16,8 @@ use serde_json::json;
 use session::files::OutputGuard;
 use std::path::{Path, PathBuf};
 
+/// The number whose changes are shown.
+const STEP: &str = "step.time_ps";
 /// Columns of the name of a run.
 const NAME: usize = 30;
 
@@ -43,17 +45,20 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         .as_deref()
         .map_or(Ok(()), |page| output::check_file(page, &guard))?;
     let mut lines = history_file::read(&args.path, stderr)?;
+    let mut before = None;
     if args.last > 0 && lines.len() > args.last {
-        lines.drain(..lines.len() - args.last);
+        let earlier = lines.drain(..lines.len() - args.last);
+        before = earlier.filter_map(|line| line.number(STEP)).last();
     }
     if let Some(page) = &args.html {
-        let written = session::files::write_file(page, page_of(&args.path, &lines).as_bytes());
+        let written =
+            session::files::write_file(page, page_of(&args.path, &lines, before).as_bytes());
         written.map_err(RequestError::write(page))?;
         stderr.detail(&format!("wrote {}", page.display()));
     }
     let trend = NamedTable {
         report: "history",
-        table: trend(&lines),
+        table: trend(&lines, before),
     };
     let text = |trend: &Table| {
         let layout = terminal::whole_tables(stderr.stdout_style());
@@ -75,7 +80,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
 const WORTH_A_MARK: f64 = 1.0;
 
 /// Charts of the numbers that people watch, with the gates of each run.
-fn page_of(path: &Path, lines: &[HistoryLine]) -> String {
+fn page_of(path: &Path, lines: &[HistoryLine], before: Option<f64>) -> String {
     let names: Vec<String> = lines.iter().map(HistoryLine::run).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let runs = lines
@@ -91,7 +96,7 @@ fn page_of(path: &Path, lines: &[HistoryLine]) -> String {
             failed: line.failed_gates(),
         });
     let numbers = [
-        ("Step time", "step.time_ps", Unit::Picoseconds),
+        ("Step time", STEP, Unit::Picoseconds),
         ("MFU", "mfu_steady_percent", Unit::Percent),
         ("Compile time", "compile.wall_ps", Unit::Picoseconds),
     ];
@@ -106,7 +111,7 @@ fn page_of(path: &Path, lines: &[HistoryLine]) -> String {
             change,
         }
     };
-    let mut newest = with_distinct_runs(&trend(lines));
+    let mut newest = with_distinct_runs(&trend(lines, before));
     newest.rows.reverse();
     let name = path
         .file_name()
@@ -128,9 +133,17 @@ fn commit(line: &HistoryLine) -> String {
         .collect()
 }
 
-/// The table with what tells its runs apart in place of their paths.
+/// The table with what tells its runs apart in place of their paths, and without commits where none is known.
 fn with_distinct_runs(trend: &Table) -> Table {
     let mut trend = trend.clone();
+    let commits = trend
+        .columns
+        .iter()
+        .position(|column| column.id == "commit");
+    let is_empty = |row: &Vec<Cell>| commits.is_some_and(|at| row[at] == Cell::text(""));
+    if trend.rows.iter().all(is_empty) {
+        trend = trend.without(&["commit"]);
+    }
     let Some(at) = trend.columns.iter().position(|column| column.id == "run") else {
         return trend;
     };
@@ -146,14 +159,13 @@ fn with_distinct_runs(trend: &Table) -> Table {
     trend
 }
 
-/// One row per run, the oldest first.
-fn trend(lines: &[HistoryLine]) -> Table {
-    let mut before = None;
+/// One row per run, the oldest first; `before` is the step time of the run before them.
+fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
     let changes: Vec<Option<f64>> = lines
         .iter()
         .map(|line| {
             let last = before.filter(|last| *last > 0.0);
-            let step = line.number("step.time_ps");
+            let step = line.number(STEP);
             before = step.or(before);
             Some(100.0 * (step? / last? - 1.0))
         })
@@ -171,7 +183,7 @@ fn trend(lines: &[HistoryLine]) -> Table {
     .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
     .derived("run", "Run", Unit::None, |(line, _)| line.run())
     .derived("steps", "Steps", Unit::Count, |(line, _)| line.steps as f64)
-    .derived("step_ps", "Step", Unit::Picoseconds, number("step.time_ps"))
+    .derived("step_ps", "Step", Unit::Picoseconds, number(STEP))
     .derived("change_percent", "Change", Unit::Percent, |(_, change)| {
         change
     })
