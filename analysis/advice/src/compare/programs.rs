@@ -137,6 +137,9 @@ impl ProgramFacts {
         if let Some(how) = parts.iter().find_map(|part| part.how.as_deref()) {
             let _ = write!(of, ", {how}");
         }
+        if self.is_lowered && number == PartNumber::Flops {
+            of.push_str(", on all of its devices: it is not partitioned yet");
+        }
         let mut value = RunValue::of(metric, None, of, Provenance::StaticCost);
         let is_least = number != PartNumber::Count && parts.iter().any(|part| part.is_least);
         // FLOPs are those of the text; the rest is up to the compiler.

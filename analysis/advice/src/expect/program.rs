@@ -375,7 +375,12 @@ impl JudgedProgram {
             text(max)
         );
         if found > max {
-            return Answer::new(Verdict::NotMet, said);
+            return match self.unpartitioned() {
+                Some(_) => Answer::unknown(format!(
+                    "{said}; it is of all devices together, because the program is not partitioned yet"
+                )),
+                None => Answer::new(Verdict::NotMet, said),
+            };
         }
         let loops = "it is not known how often a loop runs".to_owned();
         let why = self.missing.clone();
@@ -409,7 +414,11 @@ impl JudgedProgram {
         let kept: Vec<HloOp> = kept.map(|(_, it)| self.timed.op(it)).collect();
         let all = number::count(wanted.len() as f64);
         if wanted.is_empty() {
-            return Answer::new(Verdict::NotMet, format!("no parameter is called {name:?}"));
+            let found = format!("no parameter is called {name:?}");
+            if parameters.iter().all(|(_, it)| it.op_name.is_empty()) && !module.is_scheduled() {
+                return Answer::unknown(format!("{found}, and the text has no names of arguments"));
+            }
+            return Answer::new(Verdict::NotMet, found);
         }
         let found = match (kept.len(), wanted.len()) {
             (0, 1) => "the parameter gives its memory to a result".to_owned(),
