@@ -96,14 +96,14 @@ fn the_first_run_shown_is_compared_with_the_run_before_it() {
     let found = text(&lines);
     assert!(found.contains("+100.0 %"), "{found}");
     assert!(found.contains("Commit"), "{found}");
-    let unknown: String = lines
+    let unknown: Vec<String> = lines
         .lines()
         .map(|line| {
             let mut line: Value = serde_json::from_str(line).unwrap();
             line.as_object_mut().unwrap().remove("commit");
-            format!("{line}\n")
+            line.to_string()
         })
         .collect();
-    let found = text(&unknown);
+    let found = text(&unknown.join("\n"));
     assert!(!found.contains("Commit"), "{found}");
 }

@@ -48,7 +48,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let mut before = None;
     if args.last > 0 && lines.len() > args.last {
         let earlier = lines.drain(..lines.len() - args.last);
-        before = earlier.filter_map(|line| line.number(STEP)).last();
+        before = earlier.filter_map(|line| line.number(STEP)).next_back();
     }
     if let Some(page) = &args.html {
         let written =
