@@ -18,13 +18,15 @@ pub struct DeviceMesh {
 impl DeviceMesh {
     /// Reads `mesh['x'=2,'y'=4], device_ids=([…])` and returns what follows; `None` for any other text.
     pub(super) fn parse(text: &str) -> Option<(Self, &str)> {
-        let (axes, rest) = text.strip_prefix("mesh[")?.split_once(']')?;
+        let (axes, rest) = closed(text.strip_prefix("mesh[")?, ['[', ']'])?;
         let axes = named_sizes(axes.split(','))?;
         let rest = rest.trim_start_matches([',', ' ']);
         let (devices, rest) = match rest.strip_prefix("device_ids=(") {
             Some(rest) => {
-                let end = rest.find(") {")?;
-                let (ids, rest) = (rest.get(..end)?, rest.get(end + 1..)?);
+                let is_id = |letter: char| letter.is_ascii_digit() || "[](),T ".contains(letter);
+                let (ids, _) = rest.split_at(rest.find(|letter| !is_id(letter))?);
+                let ids = ids.strip_suffix(") ")?;
+                let rest = rest.get(ids.len() + 1..)?;
                 let sizes: Vec<u64> = axes.iter().map(|&(_, size)| size).collect();
                 (device_ids(ids, product(&sizes)?)?, rest)
             }
@@ -49,8 +51,8 @@ impl DeviceMesh {
             let before = text.get(..at)?.trim_end();
             let is_mesh = before.ends_with("mesh") || is_declared(before);
             let inside = text.get(at + open.len()..).filter(|_| is_mesh)?;
-            let (axes, rest) = inside.split_once(']')?;
-            let (rest, _) = rest.split_once('>')?;
+            let (axes, rest) = closed(inside, ['[', ']'])?;
+            let (rest, _) = closed(rest, ['<', '>'])?;
             let devices = match rest.split_once("device_ids") {
                 Some((_, ids)) => numbers(ids.trim_start().strip_prefix('=')?)?,
                 None => Vec::new(),
@@ -61,12 +63,19 @@ impl DeviceMesh {
     }
 }
 
+/// What stands before and after the closing one of two brackets; `None` if another one is opened before it. So the search
+/// ends where the next mesh begins, and texts of many meshes that nothing closes are read once.
+fn closed(text: &str, brackets: [char; 2]) -> Option<(&str, &str)> {
+    let (inside, rest) = text.split_at(text.find(brackets)?);
+    Some((inside, rest.strip_prefix(brackets[1])?))
+}
+
 /// Whether a text ends with `sdy.mesh @name =`.
 fn is_declared(before: &str) -> bool {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || "_-.$\"".contains(letter);
     let name = before.strip_suffix('=').map(str::trim_end);
-    let line = name.and_then(|name| name.rsplit('\n').next());
-    line.and_then(|line| line.rsplit_once("sdy.mesh"))
-        .is_some_and(|(_, name)| name.trim_start().starts_with('@'))
+    let at = name.and_then(|name| name.trim_end_matches(is_of_name).strip_suffix('@'));
+    at.is_some_and(|before| before.trim_end().ends_with("sdy.mesh"))
 }
 
 /// The axes of a program's meshes by their place: devices along the axis, distance of neighbours, devices of the mesh.
@@ -187,6 +196,21 @@ mod tests {
         names.add_sharding("{{mesh['x'=2,'y'=4], [{'x'}, {}]}, {maximal_mesh[device_id=3], []}}");
         assert_eq!(name(&names, [2, 4, 8]), Some("x"));
         assert_eq!(names.0.len(), 2);
+    }
+
+    #[test]
+    fn many_meshes_that_nothing_closes_are_read_once() {
+        for part in [
+            "mesh<[",
+            "mesh<[\"a\"=2]",
+            "sdy.mesh @m = <[",
+            "mesh['a'=2], device_ids=(",
+        ] {
+            let text = part.repeat(100_000);
+            let mut names = shardy(&text);
+            names.add_sharding(&text);
+            assert!(names.0.is_empty(), "{part}");
+        }
     }
 
     #[test]
