@@ -71,6 +71,7 @@ fn each_condition_has_its_answers() {
         ("collective = \"any\"\nmax = 0", NotMet),
         ("collective = \"all-gather\"\nmax = 0", Met),
         ("product = \"bf16\"", Met),
+        ("product = \"bfloat16\"", Met),
         ("product = \"f32\"", NotMet),
         ("product = \"bf16\"\nsource = \"no.py\"", NotMet),
         ("kernel = \"tpu_custom_call\"", Met),

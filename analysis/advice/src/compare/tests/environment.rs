@@ -136,6 +136,36 @@ fn a_fusion_that_was_split_says_so() {
 }
 
 #[test]
+fn an_op_beside_one_that_kept_its_time_is_new_or_gone() {
+    let run = |ops: &str| {
+        let steps = |sign: &str| sign.repeat(ops.len());
+        let modules = format!("{}.", "M".repeat(ops.len() - 1));
+        summary(&format!(
+            "
+        steps: {}{}
+        modules: {modules}{modules}
+        ops  : {ops}{ops}
+        M = jit_step(7)
+        v = fusion.1 [loop fusion] tf=jit(f)/a source=/p/m.py:7 :: %fusion.1 = f32[8,8] fusion(f32[8,8] %p)
+        w = fusion.2 [loop fusion] tf=jit(f)/a source=/p/m.py:7 :: %fusion.2 = f32[8,8] fusion(f32[8,8] %p)
+        ",
+            steps("0"),
+            steps("1")
+        ))
+    };
+    let options = CompareOptions {
+        force: true,
+        ..CompareOptions::default()
+    };
+    let line = |base: &str, cand: &str| {
+        let compared = compare(&[run(base)], &[run(cand)], &options);
+        compared.causes.unwrap().lines[0].text.clone()
+    };
+    assert!(line("vvvv.", "vvvvwwww.").starts_with("fusion.2 new"));
+    assert!(line("vvvvwwww.", "vvvv.").starts_with("fusion.2 gone"));
+}
+
+#[test]
 fn a_step_that_did_not_change_has_no_cause() {
     let compared = compare(&[base()], &[base()], &CompareOptions::default());
     assert_eq!(compared.causes, None);

@@ -179,6 +179,32 @@ fn counters_end_with_the_enclosing_op() {
     assert_eq!(model.import_log().count(IssueKind::CounterClipped), 1);
 }
 
+/// A temperature is measured between ops, too.
+#[test]
+fn series_of_the_chip_do_not_end_with_ops() {
+    let mut plane = core();
+    let ops = [100, 500].map(|at| plane.event("kernel", at, 100, &[]));
+    plane.line(3, "XLA Ops", 0, &ops);
+    let sample = |plane: &mut PlaneWriter, at, dur, value| {
+        plane.event("Temperature", at, dur, &[("C", WrittenStat::Double(value))])
+    };
+    let samples = [
+        sample(&mut plane, 100, 150, 60.0),
+        sample(&mut plane, 250, 150, 61.0),
+        sample(&mut plane, 400, 50, 62.0),
+    ];
+    plane.line(i64::MAX, "_counters_", 0, &samples);
+    let model = model(&[&plane]);
+    let counter = model.counter(track(&model, TrackKind::Counter)).unwrap();
+    assert_eq!(counter.unit().map(|unit| model.str(unit)), Some("C"));
+    let held: Vec<_> = counter
+        .samples()
+        .map(|(at, _)| (at.start.ps(), at.end.ps()))
+        .collect();
+    assert_eq!(held, [(100, 250), (250, 400), (400, 450)]);
+    assert_eq!(model.import_log().count(IssueKind::CounterClipped), 0);
+}
+
 #[test]
 fn unix_timestamps_are_rebased() {
     let mut host = PlaneWriter::new("/host:CPU");

@@ -2,7 +2,7 @@
 
 use engine::HintOptions;
 use sample_traces::text_builder;
-use trace_model::{SliceAttr, SliceKey, Timestamp, TrackKind};
+use trace_model::{Picos, SliceAttr, SliceKey, Timestamp, TrackKind};
 
 use super::{cannot_tell, ids, report, report_of, run, saving};
 
@@ -88,6 +88,36 @@ fn spilled_registers_show_in_the_schedule() {
         &report("ops: KKKK\nK = k.1 [custom-call]"),
         "K30"
     ));
+}
+
+#[test]
+fn throttling_in_percent_is_a_hint_without_a_saving() {
+    let with = |name: &str, value: f64| {
+        let mut builder = text_builder(
+            "@column 1us\nops: MMMM\nM = fusion.1 [convolution fusion]\ncounter x: 0000",
+        );
+        let named = builder.tracks().map(|(id, track)| (id, track.group));
+        let group = named.last().unwrap().1;
+        let track = builder.track(group, TrackKind::Counter, 99, name);
+        builder.add_counter_sample(
+            track,
+            Timestamp::from_ps(0),
+            Some(Picos::from_ps(2_000_000)),
+            value,
+        );
+        builder.set_counter_unit(track, "%");
+        report_of(&builder.finish(), HintOptions::default())
+    };
+    let found = with("Throttle", 40.0);
+    let hint = found.hints.iter().find(|hint| hint.id == "K43").unwrap();
+    assert!(
+        hint.statement.contains("\"Throttle\" is 40.0 %"),
+        "{}",
+        hint.statement
+    );
+    assert_eq!(hint.saving_ps, None);
+    assert!(with("Throttle", 1.0).quiet.contains(&"K43"));
+    assert!(cannot_tell(&with("Temperature", 90.0), "K43"));
 }
 
 #[test]
