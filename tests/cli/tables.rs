@@ -135,6 +135,18 @@ fn comparisons_with_null_match_nothing() {
         number(path, &join("WHERE b.parent_id IS NOT NULL")),
         children
     );
+    // All rows, those without children, too: each asks for its own.
+    let outer = "slices a LEFT JOIN slices b ON b.parent_id = a.slice_id";
+    let with = |condition: &str| {
+        number(
+            path,
+            &format!("SELECT count(*) FROM {outer} WHERE {condition}"),
+        )
+    };
+    assert_eq!(with("b.slice_id IS NOT NULL"), children);
+    let parents = number(path, "SELECT count(DISTINCT parent_id) FROM slices");
+    let all = number(path, "SELECT count(*) FROM slices");
+    assert_eq!(with("b.slice_id IS NULL"), all - parents);
     for condition in ["slice_id = NULL", "name = NULL", "start_ps > NULL"] {
         let sql = format!("SELECT count(*) FROM slices WHERE {condition}");
         assert_eq!(number(path, &sql), 0, "{condition}");

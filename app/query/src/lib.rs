@@ -11,6 +11,7 @@ mod memory;
 mod pivot;
 mod presets;
 mod table;
+mod value_index;
 mod views;
 mod virtual_table;
 

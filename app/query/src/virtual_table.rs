@@ -5,7 +5,8 @@
 //!
 //! What is pushed down: comparisons of integer columns with numbers, equality of [choices](ColumnKind::Choice), and the
 //! order by choices, with which SQLite groups without sorting. SQLite tests every row again, so a filter may let too
-//! many rows through, never too few.
+//! many rows through, never too few. Whoever asks for one value after the other, as an outer join does, gets an
+//! [index](ValueIndexes) of the column after a few scans.
 
 #![allow(unsafe_code)]
 
@@ -25,6 +26,8 @@ use rusqlite::{Connection, Error, Result};
 
 use session::tables::{ColumnKind, DataTable, RowFilter, Value, cut};
 
+use crate::value_index::{SCANS_BEFORE, ValueIndexes};
+
 /// Registers a table in SQLite under its name.
 pub(super) fn register(connection: &Connection, table: &Arc<DataTable>) -> Result<()> {
     const MODULE: Module<'_, TraceTable> = Module::eponymous_only_module();
@@ -35,6 +38,7 @@ pub(super) fn register(connection: &Connection, table: &Arc<DataTable>) -> Resul
 struct TraceTable {
     base: sqlite3_vtab,
     table: Arc<DataTable>,
+    indexes: Arc<ValueIndexes>,
 }
 
 /// The `CREATE TABLE` statement of a table.
@@ -73,6 +77,7 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
             Self {
                 base: sqlite3_vtab::default(),
                 table: Arc::clone(table),
+                indexes: Arc::default(),
             },
         ))
     }
@@ -103,6 +108,8 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
         Ok(TraceCursor {
             base: sqlite3_vtab_cursor::default(),
             table: Arc::clone(&self.table),
+            indexes: Arc::clone(&self.indexes),
+            scans: 0,
             rows: RemainingRows::Ranges(Vec::new()),
             checks: Vec::new(),
             row: None,
@@ -316,6 +323,17 @@ impl RowCheck {
         }
     }
 
+    /// The column and the only value that passes, or its code; `None` if several pass, or no row.
+    fn value(&self) -> Option<(usize, i64)> {
+        match self {
+            Self::Limits(limits) => {
+                (limits.least == limits.most).then_some((limits.column, limits.least))
+            }
+            Self::Choice { column, code } => Some((*column, i64::from((*code)?))),
+            Self::Never => None,
+        }
+    }
+
     fn passes(&self, table: &DataTable, row: usize) -> bool {
         match self {
             Self::Limits(RowFilter {
@@ -363,6 +381,9 @@ impl RemainingRows {
 struct TraceCursor {
     base: sqlite3_vtab_cursor,
     table: Arc<DataTable>,
+    indexes: Arc<ValueIndexes>,
+    /// How often rows with a value were looked for among all rows.
+    scans: usize,
     rows: RemainingRows,
     checks: Vec<RowCheck>,
     row: Option<usize>,
@@ -385,6 +406,22 @@ impl TraceCursor {
                 row => break row,
             }
         };
+    }
+
+    /// The rows with a wanted value, the first one last, by the index of its column; `None` where fewer are `walked`,
+    /// or nobody asked often enough.
+    fn indexed(&mut self, plan: &ScanPlan, walked: usize) -> Option<Vec<u32>> {
+        if !plan.order.is_empty() || plan.is_key(&self.table) {
+            return None;
+        }
+        let (column, value) = self.checks.iter().find_map(RowCheck::value)?;
+        self.scans += 1;
+        if self.scans <= SCANS_BEFORE {
+            return None;
+        }
+        let index = self.indexes.of(&self.table, column)?;
+        let found = index.rows(value);
+        (found.len() < walked).then(|| found.iter().rev().map(|(_, row)| *row).collect())
     }
 
     /// Rows sorted by choices, the first one last. Missing values come first, as in SQLite.
@@ -436,7 +473,10 @@ unsafe impl VTabCursor for TraceCursor {
         } else {
             self.table.find(&limits.collect::<Vec<_>>())
         };
-        self.rows = if plan.order.is_empty() {
+        let walked = ranges.iter().map(ExactSizeIterator::len).sum();
+        self.rows = if let Some(rows) = self.indexed(&plan, walked) {
+            RemainingRows::Sorted(rows)
+        } else if plan.order.is_empty() {
             ranges.reverse();
             RemainingRows::Ranges(ranges)
         } else {
