@@ -12,7 +12,10 @@ use session::tables::arrow::{BatchReader, Constant};
 use session::tables::files::TableToWrite;
 use session::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
 
-use crate::error::{CommandFailed, interruptible, of_usage};
+use crate::error::{CommandFailed, abandonable, interruptible, of_usage};
+
+/// Rows that are read between two looks for Ctrl+C.
+const CHUNK: usize = 4096;
 
 /// A table with typed columns.
 #[pyclass(frozen, module = "systole_tpu._systole")]
@@ -56,6 +59,30 @@ impl Table {
             })
         };
         names.iter().map(number).collect()
+    }
+
+    /// Calls `take` with the values of columns, a chunk of rows at a time. Whoever presses Ctrl+C does not wait for the
+    /// file, from which arguments are read.
+    fn read_chunks<'py>(
+        &self,
+        py: Python<'py>,
+        columns: &[usize],
+        mut take: impl FnMut(&[Vec<Value<'static>>]) -> PyResult<()>,
+    ) -> PyResult<()> {
+        for start in (0..self.0.len).step_by(CHUNK) {
+            let rows = start..self.0.len.min(start + CHUNK);
+            let (table, columns) = (Arc::clone(&self.0), columns.to_vec());
+            let read = move || -> Vec<Vec<Value<'static>>> {
+                let of = |column: &DataColumn| {
+                    let values = rows.clone().map(|row| column.value(row).into_owned());
+                    values.collect()
+                };
+                let chosen = columns.iter().filter_map(|&at| table.columns.get(at));
+                chosen.map(of).collect()
+            };
+            take(&abandonable(py, read)?)?;
+        }
+        Ok(())
     }
 }
 
@@ -125,11 +152,13 @@ impl Table {
 
     /// The values of one column; `None` where one is missing.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
-        let number = self.numbers(Some(&[name.to_owned()]))?.into_iter().next();
-        let column = number.and_then(|number| self.0.columns.get(number));
-        let values = (0..self.0.len)
-            .map(|row| column.map_or(Ok(py.None()), |column| value(py, &column.value(row))));
-        PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
+        let column = self.numbers(Some(&[name.to_owned()]))?;
+        let list = PyList::empty(py);
+        self.read_chunks(py, &column, |values| {
+            let mut values = values.iter().flatten();
+            values.try_for_each(|one| list.append(value(py, one)?))
+        })?;
+        Ok(list)
     }
 
     /// The rows as dictionaries.
@@ -140,14 +169,18 @@ impl Table {
             .iter()
             .map(|column| PyString::new(py, &column.name))
             .collect();
-        let row = |row: usize| {
-            let dict = PyDict::new(py);
-            for (name, column) in names.iter().zip(&self.0.columns) {
-                dict.set_item(name, value(py, &column.value(row))?)?;
-            }
-            Ok(dict)
-        };
-        PyList::new(py, (0..self.0.len).map(row).collect::<PyResult<Vec<_>>>()?)
+        let list = PyList::empty(py);
+        self.read_chunks(py, &self.numbers(None)?, |values| {
+            let rows = values.first().map_or(0, Vec::len);
+            (0..rows).try_for_each(|row| {
+                let dict = PyDict::new(py);
+                for (name, column) in names.iter().zip(values) {
+                    dict.set_item(name, value(py, &column[row])?)?;
+                }
+                list.append(dict)
+            })
+        })?;
+        Ok(list)
     }
 
     /// Writes the table as a file: `parquet`, `arrow` or `csv`. The first columns have one value in all rows.

@@ -19,6 +19,18 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
 }
 
+impl Value<'_> {
+    /// The same, apart from its table.
+    pub fn into_owned(self) -> Value<'static> {
+        match self {
+            Self::Missing => Value::Missing,
+            Self::Int(number) => Value::Int(number),
+            Self::Float(number) => Value::Float(number),
+            Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+        }
+    }
+}
+
 /// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
