@@ -136,10 +136,18 @@ fn a_run_that_cannot_be_read_does_not_stop_the_watch() {
     );
     assert!(output.status.success() && lines[0]["error"].is_string());
     let one_line = run(&["watch", logs.to_str().unwrap(), "--once", "--settle", "0"]);
+    assert_eq!(text(&one_line.stdout), "", "it is told of once");
+    let history = run(&[
+        "history",
+        logs.join("systole.history.jsonl").to_str().unwrap(),
+    ]);
+    let table = text(&history.stdout);
+    assert!(table.contains("unreadable"), "{table}");
+    fs::write(broken.join("host.xplane.pb"), "no profile, again").unwrap();
     assert_eq!(
-        text(&one_line.stdout).lines().count(),
-        1,
-        "the unreadable one again, for want of a history"
+        of(&watch(logs, &[]).1),
+        [("2026_01_01_10_00_00", "unreadable")],
+        "it has changed"
     );
 }
 

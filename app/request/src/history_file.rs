@@ -6,6 +6,7 @@ use crate::places::check_place;
 use analysis::compare::{Summary, SummaryInput};
 use analysis::gates::{GateLevel, GatesReport, Status};
 use analysis::math::stats::median;
+use importers::{ListedFile, ListedRun};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use session::files::{open_regular, read_small};
@@ -43,6 +44,17 @@ pub struct HistoryLine {
     pub gates: Vec<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Value>,
+    /// Why there are no numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<UnreadableRun>,
+}
+
+/// What is known of a run that cannot be read.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct UnreadableRun {
+    pub why: String,
+    /// Size of its files: with another one it is another run.
+    pub bytes: Option<u64>,
 }
 
 /// The line of a run. It contains no timestamps, so the same run gives the same bytes; the commit is taken from CI.
@@ -68,6 +80,36 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String, RequestError>
         summary: Some(serde_json::to_value(
             run.clone().shortened(OPS, OP_STEPS).with_series(SERIES),
         )?),
+        unreadable: None,
+    };
+    Ok(serde_json::to_string(&line)? + "\n")
+}
+
+/// The line of a run that cannot be read.
+pub fn line_of_unreadable(run: &ListedRun, why: &str) -> Result<String, RequestError> {
+    let input = |file: &ListedFile| SummaryInput {
+        name: file
+            .path
+            .file_name()
+            .unwrap_or(file.path.as_os_str())
+            .to_string_lossy()
+            .into_owned(),
+        path: Some(file.path.display().to_string()),
+        ..SummaryInput::default()
+    };
+    let line = HistoryLine {
+        schema: SCHEMA.to_owned(),
+        tool: analysis::compare::tool(),
+        commit: std::env::var("GITHUB_SHA").ok(),
+        inputs: run.files.iter().map(input).collect(),
+        steps: 0,
+        metrics: Map::new(),
+        gates: Vec::new(),
+        summary: None,
+        unreadable: Some(UnreadableRun {
+            why: why.to_owned(),
+            bytes: run.bytes,
+        }),
     };
     Ok(serde_json::to_string(&line)? + "\n")
 }
@@ -270,7 +312,9 @@ impl HistoryLine {
 
     /// The combined verdict of its gates.
     pub fn verdict(&self) -> &'static str {
-        if self.gates.is_empty() {
+        if self.unreadable.is_some() {
+            "unreadable"
+        } else if self.gates.is_empty() {
             "not judged"
         } else if self.failed() {
             "FAIL"

@@ -112,7 +112,7 @@ impl Summary {
     }
 }
 
-fn tool() -> String {
+pub fn tool() -> String {
     format!("systole {}", env!("CARGO_PKG_VERSION"))
 }
 

@@ -67,6 +67,7 @@ pub use cause_lines::{CauseChain, CauseLine};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use change_point::{ChangePoint, FEWEST_RUNS, change_point};
 pub use classes::{MatchedClasses, matched_classes};
+pub use collect::tool;
 pub use comparable::{Difference, Weight};
 pub use comparison::{
     CompareBrief, CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange,

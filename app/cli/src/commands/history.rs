@@ -14,6 +14,7 @@ use request::history_file::HistoryLine;
 use request::{RequestError, history_file};
 use serde_json::json;
 use session::files::OutputGuard;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The number whose changes are shown.
@@ -153,10 +154,27 @@ fn with_distinct_runs(trend: &Table) -> Table {
     };
     let names: Vec<String> = trend.rows.iter().map(name).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    for (row, name) in trend.rows.iter_mut().zip(distinct(&names)) {
-        row[at] = Cell::text(shortened_path(&name, NAME));
+    for (row, name) in trend.rows.iter_mut().zip(shortened(distinct(&names))) {
+        row[at] = Cell::text(name);
     }
     trend
+}
+
+/// Names shortened as far as they stay different.
+fn shortened(names: Vec<String>) -> Vec<String> {
+    let short: Vec<String> = names
+        .iter()
+        .map(|name| shortened_path(name, NAME))
+        .collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in &short {
+        *counts.entry(name).or_default() += 1;
+    }
+    let is_only = |name: &String| counts.get(name.as_str()) == Some(&1);
+    let pairs = short.iter().zip(names);
+    pairs
+        .map(|(short, name)| if is_only(short) { short.clone() } else { name })
+        .collect()
 }
 
 /// One row per run, the oldest first; `before` is the step time of the run before them.
@@ -182,7 +200,9 @@ fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
     .derived("verdict", "Gates", Unit::None, |(line, _)| line.verdict())
     .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
     .derived("run", "Run", Unit::None, |(line, _)| line.run())
-    .derived("steps", "Steps", Unit::Count, |(line, _)| line.steps as f64)
+    .derived("steps", "Steps", Unit::Count, |(line, _)| {
+        line.unreadable.is_none().then_some(line.steps as f64)
+    })
     .derived("step_ps", "Step", Unit::Picoseconds, number(STEP))
     .derived("change_percent", "Change", Unit::Percent, |(_, change)| {
         change
@@ -225,4 +245,34 @@ fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
     )
     .note("step times are medians; the change is of the step time, against the previous run")
     .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_look_alike_stay_whole() {
+        let long = |end: &str| {
+            format!(
+                "runs/{}/plugins/profile/{end}/host.xplane.pb",
+                "x".repeat(40)
+            )
+        };
+        let names = vec![long("1"), long("2"), "b".to_owned()];
+        let short = shortened(names.clone());
+        assert_eq!(
+            short
+                .iter()
+                .collect::<std::collections::BTreeSet<_>>()
+                .len(),
+            3
+        );
+        assert_eq!(short[2], "b");
+        let alike = vec![
+            "y".repeat(50) + "a" + &"y".repeat(50),
+            "y".repeat(50) + "b" + &"y".repeat(50),
+        ];
+        assert_eq!(shortened(alike.clone()), alike);
+    }
 }

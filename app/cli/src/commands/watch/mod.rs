@@ -5,7 +5,7 @@
 mod line;
 mod notify;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -145,15 +145,11 @@ impl Watch<'_> {
         let known = self.known(stderr)?;
         let mut growing = 0;
         for run in self.runs()? {
-            let is_known = !run.files.is_empty()
-                && run
-                    .files
-                    .iter()
-                    .all(|file| known.contains(&real(&file.path)));
+            let is_known = known.has(&run);
             let Some(look) = self.seen.look(&run).filter(|_| !is_known) else {
                 continue;
             };
-            let is_finished = look.is_ready && self.judge(&run.name, look, stderr)?;
+            let is_finished = look.is_ready && self.judge(&run, look, stderr)?;
             growing += usize::from(!is_finished);
             let name = run.name.clone();
             if let Some(most) = self.seen.keep(run, look, is_finished) {
@@ -170,15 +166,20 @@ impl Watch<'_> {
     }
 
     /// Files of the runs in the history.
-    fn known(&self, stderr: &Stderr) -> Result<BTreeSet<PathBuf>, RequestError> {
+    fn known(&self, stderr: &Stderr) -> Result<KnownFiles, RequestError> {
+        let mut known = KnownFiles::default();
         if !self.history.exists() {
-            return Ok(BTreeSet::new());
+            return Ok(known);
         }
-        let lines = history_file::read(&self.history, stderr)?.into_iter();
-        let inputs = lines
-            .flat_map(|line| line.inputs)
-            .filter_map(|input| input.path);
-        Ok(inputs.map(|path| real(Path::new(&path))).collect())
+        for line in history_file::read(&self.history, stderr)? {
+            let paths = line.inputs.into_iter().filter_map(|input| input.path);
+            let paths = paths.map(|path| real(Path::new(&path)));
+            match line.unreadable {
+                None => known.read.extend(paths),
+                Some(run) => known.unreadable.extend(paths.map(|path| (path, run.bytes))),
+            }
+        }
+        Ok(known)
     }
 
     /// The runs that are there, the oldest first, from one look at the directory.
@@ -208,17 +209,26 @@ impl Watch<'_> {
 
     /// Analyzes a run, compares it, prints its line and appends it to the history. Answers false, and does nothing, if a
     /// file ends inside an event and may still be written.
-    fn judge(&mut self, name: &str, look: RunLook, stderr: &Stderr) -> Result<bool, RequestError> {
-        let run = Some(name.to_owned());
-        let session = match self
-            .loading
-            .open_identified(&self.args.path, run, OutputFormat::Text)
-        {
+    fn judge(
+        &mut self,
+        run: &ListedRun,
+        look: RunLook,
+        stderr: &Stderr,
+    ) -> Result<bool, RequestError> {
+        let name = &run.name;
+        let session = match self.loading.open_identified(
+            &self.args.path,
+            Some(name.clone()),
+            OutputFormat::Text,
+        ) {
             Ok(session) if look.is_half_written(session.model()) => return Ok(false),
             Ok(session) => session,
             Err(error) => {
+                let why = error.to_string();
+                let line = history_file::line_of_unreadable(run, &why)?;
+                history_file::append(&self.history, &line, stderr)?;
                 let line = RunLine {
-                    error: Some(error.to_string()),
+                    error: Some(why),
                     ..RunLine::of(name)
                 };
                 self.say(&line, stderr)?;
@@ -280,6 +290,25 @@ impl Watch<'_> {
         }?;
         self.args.notify.tell(line, stderr);
         Ok(())
+    }
+}
+
+/// Files of runs that need not be looked at again.
+#[derive(Default)]
+struct KnownFiles {
+    read: BTreeSet<PathBuf>,
+    /// Files that could not be read, with the size of their run.
+    unreadable: BTreeMap<PathBuf, Option<u64>>,
+}
+
+impl KnownFiles {
+    /// Whether a run is in the history: one that could not be read, as long as its size is the same.
+    fn has(&self, run: &ListedRun) -> bool {
+        let mut files = run.files.iter().map(|file| real(&file.path));
+        !run.files.is_empty()
+            && files.all(|file| {
+                self.read.contains(&file) || self.unreadable.get(&file) == Some(&run.bytes)
+            })
     }
 }
 
