@@ -85,6 +85,20 @@ impl Instruction {
         }
     }
 
+    /// Adds a framework name and a source (`file:line`) that are recorded apart from the text, where it has none.
+    pub fn add_metadata(&mut self, framework_name: Option<&str>, source: Option<&str>) {
+        if let Some(name) = framework_name.filter(|_| self.op_name.is_empty()) {
+            self.op_name = name.trim_end_matches(':').into();
+        }
+        let place = source.and_then(|source| source.rsplit_once(':'));
+        if self.source_file.is_empty()
+            && let Some((file, line)) = place
+            && let Ok(line) = line.parse()
+        {
+            (self.source_file, self.source_line) = (file.into(), line);
+        }
+    }
+
     /// The arrays of the result, in order; none if its shape is unknown.
     pub fn arrays(&self) -> Vec<&ArrayShape<'static>> {
         let shape = self.shape.as_deref();

@@ -45,7 +45,7 @@ pub(super) fn add_parts(cx: &Context<'_>, programs: &mut [ProgramFacts]) {
         };
         // Half a program has no sums.
         if module.cut.is_none() {
-            facts.is_lowered = !module.is_scheduled();
+            facts.is_lowered = cx.model.has_programs_only() && !module.is_scheduled();
             facts.parts = ProgramContents::in_capture(cx, program, &module).parts();
         }
     }

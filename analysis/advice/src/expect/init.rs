@@ -175,7 +175,7 @@ fn products(out: &mut String, program: &JudgedProgram) {
 }
 
 fn host_copies(out: &mut String, program: &JudgedProgram) {
-    if program.host_copies() == 0 {
+    if program.host_copies() == 0 && program.uncompiled().is_none() {
         let lines = [
             "name = \"no copies to the host\"".to_owned(),
             "host_copies = false".to_owned(),

@@ -44,14 +44,17 @@ fn of_program(
     notes: &mut Vec<String>,
 ) -> JudgedExpectation {
     let wanted = expected.program.as_deref();
-    let id = match chosen(cx, wanted).map(|found| found.first().copied()) {
-        Ok(Some(id)) => id,
-        Ok(None) => {
-            return Answer::unknown("the file names no programs").judged(&expected.name, None);
-        }
+    let found = match chosen(cx, wanted) {
+        Ok(found) => found,
         Err(error) => return Answer::unknown(error.to_string()).judged(&expected.name, None),
     };
+    let Some(&id) = found.first() else {
+        return Answer::unknown("the file names no programs").judged(&expected.name, None);
+    };
     let title = cx.model.program_title(id);
+    if found.len() > 1 {
+        notes.push(which_of_several(cx, wanted, found.len(), &title));
+    }
     let read = programs.entry(id).or_insert_with(|| {
         let timed = TimedProgram::of(cx, id).map_err(|error| error.to_string())?;
         Ok(JudgedProgram::new(cx, timed))
@@ -65,4 +68,20 @@ fn of_program(
         }
         Err(why) => Answer::unknown(why.clone()).judged(&expected.name, Some(title)),
     }
+}
+
+/// Which program is judged where an expectation fits several.
+fn which_of_several(cx: &Context<'_>, wanted: Option<&str>, count: usize, title: &str) -> String {
+    let what = match wanted {
+        None => "Expectations that name no program".to_owned(),
+        Some(wanted) => format!("Expectations of program = {wanted:?}"),
+    };
+    let why = if cx.model.has_programs_only() {
+        "the largest"
+    } else {
+        "the one that ran longest"
+    };
+    format!(
+        "{what} are about {title}, {why} of {count} that they fit; program = \"…\" chooses another."
+    )
 }

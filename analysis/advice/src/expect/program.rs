@@ -24,6 +24,7 @@ pub(super) struct JudgedProgram {
     runs: Vec<bool>,
     /// Why a part of the program may be missing.
     missing: Option<String>,
+    is_compiled: bool,
 }
 
 impl JudgedProgram {
@@ -37,6 +38,8 @@ impl JudgedProgram {
             runs: running_computations(&timed.module),
             contents,
             missing,
+            // What ran was compiled, even if its order is not recorded.
+            is_compiled: timed.module.is_scheduled() || !cx.model.has_programs_only(),
             timed,
         }
     }
@@ -45,7 +48,9 @@ impl JudgedProgram {
         match condition {
             Condition::Op(opcode) => {
                 let found = self.filtered(expected, |it| glob(opcode, &it.opcode));
-                self.counted(expected.bounds(), &found)
+                let is_kept = matches!(&**opcode, "dot" | "convolution" | "ragged-dot");
+                let later = self.uncompiled().filter(|_| !is_kept);
+                self.counted_of(expected.bounds(), &found, later)
             }
             Condition::Collective(kind) => self.collectives(expected, *kind),
             Condition::Product(dtype) => self.products(expected, dtype),
@@ -61,12 +66,11 @@ impl JudgedProgram {
                 let found = self.filtered(expected, |it| {
                     self.runs_by_itself(it) && it.is_rematerialized()
                 });
-                let missing = self.missing.as_deref().or(self.without_scopes());
-                self.counted_of(some_or_none(*wanted), &found, missing)
+                self.counted_of(some_or_none(*wanted), &found, self.without_scopes())
             }
             Condition::HostCopies(wanted) => {
                 let found = self.filtered(expected, |it| self.is_host_copy(it));
-                self.counted(some_or_none(*wanted), &found)
+                self.counted_of(some_or_none(*wanted), &found, self.uncompiled())
             }
             Condition::PeakMemory(max) => self.peak(*max),
             Condition::Flops(max) => {
@@ -121,25 +125,27 @@ impl JudgedProgram {
         let module = &self.timed.module;
         let mut all = module.instructions.iter();
         let is_divided = all.any(|it| it.attributes().sharding.is_some());
-        (is_divided && !module.is_scheduled())
+        (is_divided && !self.is_compiled)
             .then_some("the compiler adds collectives when it divides the program among devices")
+    }
+
+    /// Why fusions, copies and kernels may be missing.
+    pub fn uncompiled(&self) -> Option<&'static str> {
+        (!self.is_compiled).then_some("the compiler adds fusions, copies and kernels")
     }
 
     /// Why values may be computed again although no name says so.
     pub fn without_scopes(&self) -> Option<&'static str> {
         let module = &self.timed.module;
         let mut all = module.instructions.iter();
-        (!module.is_scheduled() && all.all(|it| it.op_name.is_empty()))
+        (!self.is_compiled && all.all(|it| it.op_name.is_empty()))
             .then_some("its text has no framework names, which tell jax.checkpoint")
     }
 
-    /// Judges a number of instructions.
-    fn counted(&self, bounds: Bounds, found: &[InstructionId]) -> Answer {
-        self.counted_of(bounds, found, self.missing.as_deref())
-    }
-
-    /// The same if something may be `missing`.
-    fn counted_of(&self, bounds: Bounds, found: &[InstructionId], missing: Option<&str>) -> Answer {
+    /// Judges a number of instructions, of which some may be missing because parts of the program are, or because they
+    /// come `later`.
+    fn counted_of(&self, bounds: Bounds, found: &[InstructionId], later: Option<&str>) -> Answer {
+        let missing = self.missing.as_deref().or(later);
         let count = found.len() as u64;
         let ops = self.ops(found);
         let wanted = bounds.in_words(|count| number::count(count as f64));
@@ -161,7 +167,8 @@ impl JudgedProgram {
     }
 
     fn present(&self, expected: &Expectation, found: &[InstructionId]) -> Answer {
-        self.counted(some_or_none(expected.present.unwrap_or(true)), found)
+        let bounds = some_or_none(expected.present.unwrap_or(true));
+        self.counted_of(bounds, found, self.uncompiled())
     }
 
     fn collectives(&self, expected: &Expectation, kind: Option<CollectiveKind>) -> Answer {
@@ -176,7 +183,7 @@ impl JudgedProgram {
             .filter(|id| kept.binary_search(id).is_ok())
             .collect();
         let missing = self.missing.as_deref().or(self.unpartitioned());
-        let mut answer = self.counted_of(expected.bounds(), &found, missing);
+        let mut answer = self.counted_of(expected.bounds(), &found, self.unpartitioned());
         let bytes = Bounds {
             min: expected.min_bytes,
             max: expected.max_bytes,
@@ -415,7 +422,7 @@ impl JudgedProgram {
         let all = number::count(wanted.len() as f64);
         if wanted.is_empty() {
             let found = format!("no parameter is called {name:?}");
-            if parameters.iter().all(|(_, it)| it.op_name.is_empty()) && !module.is_scheduled() {
+            if parameters.iter().all(|(_, it)| it.op_name.is_empty()) && !self.is_compiled {
                 return Answer::unknown(format!("{found}, and the text has no names of arguments"));
             }
             return Answer::new(Verdict::NotMet, found);

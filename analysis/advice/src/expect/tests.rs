@@ -139,6 +139,27 @@ fn a_cut_program_leaves_open_what_it_may_still_hold() {
     }
 }
 
+/// What the compiler adds is not absent from a program that is not compiled yet.
+#[test]
+fn a_program_that_is_not_compiled_leaves_open_what_the_compiler_adds() {
+    use Verdict::{Met, NotMet, Unknown};
+    let lowered = &TEXT.replace(", is_scheduled=true", "");
+    assert!(lowered.len() < TEXT.len());
+    for (toml, expected) in [
+        ("kernel = \"no_such_*\"", Unknown),
+        ("kernel = \"no_such_*\"\npresent = false", Unknown),
+        ("fusion_of = [\"sort\"]", Unknown),
+        ("op = \"fusion\"", Met),
+        ("op = \"fusion\"\nmax = 0", NotMet),
+        ("op = \"copy-start\"\nmax = 0", Unknown),
+        ("op = \"dot\"\nmin = 100", NotMet),
+        ("host_copies = false", Unknown),
+    ] {
+        let (found, message) = answer(lowered, toml);
+        assert_eq!(found, expected, "{toml}: {message}");
+    }
+}
+
 #[test]
 fn mistakes_are_refused() {
     for (toml, why) in [

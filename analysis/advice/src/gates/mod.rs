@@ -52,6 +52,15 @@ struct GateSides<'a> {
     baseline: Option<(&'a [Summary], &'a Comparison)>,
 }
 
+impl GateSides<'_> {
+    /// Whether all times are computed: without noise, one step says what many would.
+    fn are_computed(&self) -> bool {
+        let base = self.baseline.into_iter().flat_map(|(base, _)| base);
+        let mut all = self.runs.iter().chain(base);
+        all.all(|run| run.facts.simulator.is_some())
+    }
+}
+
 /// Evaluates the gates for a run, or for several runs as one; regressions use a comparison with the baseline as the
 /// first side.
 pub fn judge(
@@ -76,12 +85,7 @@ pub fn judge(
     for budget in &config.budget {
         let level = budget.level.unwrap_or(config.defaults.level);
         if level != GateLevel::Off {
-            gates.push(judge_budget(
-                sides(&budget.module).runs,
-                budget,
-                level,
-                config,
-            ));
+            gates.push(judge_budget(sides(&budget.module), budget, level, config));
         }
     }
     for regression in config.regressions(baseline.map(|(base, _)| base), runs) {
@@ -110,7 +114,12 @@ pub fn judge(
     }
 }
 
-fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &GateConfig) -> Gate {
+fn judge_budget(
+    sides: GateSides<'_>,
+    budget: &Budget,
+    level: GateLevel,
+    config: &GateConfig,
+) -> Gate {
     let aggregate = budget.aggregate.unwrap_or(config.defaults.aggregate);
     let unit = written_unit(&budget.metric);
     let limit = match (budget.max, budget.min) {
@@ -131,7 +140,7 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &Ga
         limit,
         message: String::new(),
     };
-    let runs = of_module(runs, budget.module.as_deref());
+    let runs = of_module(sides.runs, budget.module.as_deref());
     let measured =
         runs.and_then(|runs| MetricRuns::of(&runs, &budget.metric, budget.op.as_deref()));
     let measured = match measured {
@@ -148,6 +157,7 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &Ga
         budget.max.is_some_and(|max| actual > max) || budget.min.is_some_and(|min| actual < min);
     let steps = measured.steps();
     if measured.is_series
+        && !sides.are_computed()
         && let Some(few) = too_few(steps, aggregate, config)
     {
         let metric = titled(&budget.metric, aggregate);
@@ -262,11 +272,13 @@ type GateJudgement = (Status, f64, f64, String);
 
 #[expect(clippy::too_many_lines, reason = "one kind of limit after the other")]
 fn compared(
-    GateSides { runs, baseline }: GateSides<'_>,
+    sides: GateSides<'_>,
     regression: &Regression,
     aggregate: StepAggregate,
     config: &GateConfig,
 ) -> Result<GateJudgement, String> {
+    let is_computed = sides.are_computed();
+    let GateSides { runs, baseline } = sides;
     let Some((base, comparison)) = baseline else {
         return Err("there is no baseline: give --baseline".to_owned());
     };
@@ -320,8 +332,11 @@ fn compared(
     let has_several = first.runs.len().max(second.runs.len()) > 1;
     let needs_proof = regression
         .require_significance
-        .unwrap_or(is_series || has_several);
-    if is_series && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config) {
+        .unwrap_or((is_series || has_several) && !is_computed);
+    if is_series
+        && !is_computed
+        && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config)
+    {
         let _ = write!(message, ", but {few}");
         return Ok((Status::Inconclusive, after, before, message));
     }

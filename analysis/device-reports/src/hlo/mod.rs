@@ -21,13 +21,14 @@ mod tests;
 mod text;
 mod times;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::{AnalysisError, Context, Percent, number};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use hlo::{HloModule, HloOrigin, Instruction};
-use trace_model::{OpId, Picos, ProgramId};
+use trace_model::{Op, OpId, Picos, ProgramId, StringId};
 
 pub use contents::{ContentSum, PeakMemory, ProgramContents};
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
@@ -180,10 +181,19 @@ fn of_op_texts(cx: &Context<'_>, program: ProgramId) -> Option<HloModule> {
     let model = cx.model;
     let own = model.ops().iter().filter(|op| op.program == Some(program));
     let lines: Vec<&str> = own
+        .clone()
         .filter_map(|op| op.hlo_text.map(|text| model.str(text)))
         .collect();
-    let module = HloModule::from_lines(model.str(model.program(program).name), &lines)?;
+    let mut module = HloModule::from_lines(model.str(model.program(program).name), &lines)?;
     debug_assert_eq!(module.origin, HloOrigin::Text);
+    // The profiler cuts metadata from the lines, and records it beside them.
+    let recorded: HashMap<&str, &Op> = own.map(|op| (model.str(op.name), op)).collect();
+    for instruction in &mut module.instructions {
+        if let Some(op) = recorded.get(&*instruction.name) {
+            let text = |id: StringId| model.str(id);
+            instruction.add_metadata(op.framework_name.map(text), op.source.map(text));
+        }
+    }
     Some(module)
 }
 
