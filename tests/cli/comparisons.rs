@@ -60,6 +60,23 @@ fn loop_that_the_median_step_hides_is_named_with_its_cause() {
     assert_eq!(code, 0);
 }
 
+/// Ops of a CPU have no times of their own, but the capture holds their programs.
+#[test]
+fn programs_of_a_cpu_tell_that_the_work_is_the_same() {
+    let sample = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../assets/samples/jax_cpu_small.xplane.pb"
+    );
+    let (code, said) = compared(&[sample, sample]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains(
+            "The same work, as far as the captures tell: 6 steady steps, all sums of the program"
+        ),
+        "{said}"
+    );
+}
+
 #[test]
 fn longer_wait_for_input_is_not_called_idle() {
     let (Some(base), Some(cand)) = (real("planted/cA.xplane.pb"), real("planted/cIN.xplane.pb"))

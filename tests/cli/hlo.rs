@@ -239,6 +239,30 @@ fn programs_of_a_dump_are_added_to_exported_events() {
         "{said}"
     );
     assert!(said.contains("programs: 2, used: 1"), "{said}");
+
+    // Each side of a comparison has its own.
+    let other = tempfile::tempdir().unwrap();
+    let beside = other.path().to_str().unwrap();
+    let mut fewer = ops_of(&exported);
+    fewer.pop();
+    fs::write(
+        other.path().join(format!("{program}.hlo_proto.pb")),
+        dumped("jit_train_step", &fewer),
+    )
+    .unwrap();
+    let sums = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_systole"))
+            .args(["compare", &exported, &exported, "--hlo", path])
+            .args(["--format", "json"])
+            .args(more)
+            .output()
+            .unwrap();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let sums = json["program"]["sums"].as_array().unwrap().clone();
+        sums.iter().filter(|sum| sum["differs"] == true).count()
+    };
+    assert_eq!(sums(&[]), 0);
+    assert!(sums(&["--base-hlo", beside]) > 0);
 }
 
 /// Real programs of `MaxText`, cut at 2,000 lines by who published them: what is there is read, and what is cut is said.

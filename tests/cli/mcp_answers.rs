@@ -15,11 +15,7 @@ fn four_steps_from_the_question_to_the_cause_are_short() {
     let mut files: Vec<String> = fs::read_dir(SAMPLES)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| {
-            Path::new(name)
-                .extension()
-                .is_none_or(|end| end != "md" && end != "txt")
-        })
+        .filter(|name| Path::new(name).extension().is_none_or(|end| end != "md"))
         .collect();
     files.sort();
     assert!(files.len() > 15, "{files:?}");

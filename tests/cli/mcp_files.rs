@@ -302,3 +302,25 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
         "{refused}"
     );
 }
+
+#[test]
+fn programs_without_times_are_compared_by_their_instructions() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = |size: u32| {
+        format!(
+            "HloModule jit_f, is_scheduled=true\n\nENTRY %main (a: f32[{size}]) -> f32[{size}] {{\n  \
+             %a = f32[{size}]{{0}} parameter(0)\n  ROOT %n = f32[{size}]{{0}} negate(%a)\n}}\n"
+        )
+    };
+    fs::write(dir.path().join("a.txt"), program(64)).unwrap();
+    fs::write(dir.path().join("b.txt"), program(128)).unwrap();
+    let answer =
+        Client::below(dir.path()).tool("compare", &json!({"base": "a.txt", "cand": "b.txt"}));
+    let tables = answer["tables"].as_array().unwrap();
+    let diff = tables.iter().find(|table| table["id"] == "program_diff");
+    assert_eq!(
+        diff.unwrap()["rows"].as_array().unwrap().len(),
+        2,
+        "{answer}"
+    );
+}

@@ -216,6 +216,24 @@ fn flags_beside_dumped_programs_are_compared_and_differences_stand_beside_gates(
         only.contains("Sums that differ") && !only.contains("xla_tpu_scheduler"),
         "{only}"
     );
+    let why = place.run(&["compare", &base, &cand, "--why"]);
+    let why = stdout(&why);
+    assert!(
+        why.contains("--xla_tpu_scheduler") && why.contains("broadcast"),
+        "{why}"
+    );
+    assert!(!why.contains("Whole run"), "{why}");
+    // A dump lists every flag that there is.
+    let many: String = (0..100)
+        .map(|flag| format!("--xla_flag_{flag}=1\n"))
+        .collect();
+    place.write("many/module_0000.jit_g.cl_9.flagfile", many.as_bytes());
+    let program = "many/module_0000.jit_g.cl_9.after_optimizations.txt";
+    place.write(program, SCHEDULED.as_bytes());
+    let screen = place.run(&["environment", "many"]);
+    let screen = stdout(&screen);
+    assert!(screen.lines().count() <= 30, "{screen}");
+    assert!(screen.contains("more facts: --format json"), "{screen}");
     let shown = place.run(&["environment", &base, "--format", "json"]);
     assert_eq!(
         json(stdout(&shown))["versions"]["libtpu_build"],
@@ -223,4 +241,44 @@ fn flags_beside_dumped_programs_are_compared_and_differences_stand_beside_gates(
         "{}",
         stdout(&shown)
     );
+}
+
+/// What is computed has no noise: a step says what many would.
+#[test]
+fn predicted_steps_are_judged_one_by_one() {
+    let place = Place::empty();
+    let sample = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../assets/samples/synthetic_v5e_layer_predicted.txt"
+    );
+    for (most, code) in [(2.0, 0), (1.5, 10)] {
+        let budget = format!("[[budget]]\nmetric = \"step.time_ms\"\nmax = {most}\n");
+        place.write("systole.toml", budget.as_bytes());
+        let output = place.run(&["analyze", sample, "--budget", "systole.toml"]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert!(
+            !stderr(&output).contains("inconclusive"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn of_several_programs_the_judged_one_is_named() {
+    let place = Place::empty();
+    for (at, name) in [(0, "jit_g"), (1, "jit_other")] {
+        let file = format!("dump/module_000{at}.{name}.after_optimizations.txt");
+        place.write(&file, SCHEDULED.replace("jit_g", name).as_bytes());
+    }
+    let expected = "[[expect]]\nname = \"a slice\"\nop = \"slice\"\n";
+    place.write("expect.toml", expected.as_bytes());
+    let said = place.run(&["expect", "expect.toml", "dump"]);
+    let said: Vec<&str> = stdout(&said).split_whitespace().collect();
+    let said = said.join(" ");
+    assert!(
+        said.contains("about jit_other(1), the largest of 2 that they fit"),
+        "{said}"
+    );
+    assert!(!said.contains(" 0 B"), "{said}");
 }

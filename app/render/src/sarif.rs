@@ -377,14 +377,18 @@ pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
     if parts.len() > MOST_PARTS {
         return None;
     }
-    // A file name without directories can belong to many files.
-    let least = parts.len().min(2);
-    let ends = parts.len() + 1 - least;
-    (0..ends).find_map(|from| {
-        let end: PathBuf = parts.get(from..)?.iter().collect();
-        root.join(&end)
-            .is_file()
-            .then(|| end.to_str().map(str::to_owned))?
+    let below = |end: PathBuf| {
+        let is_there = root.join(&end).is_file();
+        is_there.then(|| end.to_str().map(str::to_owned))?
+    };
+    if let Ok(inside) = Path::new(file).strip_prefix(root) {
+        return below(inside.to_owned());
+    }
+    // A file name without directories can belong to many files: it counts below a directory of the root's name.
+    (0..parts.len()).find_map(|from| {
+        let before = from.checked_sub(1).and_then(|at| parts.get(at).copied());
+        let is_alone = from > 0 && from + 1 == parts.len() && before != root.file_name();
+        below(parts.get(from..)?.iter().collect()).filter(|_| !is_alone)
     })
 }
 
@@ -434,8 +438,12 @@ mod tests {
         std::fs::write(dir.path().join("src/a.py"), "").unwrap();
         std::fs::write(dir.path().join("setup.py"), "").unwrap();
         let inside = dir.path().join("src/a.py");
+        let beside = dir.path().join("setup.py");
+        let name = dir.path().file_name().unwrap().to_str().unwrap();
         for (file, expected) in [
             (inside.to_str().unwrap(), Some("src/a.py")),
+            (beside.to_str().unwrap(), Some("setup.py")),
+            (&format!("/home/me/{name}/setup.py"), Some("setup.py")),
             ("src/a.py", Some("src/a.py")),
             // On the profiled machine, the project was in another directory.
             ("/home/me/project/src/a.py", Some("src/a.py")),

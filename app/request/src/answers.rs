@@ -7,6 +7,7 @@ use std::sync::Arc;
 use analysis::compare::{CompareOptions, Summary, compare, to_json};
 use analysis::gates::{self, GateConfig};
 use analysis::hints::{rule, rules};
+use analysis::reports::hlo::ProgramDiff;
 use analysis::what_if::SharedReplay;
 use analysis::{ANALYSES, AnalysisError, Report, Scope};
 use importers::{ImportOptions, ListedFile, Progress};
@@ -20,7 +21,7 @@ use crate::hlo::{HloAnswer, HloRequest};
 use crate::picture::{PictureRequest, drawn};
 use crate::settings::SettingsFile;
 use crate::what_if::{WhatIfRequest, changes};
-use crate::{checks, summaries};
+use crate::{Warnings, checks, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::pictures::PictureFormat;
 use render::{AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
@@ -355,11 +356,7 @@ pub fn program_diff(
     (first, scope): (&Session, Scope),
     second: &Session,
 ) -> Result<CommandAnswer, RequestError> {
-    let question = HloRequest {
-        diff: Some(PathBuf::new()),
-        ..HloRequest::default()
-    };
-    let found = question.answer(&first.context(scope), |_| Ok(Box::new(second.clone())), &())?;
+    let found = diff_of(first, scope, second, &())?;
     let found = found.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
     answer(&Document::of(
         first,
@@ -367,9 +364,34 @@ pub fn program_diff(
         ReportSection {
             id: "hlo",
             title: "Programs",
-            result: Ok(HloAnswer::report(found)),
+            result: Ok(found),
         },
     ))
+}
+
+/// The instructions in which two programs differ; `None` if these cannot be read whole.
+pub fn instructions_that_differ(
+    first: &Session,
+    second: &Session,
+) -> Result<Option<ProgramDiff>, RequestError> {
+    let found = diff_of(first, Scope::WholeTrace, second, &())?.ok();
+    Ok(found.and_then(|report| report.as_any().downcast_ref().cloned()))
+}
+
+/// The same as a report, or why there is none.
+pub fn diff_of(
+    first: &Session,
+    scope: Scope,
+    second: &Session,
+    warnings: &dyn Warnings,
+) -> Result<Result<Arc<dyn Report>, AnalysisError>, RequestError> {
+    let question = HloRequest {
+        diff: Some(PathBuf::new()),
+        ..HloRequest::default()
+    };
+    let other = |_: &Path| Ok(Box::new(second.clone()));
+    let found = question.answer(&first.context(scope), other, warnings)?;
+    Ok(found.map(HloAnswer::report))
 }
 
 fn plain() -> TextLayout {

@@ -126,7 +126,7 @@ impl HloRequest {
             let program = the_first(
                 cx,
                 &chosen(cx, wanted).map_err(wrong)?,
-                called(wanted),
+                called(cx, wanted),
                 warnings,
             )?;
             return Ok(listing(cx, program).map(HloAnswer::Text));
@@ -143,7 +143,7 @@ impl HloRequest {
             let first = the_first(
                 cx,
                 &chosen(cx, wanted).map_err(wrong)?,
-                called(wanted),
+                called(cx, wanted),
                 warnings,
             )?;
             let name = cx.model.str(cx.model.program(first).name);
@@ -156,7 +156,7 @@ impl HloRequest {
                     None => chosen(&beside, None),
                 })
                 .map_err(wrong)?;
-            let second = the_first(&beside, &second, called(Some(name)), warnings)?;
+            let second = the_first(&beside, &second, called(&beside, Some(name)), warnings)?;
             match hlo::diff((cx, first), (&beside, second)) {
                 Ok(found) => Arc::new(found),
                 Err(error) => return Ok(Err(error)),
@@ -169,9 +169,11 @@ impl HloRequest {
 }
 
 /// What the programs that can be chosen have in common.
-fn called(wanted: Option<&str>) -> &'static str {
+fn called(cx: &Context<'_>, wanted: Option<&str>) -> &'static str {
     if wanted.is_some() {
         "that is called so"
+    } else if cx.model.has_programs_only() {
+        "that is smaller"
     } else {
         "that ran less"
     }

@@ -35,7 +35,7 @@ const MAX_FILE: u64 = 1 << 20;
 pub const SETTINGS_FILE: &str = "systole.toml";
 
 /// A configuration file that was read once, or none: then all is as usual.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SettingsFile {
     config: ConfigFile,
     path: PathBuf,

@@ -8,7 +8,7 @@ use super::{ProgramComparison, Summary, headline, likeness};
 use engine::{Percent, counted};
 
 /// What shows that the same work was done.
-const WORK: [&str; 3] = ["model_file", "shapes", "module_fingerprint"];
+const WORK: [&str; 4] = ["model_file", "shapes", "module_fingerprint", "program_sums"];
 /// More runs than this nobody records for one comparison.
 const MOST_RUNS: f64 = 30.0;
 
@@ -28,6 +28,11 @@ impl CompareBrief {
                 "neither program was run".to_owned()
             }
             None if tells_work => format!("the same work, as far as the captures tell: {alike}"),
+            None if compared.program.is_some() => {
+                "whether the work is the same is not known: both runs record their programs, but neither shapes nor \
+                 sources of what ran"
+                    .to_owned()
+            }
             None => "whether the work is the same is not known: neither program, nor shapes, nor sources are \
                      recorded in both runs"
                 .to_owned(),

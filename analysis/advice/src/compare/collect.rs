@@ -81,10 +81,20 @@ impl Summary {
             classes_not_listed,
             ..summary.with_steps(main)
         };
+        // Ops of a CPU have no times of their own: its programs are the largest that the capture holds.
+        let are_untimed = summary.facts.programs.is_empty();
+        if are_untimed {
+            summary.facts.programs = programs::without_times(cx);
+        }
         programs::add_parts(cx, &mut summary.facts.programs);
         summary
             .values
             .extend(programs::values(&summary.facts.programs));
+        if are_untimed {
+            // There, ids number the programs of a process.
+            let programs = summary.facts.programs.iter_mut();
+            programs.for_each(|program| program.id = None);
+        }
         Ok(summary.rounded())
     }
 

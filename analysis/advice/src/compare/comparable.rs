@@ -269,7 +269,12 @@ fn sources(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
 fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let main = |run: &Summary| run.facts.programs.first().cloned();
     if let (Some(a), Some(b)) = (main(base), main(cand)) {
-        let why = "the programs with the most time have different names: is it the same workload?";
+        let are_timed = a.time_ps > 0.0 && b.time_ps > 0.0;
+        let why = if are_timed {
+            "the programs with the most time have different names: is it the same workload?"
+        } else {
+            "the largest programs have different names: is it the same workload?"
+        };
         found.differ(
             "program",
             "Program",

@@ -100,6 +100,13 @@ pub(super) fn alike(
         "module_fingerprint",
         programs.then(|| "program fingerprint".to_owned()),
     );
+    let sums = |run: &Summary| {
+        let program = run.facts.programs.first()?;
+        (program.id.is_none() && !program.parts.is_empty()).then(|| program.parts.clone())
+    };
+    let are_equal = sums(base).is_some() && sums(base) == sums(cand);
+    let all = "all sums of the program";
+    say("program_sums", are_equal.then(|| all.to_owned()));
     say("versions", both(|run| run.facts.versions_in_words()));
     words
 }

@@ -300,15 +300,14 @@ fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2]) -> String {
             "Schedule: no instruction that does work is in both programs.".to_owned()
         }
         Some(ScheduleDifference { compared, moved: 0 }) => {
-            format!(
-                "Schedule: the {} instructions that both have run in the same order.",
-                count(compared)
-            )
+            let both = engine::counted(compared, "instruction");
+            let run = if compared == 1 { "runs" } else { "run" };
+            format!("Schedule: the {both} that both have {run} in the same order.")
         }
         Some(ScheduleDifference { compared, moved }) => format!(
-            "Schedule: {} of {} instructions that both have run at another place.",
+            "Schedule: {} of {} that both have run at another place.",
             count(moved),
-            count(compared)
+            engine::counted(compared, "instruction")
         ),
         None => {
             let which = match is_scheduled {

@@ -39,6 +39,9 @@ pub struct CompareArgs {
     /// Only steps A to B of every run, both included
     #[arg(long, value_name = "A..B")]
     pub steps: Option<StepsArg>,
+    /// Show the chain of causes alone, in full: environment, program, what moved and the lines or flags that explain it
+    #[arg(long, conflicts_with_all = ["only", "all"], help_heading = "Output")]
+    pub why: bool,
     /// Show all tables, not only what is to be read first
     #[arg(long, conflicts_with = "only", help_heading = "Output")]
     pub all: bool,
@@ -52,6 +55,14 @@ pub struct CompareArgs {
     pub only: Vec<String>,
     #[command(flatten)]
     pub assume: Assumptions,
+    /// Programs of the compiler for the first run, where those of --hlo are of the second; may be repeated
+    #[arg(
+        long,
+        value_name = "DIR",
+        hide_short_help = true,
+        help_heading = "Assumptions"
+    )]
+    pub base_hlo: Vec<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -73,6 +84,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let (base, cand) = sides(args)?;
     let read = base.iter().chain(&cand).map(|wanted| wanted.0.to_owned());
     let read = read.chain(args.assume.files()).chain(args.judge.files());
+    let read = read.chain(args.base_hlo.iter().cloned());
     let guard = OutputGuard::new(read, args.test.force);
     output::check(&args.output, &guard)?;
     history_file::check(args.judge.history.as_deref())?;
@@ -80,6 +92,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let mut assume = args.assume.clone();
     assume.reading.config = assume.reading.config.or_else(|| args.judge.budget.clone());
     let loading = Loading::new(&assume, stderr)?;
+    let base_loading = loading.with_programs(&args.base_hlo);
     let config = args
         .judge
         .budget
@@ -101,8 +114,8 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         _ => None,
     };
     let mut program_diff = None;
-    if let (Some(both), [(second, _)]) = (&programs, &cand[..]) {
-        let found = programs::diff(both, second, stderr)?;
+    if let Some(both) = &programs {
+        let found = programs::diff(both, stderr)?;
         if config.is_none() && args.only.is_empty() && !args.all {
             return programs::write(found, &args.output, &guard, stderr);
         }
@@ -115,7 +128,14 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         summaries_of(programs)?
     } else {
         let both = [&base[..], &cand].concat();
-        let mut runs = summaries::by_input(&both, &loading, args.steps, format, stderr)?;
+        let of = |place: usize| {
+            if place < base.len() {
+                &base_loading
+            } else {
+                &loading
+            }
+        };
+        let mut runs = summaries::by_input(&both, of, args.steps, format, stderr)?;
         let cand = runs.split_off(base.len()).concat();
         [runs.concat(), cand]
     };
@@ -129,6 +149,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let report = config
         .as_ref()
         .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
+    let why = why_tables(&comparison);
     let compared = ComparedRuns {
         base: &base,
         cand: &cand,
@@ -137,6 +158,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         trace,
         shown: match &args.only[..] {
             _ if args.all => ShownTables::All,
+            _ if args.why && !why.is_empty() => ShownTables::Only(&why),
             [] => ShownTables::Screen,
             ids => ShownTables::Only(ids),
         },
@@ -168,6 +190,20 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
             _ => CommandOutcome::Done,
         },
     )
+}
+
+/// The tables of the chain of causes that the comparison has.
+fn why_tables(comparison: &Comparison) -> Vec<String> {
+    const CHAIN: [&str; 5] = [
+        "environment",
+        "program_sums",
+        "program_diff",
+        "why",
+        "causes",
+    ];
+    let tables = comparison.tables().into_iter();
+    let ids = tables.map(|table| table.id.to_owned());
+    ids.filter(|id| CHAIN.contains(&id.as_str())).collect()
 }
 
 /// That the comparison has tables with these ids.

@@ -18,6 +18,9 @@ use request::{RequestError, TraceRequest};
 use session::environment::{ObservedProcess, write};
 use session::files::{OutputGuard, directory_of};
 
+/// Rows on the screen.
+const SHOWN: usize = 24;
+
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct EnvironmentArgs {
@@ -117,7 +120,9 @@ fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
             RUN_FILE
         }
     };
-    let facts = found.facts();
+    let mut facts = found.facts();
+    // Dumps list every flag, most of them at their defaults.
+    facts.sort_by_key(|fact| found.is_from_dump(&fact.id));
     let table = Table::of("environment", "Environment of the run", &facts)
         .derived("what", "What", Unit::None, |fact: &EnvironmentFact| {
             &fact.title
@@ -139,7 +144,17 @@ fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
         entries: 0,
         style: AnsiStyle::PLAIN,
     };
-    let text = |table: &Table| render::table::table(table, &layout);
+    let text = |table: &Table| {
+        let mut shown = table.clone();
+        let more = shown.rows.len().saturating_sub(SHOWN);
+        if more > 0 {
+            shown.rows.truncate(SHOWN);
+            let more = session::number::counted(more as u64, "more fact");
+            let note = format!("{more}: --format json or csv lists all");
+            shown.notes.push(note);
+        }
+        render::table::table(&shown, &layout)
+    };
     let json = || serde_json::to_value(found).unwrap_or_default();
     output::list(args.format, args.csv.cells(), table, text, json)
 }

@@ -1,7 +1,7 @@
 //! Opens inputs, with a progress bar on a terminal if it takes long.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -27,6 +27,7 @@ const REDRAW_EVERY: Duration = Duration::from_millis(100);
 const BAR_CELLS: usize = 30;
 
 /// How inputs are opened: by the arguments and the configuration file, which are read once.
+#[derive(Clone)]
 pub struct Loading<'a> {
     import: ImportOptions,
     options: Options,
@@ -36,6 +37,15 @@ pub struct Loading<'a> {
 }
 
 impl<'a> Loading<'a> {
+    /// The same for runs with other programs of the compiler; these if none are named.
+    pub fn with_programs(&self, hlo: &[PathBuf]) -> Self {
+        let mut other = self.clone();
+        if !hlo.is_empty() {
+            other.import.hlo = hlo.to_vec();
+        }
+        other
+    }
+
     /// Reads what the assumptions name.
     pub fn new(assume: &Assumptions, stderr: &'a Stderr) -> Result<Self, RequestError> {
         let settings = SettingsFile::of(assume.reading.config.as_deref())?;

@@ -13,7 +13,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::stderr::Stderr;
 use render::{Document, ReportSection};
-use request::{HloAnswer, HloRequest, RequestError};
+use request::{RequestError, answers};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -55,20 +55,13 @@ pub fn pair(
 /// What differs between them.
 pub fn diff(
     [first, second]: &[Session; 2],
-    path_of_second: &Path,
     stderr: &Stderr,
 ) -> Result<ProgramAnswer, RequestError> {
-    let question = HloRequest {
-        diff: Some(path_of_second.to_owned()),
-        ..HloRequest::default()
-    };
     let scope = Scope::WholeTrace;
-    let other = |_: &Path| Ok(Box::new(second.clone()));
-    let answer = question.answer(&first.context(scope), other, stderr)?;
     Ok(ProgramAnswer {
         session: first.clone(),
         scope,
-        result: answer.map(HloAnswer::report),
+        result: answers::diff_of(first, scope, second, stderr)?,
     })
 }
 

@@ -28,13 +28,14 @@ pub fn summaries(
     format: OutputFormat,
     stderr: &Stderr,
 ) -> Result<Vec<Summary>, RequestError> {
-    Ok(by_input(paths, loading, steps, format, stderr)?.concat())
+    Ok(by_input(paths, |_| loading, steps, format, stderr)?.concat())
 }
 
-/// Every run of each input. Two runs are read and summarised at a time; more would need too much memory.
-pub fn by_input(
+/// Every run of each input, read as `loading` says of its place. Two runs are read and summarised at a time; more would
+/// need too much memory.
+pub fn by_input<'l, 'e: 'l>(
     paths: &[RequestedInput<'_>],
-    loading: &Loading<'_>,
+    loading: impl Fn(usize) -> &'l Loading<'e>,
     steps: Option<StepsArg>,
     format: OutputFormat,
     stderr: &Stderr,
@@ -43,6 +44,7 @@ pub fn by_input(
         let mut found: Vec<Vec<Summary>> = vec![Vec::new(); paths.len()];
         let mut running: VecDeque<(usize, ScopedJoinHandle<'_, _>)> = VecDeque::new();
         for (place, &(path, all_runs)) in paths.iter().enumerate() {
+            let loading = loading(place);
             if let Some(saved) = saved(path, &loading.import(None), stderr)? {
                 if steps.is_some() {
                     let why =

@@ -55,7 +55,7 @@ impl PartOfTrace {
 }
 
 /// Figures of a verdict: those behind it come first.
-const MOST_FIGURES: usize = 10;
+const MOST_FIGURES: usize = 8;
 
 pub(super) struct VerdictTool;
 
@@ -227,7 +227,7 @@ const FINDINGS: [BriefTable; 2] = [
     ),
     table(
         "import_log",
-        &["issue", "severity", "count", "explanation"],
+        &["issue", "count", "explanation"],
         BriefRows::First(4),
     ),
 ];

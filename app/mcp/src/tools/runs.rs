@@ -4,7 +4,7 @@ use std::path::Path;
 
 use analysis::Scope;
 use analysis::compare::{Summary, compare};
-use importers::ImportOptions;
+use importers::{ImportOptions, Progress, holds_programs_only};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,6 +15,7 @@ use request::{
     AssumedFiles, AssumedValues, CompareRequest, PartRequest, RequestError, WhatIfRequest, answers,
     checks, summaries,
 };
+use session::RequestSession;
 
 pub(super) struct CompareTool;
 
@@ -37,7 +38,12 @@ pub(super) struct CompareInput {
 }
 
 impl CompareInput {
-    fn side(&self, call: &Call, path: &str) -> Result<Vec<Summary>, RequestError> {
+    /// What is compared of a run, and the trace that it is of; none of a saved summary.
+    fn side(
+        &self,
+        call: &Call,
+        path: &str,
+    ) -> Result<(Vec<Summary>, Option<RequestSession>), RequestError> {
         let file = call.roots.path(path)?;
         if self.part.scope() == Scope::WholeTrace
             && let Some(mut saved) = summaries::saved(&file, &ImportOptions::default(), &())?
@@ -45,21 +51,26 @@ impl CompareInput {
             for summary in &mut saved {
                 summary.saved_in = summary.saved_in.take().map(|path| call.roots.shown(&path));
             }
-            return Ok(saved);
+            return Ok((saved, None));
         }
         let (values, files) = (self.values.clone(), self.files.clone());
-        let session = call.session(&TraceInput {
+        let trace = TraceInput {
             path: path.to_owned(),
             run: None,
             values,
             files,
-        })?;
+        };
+        let is_program = || holds_programs_only(&file, &ImportOptions::default(), &Progress::new());
+        let session = match call.session(&trace) {
+            Err(_) if is_program() => call.programs(&trace)?,
+            opened => opened?,
+        };
         let scope = checks::check_part(&session, &self.part)?;
         let mut summary = summaries::summary_of(&session, scope)?;
         for input in &mut summary.inputs {
             input.path = input.path.take().map(|path| call.roots.shown(&path));
         }
-        Ok(vec![summary])
+        Ok((vec![summary], Some(session)))
     }
 }
 
@@ -72,11 +83,15 @@ impl McpTool for CompareTool {
     fn run(call: &Call, input: CompareInput) -> Result<ToolOutput, RequestError> {
         input.bound.check()?;
         let options = input.test.options()?;
-        let (base, cand) = (
-            input.side(call, &input.base)?,
-            input.side(call, &input.cand)?,
-        );
-        let found = compare(&base, &cand, &options);
+        let (base, first) = input.side(call, &input.base)?;
+        let (cand, second) = input.side(call, &input.cand)?;
+        let mut found = compare(&base, &cand, &options);
+        if let (Some(first), Some(second)) = (first, second)
+            && found.base.are_programs
+            && found.cand.are_programs
+        {
+            found.program_diff = answers::instructions_that_differ(&first, &second)?;
+        }
         let trace = Path::new(&input.cand);
         let compared = ComparedRuns {
             base: &base,

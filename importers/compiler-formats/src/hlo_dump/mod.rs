@@ -183,6 +183,8 @@ pub fn add_all(
             continue;
         };
         let content = source.content(progress)?;
+        // The folder is the source, and what was read of it its size.
+        out.source_mut().packed_bytes += source.disk_len();
         if let Some(damage) = content.damage {
             out.log(IssueKind::TruncatedFile, || {
                 format!("{}: {damage}", file_of(&path))
