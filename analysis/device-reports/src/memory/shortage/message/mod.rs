@@ -5,6 +5,8 @@
 //! "Attempting to reserve" (for a program) or "Attempting to allocate" (for a buffer). Lines that are not understood are
 //! skipped.
 
+mod sentence;
+
 use super::finish::finished;
 use super::need::{MemoryShortage, NeededBuffer, NeededKind};
 use super::size::{size, size_after};
@@ -18,6 +20,11 @@ const RAN_OUT: &str = "Ran out of memory in memory space ";
 const RESERVE: &str = "Attempting to reserve ";
 const ALLOCATE: &str = "Attempting to allocate ";
 const OTHER_ALLOCATE: &str = "Out of memory while trying to allocate ";
+const REQUEST: &str = "Failed to allocate request for ";
+/// The same where memory is that of the host or of another device.
+const ALLOCATING: &str = "Out of memory allocating ";
+/// What the compiler of kernels says.
+const KERNEL: &str = "would exceed memory (size=";
 
 /// What the compiler says instead of tables, since libtpu 0.0.40.
 const RAN_OUT_ON: &str = "Ran out of memory on ";
@@ -33,6 +40,9 @@ fn is_meant(text: &str) -> bool {
         RESERVE,
         ALLOCATE,
         OTHER_ALLOCATE,
+        REQUEST,
+        ALLOCATING,
+        KERNEL,
     ]
     .iter()
     .any(|mark| text.contains(mark))
@@ -57,8 +67,10 @@ enum Section {
     Program,
     /// `Persistent allocations include some or all of:`
     Persistent,
-    /// `Largest program allocations in hbm:`
+    /// `Largest program allocations in hbm:`, `Peak buffers:`
     Buffers,
+    /// `BufferAssignment stats:`
+    Assignment,
 }
 
 /// Reads a log line by line, so that it may be longer than memory.
@@ -123,7 +135,7 @@ impl MessageReader {
 
     /// Begins a message, if the line does.
     fn begin(&mut self, line: &str) {
-        if let Some(told) = in_one_sentence(line).or_else(|| of_cores(line)) {
+        if let Some(told) = sentence::told(line) {
             self.end();
             self.current = Some(told);
             self.end();
@@ -138,11 +150,18 @@ impl MessageReader {
             let scoped = size_after(line, "Scoped allocation with size ");
             Some(("the compiler", memory.to_owned(), scoped))
         } else {
-            let runtime = [RESERVE, ALLOCATE, OTHER_ALLOCATE].into_iter();
-            let mut found = runtime.filter_map(|mark| Some((mark, size_after(line, mark)?)));
-            found
-                .next()
-                .map(|(_, bytes)| ("the runtime", "hbm".to_owned(), Some(bytes)))
+            let runtime = [
+                (RESERVE, "hbm"),
+                (ALLOCATE, "hbm"),
+                (OTHER_ALLOCATE, "hbm"),
+                (REQUEST, "hbm"),
+                (ALLOCATING, "main memory"),
+            ];
+            let mut found = runtime.into_iter().filter_map(|(mark, memory)| {
+                let bytes = size_after(line, mark)?;
+                Some(("the runtime", memory.to_owned(), Some(bytes)))
+            });
+            found.next()
         };
         let Some((told_by, memory, needed_bytes)) = begun else {
             return;
@@ -173,26 +192,6 @@ impl MessageReader {
     }
 }
 
-/// `Ran out of memory on HBM, the total memory required for HLO temporaries (40.34G) exceeds available HBM (15.75G).`
-fn in_one_sentence(line: &str) -> Option<MemoryShortage> {
-    let (_, rest) = line.split_once(RAN_OUT_ON)?;
-    let (memory, rest) = rest.split_once(',')?;
-    let (_, rest) = rest.split_once("memory required for ")?;
-    let (kind, rest) = rest.split_once(" (")?;
-    let kind = match kind {
-        "HLO temporaries" => "temporaries",
-        other => other,
-    };
-    let needed = size(rest)?;
-    let (_, available) = rest.split_once("exceeds available")?;
-    let mut told = of_compiler(memory, needed, size_after(available, "("));
-    // The rest of the program needs memory, too.
-    told.is_least = true;
-    add(&mut told, &limited(kind), needed, None);
-    unknown(&mut told, "what else the program needs");
-    Some(told)
-}
-
 /// The instruction of `while allocating on stack for %f = f32[8,4]{1,0:T(8,128)} custom-call(…)`, and what it asked for.
 fn on_stack(line: &str) -> Option<NeededBuffer> {
     let (_, rest) = line.split_once("while allocating on stack for %")?;
@@ -204,28 +203,6 @@ fn on_stack(line: &str) -> Option<NeededBuffer> {
         kind: "scoped".to_owned(),
         ..NeededBuffer::default()
     })
-}
-
-/// `TPU TensorCore Hbm usage: 34.82G, SparseCore Hbm usage 174.10G, exceeding available bytes: 95.74G`
-fn of_cores(line: &str) -> Option<MemoryShortage> {
-    let tensor = size_after(line, OF_CORES)?;
-    let sparse = size_after(line, "SparseCore Hbm usage")?;
-    let available = size_after(line, "exceeding available bytes:");
-    let mut told = of_compiler("hbm", tensor.saturating_add(sparse), available);
-    add(&mut told, "program of the TensorCore", tensor, None);
-    add(&mut told, "program of the SparseCores", sparse, None);
-    Some(told)
-}
-
-fn of_compiler(memory: &str, needed: u64, capacity: Option<u64>) -> MemoryShortage {
-    MemoryShortage {
-        told_by: "the compiler".to_owned(),
-        memory: limited(&memory.to_ascii_lowercase()),
-        needed_bytes: Some(needed),
-        capacity_bytes: capacity,
-        over_bytes: capacity.map(|capacity| needed.saturating_sub(capacity)),
-        ..MemoryShortage::default()
-    }
 }
 
 /// The line without what a logger writes before it: `2020-05-04 09:05:40.72: E 1578 xla_util.cc:76] `.
@@ -244,8 +221,12 @@ fn header(line: &str) -> Option<Section> {
         Some(Section::Program)
     } else if line.starts_with("Persistent allocations") {
         Some(Section::Persistent)
-    } else if line.starts_with("Largest ") && line.contains("allocations in ") {
+    } else if line.starts_with("Largest ") && line.contains("allocations in ")
+        || line.starts_with("Peak buffers:")
+    {
         Some(Section::Buffers)
+    } else if line.starts_with("BufferAssignment stats:") {
+        Some(Section::Assignment)
     } else if line.ends_with(':')
         && (line.starts_with("Heap allocator") || line.contains("capacity "))
     {
@@ -336,10 +317,36 @@ fn entry(line: &str, section: Section, out: &mut MemoryShortage) {
         }
         (Section::Total, name) if name.starts_with("heap") => {}
         (Section::Persistent, "output") => add(out, "results", bytes, None),
+        (Section::Assignment, name) => assigned(name.trim_end_matches(':'), bytes, out),
         (Section::Program, "HLO temp") => temporaries(line, bytes, out),
         (Section::Program, name) => add(out, &limited(name), bytes, None),
         _ => {}
     }
+}
+
+/// A row of the assignment of buffers: `preallocated temp allocation: 32.00GiB`.
+fn assigned(name: &str, bytes: u64, out: &mut MemoryShortage) {
+    let kind = match name {
+        "parameter allocation" => "arguments",
+        "constant allocation" => "constants",
+        "maybe_live_out allocation" => "results",
+        "preallocated temp allocation" => "temporaries",
+        "total allocation" => {
+            out.needed_bytes = Some(bytes);
+            return;
+        }
+        // It is a part of the temporaries.
+        "preallocated temp fragmentation" => {
+            let all = out.kinds.iter_mut().find(|it| it.kind == "temporaries");
+            if let Some(all) = all {
+                all.bytes = all.bytes.saturating_sub(bytes);
+                add(out, "fragmentation", bytes, None);
+            }
+            return;
+        }
+        _ => return,
+    };
+    add(out, kind, bytes, None);
 }
 
 /// Temporaries, their padding and what is lost between them.
@@ -389,6 +396,15 @@ fn buffer_line(line: &str, out: &mut MemoryShortage) {
     let numbered = line
         .split_once(". Size: ")
         .filter(|(number, _)| number.parse::<u32>().is_ok());
+    let named = line
+        .strip_prefix("Buffer ")
+        .and_then(|rest| rest.strip_suffix(':'));
+    if named.is_some_and(|number| number.parse::<u32>().is_ok()) {
+        if out.buffers.len() < MOST_BUFFERS {
+            out.buffers.push(NeededBuffer::default());
+        }
+        return;
+    }
     if let Some((_, rest)) = numbered {
         if let Some(bytes) = size(rest).filter(|_| out.buffers.len() < MOST_BUFFERS) {
             out.buffers.push(NeededBuffer {
@@ -415,7 +431,8 @@ fn buffer_line(line: &str, out: &mut MemoryShortage) {
                 number.map_or_else(|| file.clone(), |number| format!("{file}:{number}"))
             });
         }
-        "Shape" => buffer.shape = Some(limited(value)),
+        "Size" => buffer.bytes = size(value).unwrap_or(buffer.bytes),
+        "Shape" | "Entry Parameter Subshape" => buffer.shape = Some(limited(value)),
         "Unpadded size" => {
             buffer.padding_bytes =
                 size(value).map(|unpadded| buffer.bytes.saturating_sub(unpadded));
@@ -423,7 +440,7 @@ fn buffer_line(line: &str, out: &mut MemoryShortage) {
         "Extra memory due to padding" => {
             buffer.padding_bytes = size(value).or(buffer.padding_bytes);
         }
-        "XLA label" => {
+        "XLA label" | "XLA Label" => {
             let label = value.trim_start_matches('%');
             let label = label.split(" = ").next().unwrap_or(label);
             buffer.instruction = limited(label);

@@ -40,6 +40,54 @@ fn messages_of_one_sentence_are_read() {
     assert!(super::read("Ran out of memory on HBM, the").is_empty());
 }
 
+#[test]
+fn requests_and_allocations_of_kernels_are_read() {
+    let of = |log: &str| {
+        let told = read(log).remove(0);
+        (told.memory, told.needed_bytes, told.capacity_bytes)
+    };
+    let mib = |count: u64| Some(count << 20);
+    assert_eq!(
+        of(
+            "Resource exhausted: Failed to allocate request for 32.00MiB (33554432B) on device ordinal 0"
+        ),
+        ("hbm".to_owned(), mib(32), None)
+    );
+    assert_eq!(
+        of("RESOURCE_EXHAUSTED: Out of memory allocating 8388608 bytes."),
+        ("main memory".to_owned(), mib(8), None)
+    );
+    let kernel = "RESOURCE_EXHAUSTED: Allocation (size=2097152) would exceed memory (size=1048576) :: #allocation4 \
+                  [shape = 'u8[2097152]{0}', space=smem, size = 0x200000, tag = 'prefetched SMEM operand 0']";
+    assert_eq!(of(kernel), ("smem".to_owned(), mib(2), mib(1)));
+    let told = read(kernel).remove(0);
+    assert_eq!(told.buffers[0].instruction, "prefetched SMEM operand 0");
+    assert!(told.is_least);
+}
+
+/// As XLA prints it where it assigns buffers itself.
+#[test]
+fn assignments_of_buffers_are_read() {
+    let log = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 34359738368 bytes.\n\
+               BufferAssignment OOM Debugging.\nBufferAssignment stats:\n             parameter allocation:   16.00GiB\n   \
+               maybe_live_out allocation:    8.00GiB\n     preallocated temp allocation:   32.00GiB\n  \
+               preallocated temp fragmentation:    2.00GiB (6.25%)\n                 total allocation:   56.00GiB\n\
+               Peak buffers:\n\tBuffer 1:\n\t\tSize: 16.00GiB\n\t\tOperator: op_name=\"jit(f)/dot_general\" \
+               source_file=\"a.py\" source_line=7\n\t\tXLA Label: fusion\n\t\tShape: f32[65536,65536]\n\
+               \t\t==========================\n\n\tBuffer 2:\n\t\tSize: 8.00GiB\n\t\tEntry Parameter Subshape: \
+               f32[32768,65536]\n";
+    let told = read(log).remove(0);
+    let gib = |count: u64| Some(count << 30);
+    assert_eq!(told.needed_bytes, gib(56));
+    assert_eq!(told.kind("arguments"), gib(16));
+    assert_eq!(told.kind("temporaries"), gib(30));
+    assert_eq!(told.kind("fragmentation"), gib(2));
+    assert_eq!(told.kind("results"), gib(8));
+    assert_eq!(told.buffers.len(), 2);
+    assert_eq!(told.buffers[0].source.as_deref(), Some("a.py:7"));
+    assert_eq!(told.buffers[1].shape.as_deref(), Some("f32[32768,65536]"));
+}
+
 /// As JAX prints it since 2022.
 const COMPILER: &str = r#"
 step 0
