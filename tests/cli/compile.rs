@@ -43,6 +43,15 @@ fn logs_of_several_runs_are_compared() {
         stdout(&of_folder).contains("2 compilations in 2 runs"),
         "{of_folder:?}"
     );
+    // Profiles of several sessions are no run, but can be compared all the same.
+    let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
+    for name in ["jax_cpu_small", "synthetic_v5e_8chip_recompile"] {
+        let name = format!("{name}.xplane.pb");
+        let bytes = std::fs::read(samples.join(&name)).unwrap();
+        place.write(&format!("mixed/{name}"), &bytes);
+    }
+    let mixed = place.run(&["compile", "mixed"]);
+    assert!(stdout(&mixed).contains("in 2 runs"), "{mixed:?}");
     assert!(
         err.contains("JAX_LOG_COMPILES=1") && err.contains("other.log"),
         "{err}"

@@ -85,7 +85,7 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let paths: Vec<PathBuf> = args
         .paths
         .iter()
-        .flat_map(|path| logs_in(path, &loading).unwrap_or_else(|| vec![path.clone()]))
+        .flat_map(|path| files_in(path, &loading).unwrap_or_else(|| vec![path.clone()]))
         .collect();
     for (at, path) in paths.iter().enumerate() {
         let before = paths.get(..at).unwrap_or_default();
@@ -132,20 +132,21 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     Ok(CommandOutcome::Done)
 }
 
-/// The logs in a folder without profiles; `None` if it has runs, or no logs.
-fn logs_in(path: &Path, loading: &Loading<'_>) -> Option<Vec<PathBuf>> {
+/// The logs and profiles of a folder that is no run or log directory; `None` if it is one, or has none of them.
+fn files_in(path: &Path, loading: &Loading<'_>) -> Option<Vec<PathBuf>> {
     let entries = std::fs::read_dir(path).ok()?;
     if importers::locate(path, &loading.import(None), &Progress::new()).is_ok() {
         return None;
     }
-    let is_log = |path: &PathBuf| {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        ending.is_some_and(|ending| ["log", "txt"].contains(&ending)) && path.is_file()
+    const ENDINGS: [&str; 4] = [".log", ".txt", ".xplane.pb", ".xplane.pb.gz"];
+    let is_meant = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        ENDINGS.iter().any(|ending| name.ends_with(ending)) && path.is_file()
     };
     let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut logs: Vec<PathBuf> = files.filter(is_log).collect();
-    logs.sort();
-    (!logs.is_empty()).then_some(logs)
+    let mut files: Vec<PathBuf> = files.filter(is_meant).collect();
+    files.sort();
+    (!files.is_empty()).then_some(files)
 }
 
 fn opened(

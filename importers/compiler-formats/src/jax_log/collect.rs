@@ -166,6 +166,12 @@ impl LogWriter {
                 program.key = key.map(str::to_owned);
                 program.key_parts = parts;
             }
+            LogMessage::Kept { function, key } => {
+                // It had it not, which earlier versions do not say apart.
+                let program = self.pending_of(function);
+                program.is_hit.get_or_insert(false);
+                program.key.get_or_insert_with(|| (*key).to_owned());
+            }
             LogMessage::Finished(phase, function, seconds) => {
                 self.finished(*phase, function, *seconds, now);
             }

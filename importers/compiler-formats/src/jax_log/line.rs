@@ -26,6 +26,8 @@ pub enum LogMessage<'a> {
         is_hit: bool,
         key: Option<&'a str>,
     },
+    /// The persistent cache keeps the program from now on.
+    Kept { function: &'a str, key: &'a str },
     /// The hash of one part of the key of the next program.
     KeyPart { part: &'a str, hash: &'a str },
     /// Why a function is traced: the reason follows in indented lines.
@@ -141,6 +143,15 @@ fn message(line: &str) -> Option<(usize, LogMessage<'_>)> {
     }
     if let Some((at, rest)) = found("PERSISTENT COMPILATION CACHE MISS for ") {
         return Some((at, cache(rest, false)?));
+    }
+    if let Some((at, rest)) = found("Writing ")
+        && let Some((name, key)) = rest.split_once(" to persistent compilation cache with key ")
+    {
+        let kept = LogMessage::Kept {
+            function: function(name),
+            key: key.trim().trim_matches(['\'', '"']),
+        };
+        return Some((at, kept));
     }
     if let Some((at, place)) = found("TRACING CACHE MISS at ") {
         let place = place.trim_end_matches(':').trim_end_matches(" because");
@@ -343,6 +354,13 @@ mod tests {
             key: None,
         };
         assert_eq!(said("PERSISTENT COMPILATION CACHE MISS for 'jit_f'"), miss);
+        assert_eq!(
+            said("Writing jit_f to persistent compilation cache with key 'jit_f-0a'"),
+            LogMessage::Kept {
+                function: "f",
+                key: "jit_f-0a"
+            }
+        );
         let part = "DEBUG:jax._src.cache_key:get_cache_key hash of serialized XLA flags: e3b0";
         assert_eq!(
             said(part),

@@ -42,7 +42,7 @@ pub fn of_schedule(
         (Purpose::Output, "results"),
         (Purpose::Temporary, "temporaries"),
     ];
-    let kinds = kinds.map(|(purpose, kind)| {
+    let mut kinds = kinds.map(|(purpose, kind)| {
         let own = buffers.iter().filter(|it| it.kind == purpose.title());
         NeededKind {
             kind: kind.to_owned(),
@@ -50,6 +50,16 @@ pub fn of_schedule(
             padding_bytes: None,
         }
     });
+    // What is written into the memory of other values takes none of its own.
+    let all = kinds
+        .iter()
+        .map(|kind| kind.bytes)
+        .fold(0, u64::saturating_add);
+    let mut shared = all.saturating_sub(peak.bytes);
+    for kind in kinds.iter_mut().skip(1) {
+        let part = shared.min(kind.bytes);
+        (kind.bytes, shared) = (kind.bytes - part, shared - part);
+    }
     let donated = module.aliases.len();
     let mut unknown = vec![
         "padding, gaps and what is written in place: the program holds no plan of its memory, so that the need is an \
@@ -93,5 +103,23 @@ fn buffer(module: &HloModule, it: &Instruction, bytes: u64, purpose: Purpose) ->
         shape: it.shape.as_deref().map(ToString::to_string),
         op_name: Some(it.op_name.to_string()).filter(|name| !name.is_empty()),
         source: module.source(it),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_add_up_to_the_need_where_results_are_written_in_place() {
+        let text = "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }\n\n\
+                    ENTRY %main (a: f32[256], b: f32[256]) -> (f32[256], f32[256]) {\n  %a = f32[256]{0} parameter(0)\n  \
+                    %b = f32[256]{0} parameter(1)\n  %c = f32[256]{0} add(%a, %b)\n  %d = f32[256]{0} negate(%c)\n  \
+                    ROOT %r = (f32[256]{0}, f32[256]{0}) tuple(%c, %d)\n}\n";
+        let module = hlo::TextProgram::read(text).unwrap().module;
+        let need = of_schedule(&module, "m", None).unwrap();
+        let kinds: u64 = need.kinds.iter().map(|kind| kind.bytes).sum();
+        assert_eq!(Some(kinds), need.needed_bytes, "{:?}", need.kinds);
+        assert_eq!(need.kind("arguments"), Some(2048));
     }
 }
