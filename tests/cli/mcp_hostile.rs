@@ -10,7 +10,7 @@ fn hostile_arguments_are_refused_by_name() {
     let mut client = at_samples();
     let path = RECOMPILE;
     for (tool, arguments, words) in [
-        ("verdict", json!({}), "missing field `path`"),
+        ("verdict", json!({}), "path is missing"),
         ("verdict", json!({"path": 5}), "expected a string"),
         (
             "verdict",

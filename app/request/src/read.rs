@@ -80,7 +80,8 @@ pub fn read<T: DeserializeOwned + JsonSchema>(
     }
     given.retain(|_, value| !value.is_null());
     let read = |given: &Map<String, Value>| {
-        T::deserialize(Value::Object(given.clone())).map_err(|error| error.to_string())
+        T::deserialize(Value::Object(given.clone()))
+            .map_err(|error| in_plain_words(&error.to_string()))
     };
     read(&given).map_err(|error| {
         // The wrong argument is the one without which the error is another one; best not that it is missing.
@@ -94,7 +95,7 @@ pub fn read<T: DeserializeOwned + JsonSchema>(
             .map(|name| (name, without(name)))
             .filter(|(_, other)| *other != error);
         RequestError::Usage(
-            match others.min_by_key(|(_, other)| other.starts_with("missing field")) {
+            match others.min_by_key(|(_, other)| other.ends_with(MISSING)) {
                 Some((name, _)) => format!(
                     "{name} {}: {error}",
                     shortened(&given[name].to_string(), MOST_SHOWN)
@@ -103,6 +104,37 @@ pub fn read<T: DeserializeOwned + JsonSchema>(
             },
         )
     })
+}
+
+const MISSING: &str = "is missing";
+
+/// The message of a parser without the words of programmers: `missing field `path``, `invalid type: map, expected f64`.
+fn in_plain_words(error: &str) -> String {
+    const KINDS: [(&str, &str); 9] = [
+        ("u8", "a whole number from 0 to 255"),
+        ("u16", "a whole number from 0"),
+        ("u32", "a whole number from 0"),
+        ("u64", "a whole number from 0"),
+        ("usize", "a whole number from 0"),
+        ("i64", "a whole number"),
+        ("f64", "a number"),
+        ("a sequence", "a list"),
+        ("a boolean", "true or false"),
+    ];
+    if let Some(name) = error.strip_prefix("missing field ") {
+        return format!("{} {MISSING}", name.trim_matches('`'));
+    }
+    let Some((found, expected)) = error.split_once(", expected ") else {
+        return error.to_owned();
+    };
+    let kind = KINDS.iter().find(|(name, _)| *name == expected);
+    let expected = kind.map_or(expected, |(_, words)| words);
+    let expected = expected.strip_prefix("one of ").unwrap_or(expected);
+    match found.strip_prefix("unknown variant ") {
+        Some(name) => format!("there is no {name}; there are {expected}"),
+        None if found.starts_with("invalid ") => format!("expected {expected}"),
+        None => error.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +187,21 @@ mod tests {
         ] {
             let error = said::<TraceRequest>(given).unwrap_err();
             assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
+        for (error, words) in [
+            ("missing field `path`", "path is missing"),
+            ("invalid type: map, expected f64", "expected a number"),
+            (
+                "invalid value: integer `-1`, expected u32",
+                "expected a whole number from 0",
+            ),
+            (
+                "unknown variant `x`, expected one of `a`, `b`",
+                "there is no `x`; there are `a`, `b`",
+            ),
+            ("something else", "something else"),
+        ] {
+            assert_eq!(in_plain_words(error), words);
         }
         let error = said::<WhatIfRequest>(json!({"ici": -1, "op": [{"name": "a", "time": 0.5}]}))
             .unwrap_err();

@@ -59,6 +59,10 @@ pub struct ExpectReport {
 
 impl ExpectReport {
     pub(super) fn of(mut rows: Vec<JudgedExpectation>, mut notes: Vec<String>) -> Self {
+        if rows.iter().any(|row| row.self_time_ps.is_some()) {
+            let sums = "Self times of instructions are sums of all executions on all devices.";
+            notes.push(sums.to_owned());
+        }
         notes.sort();
         notes.dedup();
         let order = |verdict| match verdict {

@@ -397,7 +397,7 @@ fn host_input_bound(
         .event
         .as_ref()
         .map_or_else(String::new, |event| format!(" ({event})"));
-    let of = format!("steps of {}", host.name);
+    let of = format!("steps on host {}", host.name);
     Ok(Some(Finding {
         statement: format!(
             "the host {} waits for input for {share:.1} of its steps{event}",

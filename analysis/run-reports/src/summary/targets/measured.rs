@@ -98,7 +98,7 @@ pub(super) fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
         .max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0))
         .ok_or("no device has both steps and a duration")?;
     let of = if cx.tensor_cores().is_empty() {
-        format!("steps of {name}")
+        format!("steps on host {name}")
     } else {
         format!("{name} from its first program to its last")
     };

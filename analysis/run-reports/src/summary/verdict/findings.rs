@@ -309,7 +309,7 @@ pub(super) fn input(report: &InputReport) -> Option<VerdictFinding> {
         ),
         time_ps: host.gap_ps,
         share_percent: host.percent,
-        of: format!("steps of {}: {}", host.name, host.length_ps),
+        of: format!("steps on host {}: {}", host.name, host.length_ps),
         provenance: Provenance::Inferred,
         ranges: Vec::new(),
     })

@@ -5,16 +5,17 @@
 //! "Attempting to reserve" (for a program) or "Attempting to allocate" (for a buffer). Lines that are not understood are
 //! skipped.
 
+mod parts;
 mod sentence;
 
 use super::finish::finished;
-use super::need::{MemoryShortage, NeededBuffer, NeededKind};
+use super::need::{MemoryShortage, NeededBuffer};
 use super::size::{size, size_after};
+use parts::{KERNEL, OF_CORES, RAN_OUT_ON, add, limited, quoted, unknown};
 
-/// Messages, buffers of each, and letters of a field at most: a log may be anything.
+/// Messages and buffers of each at most: a log may be anything.
 const MOST_MESSAGES: usize = 64;
 const MOST_BUFFERS: usize = 4096;
-const MOST_LETTERS: usize = 600;
 
 const RAN_OUT: &str = "Ran out of memory in memory space ";
 const RESERVE: &str = "Attempting to reserve ";
@@ -23,14 +24,6 @@ const OTHER_ALLOCATE: &str = "Out of memory while trying to allocate ";
 const REQUEST: &str = "Failed to allocate request for ";
 /// The same where memory is that of the host or of another device.
 const ALLOCATING: &str = "Out of memory allocating ";
-/// What the compiler of kernels says.
-const KERNEL: &str = "would exceed memory (size=";
-
-/// What the compiler says instead of tables, since libtpu 0.0.40.
-const RAN_OUT_ON: &str = "Ran out of memory on ";
-/// What it says of programs with a part for the `SparseCore`s.
-const OF_CORES: &str = "TPU TensorCore Hbm usage: ";
-
 /// Whether a text holds such a message.
 fn is_meant(text: &str) -> bool {
     [
@@ -373,24 +366,6 @@ fn temporaries(line: &str, bytes: u64, out: &mut MemoryShortage) {
     }
 }
 
-/// A kind that is not there yet.
-fn add(out: &mut MemoryShortage, kind: &str, bytes: u64, padding_bytes: Option<u64>) {
-    if bytes > 0 && out.kind(kind).is_none() && out.kinds.len() < 32 {
-        out.kinds.push(NeededKind {
-            kind: kind.to_owned(),
-            bytes,
-            padding_bytes,
-        });
-    }
-}
-
-fn unknown(out: &mut MemoryShortage, what: &str) {
-    let text = format!("{what}: the message does not know it");
-    if !out.unknown.contains(&text) && out.unknown.len() < 16 {
-        out.unknown.push(text);
-    }
-}
-
 /// A line of the table of allocations.
 fn buffer_line(line: &str, out: &mut MemoryShortage) {
     let numbered = line
@@ -450,22 +425,11 @@ fn buffer_line(line: &str, out: &mut MemoryShortage) {
     }
 }
 
-/// What stands between `mark` and the next `end`.
-fn quoted(text: &str, mark: &str, end: char) -> Option<String> {
-    let (_, rest) = text.split_once(mark)?;
-    let value = rest.split(end).next()?;
-    (!value.is_empty()).then(|| limited(value))
-}
-
 fn leading_number(text: &str) -> Option<u32> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
     text.get(..end)?.parse().ok()
-}
-
-fn limited(text: &str) -> String {
-    text.trim().chars().take(MOST_LETTERS).collect()
 }
 
 #[cfg(test)]

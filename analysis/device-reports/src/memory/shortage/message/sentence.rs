@@ -2,7 +2,7 @@
 
 use super::super::need::{MemoryShortage, NeededBuffer};
 use super::super::size::{size, size_after};
-use super::{KERNEL, OF_CORES, RAN_OUT_ON, add, limited, quoted, unknown};
+use super::parts::{KERNEL, OF_CORES, RAN_OUT_ON, add, limited, quoted, unknown};
 
 /// What a line tells as a whole; `None` if it is no such message.
 pub(super) fn told(line: &str) -> Option<MemoryShortage> {
