@@ -63,7 +63,7 @@ pub fn of_schedule(
     let donated = module.aliases.len();
     let mut unknown = vec![
         "padding, gaps and what is written in place: the program holds no plan of its memory, so that the need is an \
-         estimate"
+         estimate (a dump has the plan in *-buffer-assignment.txt)"
             .to_owned(),
     ];
     if capacity_bytes.is_none() {

@@ -166,6 +166,18 @@ impl MemoryShortage {
         kinds.next().map(|kind| kind.bytes)
     }
 
+    /// Adds bytes to those of a kind.
+    pub(super) fn add_to_kind(&mut self, name: &str, bytes: u64) {
+        match self.kinds.iter_mut().find(|kind| kind.kind == name) {
+            Some(kind) => kind.bytes = kind.bytes.saturating_add(bytes),
+            None => self.kinds.push(NeededKind {
+                kind: name.to_owned(),
+                bytes,
+                padding_bytes: None,
+            }),
+        }
+    }
+
     /// Bytes that hold no element: of all temporaries if the compiler says so, else of the listed buffers.
     pub(super) fn padding(&self) -> u64 {
         let of_kinds: u64 = self

@@ -5,12 +5,14 @@
 //! "Attempting to reserve" (for a program) or "Attempting to allocate" (for a buffer). Lines that are not understood are
 //! skipped.
 
+mod assignment;
 mod parts;
 mod sentence;
 
 use super::finish::finished;
 use super::need::{MemoryShortage, NeededBuffer};
 use super::size::{size, size_after};
+use assignment::AssignmentReader;
 use parts::{KERNEL, OF_CORES, RAN_OUT_ON, add, limited, quoted, unknown};
 
 /// Messages and buffers of each at most: a log may be anything.
@@ -71,6 +73,7 @@ enum Section {
 pub struct MessageReader {
     messages: Vec<MemoryShortage>,
     current: Option<MemoryShortage>,
+    assignment: Option<AssignmentReader>,
     section: Section,
     /// Length of what a collector of logs writes before each line of the message.
     prefix: usize,
@@ -79,6 +82,16 @@ pub struct MessageReader {
 impl MessageReader {
     /// The next line of the log.
     pub fn add(&mut self, line: &str) {
+        if self.assignment.as_mut().is_some_and(|read| read.add(line)) {
+            return;
+        }
+        if self.assignment.is_some() || AssignmentReader::begins(line) {
+            self.end();
+        }
+        if AssignmentReader::begins(line) {
+            self.assignment = Some(AssignmentReader::default());
+            return;
+        }
         if line.contains("\\n") && is_meant(line) {
             // A message that was written as the text of an exception.
             line.split("\\n").for_each(|line| self.line(line));
@@ -175,7 +188,8 @@ impl MessageReader {
     /// Keeps a message unless it was there before.
     fn end(&mut self) {
         (self.section, self.prefix) = (Section::None, 0);
-        let Some(message) = self.current.take() else {
+        let assigned = self.assignment.take().and_then(AssignmentReader::finish);
+        let Some(message) = self.current.take().or(assigned) else {
             return;
         };
         let message = finished(message);

@@ -65,6 +65,33 @@ fn requests_and_allocations_of_kernels_are_read() {
     assert!(told.is_least);
 }
 
+/// The text beside a dumped program.
+#[test]
+fn buffer_assignments_are_read() {
+    let text = "BufferAssignment:\nallocation 0: size 16384, parameter 0, shape |f32[64,64]| at ShapeIndex {}:\n value: <9 \
+                x.1 @0> (size=16384,offset=0): f32[64,64]{1,0}\nallocation 1: size 8192, parameter 1, shape |f32[64,32]| at \
+                ShapeIndex {}, maybe-live-out:\n value: <10 w.1 @0> (size=8192,offset=0): f32[64,32]{1,0}\nallocation 2: \
+                size 32768, preallocated-temp:\n value: <11 fusion.2{0} @0> (size=20480,offset=0): f32[64,64]{1,0}\n \
+                value: <12 copy.3 @0> (size=16384,offset=8192): f32[64,64]{1,0}\nallocation 3: size 4, thread-local:\n \
+                value: <0 add.1 @0> (size=4,offset=0): f32[]\nallocation 4: size 4096, color 1, constant:\n value: <13 c @0> \
+                (size=4096,offset=0): f32[1024]{0}\n\nTotal bytes used: 57348 (56.0KiB)\n";
+    let told = read(text).remove(0);
+    assert_eq!(told.needed_bytes, Some(16_384 + 8192 + 32_768));
+    assert_eq!(told.shared_bytes, Some(8192));
+    assert_eq!(told.kind("temporaries"), Some(32_768));
+    assert_eq!(told.kind("arguments"), Some(24_576));
+    let largest = &told.buffers[0];
+    assert_eq!(largest.instruction, "fusion.2{0}");
+    assert_eq!(largest.padding_bytes, Some(4096));
+    assert_eq!(told.buffers.len(), 4, "neither stacks nor other memories");
+    assert!(
+        told.unknown
+            .iter()
+            .any(|what| what.contains("4.00 KiB in other memories"))
+    );
+    assert!(read("BufferAssignment:\n\nno allocation").is_empty());
+}
+
 /// As XLA prints it where it assigns buffers itself.
 #[test]
 fn assignments_of_buffers_are_read() {
