@@ -19,6 +19,8 @@ pub enum DocumentView {
     Summary,
     /// Every table of every section.
     Tables,
+    /// The first tables, and the titles of those that do not fit a screen.
+    Screen,
     /// Data quality, import log, memory.
     Doctor,
 }

@@ -22,18 +22,27 @@ const NAME: usize = 40;
 /// The screen, without the header.
 pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let mut parts = Vec::new();
+    let mut add = |name: &str, text: String| parts.push((name.to_owned(), text));
+    let mut least = 1;
     match document.session.report::<Doctor>(document.scope) {
         Ok(report) => {
-            parts.push(findings(&report, layout));
-            parts.push(import_log(document, layout));
-            parts.extend(clocks(&report, layout));
-            parts.extend(facts(&report, layout));
+            add("findings", findings(&report, layout));
+            add("import log", import_log(document, layout));
+            least = 2;
+            if let Some(text) = clocks(&report, layout) {
+                add("clocks of devices", text);
+            }
+            if let Some(text) = facts(&report, layout) {
+                add("recorded facts", text);
+            }
         }
-        Err(why) => parts.push(format!("{why}\n")),
+        Err(why) => add("findings", format!("{why}\n")),
     }
-    parts.push(memory(document, layout));
-    parts.extend(unknown(document, layout));
-    parts.join("\n")
+    add("memory of the model", memory(document, layout));
+    for text in unknown(document, layout) {
+        add("what the format does not record", text);
+    }
+    layout.screen(&parts, least)
 }
 
 /// What limits a capture, with causes and cures.

@@ -22,7 +22,31 @@ pub struct TextLayout {
     pub style: AnsiStyle,
 }
 
+/// Lines that fit a screen below a header.
+const SCREEN: usize = 26;
+
 impl TextLayout {
+    /// The first `least` parts, those after them that fit a screen, and the names of the others; all parts if all rows are
+    /// wanted.
+    pub fn screen(&self, parts: &[(String, String)], least: usize) -> String {
+        let (mut lines, mut left) = (0, Vec::new());
+        let mut out = Vec::new();
+        for (at, (name, text)) in parts.iter().enumerate() {
+            lines += text.lines().count() + 1;
+            let fits = left.is_empty() && lines <= SCREEN;
+            if self.top == 0 || at < least || fits {
+                out.push(text.trim_end().to_owned() + "\n");
+            } else if !left.contains(name) {
+                left.push(name.clone());
+            }
+        }
+        if !left.is_empty() {
+            let names = left.join("; ");
+            out.push(self.dim_lines(0, &format!("Not shown: {names}. All of it: --top 0.")));
+        }
+        out.join("\n")
+    }
+
     /// A text in lines of the terminal, each coloured and indented by `indent` spaces.
     pub fn lines(&self, indent: usize, text: &str, paint: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
@@ -109,6 +133,26 @@ mod tests {
             wrapped(&"x".repeat(20), 8),
             ["xxxxxxxx", "xxxxxxxx", "xxxx"]
         );
+    }
+
+    #[test]
+    fn parts_beyond_a_screen_are_named() {
+        let part = |name: &str, lines: usize| (name.to_owned(), "line\n".repeat(lines));
+        let parts = [part("a", 20), part("b", 20), part("c", 1)];
+        let layout = |top| TextLayout {
+            width: 80,
+            top,
+            entries: 0,
+            style: AnsiStyle::PLAIN,
+        };
+        let screen = layout(10).screen(&parts, 1);
+        assert!(
+            screen.ends_with("\n\nNot shown: b; c. All of it: --top 0.\n"),
+            "{screen}"
+        );
+        assert_eq!(screen.matches("line").count(), 20);
+        assert_eq!(layout(10).screen(&parts, 2).matches("line").count(), 40);
+        assert_eq!(layout(0).screen(&parts, 1).matches("line").count(), 41);
     }
 
     #[test]

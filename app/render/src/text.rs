@@ -28,7 +28,11 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
     }
     match document.view {
         DocumentView::Summary => text.push_str(&summary::screen(document, layout)),
-        DocumentView::Tables => text.push_str(&sections(document, layout)),
+        DocumentView::Tables => {
+            let parts = sections(document, layout).into_iter();
+            text.extend(parts.map(|(_, part)| part));
+        }
+        DocumentView::Screen => text.push_str(&layout.screen(&sections(document, layout), 1)),
         DocumentView::Doctor => {
             text.push_str(&health::screen(document, layout));
         }
@@ -86,33 +90,35 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     text
 }
 
-fn sections(document: &Document, layout: &TextLayout) -> String {
-    let mut text = String::new();
+/// The tables of all sections, each with its title.
+fn sections(document: &Document, layout: &TextLayout) -> Vec<(String, String)> {
+    let mut parts = Vec::new();
     for section in document.sections() {
+        let title = || section.title.to_owned();
         match &section.result {
             Ok(report) if report.as_any().is::<ExpectReport>() => {
                 if let Some(report) = report.as_any().downcast_ref() {
-                    text.push_str(&expect::lines(report, layout));
+                    parts.push((title(), expect::lines(report, layout)));
                 }
             }
             Ok(report) if report.as_any().is::<HintsReport>() => {
                 if let Some(report) = report.as_any().downcast_ref() {
-                    text.push_str(&hints::full(report, layout));
-                    text.push('\n');
+                    parts.push((title(), hints::full(report, layout) + "\n"));
                 }
             }
             Ok(report) => {
-                for one in report.tables() {
-                    text.push_str(&table(&one, layout));
-                    text.push('\n');
-                }
+                let tables = report.tables().into_iter();
+                parts.extend(tables.map(|one| {
+                    let text = table(&one, layout) + "\n";
+                    (one.title, text)
+                }));
             }
             Err(why) => {
-                let _ = writeln!(text, "{}", layout.style.bold(section.title));
-                text.push_str(&layout.plain_lines(2, &format!("not applicable: {why}")));
-                text.push('\n');
+                let why = layout.plain_lines(2, &format!("not applicable: {why}"));
+                let text = format!("{}\n{why}\n", layout.style.bold(section.title));
+                parts.push((title(), text));
             }
         }
     }
-    text
+    parts
 }

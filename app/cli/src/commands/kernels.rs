@@ -53,7 +53,7 @@ pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let scope = args.scope.scope();
     let document = match &args.cand {
         Some(cand) => changes(&session, &open(cand, None)?, scope),
-        None => Document::new(&session, scope, &KERNELS, DocumentView::Tables),
+        None => Document::new(&session, scope, &KERNELS, DocumentView::Screen),
     };
     output::write(&document, &args.output, &guard, stderr)?;
     Ok(args.output.outcome(document.doubt()))

@@ -20,9 +20,11 @@ pub(super) fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
     let upper = worst
         .bounds
         .at_most_ps
-        .map_or("unknown".to_owned(), |ps| format!("{:.1} µs", us(ps)));
+        .map_or(", with no known upper limit".to_owned(), |ps| {
+            format!(" and at most {:.1} µs", us(ps))
+        });
     let evidence = format!(
-        "{}: {} programs need a shift of at least {:.1} µs and at most {upper}",
+        "{}: {} programs need a shift of at least {:.1} µs{upper}",
         worst.core,
         worst.pairs,
         us(worst.bounds.at_least_ps)
