@@ -160,7 +160,7 @@ fn memory_of_a_program_without_a_plan_is_an_estimate() {
     let lowered = place.run(&["memory", "base.mlir"]);
     assert_ne!(lowered.status.code(), Some(0));
     assert!(
-        stderr(&lowered).contains("not scheduled"),
+        stderr(&lowered).contains("no order of execution"),
         "{}",
         stderr(&lowered)
     );

@@ -67,12 +67,15 @@ pub fn pivot(keys: &[PivotKey]) -> String {
          round(1000.0 * sum(s.bytes) / sum(s.bytes_ps), 4) AS gb_per_s\n\
          FROM (SELECT {columns}, count(*) AS n, sum(self_ps) AS self_ps,\n  \
          sum(flops) AS flops, sum(CASE WHEN flops IS NOT NULL THEN self_ps END) AS flops_ps,\n  \
-         sum(bytes_accessed) AS bytes, sum(CASE WHEN bytes_accessed IS NOT NULL THEN self_ps END) AS bytes_ps\n  \
-         FROM op_slices GROUP BY {columns}) s\n\
+         sum(moved) AS bytes, sum(CASE WHEN moved IS NOT NULL THEN self_ps END) AS bytes_ps\n  \
+         FROM (SELECT *, CASE WHEN {synchronous} THEN bytes_accessed END AS moved FROM op_slices)\n  \
+         GROUP BY {columns}) s\n\
          LEFT JOIN instructions i ON i.op_id = s.op_id\n\
          GROUP BY {numbers} ORDER BY sum(s.self_ps) DESC",
         rows = rows.join(", "),
         numbers = numbers.join(", "),
+        // Transfers go on after their start, and their bytes are not moved in its time.
+        synchronous = "name NOT LIKE '%-start%' AND name NOT LIKE '%-done%'",
     )
 }
 

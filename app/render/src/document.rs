@@ -38,6 +38,8 @@ pub struct Document {
     pub usual_rows: usize,
     /// The expectations, if these were judged.
     pub expected: Option<Arc<ExpectReport>>,
+    /// The other side, if two programs are compared.
+    pub second: Option<Session>,
     entries: Vec<&'static AnalysisEntry>,
     sections: OnceLock<Vec<ReportSection>>,
 }
@@ -102,6 +104,7 @@ impl Document {
             gated: None,
             usual_rows: USUAL_ROWS,
             expected: None,
+            second: None,
             entries,
             sections: OnceLock::new(),
         }
@@ -117,6 +120,7 @@ impl Document {
             gated: None,
             usual_rows: USUAL_ROWS,
             expected: None,
+            second: None,
             entries: Vec::new(),
             sections,
         }

@@ -9,6 +9,7 @@ use analysis::expect::ExpectReport;
 use analysis::hints::HintsReport;
 use session::devices_in_words;
 use session::number;
+use trace_model::Source;
 use unicode_width::UnicodeWidthStr as _;
 
 pub fn document(document: &Document, layout: &TextLayout) -> String {
@@ -46,15 +47,26 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     let model = document.session.model();
     let bytes = |bytes: u64| number::value(bytes as f64, analysis::Unit::Bytes);
     let mut text = String::new();
-    for source in model.sources().iter().take(SHOWN) {
+    let mut line = |side: &str, name: &str, source: &Source| {
         let facts = format!(" · {} · {}", source.format, bytes(source.packed_bytes));
-        let name = shortened(
-            &document.name_of(source),
-            layout.width.saturating_sub(facts.width()).max(LEAST_NAME),
-        );
-        let _ = writeln!(text, "{}{facts}", layout.style.bold(&name));
+        let width = layout.width.saturating_sub(facts.width() + side.width());
+        let name = shortened(name, width.max(LEAST_NAME));
+        let _ = writeln!(text, "{side}{}{facts}", layout.style.bold(&name));
+    };
+    if let Some(second) = &document.second {
+        for (side, session) in [("first   ", &document.session), ("second  ", second)] {
+            for source in session.model().sources().iter().take(1) {
+                let path = source.path.as_deref().or(session.path());
+                let name = path.map(|path| path.display().to_string());
+                line(side, name.as_deref().unwrap_or(&source.name), source);
+            }
+        }
+    } else {
+        for source in model.sources().iter().take(SHOWN) {
+            line("", &document.name_of(source), source);
+        }
     }
-    if model.sources().len() > SHOWN {
+    if model.sources().len() > SHOWN && document.second.is_none() {
         let rest: u64 = model.sources()[SHOWN..]
             .iter()
             .map(|source| source.packed_bytes)

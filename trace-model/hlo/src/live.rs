@@ -92,7 +92,7 @@ pub struct LivePeak {
 pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> {
     if let Some(entry) = module.entry.filter(|_| module.cut.is_none()) {
         if !module.is_scheduled() {
-            return Err("it is not scheduled (is_scheduled=true)");
+            return Err("its text has no order of execution (is_scheduled=true is missing)");
         }
         let mut peaks = HashMap::new();
         let (bytes, at) = peak_in(module, entry, &mut peaks, 0).ok_or("it is empty")?;
@@ -404,7 +404,7 @@ mod tests {
             let module = TextProgram::read(text).unwrap().module;
             peak_of_live_bytes(&module).unwrap_err()
         };
-        assert!(reason(&TEXT.replace("is_scheduled=true", "x=1")).contains("not scheduled"));
+        assert!(reason(&TEXT.replace("is_scheduled=true", "x=1")).contains("no order of execution"));
         assert!(reason(&TEXT[..TEXT.len() - 9]).contains("ends before"));
     }
 }

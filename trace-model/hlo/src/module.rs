@@ -193,6 +193,12 @@ impl HloModule {
         self.is_in_order || !self.sequences.is_empty()
     }
 
+    /// Whether values are marked as divided among devices, and the compiler has not divided them yet.
+    pub fn is_unpartitioned(&self) -> bool {
+        let mut all = self.instructions.iter();
+        !self.is_scheduled() && all.any(|it| it.attributes().sharding.is_some())
+    }
+
     /// The instructions of a computation in the order of execution; `None` if the program is not scheduled.
     pub fn schedule(&self, computation: ComputationId) -> Option<Vec<InstructionId>> {
         if self.is_in_order {

@@ -59,6 +59,7 @@ mod work;
 
 use engine::{Percent, counted};
 use math::unit::Unit;
+use trace_model::kept;
 
 use pool::PooledRuns;
 
@@ -104,6 +105,8 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     if let Some(simulator) = simulator {
         predicted::weigh(&mut differences, simulator, &options.require);
     }
+    differences.extend(unlike("base_runs", "base", base, &options.require));
+    differences.extend(unlike("cand_runs", "cand", cand, &options.require));
     let incomparable = differences
         .iter()
         .any(|found| found.weight == Weight::Incomparable);
@@ -137,6 +140,29 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     out.causes = causes::chain(&out);
     out.brief = CompareBrief::of(&out, first, second);
     out
+}
+
+/// The first difference that keeps the runs of one side from being taken together.
+fn unlike(
+    id: &'static str,
+    side: &str,
+    runs: &[Summary],
+    require: &[String],
+) -> Option<Difference> {
+    let (first, others) = runs.split_first()?;
+    let found = others
+        .iter()
+        .flat_map(|other| comparable::differences(first, other, require));
+    let mut found = found.filter(|one| one.weight == Weight::Incomparable);
+    let found = found.next()?;
+    Some(Difference {
+        id,
+        title: kept(&format!("{} within {side}", found.title)),
+        base: found.base,
+        cand: found.cand,
+        weight: Weight::Incomparable,
+        why: "the runs of one side are not alike: no number stands for both",
+    })
 }
 
 /// The classes of steps that are not compared, with reasons.

@@ -46,6 +46,7 @@ pub(super) fn add_parts(cx: &Context<'_>, programs: &mut [ProgramFacts]) {
         // Half a program has no sums.
         if module.cut.is_none() {
             facts.is_lowered = cx.model.has_programs_only() && !module.is_scheduled();
+            facts.is_unpartitioned = facts.is_lowered && module.is_unpartitioned();
             facts.parts = ProgramContents::in_capture(cx, program, &module).parts();
         }
     }
@@ -142,6 +143,11 @@ impl ProgramFacts {
         }
         let mut value = RunValue::of(metric, None, of, Provenance::StaticCost);
         let is_least = number != PartNumber::Count && parts.iter().any(|part| part.is_least);
+        if self.is_unpartitioned && number == PartNumber::Flops {
+            let why = "it is of all devices together: the program is not partitioned yet";
+            value.note = Some(why.to_owned());
+            return value;
+        }
         // FLOPs are those of the text; the rest is up to the compiler.
         if self.is_lowered && number != PartNumber::Flops {
             let why = "the program is not compiled: partitioning and fusions come later";

@@ -176,6 +176,9 @@ pub struct ProgramFacts {
     /// Whether it is not compiled yet: partitioning and fusions come later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_lowered: bool,
+    /// Whether its values are to be divided among devices and are not yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unpartitioned: bool,
     /// What it consists of; empty unless the run holds the whole program and it is one of those with most time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<ProgramPart>,

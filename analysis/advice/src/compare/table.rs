@@ -179,7 +179,11 @@ impl Comparison {
 
     /// What both runs have in common, if no difference was found.
     pub fn agreement(&self) -> Option<String> {
-        let is_known = |what: &&str| !self.unknown.contains(what);
+        let sums = self.program.iter().flat_map(|program| &program.sums);
+        let is_other_program = sums.into_iter().any(|sum| sum.differs);
+        let is_known = |what: &&str| {
+            !self.unknown.contains(what) && !(*what == "programs" && is_other_program)
+        };
         let same = ["devices", "programs", "shapes", "steps", "formats"]
             .into_iter()
             .filter(is_known);

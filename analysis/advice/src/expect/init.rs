@@ -60,6 +60,11 @@ fn quoted(text: &str) -> String {
 
 fn of_program(out: &mut String, program: &JudgedProgram) {
     let contents = &program.contents;
+    if !program.is_whole() {
+        out.push_str(
+            "\n# Not all of the program is known here: what it must not contain is left out.\n",
+        );
+    }
     let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
     let mut kinds: Vec<_> = contents.collectives.keys().map(|(kind, _)| *kind).collect();
     kinds.dedup();
@@ -74,10 +79,13 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
         let mut lines = vec![
             format!("name = {}", quoted(&format!("{name} as now"))),
             format!("collective = {}", quoted(name)),
-            format!("exactly = {count}"),
+            format!(
+                "{} = {count}",
+                if program.is_whole() { "exactly" } else { "min" }
+            ),
         ];
         // In a loop of unknown length, the bytes are those of one iteration.
-        let bytes = bytes.filter(|_| !contents.is_least);
+        let bytes = bytes.filter(|_| !contents.is_least && program.is_whole());
         lines.extend(bytes.map(|bytes| format!("max_bytes = {bytes}")));
         let said = bytes.map_or_else(String::new, |bytes| {
             format!(", {} in one execution", in_bytes(bytes))
@@ -85,7 +93,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
         let what = format!("{} of {name}{said}", engine::counted(count, "instruction"));
         entry(out, &what, &lines);
     }
-    if kinds.is_empty() && program.unpartitioned().is_none() {
+    if kinds.is_empty() && program.is_whole() && program.unpartitioned().is_none() {
         let lines = [
             "name = \"no communication\"".to_owned(),
             "collective = \"any\"".to_owned(),
@@ -109,7 +117,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
     }
     products(out, program);
     let again = contents.rematerialized.instructions;
-    if again == 0 && program.without_scopes().is_none() {
+    if again == 0 && program.is_whole() && program.without_scopes().is_none() {
         let lines = [
             "name = \"nothing is computed again\"".to_owned(),
             "rematerialized = false".to_owned(),
@@ -118,7 +126,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
     }
     host_copies(out, program);
     donated(out, program);
-    if contents.uncounted == 0 && !contents.is_least {
+    if contents.uncounted == 0 && !contents.is_least && program.is_whole() {
         let lines = [
             "name = \"operations\"".to_owned(),
             format!("max_flops = {}", contents.flops),
@@ -157,6 +165,7 @@ fn products(out: &mut String, program: &JudgedProgram) {
     all.dedup();
     if let [only] = &all[..]
         && only != "?"
+        && program.is_whole()
     {
         let lines = [
             format!("name = {}", quoted(&format!("products are {only}"))),
@@ -175,7 +184,7 @@ fn products(out: &mut String, program: &JudgedProgram) {
 }
 
 fn host_copies(out: &mut String, program: &JudgedProgram) {
-    if program.host_copies() == 0 && program.uncompiled().is_none() {
+    if program.host_copies() == 0 && program.is_whole() && program.uncompiled().is_none() {
         let lines = [
             "name = \"no copies to the host\"".to_owned(),
             "host_copies = false".to_owned(),

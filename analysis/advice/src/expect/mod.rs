@@ -4,6 +4,7 @@
 //! taken for absent. They are judged on one program, the one that ran longest if none is named.
 
 mod condition;
+mod fitting;
 mod init;
 mod judge;
 mod profile;

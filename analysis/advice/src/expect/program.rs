@@ -10,12 +10,11 @@ use hlo::{Instruction, InstructionId, opcodes_inside, running_computations};
 use math::unit::Unit;
 
 use super::condition::{Bounds, Condition, Expectation};
+use super::fitting::{Fitting, is_from, is_kernel, names, some_or_none};
 use super::report::{Answer, Verdict};
 
 /// Memory space of the host in shapes.
 const HOST: u64 = 5;
-/// Instructions named in a message.
-const NAMED: usize = 3;
 
 /// A program with what it consists of.
 pub(super) struct JudgedProgram {
@@ -47,7 +46,7 @@ impl JudgedProgram {
     pub fn answer(&self, expected: &Expectation, condition: &Condition) -> Answer {
         match condition {
             Condition::Op(opcode) => {
-                let found = self.filtered(expected, |it| glob(opcode, &it.opcode));
+                let found = self.filtered(expected, |_, it| glob(opcode, &it.opcode));
                 let is_kept = matches!(&**opcode, "dot" | "convolution" | "ragged-dot");
                 let later = self.uncompiled().filter(|_| !is_kept);
                 self.counted_of(expected.bounds(), &found, later)
@@ -55,21 +54,21 @@ impl JudgedProgram {
             Condition::Collective(kind) => self.collectives(expected, *kind),
             Condition::Product(dtype) => self.products(expected, dtype),
             Condition::Kernel(name) => {
-                let found = self.filtered(expected, |it| is_kernel(it, name));
+                let found = self.filtered(expected, |_, it| is_kernel(it, name));
                 self.present(expected, &found)
             }
             Condition::FusionOf(opcodes) => {
-                let found = self.filtered(expected, |it| self.contains(it, opcodes));
+                let found = self.filtered(expected, |_, it| self.contains(it, opcodes));
                 self.present(expected, &found)
             }
             Condition::Rematerialized(wanted) => {
-                let found = self.filtered(expected, |it| {
+                let found = self.filtered(expected, |_, it| {
                     self.runs_by_itself(it) && it.is_rematerialized()
                 });
                 self.counted_of(some_or_none(*wanted), &found, self.without_scopes())
             }
             Condition::HostCopies(wanted) => {
-                let found = self.filtered(expected, |it| self.is_host_copy(it));
+                let found = self.filtered(expected, |_, it| self.is_host_copy(it));
                 self.counted_of(some_or_none(*wanted), &found, self.uncompiled())
             }
             Condition::PeakMemory(max) => self.peak(*max),
@@ -86,6 +85,11 @@ impl JudgedProgram {
         }
     }
 
+    /// Whether all of the program is known.
+    pub fn is_whole(&self) -> bool {
+        self.missing.is_none()
+    }
+
     fn runs_by_itself(&self, it: &Instruction) -> bool {
         let runs = self.runs.get(it.computation.index());
         runs.copied().unwrap_or(true)
@@ -95,22 +99,37 @@ impl JudgedProgram {
     fn filtered(
         &self,
         expected: &Expectation,
-        fits: impl Fn(&Instruction) -> bool,
-    ) -> Vec<InstructionId> {
+        fits: impl Fn(InstructionId, &Instruction) -> bool,
+    ) -> Fitting {
         let module = &self.timed.module;
-        let found = module.iter().filter(|(_, it)| {
-            let named = expected.named.as_ref();
-            let scope = expected.scope.as_ref();
-            let from = |source: &String| {
+        let mut out = Fitting::default();
+        // Where a program records them, what has none comes from the compiler.
+        let mut all = module.instructions.iter();
+        let has_scopes = all.clone().any(|it| !it.op_name.is_empty());
+        let has_sources = all.any(|it| module.source(it).is_some());
+        for (id, it) in module.iter() {
+            let is_named = expected.named.as_ref();
+            if !fits(id, it) || !is_named.is_none_or(|name| glob(name, &it.name)) {
+                continue;
+            }
+            let in_scope = expected.scope.as_ref().map(|scope| {
+                let name = Some(&it.op_name).filter(|name| !name.is_empty());
+                name.map(|name| glob(scope, name))
+                    .or(has_scopes.then_some(false))
+            });
+            let from = expected.source.as_ref().map(|source| {
                 let own = module.source(it);
-                own.is_some_and(|own| is_from(&own, source))
-            };
-            fits(it)
-                && named.is_none_or(|name| glob(name, &it.name))
-                && scope.is_none_or(|scope| glob(scope, &it.op_name))
-                && expected.source.as_ref().is_none_or(from)
-        });
-        found.map(|(id, _)| id).collect()
+                own.map(|own| is_from(&own, source))
+                    .or(has_sources.then_some(false))
+            });
+            match (in_scope, from) {
+                (Some(Some(false)), _) | (_, Some(Some(false))) => {}
+                (Some(None), _) => out.without_scope += 1,
+                (_, Some(None)) => out.without_source += 1,
+                _ => out.ids.push(id),
+            }
+        }
+        out
     }
 
     fn ops(&self, ids: &[InstructionId]) -> Vec<HloOp> {
@@ -122,10 +141,7 @@ impl JudgedProgram {
 
     /// Why the compiler may add collectives: the program is not partitioned yet.
     pub fn unpartitioned(&self) -> Option<&'static str> {
-        let module = &self.timed.module;
-        let mut all = module.instructions.iter();
-        let is_divided = all.any(|it| it.attributes().sharding.is_some());
-        (is_divided && !self.is_compiled)
+        (self.timed.module.is_unpartitioned() && !self.is_compiled)
             .then_some("the compiler adds collectives when it divides the program among devices")
     }
 
@@ -138,14 +154,16 @@ impl JudgedProgram {
     pub fn without_scopes(&self) -> Option<&'static str> {
         let module = &self.timed.module;
         let mut all = module.instructions.iter();
-        (!self.is_compiled && all.all(|it| it.op_name.is_empty()))
+        all.all(|it| it.op_name.is_empty())
             .then_some("its text has no framework names, which tell jax.checkpoint")
     }
 
     /// Judges a number of instructions, of which some may be missing because parts of the program are, or because they
     /// come `later`.
-    fn counted_of(&self, bounds: Bounds, found: &[InstructionId], later: Option<&str>) -> Answer {
-        let missing = self.missing.as_deref().or(later);
+    fn counted_of(&self, bounds: Bounds, found: &Fitting, later: Option<&str>) -> Answer {
+        let hidden = found.hidden();
+        let missing = self.missing.as_deref().or(hidden.as_deref()).or(later);
+        let found = &found.ids;
         let count = found.len() as u64;
         let ops = self.ops(found);
         let wanted = bounds.in_words(|count| number::count(count as f64));
@@ -166,7 +184,7 @@ impl JudgedProgram {
         answer.about(ops)
     }
 
-    fn present(&self, expected: &Expectation, found: &[InstructionId]) -> Answer {
+    fn present(&self, expected: &Expectation, found: &Fitting) -> Answer {
         let bounds = some_or_none(expected.present.unwrap_or(true));
         self.counted_of(bounds, found, self.uncompiled())
     }
@@ -174,14 +192,11 @@ impl JudgedProgram {
     fn collectives(&self, expected: &Expectation, kind: Option<CollectiveKind>) -> Answer {
         let own = self.contents.collectives.iter();
         let own = own.filter(|((found, _), _)| kind.is_none_or(|kind| kind == *found));
-        let ids: Vec<InstructionId> = own.clone().flat_map(|(_, sum)| sum.ids.clone()).collect();
+        let ids: BTreeSet<InstructionId> =
+            own.clone().flat_map(|(_, sum)| sum.ids.clone()).collect();
         let is_filtered =
             expected.named.is_some() || expected.scope.is_some() || expected.source.is_some();
-        let kept = self.filtered(expected, |_| true);
-        let found: Vec<InstructionId> = ids
-            .into_iter()
-            .filter(|id| kept.binary_search(id).is_ok())
-            .collect();
+        let found = self.filtered(expected, |id, _| ids.contains(&id));
         let missing = self.missing.as_deref().or(self.unpartitioned());
         let mut answer = self.counted_of(expected.bounds(), &found, self.unpartitioned());
         let bytes = Bounds {
@@ -238,9 +253,11 @@ impl JudgedProgram {
     fn products(&self, expected: &Expectation, dtype: &str) -> Answer {
         let is_product =
             |it: &Instruction| matches!(&*it.opcode, "dot" | "convolution" | "ragged-dot");
-        let found = self.filtered(expected, is_product);
+        let found = self.filtered(expected, |_, it| is_product(it));
+        let missing = self.missing.clone().or(found.hidden());
+        let found = found.ids;
         if found.is_empty() {
-            return match &self.missing {
+            return match missing {
                 Some(why) => Answer::unknown(format!("no matrix product found, and {why}")),
                 None => Answer::new(Verdict::NotMet, "there is no such matrix product"),
             };
@@ -259,7 +276,7 @@ impl JudgedProgram {
         let others: Vec<InstructionId> = found.iter().filter(is_other).copied().collect();
         let ops = self.ops(if others.is_empty() { &found } else { &others });
         let all = number::count(found.len() as f64);
-        match (&self.missing, others.len()) {
+        match (missing, others.len()) {
             (Some(why), 0) => Answer::unknown(format!(
                 "the operands of {all} matrix products are {dtype}; there may be more, because {why}"
             )),
@@ -366,12 +383,20 @@ impl JudgedProgram {
                 }
                 Answer::met_if(peak.bytes <= max, found)
             }
+            Err(_) if self.timed.origin == ProgramOrigin::OpTexts => {
+                Answer::unknown("peak memory is not known: the capture does not hold the program")
+            }
             Err(why) => Answer::unknown(format!("peak memory is not known, because {why}")),
         }
     }
 
     /// Judges a sum over one execution of the program.
     fn sum(&self, found: Option<u64>, max: u64, unit: Unit) -> Answer {
+        if self.timed.origin == ProgramOrigin::OpTexts {
+            return Answer::unknown(
+                "the capture does not hold the program: what is inside fusions is not known",
+            );
+        }
         let Some(found) = found else {
             return Answer::unknown("the operations of a matrix product cannot be counted");
         };
@@ -438,61 +463,5 @@ impl JudgedProgram {
             ),
         };
         Answer::met_if(kept.is_empty(), found).about(kept)
-    }
-}
-
-fn some_or_none(is_wanted: bool) -> Bounds {
-    if is_wanted {
-        Bounds {
-            min: Some(1),
-            max: None,
-        }
-    } else {
-        Bounds {
-            min: None,
-            max: Some(0),
-        }
-    }
-}
-
-/// Whether a custom call is of this target, name, or framework name.
-fn is_kernel(it: &Instruction, name: &str) -> bool {
-    let target = it.attributes().custom_call_target.as_deref();
-    let fits = |text: &str| glob(name, text);
-    &*it.opcode == "custom-call"
-        && (target.is_some_and(fits) || fits(&it.name) || it.op_name.split('/').any(fits))
-}
-
-/// Whether `a/b/model.py:12` is `model.py:12` or `model.py`.
-fn is_from(own: &str, wanted: &str) -> bool {
-    let ends = |own: &str| {
-        own.strip_suffix(wanted)
-            .is_some_and(|before| before.is_empty() || before.ends_with('/'))
-    };
-    ends(own) || own.rsplit_once(':').is_some_and(|(file, _)| ends(file))
-}
-
-/// `: all-gather.3 (model.py:12, 4.0 ms), …`
-fn names(ops: &[HloOp]) -> String {
-    let one = |op: &HloOp| {
-        let facts = [
-            op.source.clone(),
-            op.self_time_ps.map(|time| time.to_string()),
-        ];
-        let facts: Vec<String> = facts.into_iter().flatten().collect();
-        if facts.is_empty() {
-            op.name.to_string()
-        } else {
-            format!("{} ({})", op.name, facts.join(", "))
-        }
-    };
-    let mut sorted: Vec<&HloOp> = ops.iter().collect();
-    sorted.sort_by_key(|op| std::cmp::Reverse(op.self_time_ps));
-    let some: Vec<String> = sorted.into_iter().take(NAMED).map(one).collect();
-    let more = if ops.len() > NAMED { ", …" } else { "" };
-    if some.is_empty() {
-        String::new()
-    } else {
-        format!(": {}{more}", some.join(", "))
     }
 }

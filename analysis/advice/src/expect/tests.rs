@@ -160,6 +160,43 @@ fn a_program_that_is_not_compiled_leaves_open_what_the_compiler_adds() {
     }
 }
 
+/// An instruction without a scope or a source may be the one that is meant.
+#[test]
+fn what_narrows_an_expectation_must_be_recorded() {
+    use Verdict::{Met, NotMet, Unknown};
+    let bare = &TEXT
+        .lines()
+        .map(|line| line.split(", metadata=").next().unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n");
+    for (toml, whole, without) in [
+        (
+            "op = \"fusion\"\nscope = \"*mlp*\"\nmax = 0",
+            NotMet,
+            Unknown,
+        ),
+        (
+            "op = \"fusion\"\nscope = \"*attention*\"\nmax = 0",
+            Met,
+            Unknown,
+        ),
+        (
+            "op = \"fusion\"\nsource = \"m.py:3\"\nexactly = 0",
+            NotMet,
+            Unknown,
+        ),
+        ("product = \"bf16\"\nsource = \"m.py:3\"", Met, Unknown),
+        ("rematerialized = false", Met, Unknown),
+        ("op = \"fusion\"\nmax = 0", NotMet, NotMet),
+        ("op = \"sort\"\nscope = \"*mlp*\"\nmax = 0", Met, Met),
+    ] {
+        for (text, expected) in [(TEXT, whole), (bare.as_str(), without)] {
+            let (found, message) = answer(text, toml);
+            assert_eq!(found, expected, "{toml}: {message}");
+        }
+    }
+}
+
 #[test]
 fn mistakes_are_refused() {
     for (toml, why) in [

@@ -1,5 +1,6 @@
 //! Names of metrics as users write them, with any fitting unit.
 
+use facts::category::CollectiveKind;
 use math::unit::Unit;
 
 use super::nearest;
@@ -138,8 +139,9 @@ fn wanted(metric: &'static SummaryMetric, name: &str) -> Option<WantedMetric> {
     // `collectives.all-reduce.bus`, of `collectives.*.bus`.
     let (before, after) = id_stem.split_once('*')?;
     let kind = stem.strip_prefix(before)?.strip_suffix(after)?;
-    let is_word = !kind.is_empty() && !kind.contains(['.', '*']);
-    is_word.then(|| {
+    let is_kind = kind == "all"
+        || CollectiveKind::from_opcode(kind).is_some_and(|known| known.name() == kind);
+    is_kind.then(|| {
         let suffix = suffixes(unit)
             .find(|suffix| metric.id.ends_with(suffix))
             .unwrap_or_default();
@@ -229,6 +231,10 @@ mod tests {
             id("program.collectives.all-gather.count"),
             "program.collectives.all-gather.count / 1"
         );
+        for unknown in ["allgather", "foo"] {
+            let said = id(&format!("program.collectives.{unknown}.count"));
+            assert!(said.starts_with("there is no metric"), "{said}");
+        }
         assert_eq!(
             id("program.collectives.all_mib"),
             "program.collectives.all_bytes / 1048576"

@@ -263,7 +263,8 @@ fn judge_regression(
             (gate.status, gate.actual, gate.base, gate.message) =
                 (status, Some(actual), Some(base), message);
         }
-        Err(why) => gate.message = why,
+        Err(why) if why.contains(&regression.metric) => gate.message = why,
+        Err(why) => gate.message = format!("{}: {why}", regression.metric),
     }
     gate
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Context, Percent, Table, Tabular};
+use facts::TraceFacts as _;
 use facts::sum_over::ARE_SUMS;
 use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
@@ -83,7 +84,7 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
     ProgramList { rows }
 }
 
-/// Whether and where a program can be read, without reading it.
+/// Whether and where a program can be read; those of a capture are not read for it.
 fn origin(cx: &Context<'_>, program: ProgramId) -> Option<ProgramOrigin> {
     let is_held = cx
         .model
@@ -97,7 +98,12 @@ fn origin(cx: &Context<'_>, program: ProgramId) -> Option<ProgramOrigin> {
             .iter()
             .any(|op| op.program == Some(program) && op.hlo_text.is_some())
     };
-    if is_held {
+    // Programs alone are few: whether one is cut shows when it is read.
+    let is_cut =
+        || cx.model.has_programs_only() && cx.hlo(program).is_ok_and(|it| it.cut.is_some());
+    if is_held && is_cut() {
+        Some(ProgramOrigin::Cut)
+    } else if is_held {
         Some(ProgramOrigin::Program)
     } else {
         has_line().then_some(ProgramOrigin::OpTexts)

@@ -45,6 +45,8 @@ use times::ProgramTimes;
 pub enum ProgramOrigin {
     /// The whole program, as the capture holds it.
     Program = "whole program",
+    /// The beginning of a program: its text ends too early.
+    Cut = "cut text",
     /// The lines of text of the ops that ran.
     OpTexts = "ops that ran",
 }
@@ -126,6 +128,7 @@ impl TimedProgram {
     pub fn of(cx: &Context<'_>, program: ProgramId) -> Result<Self, AnalysisError> {
         let title = cx.model.program_title(program);
         let (module, origin) = match cx.hlo(program) {
+            Ok(module) if module.cut.is_some() => (module, ProgramOrigin::Cut),
             Ok(module) => (module, ProgramOrigin::Program),
             Err(error) => match of_op_texts(cx, program) {
                 Some(module) => (Arc::new(module), ProgramOrigin::OpTexts),

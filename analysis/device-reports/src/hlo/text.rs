@@ -56,11 +56,11 @@ pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, A
         .program(id)
         .hlo
         .as_ref()
-        .filter(|_| program.origin == ProgramOrigin::Program);
+        .filter(|_| program.origin != ProgramOrigin::OpTexts);
     let text = held
         .and_then(|blob| std::str::from_utf8(blob.bytes()).ok())
         .filter(|text| text.starts_with("HloModule"));
-    if text.is_none() && program.origin == ProgramOrigin::Program {
+    if text.is_none() && program.origin != ProgramOrigin::OpTexts {
         notes.push(
             "Printed from the serialized program, with the attributes that are decoded".to_owned(),
         );

@@ -209,7 +209,7 @@ fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
     })
     .derived(
         "loop_step_ps",
-        "Loop step",
+        "Loop, mean",
         Unit::Picoseconds,
         number("loop.step_ps"),
     )

@@ -73,6 +73,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
             let scope = args.scope.scope();
             let answer = ProgramAnswer {
                 session: session.clone(),
+                second: None,
                 scope,
                 result,
             };

@@ -206,16 +206,26 @@ fn kinds(of: &MemoryShortage) -> String {
         });
         let _ = writeln!(text, "  {:>11}  {}{padding}", binary(kind.bytes), kind.kind);
     }
+    let all = kinds
+        .iter()
+        .map(|kind| kind.bytes)
+        .fold(0, u64::saturating_add);
+    // What is reserved, and results that share no memory, are listed beside it.
+    if let Some(needed) = of.needed_bytes.filter(|needed| all > needed + needed / 200) {
+        let _ = writeln!(
+            text,
+            "  {:>11}  together; {} count as needed",
+            binary(all),
+            binary(needed)
+        );
+    }
     titled("What is needed, by kind", &text)
 }
 
 fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
     let mut text = String::new();
     for buffer in of.buffers.iter().take(BUFFERS) {
-        let shape = buffer
-            .shape
-            .as_deref()
-            .map(|shape| shape.split('{').next().unwrap_or(shape).to_owned());
+        let shape = buffer.shape.as_deref().map(without_layouts);
         let file = buffer
             .source
             .as_deref()
@@ -245,6 +255,20 @@ fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
         let _ = writeln!(text, "  and {more} smaller ones: --format csv");
     }
     titled("What is in memory then, the largest first", &text)
+}
+
+/// `(f32[8,4], s32[])` of `(f32[8,4]{1,0}, s32[])`.
+fn without_layouts(shape: &str) -> String {
+    let mut depth = 0_usize;
+    let keep = |letter: &char| {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    };
+    shape.chars().filter(keep).collect()
 }
 
 fn fixes(of: &MemoryShortage, layout: &TextLayout) -> String {

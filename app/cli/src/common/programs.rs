@@ -20,6 +20,8 @@ use session::files::OutputGuard;
 /// An answer, and the session that it is about.
 pub struct ProgramAnswer {
     pub session: Session,
+    /// The other program of a comparison.
+    pub second: Option<Session>,
     pub scope: Scope,
     pub result: Result<Arc<dyn Report>, AnalysisError>,
 }
@@ -60,6 +62,7 @@ pub fn diff(
     let scope = Scope::WholeTrace;
     Ok(ProgramAnswer {
         session: first.clone(),
+        second: Some(second.clone()),
         scope,
         result: answers::diff_of(first, scope, second, stderr)?,
     })
@@ -99,6 +102,7 @@ pub fn write(
             result: answer.result,
         },
     );
+    document.second = answer.second;
     if is_diff {
         // Two tables and what to know of them stay on one screen.
         document.usual_rows = render::ROWS_OF_DIFF;

@@ -178,7 +178,8 @@ fn unusable(what: String) -> ImportError {
 
 /// Rejects text that is not a TPU schedule.
 fn check(read: &TextProgram<'_>, text: &str) -> Result<(), ImportError> {
-    let cure = "use compiled.as_text(), or the dump *after_codegen.txt";
+    let cure = "systole hlo, compare, expect and memory read it as it is; times need compiled.as_text(), or the dump \
+                *after_codegen.txt, of a program compiled for a TPU";
     let name = &read.module.name;
     if read.module.entry.is_none() {
         let lines = text.lines().count();
@@ -198,7 +199,7 @@ fn check(read: &TextProgram<'_>, text: &str) -> Result<(), ImportError> {
     }
     if !text.contains("\"estimated_cycles\"") {
         let what = format!(
-            "no instruction of {name} has estimated_cycles: it was not compiled for a TPU; {cure} of one"
+            "no instruction of {name} has estimated_cycles: it was not compiled for a TPU; {cure}"
         );
         return Err(unusable(what));
     }

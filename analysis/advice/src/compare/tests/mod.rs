@@ -287,6 +287,25 @@ fn incomparable_runs_have_no_percentages() {
     assert!(!compare(&[base()], &[cand()], &required).is_comparable);
 }
 
+/// One number does not stand for runs of other chips.
+#[test]
+fn unlike_runs_of_one_side_are_not_pooled() {
+    let mut other = base();
+    other.facts.devices = 4;
+    let pooled = [base(), other];
+    for (first, second, side) in [
+        (&pooled[..], &[cand()][..], "base"),
+        (&[cand()][..], &pooled[..], "cand"),
+    ] {
+        let found = compare(first, second, &CompareOptions::default());
+        assert!(!found.is_comparable);
+        let within = format!("within {side}");
+        assert!(found.statement.contains(&within), "{}", found.statement);
+    }
+    let alike = compare(&[base(), base()], &[cand()], &CompareOptions::default());
+    assert!(alike.is_comparable, "{}", alike.statement);
+}
+
 #[test]
 fn broken_summaries_are_refused() {
     let good = base().to_json().unwrap();

@@ -243,6 +243,10 @@ fn offload(of: &MemoryShortage) -> Option<MemoryFix> {
     })
 }
 
+/// Vector memory of chips since v5e: the least and the most.
+const LEAST_VMEM: u64 = 64 << 20;
+const MOST_VMEM: u64 = 128 << 20;
+
 /// A kernel's own memory.
 fn scoped(of: &MemoryShortage) -> Option<MemoryFix> {
     let is_scoped =
@@ -252,14 +256,18 @@ fn scoped(of: &MemoryShortage) -> Option<MemoryFix> {
     let largest = of.buffers.first().map_or_else(String::new, |buffer| {
         format!(" (the largest buffer is {})", buffer.named())
     });
-    Some(fix(
-        "vmem-limit",
-        over,
+    // A limit of this size is all that a chip has.
+    let is_all = of.capacity_bytes.is_some_and(|there| there >= LEAST_VMEM);
+    let more = if is_all || needed > MOST_VMEM >> 10 {
+        String::new()
+    } else {
         format!(
-            "Use smaller blocks in the kernel{largest}, or allow it more of the VMEM, if the chip has it: \
-             LIBTPU_INIT_ARGS=\"--xla_tpu_scoped_vmem_limit_kib={needed}\"."
-        ),
-    ))
+            ", or allow it more of the VMEM, if the chip has it: \
+             LIBTPU_INIT_ARGS=\"--xla_tpu_scoped_vmem_limit_kib={needed}\""
+        )
+    };
+    let text = format!("Use smaller blocks in the kernel{largest}{more}.");
+    Some(fix("vmem-limit", over, text))
 }
 
 /// In how many parts to divide bytes so that what remains fits, and what that frees. If no number suffices, the largest.

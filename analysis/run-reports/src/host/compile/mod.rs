@@ -164,6 +164,8 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let share = wall.fraction_of(length).map(Percent::of_fraction);
     let cache = CacheFacts::new(events.cache.iter().map(|(role, _)| *role));
     let threads = compilations::threads(*cx, &events.phases);
+    // Not every version of the framework records every phase.
+    let recorded = |time: Picos| when_found(time).filter(|time| *time > Picos::ZERO);
     CompileReport {
         window_ps: length,
         statement: if is_recorded {
@@ -180,9 +182,9 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
         wall_ps: when_found(wall),
         share_percent: share.filter(|_| is_seen),
         compile_ps: found.then_some(compile),
-        lower_ps: when_found(lower),
-        trace_ps: when_found(trace),
-        load_ps: when_found(load),
+        lower_ps: recorded(lower),
+        trace_ps: recorded(trace),
+        load_ps: recorded(load),
         thread_time_ps: when_found(threads.iter().map(|thread| thread.time_ps).sum()),
         exposed_ps: compilations::exposed(around.running.as_ref(), &all).and_then(when_found),
         execute_mean_ps: mean.map(Picos::from_ps),

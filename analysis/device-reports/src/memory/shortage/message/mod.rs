@@ -339,7 +339,9 @@ fn assigned(name: &str, bytes: u64, out: &mut MemoryShortage) {
         "maybe_live_out allocation" => "results",
         "preallocated temp allocation" => "temporaries",
         "total allocation" => {
+            // That is no longer the buffer that was asked for, but all of the program.
             out.needed_bytes = Some(bytes);
+            "the compiler's plan".clone_into(&mut out.told_by);
             return;
         }
         // It is a part of the temporaries.
