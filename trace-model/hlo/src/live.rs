@@ -404,7 +404,9 @@ mod tests {
             let module = TextProgram::read(text).unwrap().module;
             peak_of_live_bytes(&module).unwrap_err()
         };
-        assert!(reason(&TEXT.replace("is_scheduled=true", "x=1")).contains("no order of execution"));
+        assert!(
+            reason(&TEXT.replace("is_scheduled=true", "x=1")).contains("no order of execution")
+        );
         assert!(reason(&TEXT[..TEXT.len() - 9]).contains("ends before"));
     }
 }

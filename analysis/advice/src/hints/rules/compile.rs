@@ -207,9 +207,16 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     } else {
         format!("{} times", late.len())
     };
+    // Without steps nobody knows what the loop is.
+    let has_steps = facts.steps().is_some();
+    let again = if has_steps {
+        "the loop compiles"
+    } else {
+        "functions are compiled again"
+    };
     Ok(Some(Finding {
         statement: format!(
-            "compiling takes {wall}, {share:.1} of the {scope}; the loop compiles {count}: {}{}",
+            "compiling takes {wall}, {share:.1} of the {scope}; {again} {count}: {}{}",
             listed(functions, NAMED),
             places(&late)
         ),
