@@ -66,7 +66,6 @@ impl CacheReads {
         };
         match (self.shapes, self.declared) {
             (None, _) if !may_cache => (CacheFrom::NoCache, None),
-            (None, _) => (CacheFrom::NotKnown, None),
             (Some(shapes), _) if !self.is_limit => (CacheFrom::Shapes, Some(shapes)),
             (Some(_), Some(declared)) if is_possible(declared) => {
                 (CacheFrom::Declared, Some(declared))

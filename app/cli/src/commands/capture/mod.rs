@@ -144,9 +144,8 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     if capture.saved().next().is_none() {
         return Err(nothing_sent(&capture, Vec::new(), args.json)?);
     }
-    let opened =
-        |_| Loading::new(&args.assume, stderr)?.open(&capture.run, None, OutputFormat::Text);
-    let session = (!args.no_report).then_some(()).map(opened);
+    let session = (!args.no_report)
+        .then(|| Loading::new(&args.assume, stderr)?.open(&capture.run, None, OutputFormat::Text));
     let steps = session.as_ref().map(|session| match session {
         Ok(session) => CompleteSteps::of(session),
         Err(_) => CompleteSteps::default(),
