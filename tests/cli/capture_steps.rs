@@ -427,3 +427,71 @@ fn server_that_dies_after_the_short_capture_leaves_nothing() {
     );
     assert_eq!(files(&place, "logs").len(), 1);
 }
+
+/// A plain capture says what each file holds, too.
+#[test]
+fn steps_of_a_plain_capture_are_counted() {
+    let place = Place::empty();
+    let hosts = [
+        MockProfiler::new(|call, _| runs(call)),
+        MockProfiler::new(|_, _| Reply::Message(response(&crate::mock_profiler::profile(2)))),
+    ];
+    let both = format!("{},{}", hosts[0].address(), hosts[1].address());
+    let args = ["capture", &both, "-o", "logs", "--ms", "200"];
+    let output = place.run(&args);
+    let text = stdout(&output);
+    assert!(
+        text.contains("1 device, 4 complete steps, ") && text.contains("2 devices, no steps, "),
+        "{text}"
+    );
+    let json = |more: &[&str]| -> serde_json::Value {
+        let output = place.run(&[&args[..], &["--json"], more].concat());
+        serde_json::from_str(stdout(&output)).unwrap()
+    };
+    let complete =
+        |json: serde_json::Value| [0, 1].map(|host| json["hosts"][host]["complete_steps"].as_u64());
+    assert_eq!(complete(json(&[])), [Some(4), Some(0)]);
+    assert_eq!(complete(json(&["--no-report"])), [None; 2]);
+}
+
+/// The second capture has a host less: its reason is said.
+#[test]
+fn reason_of_a_failed_second_capture_is_said() {
+    let place = Place::empty();
+    // Steps get slower after the short capture, so that the first one lacks some.
+    let slower = |call: &Call, count| {
+        let step = if count == 1 { 50 } else { 100 };
+        Reply::Message(response(&steps(milliseconds(call), step, 1, 10)))
+    };
+    let lives = MockProfiler::new(move |call, count| slower(call, count));
+    let dies = MockProfiler::new(move |call, count| match count {
+        3.. => Reply::Status(13, "the device is gone"),
+        _ => slower(call, count),
+    });
+    let both = format!("{},{}", lives.address(), dies.address());
+    let output = place.run(&[
+        "capture",
+        &both,
+        "-o",
+        "logs",
+        "--ms",
+        "1000",
+        "--steps",
+        "4",
+        "--no-report",
+    ]);
+    let text = stdout(&output)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert_eq!(output.status.code(), Some(12), "{text}");
+    let said = format!(
+        "That has less, and the first capture is kept. In the second capture, {}: ",
+        dies.address()
+    );
+    assert!(
+        text.contains(&said) && text.contains("the device is gone"),
+        "{text}"
+    );
+    assert_eq!(files(&place, "logs").len(), 2, "of the first capture");
+}

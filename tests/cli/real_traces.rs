@@ -83,6 +83,45 @@ fn the_size_of_a_capture_tells_how_many_steps_fit() {
     assert!(stderr(&refused).contains("*.xplane.pb"), "{refused:?}");
 }
 
+#[test]
+fn rows_of_a_capture_stand_beside_those_that_it_can_hold() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("tpu/v5e_matmul.xplane.pb");
+    let path = path.to_str().unwrap();
+    let output = run(&["doctor", path, "--rows", "--format", "json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&json["schema"], &json["rows"]["chip"]),
+        (&"systole.rows/1".into(), &"v5e".into())
+    );
+    let rows = json["rows"]["rows"].as_array().unwrap();
+    let here: Vec<_> = rows
+        .iter()
+        .filter(|row| row["events"] != 0)
+        .map(|row| {
+            (
+                row["row"].as_str().unwrap(),
+                row["events"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("XLA Modules", 20),
+        ("XLA Ops", 60),
+        ("Async XLA Ops", 20),
+        ("XLA TraceMe", 20),
+    ];
+    assert_eq!(here, expected);
+    let text = run(&["doctor", path, "--rows"]);
+    let text = stdout(&text);
+    assert!(
+        text.contains("temperature: tpu_e2e_enable_fw_thermal_event"),
+        "{text}"
+    );
+    // The chip has no SparseCore.
+    assert!(!text.contains("tpu_num_sparse_cores_to_trace"), "{text}");
+}
+
 /// The facts are those of the capture's README and of XProf's answers for it.
 #[test]
 fn first_sentence_names_the_dominant_cause() {

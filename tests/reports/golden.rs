@@ -451,6 +451,7 @@ fn every_table_of_the_analyses_is_built() {
         "program_diff",
         "memory_live",
         "environment",
+        "capture_rows",
     ];
     let mut wanted = BTreeSet::new();
     for folder in ["facts", "device-reports", "run-reports"] {

@@ -1,5 +1,6 @@
 //! Kernels of real captures: their work by the shapes of their operands.
 
+use analysis::reports::host::serving::{CacheFrom, Serving, WeightsFrom};
 use analysis::reports::ops::kernels::{CostLimit, DeclaredFit, KernelCost, KernelKind, Kernels};
 
 use super::time_corpus::near;
@@ -89,5 +90,33 @@ fn kernels_of_a_server() {
             DeclaredFit::Nothing,
         );
         assert_eq!(found, expected, "{name}");
+    }
+}
+
+/// The JSON of the same server holds no program: the texts of ops tell the matrices of its 64 layers on one of two devices,
+/// of bf16 and of four bits, and the pages of the cache, of which nothing says how many are read.
+#[test]
+fn weights_and_cache_of_a_server() {
+    let matrices = |heads: u64, of_output: u64, inner: u64| {
+        5120 * (heads * 128 + of_output + 2 * inner + inner) * 64
+    };
+    let cache = |pages: u64, positions: u64| pages * positions * 4 * 2 * 128 * 2 * 64;
+    for (build, bytes, pages) in [
+        ("a", 2 * matrices(28, 2560, 13_824), cache(7007, 64)),
+        ("b", matrices(40, 4096, 12_800) / 2, cache(4889, 128)),
+    ] {
+        let Some(capture) = open(&format!("tpu/v7x_vllm_tp2_{build}.trace.json.gz")) else {
+            return;
+        };
+        let report = capture.report::<Serving>();
+        let step = &report.reads[0];
+        assert!(step.program.starts_with("jit_step_fun"), "{step:?}");
+        assert_eq!(step.weights_from, WeightsFrom::OpTexts);
+        let share = step.weight_bytes as f64 / bytes as f64;
+        assert!((1.0..1.03).contains(&share), "{share} {step:?}");
+        assert_eq!(
+            (step.cache_from, step.most_cache_bytes, step.cache_bytes),
+            (CacheFrom::NotKnown, Some(pages), None)
+        );
     }
 }

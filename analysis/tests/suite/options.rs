@@ -113,9 +113,9 @@ fn each_named_option_is_listed_with_its_source() {
     let list = list();
     let (known, sources) = (defaults(&list), list["sources"].as_table().unwrap());
     let mut named = all_names();
-    // Ends of file names and of words, no functions.
+    // Ends of file names, of words and of the address docs.jax.dev, no functions.
     named.retain(|name, _| {
-        !["md", "py", "pb"]
+        !["md", "py", "pb", "dev"]
             .iter()
             .any(|end| name.ends_with(&format!(".{end}")))
     });

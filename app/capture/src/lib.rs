@@ -34,4 +34,6 @@ pub use messages::OptionValue;
 pub use monitor::{DeviceState, MonitorOptions, Spread, monitor};
 pub use run::{Capture, CaptureOptions, CaptureStage, HostCapture, LONGEST_MS, capture};
 pub use save::SavedProfile;
-pub use steps::{CaptureOfSteps, MOST_STEPS, StepsError, WantedSteps, capture_steps};
+pub use steps::{
+    CaptureOfSteps, CompleteSteps, MOST_STEPS, StepsError, WantedSteps, capture_steps,
+};

@@ -158,9 +158,14 @@ impl<'a> HintFacts<'a> {
     ///
     /// That analysis does not apply to these steps.
     pub(crate) fn in_steps<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+        self.cx.scoped(self.step_scope()).report::<A>()
+    }
+
+    /// The counted steps; what is looked at where there are no steps.
+    pub(crate) fn step_scope(&self) -> Scope {
         match self.steps().as_deref().and_then(counted_numbers) {
-            Some((first, last)) => self.cx.scoped(Scope::Steps { first, last }).report::<A>(),
-            None => self.report::<A>(),
+            Some((first, last)) => Scope::Steps { first, last },
+            None => self.cx.scope,
         }
     }
 

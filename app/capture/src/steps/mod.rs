@@ -43,29 +43,40 @@ pub struct CaptureOfSteps {
     pub said: Vec<String>,
     /// What it lacks of what was asked for; empty if nothing.
     pub lacks: Vec<String>,
-    /// Complete steps of each profile, by the name of its file; `None` if the run cannot be read.
-    steps: Option<BTreeMap<OsString, u64>>,
+    /// Complete steps of each profile.
+    pub steps: CompleteSteps,
+}
+
+/// Complete steps of each profile of a run, by the name of its file; none are known if the run cannot be read.
+#[derive(Debug, Default)]
+pub struct CompleteSteps(Option<BTreeMap<OsString, u64>>);
+
+impl CompleteSteps {
+    /// Of an open run.
+    pub fn of(session: &Session) -> Self {
+        Self(Some(complete_steps(session)))
+    }
+
+    /// Whether the run could be read: else steps are unknown.
+    pub fn is_read(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Of a profile; `None` if none were found in it.
+    pub fn found_in(&self, file: &Path) -> Option<u64> {
+        self.0.as_ref()?.get(file.file_name()?).copied()
+    }
+
+    /// Of a profile, 0 if no steps were found in it; `None` if the run could not be read.
+    pub fn in_file(&self, file: &Path) -> Option<u64> {
+        self.is_read().then(|| self.found_in(file).unwrap_or(0))
+    }
 }
 
 impl CaptureOfSteps {
-    /// Whether the run could be read: else steps are unknown.
-    pub fn is_read(&self) -> bool {
-        self.steps.is_some()
-    }
-
-    /// Complete steps of a profile; `None` if none were found in it.
-    pub fn steps_of(&self, file: &Path) -> Option<u64> {
-        self.steps.as_ref()?.get(file.file_name()?).copied()
-    }
-
-    /// Complete steps of a profile, 0 if no steps were found in it; `None` if the run could not be read.
-    pub fn complete_steps_of(&self, file: &Path) -> Option<u64> {
-        self.is_read().then(|| self.steps_of(file).unwrap_or(0))
-    }
-
     /// Complete steps of the host that has the fewest, of those that sent a profile.
     fn fewest(&self) -> Option<u64> {
-        let of = |saved: &super::SavedProfile| self.complete_steps_of(&saved.file);
+        let of = |saved: &super::SavedProfile| self.steps.in_file(&saved.file);
         self.capture.saved().filter_map(of).min()
     }
 
@@ -135,7 +146,7 @@ pub fn capture_steps(
     first.session = None;
     let second = taken(&again, wanted.steps, open, &devices, &mut watch);
     let mut best = better(first, second, &options, &mut said);
-    if best.session.is_none() && best.is_read() {
+    if best.session.is_none() && best.steps.is_read() {
         best.session = open(&best.capture.run).ok();
     }
     finished(best, said)
@@ -274,7 +285,7 @@ fn taken(
         None => (None, None),
     };
     let mut found = CaptureOfSteps {
-        steps: session.as_ref().map(complete_steps),
+        steps: session.as_ref().map(CompleteSteps::of).unwrap_or_default(),
         capture,
         session,
         said: Vec::new(),
@@ -291,8 +302,8 @@ fn taken(
                 "{address} recorded {recorded}, and {before} in the short capture"
             ));
         }
-        match found.steps_of(&saved.file) {
-            _ if !found.is_read() => {}
+        match found.steps.found_in(&saved.file) {
+            _ if !found.steps.is_read() => {}
             None => found.lacks.push(format!(
                 "no steps were found in the profile of {address}, which was to have {wanted}"
             )),

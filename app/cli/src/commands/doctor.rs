@@ -1,5 +1,6 @@
 //! `systole doctor`: the data quality of a trace.
 
+use analysis::reports::summary::doctor::{CaptureRow, CaptureRows};
 use analysis::{Scope, Table, Tabular as _};
 use clap::Args;
 use importers::Progress;
@@ -26,6 +27,9 @@ pub struct DoctorArgs {
     /// What the bytes of the capture hold, how many steps fit into a file, and what to leave out
     #[arg(long, conflicts_with_all = ["output", "table"])]
     pub size: bool,
+    /// Which rows and counters devices can record, by which option or flag, and which of them are here
+    #[arg(long, conflicts_with_all = ["output", "table", "size"])]
+    pub rows: bool,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -39,6 +43,9 @@ pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     checks::check_devices(&session, &args.input.assume.values.device)?;
     if args.size {
         return size(&session, args, stderr);
+    }
+    if args.rows {
+        return rows(&session, args, stderr);
     }
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
     output::write(&document, &args.output, &guard, stderr)?;
@@ -88,5 +95,31 @@ fn size(
     Ok(CommandOutcome::Done)
 }
 
-/// The name of the format and its version.
+/// What devices can record, and what of it is here.
+fn rows(
+    session: &Session,
+    args: &DoctorArgs,
+    stderr: &Stderr,
+) -> Result<CommandOutcome, RequestError> {
+    let rows = CaptureRows::of(session.model(), session.options());
+    let table = NamedTable {
+        report: "rows",
+        table: rows.tables().swap_remove(0),
+    };
+    let layout = terminal::whole_tables(stderr.stdout_style());
+    let text = |table: &Table| {
+        let missing = rows.rows.iter().filter_map(CaptureRow::remedy);
+        let missing: String = missing.map(|row| layout.plain_lines(2, &row)).collect();
+        let table = table::table(&table.without(&["by", "since"]), &layout);
+        format!("{table}\nWhat is not here is recorded by\n{missing}")
+    };
+    let json = || json!({"schema": ROWS_SCHEMA, "rows": rows});
+    let output = &args.output;
+    let text = output::list(output.format, output.csv.cells(), table, text, json);
+    output::print_as(output.format, &text)?;
+    Ok(CommandOutcome::Done)
+}
+
+/// The names of the formats and their versions.
 const SIZE_SCHEMA: &str = "systole.size/1";
+const ROWS_SCHEMA: &str = "systole.rows/1";

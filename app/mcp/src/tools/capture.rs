@@ -13,8 +13,8 @@ use serde::Deserialize;
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
 use capture::{
-    Capture, CaptureOptions, HostCapture, MOST_STEPS, ServerAddress, StepsError, WantedSteps,
-    capture, capture_steps,
+    Capture, CaptureOptions, CompleteSteps, HostCapture, MOST_STEPS, ServerAddress, StepsError,
+    WantedSteps, capture, capture_steps,
 };
 use importers::{ImportOptions, Progress};
 
@@ -97,17 +97,29 @@ impl McpTool for CaptureTool {
             .as_ref()
             .ok()
             .and_then(|session| session.report::<Doctor>(Scope::WholeTrace).ok());
+        let steps = session
+            .as_ref()
+            .ok()
+            .map(|session| CompleteSteps::of(session));
+        let steps_in = |file: &Path| {
+            let count = steps.as_ref().and_then(|steps| steps.in_file(file));
+            count.map_or_else(String::new, |count| count.to_string())
+        };
         let hosts = found.hosts.iter().map(|HostCapture { address, result }| {
-            let [file, bytes, devices, error] = match result {
+            let [file, bytes, devices, complete, error] = match result {
                 Ok(saved) => [
                     call.roots.shown(&saved.file.to_string_lossy()),
                     saved.bytes.to_string(),
                     saved.contents.devices.join(" "),
+                    steps_in(&saved.file),
                     saved.contents.errors.join("; "),
                 ],
-                Err(why) => [String::new(), String::new(), String::new(), why.to_string()],
+                Err(why) => {
+                    let none = String::new;
+                    [none(), none(), none(), none(), why.to_string()]
+                }
             };
-            [address.to_string(), file, bytes, devices, error]
+            [address.to_string(), file, bytes, devices, complete, error]
         });
         let mut content = AnswerContent::default();
         let findings = match (&doctor, &session) {
@@ -124,7 +136,14 @@ impl McpTool for CaptureTool {
         content.lines.extend(found.differences());
         content = content.with(AnswerTable::of_texts(
             "hosts",
-            ["address", "file", "bytes", "devices", "error"],
+            [
+                "address",
+                "file",
+                "bytes",
+                "devices",
+                "complete_steps",
+                "error",
+            ],
             hosts,
         ));
         let tables = doctor

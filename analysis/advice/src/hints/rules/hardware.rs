@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use device_reports::communication::sparse_cores::SparseCores;
-use device_reports::ops::hardware_counters::HardwareCounters;
 use device_reports::ops::kernels::{Kernel, Kernels, KernelsReport, TRACING};
 use device_reports::ops::op_stats::OpRow;
 use engine::{AnalysisError, Percent, Provenance, Threshold};
@@ -35,13 +34,6 @@ pub(super) static RULES: &[Rule] = &[
         [SPILL_KERNEL],
         spills
     ),
-    rule!(
-        "K43",
-        "The chip runs below its default clock",
-        High,
-        [THROTTLED, SKIPPED],
-        throttled
-    ),
 ];
 
 static SPARSE_WAIT: Threshold = Threshold::percent(
@@ -69,20 +61,6 @@ static SPILL_KERNEL: Threshold = Threshold::percent(
     2.0,
     "tuning a kernel pays only where it takes time",
 );
-static THROTTLED: Threshold = Threshold::percent(
-    "K43.ops_percent",
-    5.0,
-    "single ops below the clock are normal regulation",
-);
-static SKIPPED: Threshold = Threshold::percent(
-    "K43.skipped_percent",
-    5.0,
-    "single skipped cycles are normal power regulation",
-);
-
-/// An op within a hundredth of the default clock runs at it.
-const AT_CLOCK: f64 = 0.99;
-
 /// Rows of ops named by program and instruction.
 fn named<'f>(
     facts: &'f HintFacts<'_>,
@@ -336,112 +314,4 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
         ops: ids(&ops_of(facts, &report, &spilling)?),
         ..Finding::default()
     }))
-}
-
-fn throttled(facts: &HintFacts<'_>) -> RuleResult {
-    let ratio = |row: &OpRow| {
-        let at_default = row.time_at_default_clock_ps?;
-        (row.total_time_ps > Picos::ZERO).then(|| at_default / row.total_time_ps.as_ps_f64())
-    };
-    let slow =
-        facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
-    let recorded = facts.select(|row| ratio(row).is_some())?;
-    let skipped = skipped(facts);
-    let throttling = throttling(facts);
-    if recorded.rows.is_empty() && skipped.is_none() && throttling.is_none() {
-        let why = "the capture has no ratio of clocks (Time Scale Multiplier), no counters of skipped cycles and no series \
-                   of throttling";
-        return Err(why.into());
-    }
-    let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
-    if !slow.rows.is_empty() && slow.percent() >= limit {
-        let factors: Vec<(OpId, f64)> = slow
-            .rows
-            .iter()
-            .filter_map(|row| Some((row.op?, ratio(row)?)))
-            .collect();
-        let lowest = factors.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
-        return Ok(Some(Finding {
-            statement: format!(
-                "ops that take {:.1} of device time run below the default clock, down to {:.0} of it",
-                Percent(slow.percent()),
-                Percent(100.0 * lowest)
-            ),
-            evidence: vec![
-                HintEvidence::percent(
-                    "ops below the default clock",
-                    slow.percent(),
-                    "device time",
-                    Some(limit),
-                ),
-                HintEvidence::percent("lowest clock", 100.0 * lowest, "default clock", None),
-            ],
-            ops: slow.ops(),
-            saving: PossibleSaving::ops("ops at the default clock", factors),
-            ..Finding::default()
-        }));
-    }
-    let Some((device, percent)) = skipped.filter(|(_, percent)| *percent >= most) else {
-        let throttling = throttling.filter(|(.., percent)| *percent >= most);
-        return Ok(throttling.map(|(device, series, percent)| Finding {
-            statement: format!(
-                "{device} is throttled: its series \"{series}\" is {:.1} in the mean",
-                Percent(percent)
-            ),
-            evidence: vec![HintEvidence::percent(
-                "mean of the series",
-                percent,
-                "throttling as the profiler defines it, over the time of its samples",
-                Some(most),
-            )],
-            ..Finding::default()
-        }));
-    };
-    let step = facts.step()?;
-    Ok(Some(Finding {
-        statement: format!(
-            "{device} skips {:.1} of its clock cycles to stay within its power",
-            Percent(percent)
-        ),
-        evidence: vec![HintEvidence::percent(
-            "skipped cycles",
-            percent,
-            "cycles that were counted",
-            Some(most),
-        )],
-        saving: PossibleSaving::PerStep(Picos::from_ps((step.ps * percent / 100.0) as i64)),
-        ..Finding::default()
-    }))
-}
-
-/// The device whose recorded series of throttling in percent has the highest mean: its name, the series, and the mean.
-/// How much time that costs is not recorded.
-fn throttling(facts: &HintFacts<'_>) -> Option<(String, String, f64)> {
-    let model = facts.cx.model;
-    let means = model.counters().iter().filter_map(|series| {
-        let track = model.track(series.track());
-        let name = model.str(track.name);
-        let unit = series.unit().map_or("", |unit| model.str(unit));
-        let words = format!("{name} {unit}").to_ascii_lowercase();
-        let is_share = words.contains("throttl") && words.contains('%');
-        let mean = is_share.then(|| series.mean(model.extent()))??;
-        let device = model.str(model.group(track.group).name).to_owned();
-        (0.0..=100.0)
-            .contains(&mean)
-            .then(|| (device, name.to_owned(), mean))
-    });
-    means.max_by(|a, b| a.2.total_cmp(&b.2))
-}
-
-/// The device that skips most of its cycles, and how much of them in percent.
-fn skipped(facts: &HintFacts<'_>) -> Option<(String, f64)> {
-    let counters = facts.report::<HardwareCounters>().ok()?;
-    let of = counters.devices.iter().flat_map(|device| {
-        let skipped = device
-            .metrics
-            .iter()
-            .filter(|metric| metric.id == "clocks_skipped");
-        skipped.filter_map(|metric| Some((device.device.clone(), metric.percent()?)))
-    });
-    of.max_by(|a, b| a.1.total_cmp(&b.1))
 }

@@ -15,6 +15,8 @@ macro_rules! rule {
     };
 }
 
+mod chip_series;
+mod clock;
 mod communication;
 mod compile;
 mod compute;
@@ -37,6 +39,7 @@ use super::Rule;
 pub fn rules() -> &'static [&'static Rule] {
     static RULES: LazyLock<Vec<&Rule>> = LazyLock::new(|| {
         let themes = [
+            clock::RULES,
             communication::RULES,
             compile::RULES,
             compute::RULES,

@@ -11,6 +11,8 @@
 //! `VLOAD:FILL` and `VSTORE:SPILL` are those loads and stores that only restore and save registers. They are part of
 //! `VLOAD` and `VSTORE`, and a smaller tile would not need them.
 
+mod levers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -20,6 +22,8 @@ use math::unit::Unit;
 use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef};
 
 use crate::ops::op_stats::{OpRow, Ops};
+
+pub use levers::CodeLimit;
 
 /// The analysis `bundles`.
 pub struct Code;
@@ -33,73 +37,6 @@ pub struct CodeReport {
     pub sums_over: SumOver,
     /// Notes for the reader.
     pub notes: Vec<String>,
-}
-
-/// What limits the code of an op, or what most of it is.
-#[engine::titled]
-pub enum CodeLimit {
-    /// It saves and restores registers.
-    Registers = "registers",
-    /// Its buffers take most of the vector memory.
-    Vmem = "VMEM",
-    /// Many bundles are empty.
-    Waiting = "waiting",
-    /// The matrix units have the fewest free slots.
-    MatrixUnits = "matrix units",
-    /// Loads and stores of vector memory.
-    LoadsAndStores = "loads and stores",
-    /// Transposes, rotations and reductions across lanes.
-    Lanes = "across lanes",
-    /// Elementwise work.
-    Elementwise = "elementwise",
-    /// Addresses and branches.
-    Scalars = "scalars",
-}
-
-impl CodeLimit {
-    /// The unit with the largest share, as a limit; the names of units are the compiler's.
-    fn of_unit(unit: &str) -> Option<Self> {
-        Some(match unit {
-            "MATMUL" | "MATPUSH" | "MXU" => Self::MatrixUnits,
-            "VLOAD" | "VSTORE" => Self::LoadsAndStores,
-            "XLU" => Self::Lanes,
-            "VALU" | "EUP" | "VPOP" => Self::Elementwise,
-            "SALU" => Self::Scalars,
-            _ => return None,
-        })
-    }
-
-    /// What to try.
-    fn lever(self) -> &'static str {
-        match self {
-            Self::Registers => {
-                "registers: more than half of the stores or loads save and restore them (VSTORE:SPILL, VLOAD:FILL)"
-            }
-            Self::Vmem => {
-                "VMEM: buffers take most of it: smaller blocks, or fewer copies of each, leave room for more to be in flight"
-            }
-            Self::Waiting => {
-                "waiting: bundles are empty, most of them after the instruction that is named: more independent work in the \
-                 body, as larger or unrolled blocks, fills them"
-            }
-            Self::MatrixUnits => {
-                "matrix units: they have the fewest free slots: only fewer or narrower products are faster"
-            }
-            Self::LoadsAndStores => {
-                "loads and stores: values that stay in registers, as larger inner blocks keep them, need fewer"
-            }
-            Self::Lanes => {
-                "across lanes: transposes, rotations and reductions along the last dimension cost most: another layout of the \
-                 operands may need fewer"
-            }
-            Self::Elementwise => {
-                "elementwise: arithmetic other than products costs most: narrower types or fewer conversions shorten it"
-            }
-            Self::Scalars => {
-                "scalars: addresses and branches cost most: larger blocks have fewer of them"
-            }
-        }
-    }
 }
 
 /// Share above which something is what limits the code.
@@ -149,6 +86,9 @@ pub struct CodeRow {
     /// What limits the code by its slots, registers and memory; `None` where nothing has a majority.
     #[column("Limited by", inferred)]
     pub limit: Option<CodeLimit>,
+    /// The page that says what to try where this limits the code.
+    #[column("Lever from", inferred)]
+    pub lever_source: Option<&'static str>,
     /// What has the largest share of its bundles or slots, where that is no majority.
     #[column("Most of", inferred)]
     pub most: Option<CodeLimit>,
@@ -229,7 +169,7 @@ impl Analysis for Code {
             ));
         }
         let limits: BTreeSet<CodeLimit> = rows.iter().filter_map(|row| row.limit).collect();
-        notes.extend(limits.into_iter().map(|limit| limit.lever().to_owned()));
+        notes.extend(limits.into_iter().map(CodeLimit::advice));
         let spilling: Vec<&str> = rows
             .iter()
             .filter(|row| row.spills.max(row.fills) > Some(0))
@@ -341,6 +281,7 @@ fn code_row(cx: &Context<'_>, row: Option<&OpRow>, op: OpId) -> Option<CodeRow> 
         vmem_percent: of_vmem,
         vmem_spill_bytes: vmem.map(|vmem| vmem.spill_bytes),
         limit,
+        lever_source: limit.map(CodeLimit::source),
         most,
         live_registers: bundles.live_registers,
         fills,

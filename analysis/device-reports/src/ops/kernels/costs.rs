@@ -11,6 +11,8 @@ use hardware::peaks::Peaks;
 use hlo::HloText;
 use math::unit::Unit;
 
+use super::matrix_units::{self, HardwareFrom, KnownWork};
+use super::report::Kernel;
 use super::shapes::{self, CostLimit, KernelKind, ShapeCost};
 use crate::ops::op_stats::{NarrowType, OpRow};
 
@@ -57,7 +59,10 @@ pub struct KernelCost {
     /// Operations of its matrix products by shapes, without a mask.
     #[column("FLOP by shapes")]
     pub flops: Option<u64>,
-    /// The same with a causal mask, which leaves half; for attention of as many queries as keys.
+    /// The same on whole tiles of the matrix unit.
+    #[column("FLOP, padded")]
+    pub padded_flops: Option<u64>,
+    /// Operations with a causal mask, which leaves half; for attention of as many queries as keys.
     #[column("FLOP, causal")]
     pub causal_flops: Option<u64>,
     /// Declared operations.
@@ -79,9 +84,19 @@ pub struct KernelCost {
     /// The same by declared operations.
     #[column("MFU, declared", peak)]
     pub declared_percent: Option<Percent>,
+    /// Hardware FLOP utilization: the share of its time in which the matrix units multiplied, needed or not. By counters
+    /// that were read for it; else by the shapes, padded to the tiles of the matrix unit, and with a mask at most this.
+    #[column("HFU")]
+    pub hardware_percent: Option<Percent>,
+    /// Where that is known from.
+    #[column("HFU by")]
+    pub hardware_from: Option<HardwareFrom>,
     /// Bytes by shapes: each operand in HBM read once and each result written once.
     #[column("HBM by shapes")]
     pub hbm_bytes: Option<u64>,
+    /// Of these, what it reads of a cache of keys and values, at most this where costs are at most these.
+    #[column("KV cache")]
+    pub cache_bytes: Option<u64>,
     /// Declared bytes.
     #[column("Bytes, declared", compiler)]
     pub declared_bytes: Option<u64>,
@@ -157,7 +172,9 @@ pub(super) fn of_op(cx: &Context<'_>, row: &OpRow, kernel: &str) -> Option<Shape
 /// The costs of the kernels that are known, the longest first. `rows` have the names of their kernels.
 pub(super) fn costs(
     rows: Vec<(&OpRow, String, Option<ShapeCost>)>,
+    kernels: &[Kernel],
     peaks: &Peaks,
+    tile: Option<u64>,
 ) -> Vec<KernelCost> {
     let mut found: BTreeMap<_, (ShapeCost, SameWork)> = BTreeMap::new();
     for (row, kernel, cost) in rows {
@@ -178,14 +195,24 @@ pub(super) fn costs(
             .or_insert_with(|| (cost, SameWork::default()));
         work.add(row);
     }
+    let mut sizes_of: BTreeMap<(&String, &Arc<str>), usize> = BTreeMap::new();
+    for (kernel, program, ..) in found.keys() {
+        *sizes_of.entry((kernel, program)).or_default() += 1;
+    }
+    // Counters are those of all executions: with several sizes they tell nothing of one.
+    let counted = |kernel: &String, program: &Arc<str>| {
+        let is_only = sizes_of.get(&(kernel, program)) == Some(&1);
+        let is_it = |one: &&Kernel| one.kernel == *kernel && one.program == *program;
+        let its = kernels.iter().find(is_it).filter(|_| is_only)?;
+        matrix_units::counted(&its.counters)
+    };
     let mut costs: Vec<(f64, KernelCost)> = found
-        .into_iter()
+        .iter()
         .filter(|(_, (_, work))| work.executions > 0.0)
         .map(|((kernel, program, ..), (cost, work))| {
-            (
-                work.time_ps,
-                KernelCost::new(&kernel, program, cost, &work, peaks),
-            )
+            let counted = counted(kernel, program);
+            let row = KernelCost::new(kernel, program, cost, work, (peaks, tile), counted);
+            (work.time_ps, row)
         })
         .collect();
     // Ties keep the order of names.
@@ -197,26 +224,40 @@ impl KernelCost {
     fn new(
         kernel: &str,
         program: &Arc<str>,
-        cost: ShapeCost,
+        cost: &ShapeCost,
         work: &SameWork,
-        peaks: &Peaks,
+        (peaks, tile): (&Peaks, Option<u64>),
+        counted: Option<Percent>,
     ) -> Self {
         let seconds = work.time_ps / work.executions / 1e12;
         let each = |sum: Option<u64>| Some((sum? as f64 / work.executions).round() as u64);
-        let (speedup, is_narrowed) = speedup(&cost, seconds, peaks);
-        let rate = |flops: Option<u64>| {
+        let (speedup, is_narrowed) = speedup(cost, seconds, peaks);
+        let rate_of = |flops: f64| {
             let work = OpWork {
-                flops: Some(flops? as f64 / speedup),
+                flops: Some(flops / speedup),
                 ..OpWork::default()
             };
             work.percent_of(BoundBy::Compute, seconds, peaks)
         };
+        let rate = |flops: Option<u64>| rate_of(flops? as f64);
         let share = |flops| rate(flops).and_then(possible).map(Percent);
         let is_impossible = |flops| rate(flops).is_some_and(is_beyond_peak);
         let traffic = OpWork {
             hbm_bytes: cost.bytes.map(|bytes| bytes as f64),
             ..OpWork::default()
         };
+        let padded_flops = tile.and_then(|tile| cost.padded_flops(tile));
+        let hardware = rate(cost.flops).map(|rate| {
+            let padded_rate = padded_flops.and_then(rate_of);
+            KnownWork {
+                cost,
+                tile,
+                rate,
+                padded_rate,
+            }
+            .hardware(counted)
+        });
+        let hardware = hardware.unwrap_or_default();
         let of_hbm = traffic.percent_of(BoundBy::Hbm, seconds, peaks);
         let declared_flops = each(work.flops);
         let mut row = Self {
@@ -226,6 +267,7 @@ impl KernelCost {
             mean_time_ps: work.time_ps / work.executions,
             limit: cost.limit,
             flops: cost.flops,
+            padded_flops: padded_flops.map(|flops| flops.round() as u64),
             causal_flops: cost.causal_flops,
             declared_flops,
             declared_of_shapes_percent: ratio(
@@ -233,11 +275,14 @@ impl KernelCost {
                 cost.flops.map(|flops| flops as f64),
             )
             .map(Percent),
-            declared_fit: fit(&cost, declared_flops),
+            declared_fit: fit(cost, declared_flops),
             flops_percent: share(cost.flops),
             causal_percent: share(cost.causal_flops),
             declared_percent: share(declared_flops),
+            hardware_percent: hardware.percent,
+            hardware_from: hardware.from,
             hbm_bytes: cost.bytes,
+            cache_bytes: cost.cache_bytes,
             declared_bytes: each(work.bytes),
             // Of a limit there is no share: a call need not read all pages.
             hbm_percent: of_hbm
@@ -246,11 +291,15 @@ impl KernelCost {
                 .map(Percent),
             received_bytes: cost.received_bytes,
             types: cost.types.join(" × "),
-            formula: cost.formula,
+            formula: cost.formula.clone(),
             program: Arc::clone(program),
             finding: String::new(),
         };
         row.finding = row.in_words();
+        if let Some(said) = &hardware.said {
+            row.finding.push_str("; ");
+            row.finding.push_str(said);
+        }
         if is_narrowed {
             row.finding.push_str(
                 "; products of bf16 would take longer, so it multiplies narrow numbers, of whose peak these shares are",

@@ -22,6 +22,7 @@ mod costs;
 mod declared;
 mod inside;
 mod lines;
+mod matrix_units;
 mod report;
 mod shapes;
 mod tables;
@@ -37,12 +38,14 @@ use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use hlo::HloText;
 use trace_model::{Picos, without_number};
 
+use crate::ops::matmuls;
 use crate::ops::op_stats::{OpRow, Ops, OpsReport};
 use inside::KernelInside;
 use shapes::ShapeCost;
 
 pub use costs::{DeclaredFit, KernelCost};
 pub use declared::DeclaredCosts;
+pub use matrix_units::HardwareFrom;
 pub use report::{
     Kernel, KernelCounter, KernelEstimate, KernelLine, KernelOp, KernelPipeline, KernelStage,
     KernelUnit, KernelsReport,
@@ -155,7 +158,7 @@ impl KernelsReport {
             (report.op_time_ps, report.peaks.clone(), report.sums_over);
         Ok(Self {
             timings: timing::timings(cx, &names)?,
-            costs: costs::costs(costs, &peaks),
+            costs: costs::costs(costs, &kernels, &peaks, matmuls::tile(cx, &peaks)),
             kernels,
             ops,
             time_ps,

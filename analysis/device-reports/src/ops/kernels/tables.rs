@@ -128,7 +128,8 @@ impl KernelsReport {
         let mut notes = vec![
             "Costs are of one execution. By shapes: a kernel is known by its name together with the shapes of operands \
              and results, padding included; HBM: each operand read once and each result written once. MFU: model FLOP \
-             utilization by the time on the chip, of the peak of bf16, times the published speed of narrower operands"
+             utilization by the time on the chip, of the peak of bf16, times the published speed of narrower operands. HFU: \
+             hardware FLOP utilization, the share of that time in which the matrix units multiply, needed or not"
                 .to_owned(),
         ];
         notes.push(match self.peaks.flops {
@@ -156,6 +157,8 @@ impl KernelsReport {
             "limit",
             "flops_percent",
             "causal_percent",
+            "hardware_percent",
+            "hardware_from",
             "declared_percent",
             "declared_fit",
             "declared_of_shapes_percent",

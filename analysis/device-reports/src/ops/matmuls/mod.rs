@@ -114,7 +114,7 @@ pub(crate) fn plain_product(instruction: &InstructionRef) -> Option<MatrixProduc
 }
 
 /// Width of the matrix unit: of the simulated device, or of the chip that the capture or the user names.
-fn tile(cx: &Context<'_>, peaks: &Peaks) -> Option<u64> {
+pub(crate) fn tile(cx: &Context<'_>, peaks: &Peaks) -> Option<u64> {
     let simulated = cx
         .tensor_cores()
         .first()

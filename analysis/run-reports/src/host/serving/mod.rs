@@ -19,8 +19,10 @@
 //! launched it, if it was the only one.
 
 mod annotations;
+mod cache;
 mod engine_steps;
 mod names;
+mod op_texts;
 mod programs;
 mod reads;
 mod report;
@@ -32,8 +34,8 @@ mod tests;
 
 pub use names::ServingPhase;
 pub use report::{
-    BatchSize, EngineIdle, EnginePart, EngineSteps, PhaseTimes, ProgramReads, ServedRequest,
-    ServingAnnotation, ServingLatency, ServingReport, TimeDistribution,
+    BatchSize, CacheFrom, EngineIdle, EnginePart, EngineSteps, PhaseTimes, ProgramReads,
+    ServedRequest, ServingAnnotation, ServingLatency, ServingReport, TimeDistribution, WeightsFrom,
 };
 
 use annotations::{Annotation, Annotations};

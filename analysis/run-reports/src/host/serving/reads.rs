@@ -1,25 +1,36 @@
 //! What programs of a server read from HBM: in a step that generates one token for each request, most weights once.
 //!
+//! The cache of keys and values comes on top of them: see [`super::cache`]. Where the capture holds no program, the texts
+//! of its ops tell the weights: see [`super::op_texts`].
+//!
 //! Parameters of the entry computation that share no memory with results stay as they are: weights, apart from small
 //! inputs. Of those that are only gathered or sliced (embeddings), no more than that is read, of others all. Those that
 //! share memory with results are updated: the cache of keys and values, of which a step reads as much as its requests
 //! have.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use engine::number::value;
 use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::hlo_for_now;
 use facts::window::counts;
+use hardware::limits::possible;
 use hardware::peaks::Peaks;
 use hlo::{ArrayShape, CostAnalysis, HBM, HloModule, Instruction, Shape};
+use math::unit::Unit;
 use trace_model::{Picos, ProgramId};
 
-use super::report::ProgramReads;
+use super::cache::{self, CacheReads};
+use super::op_texts;
+use super::report::{CacheFrom, ProgramReads, WeightsFrom};
 
 /// Programs with fewer bytes of weights choose tokens or copy.
 const LEAST_WEIGHTS: u64 = 1_000_000;
+/// Programs that update fewer bytes have no cache of keys and values.
+const LEAST_CACHE: u64 = 1_000_000;
 
 #[derive(Default)]
 struct Runs {
@@ -49,29 +60,125 @@ pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>, AnalysisError
             runs.peaks.get_or_insert_with(|| cx.peaks(core));
         }
     }
+    let mut caches = cache::cache_reads(cx);
+    // Only where a program is missing: the texts of all ops are taken apart.
+    let texts = LazyCell::new(|| op_texts::parameter_bytes(cx));
     let mut rows: Vec<(Picos, ProgramReads)> = found
         .into_iter()
-        .filter_map(|(id, runs)| Some((runs.time, of_program(cx, id, &runs)?)))
+        .filter_map(|(id, runs)| {
+            let title = cx.model.program_title(id);
+            let inputs = match hlo_for_now(cx, id) {
+                Ok(module) => parameter_bytes(&module)
+                    .map(|(weights, updated)| (weights, updated, WeightsFrom::Program)),
+                Err(_) => texts
+                    .get(&*title)
+                    .map(|&(weights, updated)| (weights, updated, WeightsFrom::OpTexts)),
+            };
+            let cache = caches.remove(&*title).unwrap_or_default();
+            Some((runs.time, of_program(&title, inputs?, &cache, &runs)?))
+        })
         .collect();
     rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.program.cmp(&b.1.program)));
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-fn of_program(cx: &Context<'_>, id: ProgramId, runs: &Runs) -> Option<ProgramReads> {
-    let module = hlo_for_now(cx, id).ok()?;
-    let (weights, updated) = parameter_bytes(&module)?;
+fn of_program(
+    title: &str,
+    (weights, updated, weights_from): (u64, u64, WeightsFrom),
+    cache: &CacheReads,
+    runs: &Runs,
+) -> Option<ProgramReads> {
     let mean = runs.time.as_ps_f64() / runs.count as f64;
     let peak = runs.peaks.as_ref()?.hbm;
-    let least = peak.map(|peak| weights as f64 / peak.per_second * 1e12);
-    (weights >= LEAST_WEIGHTS).then(|| ProgramReads {
-        program: Arc::from(cx.model.program_title(id)),
+    let at_peak = |bytes: f64| peak.map(|peak| bytes / peak.per_second * 1e12);
+    // With experts or other branches it reads fewer, and may take less.
+    let of_mean = |time: Option<f64>| {
+        let share = possible(Percent::ratio(time?, mean)?.0)?;
+        Some(Percent(share))
+    };
+    let least = at_peak(weights as f64);
+    // Fewer bytes are a state of something else.
+    let of_cache = Some(updated).filter(|&bytes| bytes >= LEAST_CACHE);
+    let (cache_from, known) = cache.known(runs.time.as_ps_f64(), peak, of_cache.is_some());
+    let each = |all: f64| (all / runs.count as f64).round();
+    let cache_bytes = known.map(each);
+    let bound = match cache_from {
+        CacheFrom::NotKnown => None,
+        _ => at_peak(weights as f64 + cache_bytes.unwrap_or(0.0)),
+    };
+    // A cache is not larger than the parameters that it lies in.
+    let most = cache.limit().map(each).map(|bytes| bytes as u64);
+    let most = most.into_iter().chain(of_cache).min();
+    let mut row = ProgramReads {
+        program: Arc::from(title),
         occurrences: runs.count,
         mean_time_ps: mean,
         weight_bytes: weights,
         updated_bytes: updated,
+        cache_bytes: cache_bytes.map(|bytes| bytes as u64),
+        cache_from,
+        most_cache_bytes: most.filter(|_| cache_from == CacheFrom::NotKnown),
         least_time_ps: least,
-        least_percent: least.and_then(|least| Percent::ratio(least, mean)),
-    })
+        least_percent: of_mean(least),
+        bound_time_ps: bound,
+        bound_percent: of_mean(bound),
+        weights_from,
+        finding: String::new(),
+    };
+    row.finding = row.in_words();
+    (weights >= LEAST_WEIGHTS).then_some(row)
+}
+
+impl ProgramReads {
+    /// What bounds the time of the program from below.
+    fn in_words(&self) -> String {
+        let bytes = |bytes: u64| value(bytes as f64, Unit::Bytes);
+        let share = |time: Option<f64>, percent: Option<Percent>| {
+            let Some(time) = time.map(|time| value(time, Unit::Picoseconds)) else {
+                return ", for which the peak of HBM is not known".to_owned();
+            };
+            match percent {
+                Some(percent) => {
+                    format!(", which takes at least {time}, {percent:.1} of its mean time")
+                }
+                None => format!(
+                    ", which would take {time} at the peak of HBM, more than it takes: it does not read all of it"
+                ),
+            }
+        };
+        let program = self.program.split('(').next().unwrap_or_default();
+        let weights = format!("{program} reads {} of weights", bytes(self.weight_bytes));
+        let of_weights = share(self.least_time_ps, self.least_percent);
+        let (more, bound) = match (self.cache_from, self.cache_bytes) {
+            (CacheFrom::NoCache, _) => {
+                return weights + &of_weights + "; no cache of keys and values is seen";
+            }
+            (CacheFrom::Declared, Some(cache)) => (
+                format!(
+                    "{} of its cache of keys and values as its attention kernel declares, queries and results included",
+                    bytes(cache)
+                ),
+                share(self.bound_time_ps, self.bound_percent),
+            ),
+            (CacheFrom::Shapes, Some(cache)) => (
+                format!(
+                    "{} of its cache of keys and values by the shapes of its attention kernel",
+                    bytes(cache)
+                ),
+                share(self.bound_time_ps, self.bound_percent),
+            ),
+            _ => {
+                let most = self.most_cache_bytes.map_or_else(String::new, |most| {
+                    format!("; it is at most {}", bytes(most))
+                });
+                return format!(
+                    "{weights}{of_weights}; what it reads of its cache of keys and values is not known, because captures do not \
+                     hold the lengths of sequences{most}. The bound is that of the weights alone, a lower limit"
+                );
+            }
+        };
+        format!("{weights} and {more}{bound}")
+    }
 }
 
 /// Bytes in HBM that are read of parameters that share no memory with results, and all bytes of those that do.

@@ -250,6 +250,28 @@ pub struct EngineIdle {
     pub of_steps_percent: Option<Percent>,
 }
 
+/// Where the weights of a program are known from.
+#[engine::titled]
+pub enum WeightsFrom {
+    /// Parameters of the program.
+    Program = "program",
+    /// Operands of its ops that are parameters by their names, where the capture holds no program: at least these.
+    OpTexts = "texts of ops",
+}
+
+/// Where it is known from what a program reads of a cache of keys and values.
+#[engine::titled]
+pub enum CacheFrom {
+    /// Its attention kernel declares bytes; queries and results are among them.
+    Declared = "declared by the kernel",
+    /// The shapes of its attention kernel tell the length of the sequences.
+    Shapes = "shapes of the kernel",
+    /// The lengths of sequences are values, which captures do not hold.
+    NotKnown = "lengths not recorded",
+    /// It updates no parameter, and has no attention kernel that reads a cache.
+    NoCache = "no cache seen",
+}
+
 /// What a program has to read from HBM in each execution.
 #[engine::row(inferred)]
 pub struct ProgramReads {
@@ -263,17 +285,37 @@ pub struct ProgramReads {
     #[column("Mean", measured)]
     pub mean_time_ps: f64,
     /// Inputs on one device that it reads and does not update: weights.
-    #[column("Weights", compiler)]
+    #[column("Weights")]
     pub weight_bytes: u64,
     /// Inputs that it updates, as a cache of keys and values, of which it may read a part.
     #[column("Updated", compiler)]
     pub updated_bytes: u64,
-    /// Time to read all of them once at the peak of HBM.
+    /// What it reads of a cache of keys and values in the mean; `None` if it is not known or there is none.
+    #[column("KV cache")]
+    pub cache_bytes: Option<u64>,
+    /// Where that is known from, or why it is not.
+    #[column("KV cache by")]
+    pub cache_from: CacheFrom,
+    /// The most that it can read of the cache, where it is not known how much it does.
+    #[column("KV cache, at most")]
+    pub most_cache_bytes: Option<u64>,
+    /// Time to read all weights once at the peak of HBM.
     #[column("Weights take")]
     pub least_time_ps: Option<f64>,
     /// The same as a share of the mean time.
     #[column("of its time")]
     pub least_percent: Option<Percent>,
+    /// Time to read weights and cache at the peak of HBM; `None` if what is read of the cache is not known.
+    #[column("With KV cache")]
+    pub bound_time_ps: Option<f64>,
+    /// The same as a share of the mean time.
+    #[column("of its time, with KV cache")]
+    pub bound_percent: Option<Percent>,
+    /// Where the weights are known from.
+    #[column("Weights by")]
+    pub weights_from: WeightsFrom,
+    /// What the figures say together.
+    pub finding: String,
 }
 
 /// Annotations of one name.

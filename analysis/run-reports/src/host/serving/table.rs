@@ -100,8 +100,9 @@ impl ServingReport {
                 "Weights: parameters that share no memory with results; of those that are only gathered or sliced, what is \
                  taken. Updated: those that do, as a cache of keys and values, of which a step reads what its requests have. \
                  A step that reads all of its weights takes at least their time; with experts or other branches it may read \
-                 fewer.",
+                 fewer. KV cache: keys and values that attention reads, in the mean of the executions.",
             )
+            .notes(self.reads.iter().map(|reads| reads.finding.clone()))
             .build()
     }
 

@@ -8,6 +8,7 @@ use facts::environment;
 use trace_model::{Severity, TrackKind};
 
 use super::finding::CaptureFinding;
+use super::rows::{SCHEDULE, STAGES};
 
 /// Maximum number of kernels that are named as evidence.
 const NAMED: usize = 3;
@@ -56,13 +57,6 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// Flags that record the stages of kernels: since libtpu 0.0.44, and before.
-const STAGES: [&str; 2] = [
-    "xla_xprof_enable_custom_call_tracing",
-    "xla_enable_custom_call_region_trace",
-];
-/// The flag that keeps the schedule of kernels for LLO rows.
-const SCHEDULE: [&str; 1] = ["xla_xprof_register_llo_debug_info"];
 /// Versions of libtpu that are reported to leave LLO rows blank with all flags, the chip where it is named, and where that
 /// is reported.
 const BLANK: [(&str, &str, &str); 4] = [

@@ -6,6 +6,7 @@ mod clocks;
 mod facts;
 mod finding;
 mod kernels;
+mod rows;
 mod rules;
 mod table;
 
@@ -17,6 +18,7 @@ use clocks::clock_shifts;
 
 pub use facts::CaptureFact;
 pub use finding::CaptureFinding;
+pub use rows::{CaptureRow, CaptureRows, RowOnChip};
 
 /// The health analysis.
 pub struct Doctor;

@@ -18,8 +18,8 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use capture::{
-    Capture, CaptureOptions, LONGEST_MS, MOST_STEPS, OptionValue, ServerAddress, StepsError,
-    WantedSteps, capture, capture_steps, continuous,
+    Capture, CaptureOptions, CompleteSteps, LONGEST_MS, MOST_STEPS, OptionValue, ServerAddress,
+    StepsError, WantedSteps, capture, capture_steps, continuous,
 };
 use render::{TextLayout, doctor_findings};
 use request::{Assumptions, RequestError, answers};
@@ -74,10 +74,10 @@ pub struct CaptureArgs {
     /// Record without end: start, keep what was recorded since (snapshot), stop; with jaxlib 0.10.2 and later
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["retry", "delay"])]
     pub continuous: Option<ContinuousArg>,
-    /// Print the result as JSON, without reports
+    /// Print the result as JSON, without findings and verdict
     #[arg(long)]
     pub json: bool,
-    /// Do not read the profiles: no findings, no verdict
+    /// Do not read the profiles: no steps, no findings, no verdict
     #[arg(long, hide_short_help = true)]
     pub no_report: bool,
     #[command(flatten)]
@@ -144,14 +144,18 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     if capture.saved().next().is_none() {
         return Err(nothing_sent(&capture, Vec::new(), args.json)?);
     }
+    let session = (!args.no_report)
+        .then(|| Loading::new(&args.assume, stderr)?.open(&capture.run, None, OutputFormat::Text));
+    let steps = session.as_ref().map(|session| match session {
+        Ok(session) => CompleteSteps::of(session),
+        Err(_) => CompleteSteps::default(),
+    });
     if args.json {
-        output::print(&json_text(&capture, None, &[])?)?;
+        output::print(&json_text(&capture, steps.as_ref(), [&[], &[]])?)?;
     } else {
-        output::print_names(&in_words(&capture, None))?;
-        if !args.no_report {
-            let loading = Loading::new(&args.assume, stderr)?;
-            let session = loading.open(&capture.run, None, OutputFormat::Text)?;
-            report(&capture, &session, stderr)?;
+        output::print_names(&in_words(&capture, steps.as_ref(), &[]))?;
+        if let Some(session) = session {
+            report(&capture, &session?, stderr)?;
         }
     }
     Ok(outcome(&capture, args.retry > 0))
@@ -189,9 +193,13 @@ fn of_steps(
     };
     let capture = &found.capture;
     if args.json {
-        output::print(&json_text(capture, Some(&found), &found.said)?)?;
+        output::print(&json_text(
+            capture,
+            Some(&found.steps),
+            [&found.said, &found.lacks],
+        )?)?;
     } else {
-        output::print_names(&in_words(capture, Some(&found)))?;
+        output::print_names(&in_words(capture, Some(&found.steps), &found.said))?;
         if let Some(session) = found.session.as_ref().filter(|_| !args.no_report) {
             report(capture, session, stderr)?;
         }
@@ -213,7 +221,7 @@ fn nothing_sent(
     json: bool,
 ) -> Result<RequestError, RequestError> {
     if json {
-        output::print(&json_text(capture, None, &said)?)?;
+        output::print(&json_text(capture, None, [&said, &[]])?)?;
     }
     let why = [said, capture.reasons()].concat();
     Ok(RequestError::Server(why.join("\n")))

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::Unit;
-use capture::{Capture, CaptureOfSteps, HostCapture, SavedProfile};
+use capture::{Capture, CompleteSteps, HostCapture, SavedProfile};
 use request::RequestError;
 use serde_json::{Value, json};
 use session::number::{counted, value};
@@ -41,9 +41,14 @@ pub(super) fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome 
     CommandOutcome::Done
 }
 
-pub(super) fn in_words(capture: &Capture, steps: Option<&CaptureOfSteps>) -> String {
+/// The hosts of a capture; complete steps where the run was to be read.
+pub(super) fn in_words(
+    capture: &Capture,
+    steps: Option<&CompleteSteps>,
+    said: &[String],
+) -> String {
     let mut text = String::new();
-    for sentence in steps.iter().flat_map(|steps| &steps.said) {
+    for sentence in said {
         let _ = writeln!(text, "{sentence}");
     }
     let _ = writeln!(text, "Captured {}", capture.run.display());
@@ -61,7 +66,7 @@ pub(super) fn in_words(capture: &Capture, steps: Option<&CaptureOfSteps>) -> Str
 }
 
 /// `2 devices, 20 complete steps, 1.2 MB, worker0 process 4321`
-fn profile_in_words(saved: &SavedProfile, steps: Option<&CaptureOfSteps>) -> String {
+fn profile_in_words(saved: &SavedProfile, steps: Option<&CompleteSteps>) -> String {
     let contents = &saved.contents;
     let devices = match contents.devices.len() {
         0 if !contents.has_events => "nothing was recorded".to_owned(),
@@ -69,8 +74,8 @@ fn profile_in_words(saved: &SavedProfile, steps: Option<&CaptureOfSteps>) -> Str
         count => counted(count as u64, "device"),
     };
     let mut parts = vec![devices];
-    if let Some(steps) = steps {
-        let complete = steps.steps_of(&saved.file);
+    if let Some(steps) = steps.filter(|_| contents.has_events) {
+        let complete = steps.found_in(&saved.file);
         parts.push(match complete {
             Some(count) => counted(count, "complete step"),
             None if steps.is_read() => "no steps".to_owned(),
@@ -94,8 +99,8 @@ fn profile_in_words(saved: &SavedProfile, steps: Option<&CaptureOfSteps>) -> Str
 
 pub(super) fn json_text(
     capture: &Capture,
-    steps: Option<&CaptureOfSteps>,
-    said: &[String],
+    steps: Option<&CompleteSteps>,
+    [said, lacks]: [&[String]; 2],
 ) -> Result<String, RequestError> {
     let host = |HostCapture { address, result }: &HostCapture| -> Value {
         match result {
@@ -108,7 +113,7 @@ pub(super) fn json_text(
                 "hostname": saved.contents.hostname,
                 "process": saved.contents.process,
                 "started_unix_ns": saved.contents.started_unix_ns,
-                "complete_steps": steps.and_then(|steps| steps.complete_steps_of(&saved.file)),
+                "complete_steps": steps.and_then(|steps| steps.in_file(&saved.file)),
                 "errors": saved.contents.errors,
             }),
             Err(why) => json!({ "address": address.to_string(), "error": why.to_string() }),
@@ -119,7 +124,6 @@ pub(super) fn json_text(
         .next()
         .map(|_| capture.run.display().to_string());
     let hosts: Vec<Value> = capture.hosts.iter().map(host).collect();
-    let lacks: Vec<&String> = steps.iter().flat_map(|steps| &steps.lacks).collect();
     let text = serde_json::to_string_pretty(&json!({
         "schema": "systole.capture/1",
         "run": run,

@@ -2,7 +2,7 @@
 
 use engine::HintOptions;
 use sample_traces::text_builder;
-use trace_model::{Picos, SliceAttr, SliceKey, Timestamp, TrackKind};
+use trace_model::Timestamp;
 
 use super::{cannot_tell, ids, report, report_of, run, saving};
 
@@ -87,72 +87,5 @@ fn spilled_registers_show_in_the_schedule() {
     assert!(cannot_tell(
         &report("ops: KKKK\nK = k.1 [custom-call]"),
         "K30"
-    ));
-}
-
-#[test]
-fn throttling_in_percent_is_a_hint_without_a_saving() {
-    let with = |name: &str, value: f64| {
-        let mut builder = text_builder(
-            "@column 1us\nops: MMMM\nM = fusion.1 [convolution fusion]\ncounter x: 0000",
-        );
-        let named = builder.tracks().map(|(id, track)| (id, track.group));
-        let group = named.last().unwrap().1;
-        let track = builder.track(group, TrackKind::Counter, 99, name);
-        builder.add_counter_sample(
-            track,
-            Timestamp::from_ps(0),
-            Some(Picos::from_ps(2_000_000)),
-            value,
-        );
-        builder.set_counter_unit(track, "%");
-        report_of(&builder.finish(), HintOptions::default())
-    };
-    let found = with("Throttle", 40.0);
-    let hint = found.hints.iter().find(|hint| hint.id == "K43").unwrap();
-    assert!(
-        hint.statement.contains("\"Throttle\" is 40.0 %"),
-        "{}",
-        hint.statement
-    );
-    assert_eq!(hint.saving_ps, None);
-    assert!(with("Throttle", 1.0).quiet.contains(&"K43"));
-    assert!(cannot_tell(&with("Temperature", 90.0), "K43"));
-}
-
-#[test]
-fn lowered_clock_saving_is_the_missing_frequency() {
-    let at = |columns: usize, scale: f64| {
-        let ops = format!("{}{}", run('x', columns), run('M', 100 - columns));
-        let picture = format!(
-            "@column 1us\nops: {ops}\nx = fusion.1 [loop fusion]\nM = fusion.2 [convolution fusion]"
-        );
-        let mut builder = text_builder(&picture);
-        let ops = builder
-            .tracks()
-            .find(|(_, track)| track.kind == TrackKind::Ops)
-            .unwrap()
-            .0;
-        builder.set_attr(
-            SliceKey::new(ops, 0),
-            SliceAttr::TimeScaleBits,
-            scale.to_bits() as i64,
-        );
-        report_of(&builder.finish(), HintOptions::default())
-    };
-    let saving = |report: &crate::hints::HintsReport| {
-        report
-            .hints
-            .iter()
-            .find(|hint| hint.id == "K43")
-            .and_then(|hint| Some(hint.saving_ps?.ps()))
-    };
-    assert_eq!(saving(&at(5, 0.9)), Some(500_000));
-    assert_eq!(saving(&at(4, 0.5)), None);
-    assert_eq!(saving(&at(50, 0.995)), None);
-    assert!(at(50, 1.0).quiet.contains(&"K43"));
-    assert!(cannot_tell(
-        &report("ops: MMMM\nM = fusion.1 [convolution fusion]"),
-        "K43"
     ));
 }

@@ -1,6 +1,7 @@
 //! Each rule just above and just below its threshold, and without what it needs.
 
 mod advice;
+mod clock;
 mod communication;
 mod compile;
 mod compute;

@@ -7,7 +7,7 @@
 
 use hlo::ArrayShape;
 
-use super::call::{CallShapes, CostLimit, KernelKind, ShapeCost, times};
+use super::call::{CallShapes, CostLimit, KernelKind, KernelProduct, ShapeCost, times};
 
 /// The part of attention that a kernel computes.
 #[derive(Clone, Copy, PartialEq)]
@@ -19,17 +19,27 @@ enum Pass {
 }
 
 impl Pass {
+    /// Rows, inner size and columns of each product of one head.
+    fn products(self, [queries, keys, size, value]: [u64; 4]) -> Vec<[u64; 3]> {
+        let scores = [queries, size, keys];
+        let output = [queries, keys, value];
+        let of_probabilities = [queries, value, keys];
+        let (of_values, of_keys) = ([keys, queries, value], [keys, queries, size]);
+        let of_queries = [queries, keys, size];
+        match self {
+            Self::Forward => vec![scores, output],
+            Self::KeysAndValues => vec![scores, of_probabilities, of_values, of_keys],
+            Self::Queries => vec![scores, of_probabilities, of_queries],
+            Self::All => vec![scores, of_probabilities, of_values, of_keys, of_queries],
+        }
+    }
+
     /// Scores and their gradients add up over `size`, the others over or along `value`: the sizes of all products of one
     /// query and one key.
     fn sizes(self, size: u64, value: u64) -> Option<u64> {
-        let (of_size, of_value) = match self {
-            Self::Forward => (1, 1),
-            Self::KeysAndValues => (2, 2),
-            Self::Queries => (2, 1),
-            Self::All => (3, 2),
-        };
-        size.checked_mul(of_size)?
-            .checked_add(value.checked_mul(of_value)?)
+        let each = self.products([1, 1, size, value]);
+        let mut sizes = each.iter().map(|sizes| times(sizes));
+        sizes.try_fold(0_u64, |sum, size| sum.checked_add(size?))
     }
 }
 
@@ -62,12 +72,22 @@ pub(super) fn attention(
     let pairs = times(&[heads, queries, keys])?;
     let sizes = pass.sizes(size, value_size)?;
     let flops = times(&[2, pairs, sizes])?;
+    let products = pass.products([queries, keys, size, value_size]);
+    let of_each_head = |sizes| KernelProduct {
+        batch: heads,
+        sizes,
+    };
     Some(ShapeCost {
         kind,
         flops: Some(flops),
         // Queries and keys begin at the same position, so half of the pairs are below the diagonal.
         causal_flops: (queries == keys).then_some(flops / 2),
+        products: products.into_iter().map(of_each_head).collect(),
         bytes: shapes.bytes(),
+        // Keys of more positions than the queries' were computed before.
+        cache_bytes: (pass == Pass::Forward && queries < keys)
+            .then(|| k.bytes()?.checked_add(v.bytes()?))
+            .flatten(),
         received_bytes: None,
         limit: CostLimit::Exact,
         formula: format!("2 × {heads} heads × {queries} queries × {keys} keys × {sizes}"),

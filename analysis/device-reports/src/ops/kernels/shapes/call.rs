@@ -1,5 +1,6 @@
 //! The work of a kernel, and the arrays of a call.
 
+use hardware::padding;
 use hlo::{ArrayShape, HBM, InstructionRef};
 
 /// What a kernel does.
@@ -71,6 +72,13 @@ pub enum CostLimit {
     AtMost = "at most",
 }
 
+/// `batch` products of `m × k` by `k × n`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct KernelProduct {
+    pub batch: u64,
+    pub sizes: [u64; 3],
+}
+
 /// The work of one execution.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShapeCost {
@@ -79,8 +87,12 @@ pub(crate) struct ShapeCost {
     pub flops: Option<u64>,
     /// Half of them, if each query sees the keys before it only.
     pub causal_flops: Option<u64>,
+    /// The matrix products, without a mask; empty where sizes depend on values.
+    pub products: Vec<KernelProduct>,
     /// In HBM.
     pub bytes: Option<u64>,
+    /// Of these, what is read of a cache of keys and values; `None` for what reads no cache.
+    pub cache_bytes: Option<u64>,
     /// From other devices.
     pub received_bytes: Option<u64>,
     pub limit: CostLimit,
@@ -88,6 +100,22 @@ pub(crate) struct ShapeCost {
     pub formula: String,
     /// Types that are multiplied.
     pub types: [&'static str; 2],
+}
+
+impl ShapeCost {
+    /// Operations of the products on whole tiles and registers of a matrix unit this wide, in the better of both roles
+    /// that rows and columns may have; `None` where sizes depend on values.
+    pub fn padded_flops(&self, tile: u64) -> Option<f64> {
+        let rows = padding::sublanes(hlo::element_bits(self.types[0])?);
+        let mut sum = None;
+        for product in &self.products {
+            let [m, k, n] = product.sizes;
+            let flops = times(&[2, product.batch, m, k, n])? as f64;
+            let efficiency = padding::best(product.sizes, tile, rows)?.efficiency;
+            sum = Some(sum.unwrap_or(0.0) + flops / efficiency);
+        }
+        sum
+    }
 }
 
 /// Operands or results of a call that are examined.

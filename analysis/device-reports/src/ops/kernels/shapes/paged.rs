@@ -67,7 +67,9 @@ impl Paged<'_> {
             kind: self.kind,
             flops: Some(flops),
             causal_flops: None,
+            products: Vec::new(),
             bytes: Some(bytes),
+            cache_bytes: Some(read),
             received_bytes: None,
             limit: CostLimit::AtMost,
             formula: format!(

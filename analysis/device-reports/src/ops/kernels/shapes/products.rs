@@ -2,7 +2,7 @@
 
 use hlo::ArrayShape;
 
-use super::call::{CallShapes, CostLimit, KernelKind, ShapeCost, is_float, times};
+use super::call::{CallShapes, CostLimit, KernelKind, KernelProduct, ShapeCost, is_float, times};
 
 /// A matrix product on one device.
 struct Product {
@@ -20,11 +20,19 @@ impl Product {
         shapes: &CallShapes<'_>,
     ) -> Option<ShapeCost> {
         let Self { m, k, n, types } = *self;
+        let product = KernelProduct {
+            batch: 1,
+            sizes: [m, k, n],
+        };
+        // The rows of each group, and with them the padding, are values.
+        let is_known = limit == CostLimit::Exact;
         Some(ShapeCost {
             kind,
             flops: Some(times(&[2, m, k, n])?),
             causal_flops: None,
+            products: is_known.then_some(product).into_iter().collect(),
             bytes: shapes.bytes(),
+            cache_bytes: None,
             received_bytes: None,
             limit,
             formula: format!("2 × {m} rows × {k} × {n} columns"),
@@ -144,7 +152,9 @@ pub(super) fn moved(kind: KernelKind, shapes: &CallShapes<'_>) -> Option<ShapeCo
         kind,
         flops: None,
         causal_flops: None,
+        products: Vec::new(),
         bytes: shapes.bytes(),
+        cache_bytes: None,
         received_bytes: Some(received),
         limit: CostLimit::Exact,
         formula: format!(

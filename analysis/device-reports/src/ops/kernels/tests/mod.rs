@@ -1,4 +1,5 @@
 mod declared_costs;
+mod matrix_units;
 mod shape_costs;
 
 use engine::{Options, ReportCache, Scope, Tabular as _};
@@ -323,6 +324,13 @@ fn units_and_lines_divide_a_generated_capture() {
     assert!(
         (counter.metric.percent().unwrap() - 18.0).abs() < 1e-9,
         "both units are busy in 18 % of the cycles"
+    );
+    let cost = &report.costs[0];
+    assert_eq!(cost.hardware_from, Some(HardwareFrom::Counters));
+    assert!(
+        (cost.hardware_percent.unwrap().0 - 18.0).abs() < 1e-9,
+        "{}",
+        cost.finding
     );
     let titles: Vec<_> = report.tables().iter().map(|table| table.id).collect();
     let expected = [

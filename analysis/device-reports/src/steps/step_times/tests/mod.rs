@@ -56,6 +56,48 @@ fn annotated() -> TraceModel {
     builder.finish()
 }
 
+/// Two files of one run, a device each: five steps of 100 ns, and three of 300 ns; a third file has none.
+#[test]
+fn files_of_a_run_have_their_own_intervals() {
+    use trace_model::{GroupKind, Source, TraceBuilder};
+    let mut builder = TraceBuilder::new();
+    let mut files = Vec::new();
+    for (ordinal, (count, length)) in [(5, 100_000), (3, 300_000)].into_iter().enumerate() {
+        files.push(builder.begin_source(Source::default()));
+        let kind = GroupKind::TensorCore {
+            ordinal: ordinal as u32,
+        };
+        let core = builder.group(None, kind, &format!("/device:TPU:{ordinal}"));
+        let steps = builder.track(core, TrackKind::Steps, 0, "Steps");
+        for number in 0..count {
+            let label = builder.label(&number.to_string(), None);
+            let start = Timestamp::from_ps(number * length);
+            let range = TimeRange::at(start, Picos::from_ps(length));
+            builder.add_slice(steps, SliceSpec::new(range, label));
+        }
+    }
+    files.push(builder.begin_source(Source::default()));
+    let model = builder.finish();
+    let report = whole(&model);
+    let found: Vec<_> = files
+        .iter()
+        .map(|&file| {
+            (
+                report.interval_in(&model, file),
+                report.complete_in(&model, file),
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Some(100_000.0), Some(5)),
+            (Some(300_000.0), Some(3)),
+            (None, None)
+        ]
+    );
+}
+
 #[test]
 fn steps_line_is_used_with_the_slowest_core() {
     let model = text_trace(

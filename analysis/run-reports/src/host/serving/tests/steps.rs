@@ -194,3 +194,66 @@ fn tokens_of_a_step_are_those_of_its_batch() {
     );
     assert_eq!(told("           : .ppp.bb."), [None]);
 }
+
+/// A step of vLLM in an exported JSON, which holds no program: the texts of its ops name parameters. The cache has 7007 pages
+/// of 64 positions of 8 heads of 128 for keys and values; the embedding is gathered.
+const READS: &str = "
+    @column 1ms
+    @device flops=2e15 hbm=1e12 TPU v7x
+    modules: MMMMMMMMMM..
+    ops: GWWAAAAAAA..
+    host engine: EEEEEEEEEEEE
+    E = $core.py:985 _process_engine_step
+    M = jit_step_fun(7)
+    G = gather.1 [gather] bytes=4000000 :: %gather.1 = bf16[1024,512]{1,0} gather(bf16[32000,512]{1,0} %param.1, s32[1024]{0} %param.2)
+    W = fusion.1 [convolution fusion] bytes=60000000 :: %fusion.1 = bf16[1024,5120]{1,0} fusion(bf16[1024,5120]{1,0:S(1)} %b, bf16[5120,5120]{1,0} %param.3), kind=kOutput
+    A = RPA-bq_32-bkvp_64-p_64-.1 [custom-call] DECLARED :: %RPA-bq_32-bkvp_64-p_64-.1 = (bf16[4,1024,3,2,128], bf16[7007,64,4,2,128]) custom-call(s32[] %s, s32[256] %param.4, s32[131072] %param.5, s32[257] %param.6, s32[3] %param.7, s32[3] %t, s32[4] %u, s32[6] %v, bf16[4,1024,3,2,128] %q, bf16[1024,4,2,128] %n, bf16[7007,64,4,2,128] %param.8), custom_call_target=\"tpu_custom_call\"
+";
+
+#[test]
+fn cache_of_keys_and_values_is_part_of_the_bound_or_named() {
+    let reads = |declared: &str| {
+        let report = report_of(&text_trace(&READS.replace("DECLARED", declared))).unwrap();
+        let [reads] = report.reads.as_slice() else {
+            panic!("{:?}", report.reads);
+        };
+        reads.clone()
+    };
+    let (weights, cache) = (4_000_000 + 5120 * 5120 * 2, 7007 * 64 * 8 * 128 * 2);
+    // Indices are read, too: page table, lengths and starts of 256 sequences, and the tokens.
+    let indices = 4 * (1024 + 256 + 131_072 + 257 + 3);
+    let unknown = reads("");
+    assert_eq!(
+        (unknown.weight_bytes, unknown.updated_bytes),
+        (weights + indices, cache)
+    );
+    assert_eq!(
+        (unknown.cache_from, unknown.most_cache_bytes),
+        (CacheFrom::NotKnown, Some(cache))
+    );
+    assert_eq!((unknown.cache_bytes, unknown.bound_time_ps), (None, None));
+    assert_eq!(unknown.weights_from, WeightsFrom::OpTexts);
+    assert_eq!(
+        unknown.finding,
+        "jit_step_fun reads 56.96 MB of weights, which takes at least 56.96 µs, 0.6 % of its mean time; what it reads of its cache of \
+         keys and values is not known, because captures do not hold the lengths of sequences; it is at most 918.4 MB. The \
+         bound is that of the weights alone, a lower limit"
+    );
+    let declared = reads("bytes=100000000");
+    assert_eq!(
+        (declared.cache_from, declared.cache_bytes),
+        (CacheFrom::Declared, Some(100_000_000))
+    );
+    assert_eq!(declared.most_cache_bytes, None);
+    let bound = (weights + indices) as f64 + 1e8;
+    assert!((declared.bound_time_ps.unwrap() - bound).abs() < 1.0);
+    assert!(
+        declared.finding.contains(
+            "and 100.0 MB of its cache of keys and values as its attention kernel declares"
+        ),
+        "{}",
+        declared.finding
+    );
+    // More than HBM can deliver in 10 ms is no measure.
+    assert_eq!(reads("bytes=20000000000").cache_from, CacheFrom::NotKnown);
+}
