@@ -245,7 +245,8 @@ fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
         badge(ui, group.title(), theme::current(ui).group(group));
     }
     let name = egui::Label::new(RichText::new(heading_of(slice)).heading().strong()).truncate();
-    ui.add(name).on_hover_text(slice.name());
+    ui.add(name.show_tooltip_when_elided(false))
+        .on_hover_text(slice.name());
 }
 
 fn timing_ui(
