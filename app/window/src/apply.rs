@@ -57,6 +57,7 @@ impl App {
             AppCommand::Edit { path, line } => {
                 self.notice = editor::open(&path, line).err().map(PassingNotice::passing);
             }
+            AppCommand::ShowReport(id) => self.show_report(id),
             AppCommand::CopyView => {
                 if let Some(link) = self.link_to_view() {
                     let text = format!("Copied {}", shortened(&link, 90));
@@ -126,6 +127,12 @@ impl App {
                     open_traces.link(&command);
                 }
             }
+        }
+    }
+
+    fn show_report(&mut self, id: &'static str) {
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.show_report(id);
         }
     }
 
