@@ -25,6 +25,12 @@ impl App {
             Some(PathAnswer::Chosen(path)) if purpose == PathPurpose::Save => {
                 self.saving.write(path);
             }
+            #[cfg(not(target_arch = "wasm32"))]
+            Some(PathAnswer::Follow(folder)) => {
+                out.push(crate::command::FollowCommand::Start(folder).into());
+            }
+            #[cfg(target_arch = "wasm32")]
+            Some(PathAnswer::Follow(_)) => {}
             Some(PathAnswer::Chosen(path)) => out.push(AppCommand::open(path, beside)),
         }
         self.path_dialog = None;
