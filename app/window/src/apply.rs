@@ -337,7 +337,14 @@ impl App {
     /// is asked what to do with the file.
     fn take_dropped(&mut self, paths: Vec<PathBuf>) {
         match &paths[..] {
-            [first, second, ..] => {
+            [first, second, more @ ..] => {
+                if !more.is_empty() {
+                    let text = format!(
+                        "Of {} dropped files the first two are opened: two runs are compared at a time.",
+                        paths.len()
+                    );
+                    self.notice = Some(PassingNotice::passing(text));
+                }
                 self.open(first);
                 self.next = Some(QueuedTrace {
                     path: second.clone(),
