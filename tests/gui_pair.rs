@@ -232,26 +232,6 @@ fn tables_of_two_runs_name_the_sides_as_the_window_does() {
 }
 
 #[test]
-fn panels_say_which_run_they_are_about() {
-    let mut window = compared("a", "b");
-    assert!(window.query_by_label("About A: a").is_none(), "both");
-    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
-    window.get_by_label("About A: a");
-    want(&mut window, ComparisonCommand::SwapFocus);
-    settle(&mut window);
-    window.get_by_label("About B: b");
-
-    // Where the window is narrow, the bar keeps its result.
-    window.get_by_label("Swap A and B");
-    window.set_size(vec2(560.0, 500.0));
-    settle(&mut window);
-    assert!(window.query_by_label("Swap A and B").is_none());
-    window.get_by_label("Runs").click();
-    settle(&mut window);
-    window.get_by_label("Swap A and B");
-}
-
-#[test]
 fn shift_c_frees_the_timelines_and_locks_them_again() {
     let mut window = compared("a", "b");
     press(&mut window, Modifiers::SHIFT, Key::C);

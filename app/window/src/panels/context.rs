@@ -8,7 +8,7 @@ use egui::{Label, Response, RichText, Role, Ui};
 use trace_model::OpId;
 
 use super::controls::with_controls;
-use super::widgets::{ResponseExt as _, remark};
+use super::widgets::{ResponseExt as _, remark_ui};
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
 use crate::theme::{self, readable_on};
@@ -105,13 +105,13 @@ pub fn side_ui(ui: &mut Ui, context: PanelContext<'_>) {
     label.on_hover_text(format!("About {name}: {path}"));
 }
 
-/// A heading with its spacing and a remark beside it.
+/// A heading with its spacing and a remark beside it, which goes on below where it does not fit.
 pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
     ui.add_space(12.0);
-    let shown = ui.horizontal(|ui| {
+    let shown = ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(title).size(14.0).strong());
         if !note.is_empty() {
-            ui.add(Label::new(remark(note)).truncate());
+            remark_ui(ui, note);
         }
     });
     shown.response
