@@ -208,7 +208,13 @@ fn rows_of_a_query_are_a_track_that_a_session_restores() {
         &mut window,
         "SELECT name, start_ps, dur_ps FROM slices WHERE name LIKE 'fusion.4%'",
     );
+    window.set_size(vec2(1400.0, 420.0));
+    settle(&mut window);
     window.get_by_label("Show as track").click();
+    settle(&mut window);
+    let below = window.get_by_label("Timeline").rect().bottom();
+    assert!(row(&window, "Query 1") < below, "it is scrolled to");
+    window.set_size(vec2(1400.0, 800.0));
     settle(&mut window);
     let track = DerivedTrack::Query(0);
     let rows = found(&mut window, track);

@@ -285,6 +285,8 @@ fn one_click_lists_the_late_devices_first() {
     let top = |window: &Harness<'_, App>, label: &str| {
         window.query_by_label(label).map(|row| row.rect().top())
     };
+    window.get_by_label("TPU:6 is late");
+    assert!(window.query_by_label("TPU:5 is late").is_none());
     let first = top(&window, "Fold host0");
     window.get_by_label("Show the 2 late devices first").click();
     settle(&mut window);

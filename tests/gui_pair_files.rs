@@ -24,6 +24,18 @@ fn cancelled_comparison_stays_cancelled() {
 }
 
 #[test]
+fn of_more_than_two_dropped_files_the_first_are_opened() {
+    let mut window = compared("late", "late");
+    let files = ["a", "b", "late"].map(PathBuf::from);
+    want(&mut window, AppCommand::Dropped(files.to_vec()));
+    window.get_by_label_contains("Of 3 dropped files the first two are opened");
+    settle(&mut window);
+    let name = |side| window.state().trace_of(side).map(OpenTrace::name);
+    let names = TraceSide::BOTH.map(name);
+    assert_eq!(names, [Some("a".to_owned()), Some("b".to_owned())]);
+}
+
+#[test]
 fn failed_second_file_keeps_the_first() {
     let window = compared("a", "/tmp/notes.txt");
     window.get_by_label("not a profile that this program reads: /tmp/notes.txt");

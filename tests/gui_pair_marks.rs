@@ -122,3 +122,32 @@ fn marks_apply_to_both_runs() {
     );
     assert_eq!(marks(&window), [None, None]);
 }
+
+#[test]
+fn panels_say_which_run_they_are_about() {
+    let mut window = compared("a", "b");
+    assert!(window.query_by_label("About A: a").is_none(), "both");
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    window.get_by_label("About A: a");
+    want(&mut window, ComparisonCommand::SwapFocus);
+    settle(&mut window);
+    window.get_by_label("About B: b");
+    let slice = execution(&window, TraceSide::B, "fusion.2", 0);
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Select(slice)),
+    );
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
+    let both = window.query_all_by_label("About B: b").count();
+    assert_eq!(both, 2, "of reports and of details");
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, false));
+
+    // Where the window is narrow, the bar keeps its result.
+    window.get_by_label("Swap A and B");
+    window.set_size(vec2(560.0, 500.0));
+    settle(&mut window);
+    assert!(window.query_by_label("Swap A and B").is_none());
+    window.get_by_label("Runs").click();
+    settle(&mut window);
+    window.get_by_label("Swap A and B");
+}

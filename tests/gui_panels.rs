@@ -58,6 +58,28 @@ fn overview_data_is_available_as_tables() {
 }
 
 #[test]
+fn a_report_that_is_chosen_by_name_is_in_sight() {
+    let mut window = window_of(600.0);
+    open(&mut window, "trace");
+    for (id, tab) in [
+        ("utilization", "overview"),
+        ("loops", "ops"),
+        ("balance", "steps"),
+    ] {
+        want(&mut window, AppCommand::ShowReport(id));
+        settle(&mut window);
+        assert_eq!(state(&window).tab, tab);
+    }
+    want(&mut window, AppCommand::ShowReport("utilization"));
+    settle(&mut window);
+    let table = window.get_by_label_contains("Table: Utilization").rect();
+    assert!(table.top() > 60.0 && table.bottom() < 560.0, "{table:?}");
+    want(&mut window, AppCommand::ShowReport("verdict"));
+    settle(&mut window);
+    assert_eq!(state(&window).tab, "overview");
+}
+
+#[test]
 fn code_of_a_hint_is_copied_with_one_click() {
     let mut window = many();
     want(&mut window, ViewCommand::ShowTab("hints".to_owned()));
@@ -378,8 +400,14 @@ fn path_can_be_typed_completed_and_opened() {
     window.event(Event::Text(format!("{}/", folder.path().display())));
     settle(&mut window);
     window.get_by_label("a.xplane.pb");
+    let can_follow = |window: &Harness<'_, App>| {
+        let button = window.get_by_label("Follow");
+        !button.accesskit_node().is_disabled()
+    };
+    assert!(can_follow(&window));
     window.event(Event::Text("tr".to_owned()));
     settle(&mut window);
+    assert!(!can_follow(&window), "it is no directory yet");
     assert!(
         window.query_by_label("a.xplane.pb").is_none(),
         "it begins otherwise"
@@ -394,6 +422,15 @@ fn path_can_be_typed_completed_and_opened() {
 
     press(&mut window, Modifiers::COMMAND, Key::O);
     press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(window.query_by_label("Browse…").is_none());
+
+    press(&mut window, Modifiers::COMMAND, Key::O);
+    press(&mut window, Modifiers::COMMAND, Key::A);
+    window.event(Event::Text(format!("{}/", folder.path().display())));
+    settle(&mut window);
+    window.get_by_label("Follow").click();
+    window.run_steps(3);
+    assert!(window.state().following().is_some());
     assert!(window.query_by_label("Browse…").is_none());
 }
 

@@ -3,7 +3,20 @@
 use engine::{Context, Scope, counted};
 use trace_model::Picos;
 
-use super::steps::StepsReport;
+use super::steps::{Step, StepsReport};
+use super::window::{has_ops, own_extent};
+
+/// Whether no device ran ops outside the only step of a trace.
+fn is_all(cx: &Context<'_>, only: &Step) -> bool {
+    let cores = cx.model.tensor_cores().into_iter();
+    let mut with_ops = cores.filter(|&core| has_ops(cx.model, core));
+    with_ops.all(|core| {
+        let (own, span) = (own_extent(cx, core), only.span_on(core));
+        own.zip(span).is_some_and(|(own, span)| {
+            span.measured.start <= own.measured.start && own.measured.end <= span.measured.end
+        })
+    })
+}
 
 /// A note for tables that have sums only.
 pub const ARE_SUMS: &str = "times: sums of all executions on all devices";
@@ -14,7 +27,8 @@ pub const ARE_SUMS: &str = "times: sums of all executions on all devices";
 pub struct SumOver {
     /// Devices that recorded ops.
     pub devices: u64,
-    /// All steps of the scope; `None` in a range and where none were found.
+    /// All steps of the scope; `None` in a range, where none were found, and where more than the only step ran: it is
+    /// no part of that step.
     pub steps: Option<u64>,
 }
 
@@ -24,7 +38,10 @@ impl SumOver {
         let report = cx.fact::<StepsReport>();
         let count = match cx.scope {
             _ if !report.has_steps() => 0,
-            Scope::WholeTrace => report.steps.len(),
+            Scope::WholeTrace => match &report.steps[..] {
+                [only] if !is_all(cx, only) => 0,
+                all => all.len(),
+            },
             Scope::Steps { first, last } => report.selected(first, last).count(),
             Scope::Range(_) => 0,
         };
@@ -71,8 +88,7 @@ impl SumOver {
     pub fn note(self) -> String {
         match (self.steps, self.devices) {
             (None, 1) => {
-                "one device and no steps: times, counts and amounts are sums of all executions"
-                    .to_owned()
+                "one device: times, counts and amounts are sums of all executions".to_owned()
             }
             (None, _) => format!(
                 "a device: the mean over {}; counts and amounts are sums",
@@ -93,5 +109,38 @@ impl SumOver {
             "times and amounts: sums of all executions, over {}",
             self.text()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Options, ReportCache};
+
+    /// The sums of a trace whose only step is marked.
+    fn steps_of(ops: &str) -> Option<u64> {
+        let picture = format!(
+            "
+            @column 1us
+            steps: ...0000
+            ops  : {ops}
+            a = fusion.1 [loop fusion]
+            "
+        );
+        let model = sample_traces::text_trace(&picture);
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
+        SumOver::of(&cx, 1).steps
+    }
+
+    #[test]
+    fn what_runs_outside_the_only_step_is_no_part_of_it() {
+        assert_eq!(steps_of("...aaaa"), Some(1));
+        assert_eq!(steps_of("aa.aaaa"), None);
     }
 }

@@ -57,6 +57,7 @@ impl App {
             AppCommand::Edit { path, line } => {
                 self.notice = editor::open(&path, line).err().map(PassingNotice::passing);
             }
+            AppCommand::ShowReport(id) => self.show_report(id),
             AppCommand::CopyView => {
                 if let Some(link) = self.link_to_view() {
                     let text = format!("Copied {}", shortened(&link, 90));
@@ -126,6 +127,12 @@ impl App {
                     open_traces.link(&command);
                 }
             }
+        }
+    }
+
+    fn show_report(&mut self, id: &'static str) {
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.show_report(id);
         }
     }
 
@@ -330,7 +337,14 @@ impl App {
     /// is asked what to do with the file.
     fn take_dropped(&mut self, paths: Vec<PathBuf>) {
         match &paths[..] {
-            [first, second, ..] => {
+            [first, second, more @ ..] => {
+                if !more.is_empty() {
+                    let text = format!(
+                        "Of {} dropped files the first two are opened: two runs are compared at a time.",
+                        paths.len()
+                    );
+                    self.notice = Some(PassingNotice::passing(text));
+                }
                 self.open(first);
                 self.next = Some(QueuedTrace {
                     path: second.clone(),

@@ -63,6 +63,8 @@ pub enum AppCommand {
         /// The line, from 1.
         line: u32,
     },
+    /// Open the tab of the report with this id, at its tables.
+    ShowReport(&'static str),
     /// Copy what opens this view elsewhere.
     CopyView,
     /// Save the window as a PNG.

@@ -25,6 +25,12 @@ impl App {
             Some(PathAnswer::Chosen(path)) if purpose == PathPurpose::Save => {
                 self.saving.write(path);
             }
+            #[cfg(not(target_arch = "wasm32"))]
+            Some(PathAnswer::Follow(folder)) => {
+                out.push(crate::command::FollowCommand::Start(folder).into());
+            }
+            #[cfg(target_arch = "wasm32")]
+            Some(PathAnswer::Follow(_)) => {}
             Some(PathAnswer::Chosen(path)) => out.push(AppCommand::open(path, beside)),
         }
         self.path_dialog = None;
@@ -149,7 +155,7 @@ impl eframe::App for App {
         self.path_dialog_ui(ui.ctx(), &mut out);
         #[cfg(not(target_arch = "wasm32"))]
         self.capture.ui(ui.ctx(), &mut out);
-        panels::welcome::drop_hint_ui(ui);
+        panels::welcome::drop_hint_ui(ui, self.open_traces.is_some());
         open_traces::dropped_ui(ui, &self.dropped, &mut out);
         if let Some(notice) = &mut self.notice {
             notice.ui(ui.ctx(), &mut out);

@@ -8,6 +8,7 @@ use crate::AppCommand;
 use crate::command::ComparisonCommand;
 use crate::compare::TraceComparison;
 use crate::jobs::WakeUi;
+use crate::panels::tabs::tab_of_report;
 use crate::panels::widgets::{ResponseExt as _, dialog};
 use crate::workspace::{FrameContext, Workspace};
 use view::compare::TraceSide;
@@ -71,6 +72,17 @@ impl OpenTraces {
             Some(comparison) => comparison.apply(&mut self.first, side, command),
             None => self.first.apply(command),
         }
+    }
+
+    /// Opens the tab of a report, at its tables.
+    pub fn show_report(&mut self, id: &'static str) {
+        let (side, tab) = (self.focus(), tab_of_report(id));
+        self.apply(side, &tab.show());
+        let own = match (side, &mut self.comparison) {
+            (TraceSide::B, Some(comparison)) => &mut comparison.second,
+            _ => &mut self.first,
+        };
+        own.memory.show_report(tab, id);
     }
 
     /// Takes the peaks of a chip for devices that record none. A comparison keeps its assumptions.

@@ -183,11 +183,11 @@ impl<'a> HintFacts<'a> {
         Ok(sum / self.step()?.count.max(1) as f64)
     }
 
-    /// Steps, unless the whole capture was taken for one.
+    /// Steps, unless the whole capture was taken for one, or none lies in the scope.
     pub(crate) fn steps(&self) -> Option<Arc<StepsReport>> {
         self.report::<Steps>()
             .ok()
-            .filter(|steps| steps.has_steps())
+            .filter(|steps| steps.has_steps() && !steps.steps.is_empty())
     }
 
     /// All ops.

@@ -130,7 +130,7 @@ fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> Result<String, Reque
         OutputFormat::Md => {
             let first = found
                 .first()
-                .map_or_else(String::new, |first| sentence(&first.statement));
+                .map_or_else(String::new, |first| sentence(&first.decimal_statement()));
             let body = tables
                 .iter()
                 .map(|named| markdown::markdown(&named.table, 0));

@@ -20,6 +20,8 @@ const ABOUT_DASHED: &str = "Dashed: FLOP/s that links between chips allow, per b
     The axis counts bytes of HBM, which links do not limit: do not compare ops with these lines.";
 /// Number of ops with a name, if there is room.
 const NAMED: usize = 3;
+/// Number of ops that no name covers.
+const UNCOVERED: usize = 40;
 /// Letters of the name of an op.
 const LETTERS: usize = 30;
 /// Distance at which the pointer reaches a marker.
@@ -146,11 +148,15 @@ impl<'a> RooflineChart<'a> {
             .iter()
             .filter(|mark| mark.kind != MarkerKind::Circle);
         let named = sums.chain(self.ops().take(NAMED));
-        for mark in named.clone() {
+        let seen = self
+            .marks
+            .iter()
+            .filter(|mark| mark.kind != MarkerKind::Circle);
+        for mark in seen.chain(self.ops().take(UNCOVERED)) {
             places.keep_free(area.point(mark.place), mark.radius + MARGIN);
         }
         let of_ceilings = |drawing: &mut Drawing, places: &mut LabelPlaces| {
-            for ceiling in ceilings {
+            for ceiling in ceilings.iter().filter(|ceiling| !ceiling.name.is_empty()) {
                 let found = places.find(&ceiling.name, ceiling.places(area));
                 if let Some((at, anchor)) = found {
                     drawing.label(at, anchor, area.font, ceiling.ink(), &ceiling.name);
@@ -326,7 +332,11 @@ impl RooflineRoof {
         match self {
             Self::Compute | Self::Hbm => ColorRole::Text,
             Self::Memory => ColorRole::TextWeak,
-            Self::Links => ColorRole::group(OpGroup::Collective),
+            // The colour of a category alone is too pale for a thin line and its name.
+            Self::Links => {
+                let own = Ink::from(ColorRole::group(OpGroup::Collective));
+                return own.over(ColorRole::TextStrong, 0.55);
+            }
         }
         .into()
     }
@@ -337,7 +347,7 @@ impl RooflineCeiling {
         self.roof.ink()
     }
 
-    /// Places for its name: above the right end of the flat ceiling; below a slope or above it, from the lower end on,
+    /// Places for its name: above the right end of the flat ceiling; above a slope or below it, from the lower end on,
     /// because slopes converge at the top.
     fn places(&self, area: &PlotArea) -> impl Iterator<Item = (DrawingPoint, Anchor)> {
         const TRIES: u8 = 40;
@@ -353,7 +363,18 @@ impl RooflineCeiling {
             let (x, y) = along(if is_flat { 1.0 - share } else { share });
             ((x - 5.0, y - down), Anchor::End)
         });
-        below.chain(above)
+        above.chain(below)
+    }
+}
+
+/// The other direction of a memory that is read and written at different rates.
+fn beside(limit: BoundBy) -> Option<BoundBy> {
+    match limit {
+        BoundBy::VmemRead => Some(BoundBy::VmemWrite),
+        BoundBy::VmemWrite => Some(BoundBy::VmemRead),
+        BoundBy::CmemRead => Some(BoundBy::CmemWrite),
+        BoundBy::CmemWrite => Some(BoundBy::CmemRead),
+        BoundBy::Compute | BoundBy::Hbm | BoundBy::LinksOrWaiting => None,
     }
 }
 
@@ -399,11 +420,24 @@ fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<RooflineCeiling> {
         } else {
             RooflineRoof::Memory
         };
-        let name = format!(
-            "{} {}",
-            limit.title(),
-            value(peak.per_second, Unit::BytesPerSecond)
-        );
+        // Lines of reading and writing lie so close to each other that they share a name, at the upper one.
+        let other = beside(limit).and_then(|other| other.peak(&report.peaks));
+        let rate = |peak: f64| value(peak, Unit::BytesPerSecond);
+        let name = match other.map(|other| other.per_second) {
+            Some(other) if other > peak.per_second || (is_write && other >= peak.per_second) => {
+                String::new()
+            }
+            Some(other) => {
+                let memory = limit.title().split(' ').next().unwrap_or_default();
+                let [read, write] = if is_write {
+                    [other, peak.per_second]
+                } else {
+                    [peak.per_second, other]
+                };
+                format!("{memory} read {}, write {}", rate(read), rate(write))
+            }
+            None => format!("{} {}", limit.title(), rate(peak.per_second)),
+        };
         all.push(RooflineCeiling {
             name,
             from: (from, slope + from),
@@ -429,6 +463,30 @@ fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<RooflineCeiling> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reading_and_writing_share_the_name_of_the_upper_line() {
+        use analysis::reports::ops::roofline::Roofline;
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../assets/samples/synthetic_v6e_4chip_padded.xplane.pb"
+        );
+        let session = session::Session::open(
+            path.as_ref(),
+            &importers::ImportOptions::default(),
+            analysis::Options::default(),
+            &importers::Progress::default(),
+        )
+        .unwrap();
+        let report = session
+            .report::<Roofline>(analysis::Scope::WholeTrace)
+            .unwrap();
+        let chart = RooflineChart::of(&report, []);
+        let named = ceilings(&report, chart.range);
+        let named = named.iter().filter(|own| own.roof == RooflineRoof::Memory);
+        let names: Vec<&str> = named.map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["VMEM read 23.30 TB/s, write 16.13 TB/s", ""]);
+    }
 
     #[test]
     fn ceiling_labels_lie_beside_their_slopes() {

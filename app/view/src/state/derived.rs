@@ -98,9 +98,12 @@ impl ViewState {
     }
 
     /// Adds the rows of a query as a track, unless they are one.
-    pub(super) fn add_query(&mut self, query: &QueryTrack) {
-        if !self.queries.contains(query) {
+    pub(super) fn add_query(&mut self, query: &QueryTrack) -> DerivedTrack {
+        let known = self.queries.iter().position(|own| own == query);
+        let number = known.unwrap_or(self.queries.len());
+        if known.is_none() {
             self.queries.push(query.clone());
         }
+        DerivedTrack::Query(number)
     }
 }

@@ -155,7 +155,7 @@ pub struct ViewState {
     pub reveal: Option<SliceId>,
     /// A track to scroll to.
     #[serde(skip)]
-    pub reveal_track: Option<TrackId>,
+    pub reveal_track: Option<TreeItem>,
     #[serde(skip)]
     history: ViewHistory,
 }
@@ -351,8 +351,15 @@ impl ViewState {
             C::Hide(TreeItem::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
             C::Hide(TreeItem::Derived(track), true) => self.leave_out(*track),
             C::Hide(TreeItem::Derived(_), false) | C::Move(TreeItem::Derived(_), _) => {}
-            C::ShowRows(rows, show) => self.show_rows(*rows, *show),
-            C::AddQuery(query) => self.add_query(query),
+            C::ShowRows(rows, show) => {
+                self.show_rows(*rows, *show);
+                if *show && *rows == DerivedRows::CriticalPath {
+                    self.reveal_track = Some(TreeItem::Derived(DerivedTrack::CriticalPath));
+                }
+            }
+            C::AddQuery(query) => {
+                self.reveal_track = Some(TreeItem::Derived(self.add_query(query)));
+            }
             C::PinEverywhere(track, pin) => self.pin_everywhere(*track, *pin, model),
             C::TrackHeight(track, times) => drop(
                 self.track_heights

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use trace_model::TraceModel;
 
+use super::TreeItem;
 use super::command::{Panel, ViewCommand};
 use super::place::{first_view, focused};
 use super::scope::ReportScope;
@@ -28,7 +29,7 @@ impl ViewState {
                 let share = (*at - middle).as_ps_f64() / self.place.time.span_ps();
                 self.place.time = self.place.time.panned(share).clamped(extent);
             }
-            C::RevealTrack(track) => self.reveal_track = Some(*track),
+            C::RevealTrack(track) => self.reveal_track = Some(TreeItem::Track(*track)),
             C::ShowAround(range) => {
                 self.place.time = Viewport::of(*range)
                     .zoomed(1.0 / FOCUS_SPAN, 0.5)

@@ -19,6 +19,9 @@ use analysis::capitalised;
 use view::compare::{CANCELLED, TraceSide, ViewLock};
 use view::time_format;
 
+/// In less room, what changes the comparison is in menus, so that its result has room.
+const ROOMY: f32 = 640.0;
+
 /// The bar below the toolbar.
 pub fn bar_ui(
     ui: &mut Ui,
@@ -30,10 +33,27 @@ pub fn bar_ui(
         ui.spacing_mut().button_padding.y = 0.0;
         ui.spacing_mut().interact_size.y = 18.0;
         ui.horizontal(|ui| {
-            locks_ui(ui, comparison, first, out);
+            let is_narrow = ui.available_width() < ROOMY;
+            if is_narrow {
+                let lock = ViewLock::ALL.into_iter();
+                let own = lock.filter(|(lock, ..)| *lock == comparison.link.lock);
+                let title: String = own.map(|(_, title, _)| title).collect();
+                let menu = ui.menu_button(format!("Lock: {title}"), |ui| {
+                    locks_ui(ui, comparison, first, out);
+                });
+                menu.response
+                    .on_hover_text("How the two timelines are locked");
+            } else {
+                ui.label(remark("Locked by"));
+                locks_ui(ui, comparison, first, out);
+            }
             ui.separator();
             at_right(ui, |ui| {
-                ends_ui(ui, comparison, out);
+                if is_narrow {
+                    ui.menu_button("Runs", |ui| ends_ui(ui, comparison, out));
+                } else {
+                    ends_ui(ui, comparison, out);
+                }
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     statement_ui(ui, comparison, out);
                 });
@@ -49,7 +69,6 @@ fn locks_ui(
     out: &mut Vec<AppCommand>,
 ) {
     ui.spacing_mut().item_spacing.x = 3.0;
-    ui.label(remark("Locked by"));
     let has_steps = !comparison.alignment().is_empty();
     for (lock, title, about) in ViewLock::ALL {
         let is_on = comparison.link.lock == lock;
@@ -150,7 +169,11 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
             if let Some(why) = &compared.why_not {
                 ui.label(RichText::new(capitalised(why)).color(theme.warning));
             }
-            let label = ui.add(egui::Label::new(strong).truncate());
+            let label = ui.add(
+                egui::Label::new(strong)
+                    .truncate()
+                    .show_tooltip_when_elided(false),
+            );
             label.labeled(Role::Label, &statement);
             label.on_hover_text(text);
         }
@@ -162,8 +185,7 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
         JobAnswer::Failed { error, .. } => {
             let text =
                 format!("The traces cannot be compared: {error}. The timelines are not linked.");
-            ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate())
-                .on_hover_text(&text);
+            ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate());
         }
         _ => progress_ui(ui, comparison, out),
     }

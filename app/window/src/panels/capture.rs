@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use egui::{
-    Align2, Button, Checkbox, ComboBox, Context, DragValue, Grid, Key, ProgressBar, RichText,
-    TextEdit,
+    Align2, Button, ComboBox, Context, DragValue, Grid, Key, ProgressBar, RichText, TextEdit,
 };
 use egui::{Role, Ui};
 use trace_model::locked;
 
-use super::widgets::{ResponseExt as _, dialog, remark};
+use super::widgets::{ResponseExt as _, check_box, dialog, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::theme;
@@ -146,13 +145,11 @@ impl CaptureDialog {
                 levels.response.labelled_by(label.id);
                 ui.end_row();
                 ui.label("");
-                ui.add(Checkbox::new(
-                    &mut self.python,
-                    "Python calls, which slows the program down",
-                ));
+                let about = "Python calls, which slows the program down";
+                check_box(ui, &mut self.python, about);
                 ui.end_row();
                 ui.label("");
-                ui.add(Checkbox::new(&mut self.devices, "Devices"));
+                check_box(ui, &mut self.devices, "Devices");
                 ui.end_row();
                 let label = ui.label("Attempts");
                 ui.horizontal(|ui| {

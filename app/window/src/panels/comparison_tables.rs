@@ -9,7 +9,7 @@ use egui::{ComboBox, RichText, Role, Sense, Ui, vec2};
 use super::context::computing_ui;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
-use super::widgets::ResponseExt as _;
+use super::widgets::{ResponseExt as _, sentence_ui};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::drawing::chart_ui;
 use crate::jobs::JobAnswer;
@@ -113,11 +113,15 @@ impl ComparisonTables {
 fn brief_ui(ui: &mut Ui, comparison: &Comparison) {
     let brief = &comparison.brief;
     if comparison.prediction.is_some() || !comparison.is_comparable {
-        ui.strong(sentence(&comparison.statement));
+        sentence_ui(ui, &sentence(&comparison.statement), RichText::strong);
         return;
     }
     let first = brief.conclusion.as_ref().or(brief.step.as_ref());
-    ui.strong(sentence(first.unwrap_or(&brief.work)));
+    sentence_ui(
+        ui,
+        &sentence(first.unwrap_or(&brief.work)),
+        RichText::strong,
+    );
     let said = [
         brief
             .step
@@ -133,7 +137,7 @@ fn brief_ui(ui: &mut Ui, comparison: &Comparison) {
         brief.differ.clone(),
     ];
     for text in said.into_iter().flatten() {
-        ui.label(sentence(&text));
+        sentence_ui(ui, &sentence(&text), |text| text);
     }
 }
 

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use analysis::Analysis;
-use egui::{Response, RichText, Ui};
+use analysis::reports::ops::op_stats::Ops;
+use egui::{Label, Response, RichText, Role, Ui};
 use trace_model::OpId;
 
 use super::controls::with_controls;
-use super::widgets::remark;
+use super::widgets::{ResponseExt as _, remark_ui};
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
+use crate::theme::{self, readable_on};
 use analysis::capitalised;
 use view::compare::{TraceCorrespondence, TraceSide};
 use view::panels::source::SourcePrefix;
@@ -54,6 +56,12 @@ impl<'a> PanelContext<'a> {
         None
     }
 
+    /// What self times of ops are sums over: `sums over 8 devices and 4 steps`; `None` until it is known.
+    pub fn sums_over(&self) -> Option<String> {
+        let ops = self.reports.ready::<Ops>()?;
+        Some(format!("sums over {}", ops.sums_over.text()))
+    }
+
     /// The changes of ops between two compared runs.
     pub fn changes(&self) -> Option<OpChanges<'a>> {
         let other = self.other?;
@@ -80,13 +88,30 @@ impl OpChanges<'_> {
     }
 }
 
-/// A heading with its spacing and a remark beside it.
+/// The letter of the run that a panel is about, while two are open.
+pub fn side_ui(ui: &mut Ui, context: PanelContext<'_>) {
+    let Some(other) = context.other else { return };
+    let (name, path) = (other.side.name(), context.trace.path.display());
+    let text = RichText::new(format!(" {name} ")).small().strong();
+    let theme = theme::current(ui);
+    let badge = text
+        .background_color(theme.accent)
+        .color(readable_on(theme.accent));
+    let label = ui.add(Label::new(badge));
+    label.labeled(
+        Role::Label,
+        format_args!("About {name}: {}", context.trace.name()),
+    );
+    label.on_hover_text(format!("About {name}: {path}"));
+}
+
+/// A heading with its spacing and a remark beside it, which goes on below where it does not fit.
 pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
     ui.add_space(12.0);
-    let shown = ui.horizontal(|ui| {
+    let shown = ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(title).size(14.0).strong());
         if !note.is_empty() {
-            ui.add(egui::Label::new(remark(note)).truncate());
+            remark_ui(ui, note);
         }
     });
     shown.response

@@ -8,7 +8,7 @@ use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
 use super::comparison_tables::ComparisonTables;
-use super::context::PanelContext;
+use super::context::{PanelContext, side_ui};
 use super::rail::{DraggedTab, move_menu};
 use super::scope;
 use super::tables::TableBrowser;
@@ -19,7 +19,7 @@ use crate::AppCommand;
 use crate::jobs::WakeUi;
 use crate::keys::hint;
 use crate::theme;
-use view::state::{Panel, ReportScope, ViewCommand, ViewState};
+use view::state::{COMPARE_TAB, Panel, ReportScope, ViewCommand, ViewState};
 
 /// State of the panels between frames; not part of a saved view.
 pub struct PanelState {
@@ -60,7 +60,20 @@ impl PanelState {
     /// Shows the row of an op in the table of ops.
     pub fn find_op(&mut self, name: &str) {
         self.tables.find(ops::TAB.id, Ops::ID, name);
-        if let Some((_, panel)) = self.tabs.iter_mut().find(|(id, _)| *id == ops::TAB.id) {
+        self.show_tables(&ops::TAB);
+    }
+
+    /// Shows the tables of a report; what comes first in a tab is in sight without them.
+    pub fn show_report(&mut self, tab: &'static Tab, report: &'static str) {
+        self.tables.show(tab.id, report);
+        if reports_of(tab).first() != Some(&report) {
+            self.tables.wanted = Some(tab.id);
+        }
+        self.show_tables(tab);
+    }
+
+    fn show_tables(&mut self, tab: &'static Tab) {
+        if let Some((_, panel)) = self.tabs.iter_mut().find(|(id, _)| *id == tab.id) {
             panel.show_tables();
         }
     }
@@ -139,6 +152,9 @@ fn tab_ui(
 fn head_ui(ui: &mut Ui, context: PanelContext<'_>, tab: &Tab, view: &mut Vec<ViewCommand>) {
     let title = tab.full_title(context);
     ui.horizontal(|ui| {
+        if tab.id != COMPARE_TAB {
+            side_ui(ui, context);
+        }
         ui.label(RichText::new(title).size(15.0).strong());
         at_right(ui, |ui| {
             close_button(ui, "Close reports")
@@ -179,6 +195,9 @@ pub fn dock_ui(
             ui.spacing_mut().item_spacing.x = 2.0;
             for other in offered(context).filter(|other| context.state.is_below(other.id)) {
                 tab_ui(ui, context, other, other.id == tab.id, &mut view);
+            }
+            if tab.id != COMPARE_TAB {
+                side_ui(ui, context);
             }
             if context.state.scope != ReportScope::Capture {
                 scope::scope_ui(ui, context, tab.subject, &mut view);

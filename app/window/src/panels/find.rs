@@ -125,7 +125,7 @@ fn reports(words: &[String]) -> Vec<PaletteEntry> {
         PaletteEntry::new(
             entry.title.to_owned(),
             format!("report in {}", tab.title),
-            [tab.show()],
+            [AppCommand::ShowReport(entry.id)],
         )
     };
     entries.map(entry).collect()

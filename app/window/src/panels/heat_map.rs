@@ -42,7 +42,7 @@ const COLUMN: (f32, f32) = (3.0, 56.0);
 
 /// State between frames.
 pub struct HeatMapState {
-    is_open: bool,
+    pub is_open: bool,
     quantity: HeatQuantity,
     made: Option<HeatMap>,
 }

@@ -2,7 +2,7 @@
 
 use egui::{Context, Grid, ScrollArea};
 
-use super::widgets::dialog;
+use super::widgets::{check_box, dialog};
 use crate::AppCommand;
 use crate::keys::{ACTIONS, Keys, MOUSE};
 use crate::settings::Settings;
@@ -24,9 +24,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
                     out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
                 }
                 let mut zooms = settings.wheel_zooms;
-                if ui
-                    .checkbox(&mut zooms, "The wheel zooms; Ctrl and the wheel scroll")
-                    .changed()
+                if check_box(ui, &mut zooms, "The wheel zooms; Ctrl and the wheel scroll").changed()
                 {
                     out.push(AppCommand::WheelZooms(zooms));
                 }

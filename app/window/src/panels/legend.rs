@@ -50,22 +50,26 @@ pub fn legend_ui(
             |ui| {
                 ui.set_clip_rect(room.intersect(ui.clip_rect()));
                 let legend = ColorLegend::of(trace, state.color_by, comparing);
-                for (at, (key, title)) in legend.swatches.iter().enumerate() {
-                    let rest = legend.swatches.get(at..).unwrap_or_default();
+                let texts = [legend.text, if comparing { HATCHED } else { "" }];
+                let texts = texts.into_iter().filter(|text| !text.is_empty());
+                let swatches = legend.swatches.iter();
+                let parts = swatches.map(|(key, title)| (Some(*key), title.as_ref()));
+                let parts: Vec<_> = parts.chain(texts.map(|text| (None, text))).collect();
+                for (at, &(key, title)) in parts.iter().enumerate() {
+                    let rest = parts.get(at..).unwrap_or_default();
                     let mark = if rest.len() > 1 { MARK } else { 0.0 };
                     let swatch = swatch_of(ui, title);
-                    if swatch.1.x + mark > ui.available_width() {
-                        let titles: Vec<&str> =
-                            rest.iter().map(|(_, title)| title.as_ref()).collect();
-                        ui.label(RichText::new("…").weak())
+                    let room = ui.available_width();
+                    if swatch.1.x + mark > room {
+                        // What is cut would be read as something else.
+                        let titles: Vec<&str> = rest.iter().map(|(_, title)| *title).collect();
+                        ui.add(egui::Label::new(RichText::new("…").weak()).extend())
                             .on_hover_text(titles.join(", "));
                         break;
                     }
-                    drawn_ui(ui, theme.slice(*key).fill, title, swatch);
-                }
-                for text in [legend.text, if comparing { HATCHED } else { "" }] {
-                    if !text.is_empty() {
-                        ui.add(egui::Label::new(remark(text)).truncate());
+                    match key {
+                        Some(key) => drop(drawn_ui(ui, theme.slice(key).fill, title, swatch)),
+                        None => drop(ui.label(remark(title))),
                     }
                 }
             },

@@ -49,7 +49,7 @@ pub enum MemoryView {
 
 /// State between frames.
 pub struct MemoryMapState {
-    view: MemoryView,
+    pub view: MemoryView,
     /// Program and number of the memory; by default the program that needs most, in its fullest memory.
     chosen: Option<(ProgramId, u64)>,
     job: Worker<(ProgramId, u64), Arc<BufferMap>>,

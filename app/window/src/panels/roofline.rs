@@ -8,7 +8,7 @@ use egui::{Rect, RichText, Role, Sense, Shape, Stroke, Ui, vec2};
 use super::context::{PanelContext, computing_ui};
 use super::legend::chart_legend_ui;
 use super::number::number;
-use super::widgets::ResponseExt as _;
+use super::widgets::{ResponseExt as _, check_box};
 use crate::drawing::{self, frame, zoomed_ui};
 use crate::theme;
 use crate::times;
@@ -150,7 +150,8 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
                 "Below the ridge point HBM bandwidth is the limit, above it compute",
             );
         }
-        ui.checkbox(
+        check_box(
+            ui,
             &mut memory.hide_small,
             RichText::new("hide ops below 1 % of op time").small(),
         );

@@ -105,7 +105,8 @@ pub fn steps_ui(
                 .small()
                 .weak(),
         )
-        .truncate(),
+        .truncate()
+        .show_tooltip_when_elided(false),
     )
     .on_hover_text(report.why.join("\n"));
 }

@@ -13,7 +13,7 @@ use super::context::{PanelContext, computing_ui, reason_ui};
 use super::controls::with_controls;
 use super::copy::csv_ui;
 use super::table::{ROW, RowReactions, SortedTable, table_ui};
-use super::widgets::{ResponseExt as _, at_right, remark};
+use super::widgets::{ResponseExt as _, at_right, remark, remark_ui};
 use crate::AppCommand;
 use crate::reports::title_of;
 use crate::theme::small_font;
@@ -33,6 +33,8 @@ pub struct TableBrowser {
     open: BTreeMap<&'static str, (&'static str, usize)>,
     /// By report and table.
     sorted: BTreeMap<(&'static str, usize), SortedTable>,
+    /// The tab that must scroll to its tables.
+    pub wanted: Option<&'static str>,
 }
 
 impl TableBrowser {
@@ -41,10 +43,16 @@ impl TableBrowser {
         self.sorted.values_mut().for_each(SortedTable::forget);
     }
 
-    /// Opens a table with only the rows that hold `text`.
-    pub fn find(&mut self, tab: &'static str, report: &'static str, text: &str) {
+    /// Opens the table of a report that comes first; returns its number.
+    pub fn show(&mut self, tab: &'static str, report: &'static str) -> usize {
         let number = table_of(report);
         self.open.insert(tab, (report, number));
+        number
+    }
+
+    /// Opens a table with only the rows that hold `text`.
+    pub fn find(&mut self, tab: &'static str, report: &'static str, text: &str) {
+        let number = self.show(tab, report);
         text.clone_into(&mut self.sorted.entry((report, number)).or_default().filter);
     }
 }
@@ -209,7 +217,7 @@ fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[Cow<'_, str>], height: f32) 
         .max_height(height);
     list.show(ui, |ui| {
         for note in notes {
-            ui.add(egui::Label::new(remark(&**note)).wrap());
+            remark_ui(ui, note);
         }
     });
 }

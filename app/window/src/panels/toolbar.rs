@@ -9,7 +9,7 @@ use egui::{
 };
 
 use super::server_runs::ServerRuns;
-use super::widgets::{ResponseExt as _, at_right};
+use super::widgets::{ResponseExt as _, at_right, check_box};
 use super::{icons, sessions};
 use crate::AppCommand;
 use crate::command::ScaleChange;
@@ -157,7 +157,8 @@ fn title_ui(ui: &mut Ui, trace: &OpenTrace) {
         .on_hover_text("No time here was measured");
     }
     let path = trace.path.display().to_string();
-    ui.add(egui::Label::new(RichText::new(trace.name()).strong()).truncate())
+    let name = egui::Label::new(RichText::new(trace.name()).strong()).truncate();
+    ui.add(name.show_tooltip_when_elided(false))
         .on_hover_text(path);
 }
 
@@ -323,7 +324,7 @@ fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<A
     for (layer, label) in TimelineLayer::ALL {
         let mut draws = state.draws(layer);
         ui.horizontal(|ui| {
-            if ui.checkbox(&mut draws, label).changed() {
+            if check_box(ui, &mut draws, label).changed() {
                 out.push(ViewCommand::ShowLayer(layer, draws).into());
             }
             ui.weak(shown_keys(ui.ctx(), &label.to_lowercase()));
@@ -332,7 +333,7 @@ fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<A
     ui.separator();
     for (rows, label) in DerivedRows::ALL {
         let mut is_on = state.derived.contains(&rows);
-        if ui.checkbox(&mut is_on, label).changed() {
+        if check_box(ui, &mut is_on, label).changed() {
             out.push(ViewCommand::ShowRows(rows, is_on).into());
         }
     }

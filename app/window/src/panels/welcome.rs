@@ -226,11 +226,14 @@ pub fn nothing_inside_ui(ui: &mut Ui, trace: &OpenTrace) {
     });
 }
 
-/// Shown while a file is dragged over the window.
-pub fn drop_hint_ui(ui: &Ui) {
-    if ui.input(|i| i.raw.hovered_files.is_empty()) {
-        return;
-    }
+/// Shown while files are dragged over the window: what dropping them does.
+pub fn drop_hint_ui(ui: &Ui, is_open: bool) {
+    let text = match (ui.input(|i| i.raw.hovered_files.len()), is_open) {
+        (0, _) => return,
+        (1, false) => "Drop to open",
+        (1, true) => "Drop to open, or to compare with the open run",
+        _ => "Drop to open the first two beside each other",
+    };
     let theme = theme::current(ui);
     let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop hint"));
     let painter = ui.ctx().layer_painter(layer);
@@ -240,7 +243,7 @@ pub fn drop_hint_ui(ui: &Ui) {
     painter.text(
         rect.center(),
         Align2::CENTER_CENTER,
-        "Drop to open",
+        text,
         font,
         theme.text_strong,
     );

@@ -3,11 +3,12 @@
 use std::fmt::Display;
 
 use egui::{
-    Align, AsIdSalt, Button, Grid, Label, Layout, RectAlign, Response, RichText, Role, Tooltip, Ui,
-    WidgetInfo, WidgetText, Window,
+    Align, AsIdSalt, Button, Grid, Label, Layout, RectAlign, Response, RichText, Role, Stroke,
+    Tooltip, Ui, WidgetInfo, WidgetText, Window,
 };
 
 use crate::keys::hint;
+use crate::theme;
 
 /// What widgets say of themselves.
 pub trait ResponseExt {
@@ -107,6 +108,57 @@ pub fn remark(text: impl Into<String>) -> RichText {
     RichText::new(text).small().weak()
 }
 
+/// A sentence of which no line ends between a number and its unit; it is read out with ordinary spaces.
+pub fn sentence_ui(ui: &mut Ui, text: &str, look: impl FnOnce(RichText) -> RichText) -> Response {
+    let shown = look(RichText::new(with_whole_quantities(text)));
+    let response = ui.add(Label::new(shown).wrap());
+    response.labeled(Role::Label, text.replace('\u{a0}', " "));
+    response
+}
+
+/// The same as a small and weak remark.
+pub fn remark_ui(ui: &mut Ui, text: &str) -> Response {
+    sentence_ui(ui, text, |text| text.small().weak())
+}
+
+/// The text with a space that is not broken between each number and its unit.
+pub fn with_whole_quantities(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    for (number, word) in text.split(' ').enumerate() {
+        if number > 0 {
+            let is_number = whole.ends_with(|c: char| c.is_ascii_digit());
+            whole.push(if is_number && is_unit(word) {
+                '\u{a0}'
+            } else {
+                ' '
+            });
+        }
+        whole.push_str(word);
+    }
+    whole
+}
+
+/// Whether a word is a unit of what reports measure, with or without punctuation.
+fn is_unit(word: &str) -> bool {
+    const BASE: [&str; 6] = ["B", "B/s", "iB", "FLOP", "FLOP/s", "FLOP/B"];
+    const WHOLE: [&str; 8] = ["%", "s", "ms", "µs", "ns", "ps", "min", "h"];
+    let word = word.trim_end_matches(['.', ',', ';', ':', ')']);
+    let base = word.trim_start_matches(['k', 'K', 'M', 'G', 'T', 'P', 'E']);
+    WHOLE.contains(&word) || (word.len() <= base.len() + 1 && BASE.contains(&base))
+}
+
+/// A check box with an edge that is seen on every ground.
+pub fn check_box(ui: &mut Ui, is_on: &mut bool, text: impl Into<WidgetText>) -> Response {
+    let (theme, usual) = (theme::current(ui), ui.visuals().widgets.inactive);
+    let inactive = &mut ui.visuals_mut().widgets.inactive;
+    inactive.bg_fill = theme.canvas;
+    inactive.bg_stroke = Stroke::new(1.0, theme.text_weak);
+    let text: WidgetText = text.into();
+    let response = ui.checkbox(is_on, text);
+    ui.visuals_mut().widgets.inactive = usual;
+    response
+}
+
 /// A cross without a frame.
 pub fn close_button(ui: &mut Ui, label: impl Display) -> Response {
     let response = ui.add(Button::new("×").frame(false));
@@ -136,9 +188,33 @@ pub fn value_grid(ui: &mut Ui, id: impl AsIdSalt, rows: impl FnOnce(&mut Ui)) {
 /// A row of a grid: a name, and a value that can be copied.
 pub fn value_row(ui: &mut Ui, name: &str, value: impl Into<WidgetText>, about: &str) {
     ui.weak(name);
-    let value = ui.add(Label::new(value).selectable(true).truncate());
-    if !about.is_empty() {
-        value.on_hover_text(about);
+    let value = Label::new(value).selectable(true).truncate();
+    if about.is_empty() {
+        ui.add(value);
+    } else {
+        ui.add(value.show_tooltip_when_elided(false))
+            .on_hover_text(about);
     }
     ui.end_row();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_not_broken() {
+        for (text, whole) in [
+            ("12.3 ms of 4 steps", "12.3~ms of 4 steps"),
+            ("(35.8 % of 69.81 ms)", "(35.8~% of 69.81~ms)"),
+            (
+                "needs 186.4 MB, 3 GiB; 1.2 TFLOP/s",
+                "needs 186.4~MB, 3~GiB; 1.2~TFLOP/s",
+            ),
+            ("8 Bytes and 4 stages", "8 Bytes and 4 stages"),
+            ("", ""),
+        ] {
+            assert_eq!(with_whole_quantities(text).replace('\u{a0}', "~"), whole);
+        }
+    }
 }

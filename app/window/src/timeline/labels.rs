@@ -8,7 +8,9 @@ use egui::{
 use super::elide::{elided, elided_name};
 use super::paint::fold_mark;
 use crate::keys::menu_entry;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, Theme, readable_on, small_font};
+use trace_model::GroupId;
 use view::compare::TraceSide;
 use view::state::TreeItem;
 use view::state::{MOST_HEIGHT, ViewCommand, ViewState};
@@ -18,6 +20,8 @@ use view::timeline::tree::{HEADER, LANE, TrackNode, TrackRow};
 
 /// Indentation per level.
 const INDENT: f32 = 12.0;
+/// Width of the mark of a late device.
+const LATE: f32 = 4.0;
 
 /// The column of names.
 #[derive(Clone, Copy)]
@@ -29,6 +33,8 @@ pub struct NameColumn<'a> {
     pub scroll: f32,
     /// The side of the rows, if the tracks of two traces are interleaved.
     pub side: Option<TraceSide>,
+    /// Devices that the others wait for.
+    pub late: &'a [GroupId],
 }
 
 /// Draws the names of the visible rows; a click folds and unfolds.
@@ -44,6 +50,7 @@ pub fn names_ui(
         list,
         scroll,
         side,
+        late,
     } = names;
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
@@ -85,7 +92,7 @@ pub fn names_ui(
                     &painter,
                     clip,
                     (area, top),
-                    (row, is_pinned),
+                    (row, is_pinned, late),
                     trace,
                     state,
                     out,
@@ -164,7 +171,7 @@ fn name_ui(
     painter: &Painter,
     clip: Rect,
     (area, top): (Rect, f32),
-    (row, is_pinned): (&TrackRow, bool),
+    (row, is_pinned, late): (&TrackRow, bool, &[GroupId]),
     trace: &OpenTrace,
     state: &ViewState,
     out: &mut Vec<ViewCommand>,
@@ -218,11 +225,19 @@ fn name_ui(
     } else {
         FontId::new(12.0, FontFamily::Proportional)
     };
-    let color = if is_group {
-        theme.text_strong
-    } else {
-        theme.text
+    let is_late = matches!(node.item, TreeItem::Group(group) if late.contains(&group));
+    let color = match (is_late, is_group) {
+        (true, _) => theme.warning,
+        (_, true) => theme.text_strong,
+        _ => theme.text,
     };
+    if is_late {
+        // As high as the heading, so that it is seen where a name is too small to read.
+        let mark = visible.with_max_x(visible.left() + LATE);
+        painter.rect_filled(mark, 0.0, theme.warning);
+        let mark = ui.interact(mark, response.id.with("late"), Sense::hover());
+        mark.labeled(Role::Label, format_args!("{} is late", node.title));
+    }
     let room = area.right() - 8.0 - x;
     let size = elided_name(painter, pos2(x, y), &node.title, room, &font, color);
     let hidden = if row.folded && !is_group {
@@ -264,11 +279,11 @@ fn name_ui(
         );
     }
     response.context_menu(|ui| menu_ui(ui, trace, (node, row), state, out));
-    hover_ui(response, node, group.map(String::as_str));
+    hover_ui(response, node, group.map(String::as_str), is_late);
 }
 
 /// The tooltip of a name; `group` is that of a track outside of its group.
-fn hover_ui(response: Response, node: &TrackNode, group: Option<&str>) {
+fn hover_ui(response: Response, node: &TrackNode, group: Option<&str>, is_late: bool) {
     response.on_hover_ui(|ui| {
         ui.strong(&node.title);
         if let Some(group) = group {
@@ -276,6 +291,9 @@ fn hover_ui(response: Response, node: &TrackNode, group: Option<&str>) {
         }
         if !node.note.is_empty() {
             ui.label(&node.note);
+        }
+        if is_late {
+            ui.label("Late: over the whole trace, the other devices wait for this one");
         }
         ui.weak(if node.item.derived().is_some() {
             "Right-click: hide"

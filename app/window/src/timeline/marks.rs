@@ -15,6 +15,9 @@ use view::timeline::bands::StepBand;
 use view::timeline::marks::TimeArea;
 use view::viewport::Viewport;
 
+/// Width of the flag of a note, with the gap behind it.
+const FLAG: f32 = 10.0;
+
 /// The step below a point of the ruler.
 pub fn band_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
     bands.iter().rev().find(|band| band.range.contains(at))
@@ -63,11 +66,7 @@ pub fn notes(
     x_of: impl Fn(Timestamp) -> f32,
     theme: &Theme,
 ) {
-    for note in &state.notes {
-        let x = ruler.left() + x_of(note.range.start);
-        if x < ruler.left() - 200.0 || x > ruler.right() {
-            continue;
-        }
+    for (x, room, note) in note_places(painter, ruler, state, x_of) {
         let (top, r) = (ruler.bottom() - 11.0, 4.0);
         painter.vline(x, top..=ruler.bottom(), Stroke::new(1.5, theme.warning));
         let flag = vec![
@@ -76,17 +75,45 @@ pub fn notes(
             pos2(x, top + 2.0 * r),
         ];
         painter.add(Shape::convex_polygon(flag, theme.warning, Stroke::NONE));
-        let at = pos2(x + 10.0, ruler.bottom() - 6.0);
+        let at = pos2(x + FLAG, ruler.bottom() - 6.0);
         elided(
             painter,
             at,
             Align2::LEFT_CENTER,
-            &note.text,
-            120.0,
+            note,
+            room,
             &small_font(),
             theme.warning,
         );
     }
+}
+
+/// Where each visible note has its flag, the room of its text, which ends before the next flag, and its text.
+fn note_places<'a>(
+    painter: &Painter,
+    ruler: Rect,
+    state: &'a ViewState,
+    x_of: impl Fn(Timestamp) -> f32,
+) -> Vec<(f32, f32, &'a str)> {
+    const MOST: f32 = 120.0;
+    let starts = state.notes.iter().map(|note| note.range.start);
+    let mut flags: Vec<f32> = starts.map(|at| ruler.left() + x_of(at)).collect();
+    let places: Vec<f32> = flags.clone();
+    flags.sort_by(f32::total_cmp);
+    let of_note = |(&x, text): (&f32, &'a str)| {
+        let next = flags.iter().find(|&&other| other > x + 1.0);
+        let free = next.map_or(MOST, |next| (next - x - FLAG - 4.0).clamp(0.0, MOST));
+        let galley = painter.layout_no_wrap(text.to_owned(), small_font(), Color32::PLACEHOLDER);
+        (x, galley.size().x.min(free), text)
+    };
+    let texts = state.notes.iter().map(|note| note.text.as_str());
+    let is_seen = |&(x, ..): &(f32, f32, &str)| x > ruler.left() - 200.0 && x <= ruler.right();
+    places
+        .iter()
+        .zip(texts)
+        .map(of_note)
+        .filter(is_seen)
+        .collect()
 }
 
 /// The time below the pointer, on the ruler.
@@ -145,7 +172,8 @@ fn cursors(
     ends.into_iter().filter(shown).collect()
 }
 
-/// From the left of the ruler, the parts of it below the times of the pointer and of the cursors: other texts there would be cut.
+/// From the left of the ruler, the parts of it below notes and the times of the pointer and of the cursors: other texts there
+/// would be cut.
 pub fn covered(
     painter: &Painter,
     ruler: Rect,
@@ -153,6 +181,9 @@ pub fn covered(
     pointer: Option<Timestamp>,
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32)> {
+    let notes = note_places(painter, ruler, state, &x_of)
+        .into_iter()
+        .map(|(x, room, _)| (x - 2.0 - ruler.left(), x + FLAG + room - ruler.left()));
     let pointer = pointer.map(|at| (ruler.left() + x_of(at), at));
     let tags = pointer
         .into_iter()
@@ -161,6 +192,7 @@ pub fn covered(
         let (tag, _) = tag_place(painter, ruler, x, &time(at.since_origin()));
         (tag.left() - ruler.left(), tag.right() - ruler.left())
     })
+    .chain(notes)
     .collect()
 }
 

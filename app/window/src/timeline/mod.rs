@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use egui::{Rect, Sense, Stroke, Ui};
-use trace_model::{Timestamp, TrackId};
+use trace_model::{GroupId, Timestamp, TrackId};
 use web_time::Instant;
 
 use self::areas::TimelineAreas;
@@ -79,6 +79,8 @@ pub struct TimelineContext<'a> {
     pub steps: &'a [StepBand],
     /// Colours of labels by roofline efficiency.
     pub efficiency: Option<&'a [ColorKey]>,
+    /// Devices that the others wait for.
+    pub late: &'a [GroupId],
     /// Whether the wheel zooms (and Ctrl and the wheel scroll).
     pub wheel_zooms: bool,
     /// Reports that are ready, for tooltips.
@@ -243,6 +245,7 @@ impl Timeline {
             list: &self.list,
             scroll,
             side,
+            late: known.late,
         };
         labels::names_ui(ui, names, trace, state, out);
         let name = known.other_trace.map(|beside| beside.side.name());

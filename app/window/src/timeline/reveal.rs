@@ -14,16 +14,19 @@ pub fn reveal(
     window: &LayoutWindow<'_>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let (track, depth) = match (state.reveal, state.reveal_track) {
+    let (item, depth) = match (state.reveal, state.reveal_track) {
         (Some(slice), _) => {
             let slice = trace.model.slice(slice);
-            (slice.track(), slice.depth())
+            (TreeItem::Track(slice.track()), slice.depth())
         }
-        (None, Some(track)) => (track, 0),
+        (None, Some(item)) => (item, 0),
         (None, None) => return,
     };
     let scroll = window.scroll;
-    let Some((row, stays)) = trace.tree.row_of(window.rows, track, scroll) else {
+    let Some((row, stays)) = trace.tree.row_of_item(window.rows, item, scroll) else {
+        let TreeItem::Track(track) = item else {
+            return reveal_derived(trace, state, scroll, out);
+        };
         let before = out.len();
         let hiding = trace.tree.hidden_by(&trace.model, track, state);
         out.extend(
@@ -50,7 +53,10 @@ pub fn reveal(
         }
         return;
     };
-    if depth > 0 && state.folded_tracks.contains(&track) {
+    if let TreeItem::Track(track) = item
+        && depth > 0
+        && state.folded_tracks.contains(&track)
+    {
         out.push(ViewCommand::FoldTrack(track, false));
         return;
     }
@@ -74,4 +80,13 @@ pub fn reveal(
     };
     // Also if nothing moves, because this command clears the request.
     out.push(ViewCommand::Revealed((scroll + by).max(0.0)));
+}
+
+/// Shows a derived track that has no row: one that was just added has none before the next frame.
+fn reveal_derived(trace: &OpenTrace, state: &ViewState, scroll: f32, out: &mut Vec<ViewCommand>) {
+    if !state.track_filter.is_empty() {
+        out.push(ViewCommand::FilterTracks(String::new()));
+    } else if trace.tree.queries() == state.queries {
+        out.push(ViewCommand::Revealed(scroll));
+    }
 }

@@ -35,6 +35,12 @@ impl Workspace {
                     .ready::<Ops>()
                     .map(|ops| self.trace.by_efficiency(ops));
             }
+            if self.late.is_none() {
+                self.late = self.reports.ready::<Balance>().map(|balance| {
+                    let late = balance.late().map_or_else(Vec::new, |late| late.devices);
+                    late.into_iter().filter_map(|load| load.group).collect()
+                });
+            }
         }
         self.leave_unknown_steps();
         self.order_devices();
@@ -94,6 +100,7 @@ impl Workspace {
             (self.wake)();
             return;
         }
+        self.has_asked = true;
         self.work_ahead();
         if self.state.shows(Panel::Reports) {
             let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
@@ -113,6 +120,10 @@ impl Workspace {
         }
         self.reports.want(Steps::ID);
         self.reports.want(Doctor::ID);
+        if self.has_devices_to_order() {
+            // The headings show which devices are late.
+            self.reports.want(Balance::ID);
+        }
         if self.state.color_by == ColorBy::Efficiency {
             self.reports.want(Ops::ID);
         }

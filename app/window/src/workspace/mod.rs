@@ -12,7 +12,7 @@ use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
-use trace_model::{Arg, GroupKind, LabelId, SliceId, Timestamp, TrackId};
+use trace_model::{Arg, GroupId, GroupKind, LabelId, SliceId, Timestamp, TrackId};
 
 use self::derived::DerivedJobs;
 use self::docks::{docks_ui, tabs_ui};
@@ -79,14 +79,18 @@ pub struct Workspace {
     ahead: Worker<(), ()>,
     /// Whether a frame has been drawn, so that jobs cannot delay the first.
     is_drawn: bool,
+    /// Whether jobs were asked for since.
+    has_asked: bool,
     wake: WakeUi,
     choice: area_panel::AreaPanelState,
-    memory: PanelState,
+    pub memory: PanelState,
     palette: palette::PaletteInput,
     changing: keys_panel::KeyEdit,
     typed: String,
     bands: Option<Arc<[StepBand]>>,
     efficiency: Option<Vec<ColorKey>>,
+    /// The devices that the others wait for over the whole trace, once they are known.
+    late: Option<Vec<GroupId>>,
     with_data: TabsWithData,
 }
 
@@ -98,6 +102,7 @@ impl Workspace {
             state,
             ahead: Worker::new("precomputation", wake),
             is_drawn: false,
+            has_asked: false,
             wake: WakeUi::clone(wake),
             timeline: Timeline::default(),
             reports: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
@@ -118,6 +123,7 @@ impl Workspace {
             typed: String::new(),
             bands: None,
             efficiency: None,
+            late: None,
             with_data: TabsWithData::new(wake),
             trace,
         }
@@ -170,7 +176,7 @@ impl Workspace {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.is_drawn
+        self.has_asked
             && self.reports.is_settled()
             && self.scoped.is_settled()
             && self.with_data.is_settled()
@@ -341,6 +347,7 @@ impl Workspace {
             highlighted,
             steps: self.bands.as_deref().unwrap_or_default(),
             efficiency: self.efficiency.as_deref(),
+            late: self.late.as_deref().unwrap_or_default(),
             wheel_zooms: frame.settings.wheel_zooms,
             reports: KnownReports {
                 ops: self.reports.ready::<Ops>(),
@@ -374,9 +381,8 @@ impl Workspace {
     /// Whether there are several devices.
     pub fn has_devices_to_order(&self) -> bool {
         let model = &self.trace.model;
-        let is_core = |group: &trace_model::GroupId| {
-            matches!(model.group(*group).kind, GroupKind::TensorCore { .. })
-        };
+        let is_core =
+            |group: &GroupId| matches!(model.group(*group).kind, GroupKind::TensorCore { .. });
         model.group_ids().filter(is_core).count() > 1
     }
 

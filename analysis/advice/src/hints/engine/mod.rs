@@ -6,7 +6,7 @@ mod limit;
 mod priced;
 mod same;
 
-use engine::{AnalysisError, Percent};
+use engine::{AnalysisError, Percent, Scope};
 use facts::sum_over::SumOver;
 use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
@@ -104,7 +104,9 @@ pub(super) fn run(
     let saving = |id| answers::saving_about(&verdict, id, &priced, &rows);
     report.limit = Loop::of(facts)?.and_then(|all| all.limit(saving));
     let of_loop = report.limit.as_ref().map(|limit| limit.id);
-    let leading = if report.sums_over.steps.is_some() {
+    let is_of_steps = !matches!(facts.cx.scope, Scope::Range(_))
+        && facts.steps().is_some_and(|steps| steps.has_steps());
+    let leading = if is_of_steps {
         of_loop.or(verdict.leading())
     } else {
         verdict.leading().or(of_loop)

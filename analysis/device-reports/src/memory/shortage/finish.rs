@@ -1,6 +1,7 @@
 //! What follows from the needs that were read: sums by source line, fixes, a sentence.
 
 use super::need::{MemoryShortage, NeededBuffer, NeededSource};
+use super::size::binary;
 use super::{fixes, text};
 
 /// Sorts the buffers, sums them by source line, finds fixes, and says it in a sentence.
@@ -22,7 +23,7 @@ pub(super) fn finished(mut of: MemoryShortage) -> MemoryShortage {
             .push("which source lines need them: no buffer names one".to_owned());
     }
     of.fixes = fixes::fixes(&of);
-    of.statement = text::statement(&of);
+    of.statement = text::statement(&of, binary);
     of
 }
 

@@ -3,7 +3,6 @@
 use engine::counted;
 
 use super::need::{MemoryFix, MemoryShortage, NeededBuffer};
-use super::size::binary;
 
 /// Fixes that are named.
 const MOST: usize = 6;
@@ -154,9 +153,8 @@ fn rematerialize(of: &MemoryShortage) -> Option<MemoryFix> {
         "rematerialize",
         bytes,
         format!(
-            "Compute activations of {scope} again in the backward pass (jax.checkpoint, nn.remat): its listed temporaries \
-             hold {}. It costs the time of its forward pass.",
-            binary(bytes)
+            "Compute activations of {scope} again in the backward pass (jax.checkpoint, nn.remat), instead of keeping its \
+             listed temporaries. It costs the time of its forward pass."
         ),
     ))
 }

@@ -198,7 +198,7 @@ impl Tabular for MemoryShortage {
         let tables = [
             Table::of("kinds", "What is needed", &self.kinds)
                 .remaining()
-                .note(self.statement.clone())
+                .note(self.decimal_statement())
                 .build(),
             Table::of("buffers", "The largest buffers", &self.buffers)
                 .remaining()

@@ -1,13 +1,22 @@
 //! A shortage in one sentence.
 
+use engine::number;
+use math::unit::Unit;
+
 use super::need::MemoryShortage;
-use super::size::binary;
 
 /// Padding below this share of the need is not mentioned.
 const WORTH_SAYING: f64 = 0.05;
 
-/// `jit_step needs 17.54 GiB of HBM and there are 15.75 GiB, 1.78 GiB too few; …`
-pub(super) fn statement(of: &MemoryShortage) -> String {
+impl MemoryShortage {
+    /// The sentence with units of 1000, as the tables below it have; `statement` has those of the messages.
+    pub fn decimal_statement(&self) -> String {
+        statement(self, |bytes| number::value(bytes as f64, Unit::Bytes))
+    }
+}
+
+/// `jit_step needs 17.54 GiB of HBM and there are 15.75 GiB, 1.78 GiB too few; …`; `written` writes sizes.
+pub(super) fn statement(of: &MemoryShortage, written: impl Fn(u64) -> String) -> String {
     let memory = match of.memory.as_str() {
         "main memory" => of.memory.clone(),
         name => name.to_uppercase(),
@@ -24,20 +33,20 @@ pub(super) fn statement(of: &MemoryShortage) -> String {
     };
     let needed = of.needed_bytes.map_or_else(
         || format!("{what} needs more {memory} than there is"),
-        |bytes| format!("{what} needs {least}{} of {memory}", binary(bytes)),
+        |bytes| format!("{what} needs {least}{} of {memory}", written(bytes)),
     );
     let there = match (of.capacity_bytes, of.over_bytes) {
         (Some(there), Some(0)) if of.is_estimate => {
-            format!(", without padding, and there are {}", binary(there))
+            format!(", without padding, and there are {}", written(there))
         }
-        (Some(there), Some(0)) => format!(", and there are {}: it fits", binary(there)),
+        (Some(there), Some(0)) => format!(", and there are {}: it fits", written(there)),
         (Some(there), Some(over)) => format!(
             ", and there are {}: {least}{} too few",
-            binary(there),
-            binary(over)
+            written(there),
+            written(over)
         ),
-        (Some(there), None) => format!(", and there are {}", binary(there)),
-        (None, Some(over)) => format!(", {} too much", binary(over)),
+        (Some(there), None) => format!(", and there are {}", written(there)),
+        (None, Some(over)) => format!(", {} too much", written(over)),
         (None, None) => String::new(),
     };
     let padding = of.padding();
@@ -45,7 +54,7 @@ pub(super) fn statement(of: &MemoryShortage) -> String {
         .needed_bytes
         .map_or(0.0, |needed| padding as f64 / needed.max(1) as f64);
     let padding = if share >= WORTH_SAYING {
-        format!("; {} of it is padding", binary(padding))
+        format!("; {} of it is padding", written(padding))
     } else {
         String::new()
     };
@@ -58,7 +67,7 @@ pub(super) fn statement(of: &MemoryShortage) -> String {
         } else {
             "of what is listed, most bytes of one line are"
         };
-        format!("; {how} from {file} ({})", binary(source.bytes))
+        format!("; {how} from {file} ({})", written(source.bytes))
     });
     format!("{needed}{there}{padding}{largest}")
 }

@@ -406,6 +406,20 @@ impl TrackTree {
     ) -> Option<(TrackRow, bool)> {
         rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
     }
+
+    /// The same of any item.
+    pub fn row_of_item(
+        &self,
+        rows: &VisibleRows,
+        item: TreeItem,
+        scroll: f32,
+    ) -> Option<(TrackRow, bool)> {
+        if let TreeItem::Track(track) = item {
+            return self.row_of(rows, track, scroll);
+        }
+        let node = self.nodes.iter().position(|node| node.item == item)?;
+        rows.on_canvas(node, scroll)
+    }
 }
 
 /// Moves each sibling by its number of positions, those with the smallest moves first.

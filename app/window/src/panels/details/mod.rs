@@ -14,7 +14,7 @@ use trace_model::{Arg, SliceId, SliceRef};
 use self::op::op_ui;
 use self::path::{path_of, path_ui};
 use self::rows::{section, time_row};
-use super::context::PanelContext;
+use super::context::{PanelContext, side_ui};
 use super::dock::PanelState;
 use super::histogram::histogram_ui;
 use super::tabs::hints::badge;
@@ -66,7 +66,7 @@ pub fn details_ui(
         return;
     };
     let slice = trace.model.slice(selected);
-    heading_ui(ui, trace, slice, memory, out);
+    heading_ui(ui, context, slice, memory, out);
     transfer_ui(ui, context, slice, out);
     ui.separator();
     // The details of another slice are scrolled to the top.
@@ -162,14 +162,15 @@ enum Part {
 
 fn heading_ui(
     ui: &mut Ui,
-    trace: &OpenTrace,
+    context: PanelContext<'_>,
     slice: SliceRef<'_>,
     memory: &mut PanelState,
     out: &mut Vec<ViewCommand>,
 ) {
+    let trace = context.trace;
     ui.add_space(4.0);
     if ui.available_width() < BESIDE {
-        ui.horizontal(|ui| name_ui(ui, trace, slice));
+        ui.horizontal(|ui| name_ui(ui, context, slice));
         ui.horizontal_wrapped(|ui| buttons_ui(ui, trace, slice, memory, out));
         return;
     }
@@ -181,7 +182,7 @@ fn heading_ui(
         let room = ui.available_width();
         ui.scope(|ui| {
             ui.set_max_width((room - width - 8.0).max(0.0));
-            name_ui(ui, trace, slice);
+            name_ui(ui, context, slice);
         });
         ui.add_space((left + room - width - ui.cursor().left()).max(0.0));
         let buttons = ui.horizontal(|ui| buttons_ui(ui, trace, slice, memory, out));
@@ -239,13 +240,16 @@ fn buttons_ui(
         .sends(out, close);
 }
 
-fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
+fn name_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>) {
+    let trace = context.trace;
+    side_ui(ui, context);
     if let Some(op) = slice.op() {
         let group = trace.classes.class(op).group;
         badge(ui, group.title(), theme::current(ui).group(group));
     }
     let name = egui::Label::new(RichText::new(heading_of(slice)).heading().strong()).truncate();
-    ui.add(name).on_hover_text(slice.name());
+    ui.add(name.show_tooltip_when_elided(false))
+        .on_hover_text(slice.name());
 }
 
 fn timing_ui(

@@ -9,6 +9,7 @@ use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit};
 
 use super::widgets::{at_right, dialog, remark};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::platform;
 use crate::theme;
 use entries::{PathEntry, common_beginning, entries, expanded, name_at, split, typed_anew};
 use session::number::counted;
@@ -26,6 +27,8 @@ pub enum PathPurpose {
 pub enum PathAnswer {
     Cancelled,
     Chosen(PathBuf),
+    /// The newest run of this log directory is wanted, and each newer one.
+    Follow(PathBuf),
     /// The dialog of the system is wanted; this one stays.
     Browse,
 }
@@ -125,6 +128,9 @@ impl PathDialog {
                         {
                             answer = Some(PathAnswer::Browse);
                         }
+                        if self.purpose == PathPurpose::Open && !platform::IN_BROWSER {
+                            self.follow_ui(ui, &mut answer);
+                        }
                         let takes = ui.button(button).clicked();
                         self.field_ui(ui, label.id);
                         if takes {
@@ -140,6 +146,22 @@ impl PathDialog {
                 self.list_ui(ui, &mut answer);
             });
         answer
+    }
+
+    /// The button that follows the directory that is typed.
+    fn follow_ui(&self, ui: &mut egui::Ui, answer: &mut Option<PathAnswer>) {
+        let (folder, name) = split(&self.text);
+        let is_read = matches!(self.entries.memo(), JobAnswer::Ready(_));
+        let is_folder = name.is_empty() && is_read && self.entries.key() == Some(&folder);
+        let button = ui.add_enabled(is_folder, egui::Button::new("Follow"));
+        let about = "Open the newest run of this log directory, and each newer one as soon as it is complete";
+        if button
+            .on_hover_text(about)
+            .on_disabled_hover_text("Type or choose a log directory to follow its runs")
+            .clicked()
+        {
+            *answer = Some(PathAnswer::Follow(folder));
+        }
     }
 
     fn field_ui(&mut self, ui: &mut egui::Ui, label: egui::Id) {

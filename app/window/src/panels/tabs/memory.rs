@@ -41,6 +41,10 @@ impl TabPanel for MemoryPanel {
         self.map.is_settled() && self.curve.is_settled()
     }
 
+    fn show_tables(&mut self) {
+        self.map.view = MemoryView::Tables;
+    }
+
     fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
         match choice_ui(ui, &mut self.map) {
             MemoryView::Tables => tab.tables_ui(ui),

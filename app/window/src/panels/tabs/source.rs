@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::reports::ops::op_stats::Ops;
-use analysis::{Analysis as _, Scope};
+use analysis::{Analysis as _, Scope, counted};
 use egui::{
     Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2,
 };
@@ -14,7 +14,7 @@ use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::ResponseExt as _;
+use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme::{self, small_font};
 use crate::times::time;
 use view::panels::source::{
@@ -158,6 +158,8 @@ impl TabPanel for SourcePanel {
         self.ask(context);
         stack_ui(ui, context, self);
         head_ui(ui, self, &all, out);
+        let sums = report.sums_over.text();
+        ui.label(remark(format!("Times: self time of ops, sums over {sums}")));
         let Some((file, line)) = self.place.clone() else {
             return;
         };
@@ -170,7 +172,7 @@ impl TabPanel for SourcePanel {
                     missing_ui(ui, &file, !times.lines.is_empty());
                 }
                 let scrolls = std::mem::take(&mut self.scrolls);
-                if let Some(clicked) = lines_ui(ui, text.as_ref(), times, line, scrolls) {
+                if let Some(clicked) = lines_ui(ui, (text.as_ref(), times), &sums, line, scrolls) {
                     self.place = Some((file, clicked));
                     if let Some(own) = times.lines.get(&clicked) {
                         let labels = context.trace.labels_of(&own.ops);
@@ -312,8 +314,8 @@ fn prefix_option(file: &str) -> String {
 /// The lines with their times; without a text only those with ops. Returns the line that was clicked.
 fn lines_ui(
     ui: &mut Ui,
-    text: Option<&SourceText>,
-    times: &FileTimes,
+    (text, times): (Option<&SourceText>, &FileTimes),
+    sums: &str,
     line: u32,
     scrolls: bool,
 ) -> Option<u32> {
@@ -367,10 +369,10 @@ fn lines_ui(
             let Some(own) = own else { continue };
             let time = time(own.self_time_ps);
             response.labeled(Role::Button, format_args!("Line {number}, self {time}"));
-            let ops = own.ops.len();
+            let ops = counted(own.ops.len(), "op");
             let response = response.on_hover_cursor(CursorIcon::PointingHand);
             if response
-                .on_hover_text(format!("self {time} in {ops} ops, all devices together"))
+                .on_hover_text(format!("self {time} in {ops}, sum over {sums}"))
                 .clicked()
             {
                 clicked = Some(number);

@@ -31,6 +31,10 @@ impl TabPanel for StepsPanel {
         self.heat.forget_made();
     }
 
+    fn show_tables(&mut self) {
+        self.heat.is_open = false;
+    }
+
     fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
         steps_ui(ui, tab.context, &mut self.steps, tab.view);
         if choice_ui(ui, tab.context, &mut self.heat) {

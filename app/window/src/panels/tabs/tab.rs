@@ -1,6 +1,6 @@
 //! What a tab declares.
 
-use egui::{CollapsingHeader, ScrollArea, Ui};
+use egui::{Align, CollapsingHeader, ScrollArea, Ui};
 use importers::Progress;
 
 use analysis::Scope;
@@ -97,10 +97,15 @@ impl TabContent<'_> {
             .show(ui, |ui| {
                 content(ui, &mut self);
                 ui.add_space(12.0);
-                CollapsingHeader::new("All tables")
+                let is_wanted = self.tables.wanted.take_if(|wanted| *wanted == id).is_some();
+                let tables = CollapsingHeader::new("All tables")
                     .id_salt(("all tables", id))
+                    .open(is_wanted.then_some(true))
                     .show_unindented(ui, |ui| self.tables_ui(ui));
                 ui.add_space(12.0);
+                if is_wanted {
+                    ui.scroll_to_rect(tables.header_response.rect, Some(Align::TOP));
+                }
             });
     }
 }

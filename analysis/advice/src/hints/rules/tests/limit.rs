@@ -1,10 +1,12 @@
 //! What limits the loop, and what lies outside of it.
 
-use engine::{Percent, Provenance};
+use engine::{Context, Options, Percent, Provenance, ReportCache, Scope};
 use facts::time_use::TimeUse;
-use trace_model::Picos;
+use sample_traces::text_trace;
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::report;
+use crate::hints::Hints;
 
 /// Three steps of 8 ms after 11 ms in which the host compiles; it compiles once more in the second.
 const COMPILES_TWICE: &str = "
@@ -44,6 +46,23 @@ fn parts_are_those_of_a_mean_step() {
     assert!(close(parts[0].1, 20.0 * third), "{parts:?}");
     assert_eq!(parts[1].0, TimeUse::Compile);
     assert!(close(parts[1].1, 4.0 * third), "{parts:?}");
+}
+
+#[test]
+fn a_range_without_a_whole_step_is_not_idle() {
+    let model = text_trace(COMPILES_TWICE);
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let ms = |ms: i64| Timestamp::from_ps(ms * 1_000_000_000);
+    let cx = Context {
+        model: &model,
+        scope: Scope::Range(TimeRange::new(ms(13), ms(19))),
+        options: &options,
+        reports: &reports,
+    };
+    let report = cx.report::<Hints>().unwrap();
+    let limit = report.limit.as_ref().unwrap();
+    assert_eq!((limit.id, limit.of), (TimeUse::MatMul, "device time"));
+    assert_eq!(limit.percent, Percent(100.0));
 }
 
 #[test]

@@ -200,6 +200,12 @@ fn tables_of_the_compiler_are_read() {
         "the program needs 17.00 GiB of HBM, and there are 15.50 GiB: 1.50 GiB too few; 4.00 GiB of it is padding; most of \
          what is listed is from mlp.py:88 (4.00 GiB)"
     );
+    // Above the tables, in the units of the tables.
+    let decimal = found.decimal_statement();
+    assert!(
+        decimal.contains("needs 18.25 GB of HBM, and there are 16.64 GB: 1.611 GB too few"),
+        "{decimal}"
+    );
 }
 
 #[test]

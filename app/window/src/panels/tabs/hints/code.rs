@@ -1,12 +1,16 @@
 //! The code of a hint, to be copied.
 
-use egui::{Frame, Margin, RichText, Role, ScrollArea, Ui};
+use egui::scroll_area::ScrollBarVisibility;
+use egui::{FontId, Frame, Margin, RichText, Role, ScrollArea, Ui};
 
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 
 /// Seconds for which the button says that it copied.
 const ANSWERED: f64 = 2.0;
+
+/// Size of its letters.
+const SIZE: f32 = 11.5;
 
 /// The code of rule `id`, with a button that copies it; nothing without code.
 pub fn code_ui(ui: &mut Ui, id: &str, code: Option<&str>) {
@@ -20,11 +24,28 @@ pub fn code_ui(ui: &mut Ui, id: &str, code: Option<&str>) {
             ui.set_width(ui.available_width());
             let text = RichText::new(code)
                 .monospace()
-                .size(11.5)
+                .size(SIZE)
                 .color(theme.text_strong);
+            let font = FontId::monospace(SIZE);
+            let layout = ui
+                .painter()
+                .layout_no_wrap(code.to_owned(), font, theme.text);
+            let (size, bar) = (layout.size(), ui.spacing().scroll.allocated_width());
+            // The bar of a box that ends below the visible part of a panel would lie over what is above the box.
+            let is_hidden = ui.cursor().top() + size.y > ui.clip_rect().bottom();
+            let visibility = if is_hidden {
+                ScrollBarVisibility::AlwaysHidden
+            } else {
+                ScrollBarVisibility::VisibleWhenNeeded
+            };
+            let is_wide = size.x > ui.available_width();
             ScrollArea::horizontal()
                 .id_salt(("code", id))
+                .scroll_bar_visibility(visibility)
                 .show(ui, |ui| ui.add(egui::Label::new(text).extend()));
+            if is_hidden && is_wide {
+                ui.add_space(bar);
+            }
             copy_ui(ui, id, code);
         });
 }

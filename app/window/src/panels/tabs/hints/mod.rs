@@ -20,7 +20,7 @@ use crate::panels::context::PanelContext;
 use crate::panels::controls::with_controls;
 use crate::panels::late::late_ui;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::panels::widgets::{ResponseExt as _, remark, remark_ui, sentence_ui};
 use crate::theme::{self, Theme, readable_on};
 use crate::times::time;
 use analysis::sentence;
@@ -120,7 +120,7 @@ fn report_ui(
         if let Some(all) = render::hints::all_together(report, time) {
             text = format!("{text} {all}");
         }
-        ui.label(remark(text));
+        remark_ui(ui, &text);
     }
     for hint in &report.hints {
         card_ui(ui, context, hint, report, cards, out);
@@ -240,13 +240,16 @@ fn also_ui(ui: &mut Ui, hint: &Hint) {
 /// What was seen, what to do about it, and the code of it.
 fn remedy_ui(ui: &mut Ui, head: &str, id: &str, [seen, action]: [&str; 2], code: Option<&str>) {
     let theme = theme::current(ui);
-    ui.label(RichText::new(sentence(&with_controls(seen))).color(theme.text));
+    sentence_ui(ui, &sentence(&with_controls(seen)), |text| {
+        text.color(theme.text)
+    });
     ui.add_space(2.0);
     ui.horizontal_top(|ui| {
         ui.label(RichText::new(head).strong().color(theme.accent));
         let action = action.replace('`', "");
-        let text = RichText::new(with_controls(&action)).color(theme.text_strong);
-        ui.add(egui::Label::new(text).wrap());
+        sentence_ui(ui, &with_controls(&action), |text| {
+            text.color(theme.text_strong)
+        });
     });
     code_ui(ui, id, code);
 }
@@ -278,8 +281,7 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
             SavingBy::Formula => "Computed from the times of ops.",
             SavingBy::Unknown => "No saving in time can be stated.",
         };
-        ui.label(RichText::new(worth).strong().color(theme.accent))
-            .on_hover_text(how);
+        sentence_ui(ui, &worth, |text| text.strong().color(theme.accent)).on_hover_text(how);
         if let Some(doubt) = doubt(hint) {
             ui.label(remark(doubt));
         }

@@ -11,9 +11,13 @@ use trace_model::{OpId, Picos};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::PanelContext;
 use crate::panels::number::number;
-use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::panels::widgets::{ResponseExt as _, check_box, remark};
 use crate::theme::{self, small_font};
 use crate::times;
+use view::drawing::shortened;
+
+/// Letters of the title of a slider.
+const LETTERS: usize = 28;
 
 /// What was changed, in percent so that it can be compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,15 +106,16 @@ pub fn what_if_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut WhatIfStat
                     &mut state.op,
                     0.0..=2.0,
                 );
-            } else {
-                ui.weak("Select an op to change its time");
-                ui.end_row();
             }
         });
+    if selected.is_none() {
+        // Beside sliders it would take their room.
+        ui.weak("Select an op to change its time");
+    }
     ui.horizontal_wrapped(|ui| {
-        ui.checkbox(&mut state.hide_collectives, "collectives take no time");
-        ui.checkbox(&mut state.hide_copies, "copies take no time");
-        ui.checkbox(&mut state.no_idle, "never idle");
+        check_box(ui, &mut state.hide_collectives, "collectives take no time");
+        check_box(ui, &mut state.hide_copies, "copies take no time");
+        check_box(ui, &mut state.no_idle, "never idle");
     });
     answer_ui(ui, context, state, selected, None);
 }
@@ -155,13 +160,13 @@ pub fn hint_what_if_ui(
         });
     ui.horizontal_wrapped(|ui| {
         if collective {
-            ui.checkbox(&mut state.hide_collectives, "collectives take no time");
+            check_box(ui, &mut state.hide_collectives, "collectives take no time");
         }
         if copy {
-            ui.checkbox(&mut state.hide_copies, "copies take no time");
+            check_box(ui, &mut state.hide_copies, "copies take no time");
         }
         if ops.ops.is_empty() {
-            ui.checkbox(&mut state.no_idle, "never idle");
+            check_box(ui, &mut state.no_idle, "never idle");
         }
     });
     answer_ui(
@@ -224,7 +229,13 @@ fn answer_ui(
 }
 
 fn slider_ui(ui: &mut Ui, title: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>) {
-    ui.label(title);
+    // A long name would push the slider out of the panel.
+    let shown = shortened(title, LETTERS);
+    let is_whole = shown == title;
+    let label = ui.label(shown);
+    if !is_whole {
+        label.on_hover_text(title);
+    }
     let slider = Slider::new(value, range)
         .suffix(" ×")
         .fixed_decimals(2)

@@ -1,5 +1,6 @@
 //! The graph around an op: boxes are instructions, lines lead from operands to users.
 
+use analysis::counted;
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
 use egui::{CursorIcon, Pos2, Rect, RichText, Role, Sense, Ui, pos2, vec2};
 
@@ -16,6 +17,7 @@ pub(super) fn graph_ui<'a>(
     ui: &mut Ui,
     found: &'a Neighbourhood,
     graph: &HloGraph,
+    sums: Option<&str>,
 ) -> Option<&'a HloNode> {
     let mut clicked = None;
     let theme = theme::current(ui);
@@ -32,7 +34,7 @@ pub(super) fn graph_ui<'a>(
             continue;
         };
         let rect = Rect::from_min_size(at((x, y)), vec2(graph.box_width, HEIGHT));
-        if box_ui(ui, node, rect) {
+        if box_ui(ui, node, rect, sums) {
             clicked = Some(node);
         }
     }
@@ -40,7 +42,7 @@ pub(super) fn graph_ui<'a>(
 }
 
 /// One instruction; returns whether it was clicked.
-fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
+fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect, sums: Option<&str>) -> bool {
     let theme = theme::current(ui);
     let response = ui.interact(
         rect,
@@ -78,8 +80,10 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
             ui.set_max_width(520.0);
             ui.label(RichText::new(&node.text).monospace().size(11.0));
             if let Some(runs) = node.op.occurrences {
+                let sums = sums.map_or_else(String::new, |sums| format!(", {sums}"));
                 ui.weak(format!(
-                    "{runs} executions, self time over all devices; share of all ops' self time"
+                    "{}; self time{sums}; its share of the self time of all ops",
+                    counted(runs, "execution")
                 ));
             } else {
                 ui.weak("No execution of its own is recorded");

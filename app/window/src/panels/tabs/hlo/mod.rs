@@ -190,7 +190,7 @@ impl TabPanel for HloPanel {
         if self.mode == HloMode::Diff && context.other.is_none() {
             self.mode = HloMode::default();
         }
-        head_ui(ui, self, context.other.is_some());
+        head_ui(ui, self, context);
         self.ask(context);
         let answer = match self.answers.memo() {
             JobAnswer::Failed { error, .. } => {
@@ -211,11 +211,9 @@ impl TabPanel for HloPanel {
             Some(HloAnswer::Around(around)) => around_ui(ui, context, around, &mut next, view),
             Some(HloAnswer::Text(text)) => {
                 let program = self.text_of();
-                if let Some((name, ops)) = text_ui(
-                    ui,
-                    text,
-                    self.center.as_ref().map(|center| center.1.as_str()),
-                ) {
+                let center = self.center.as_ref().map(|center| center.1.as_str());
+                let sums = context.sums_over();
+                if let Some((name, ops)) = text_ui(ui, text, center, sums.as_deref()) {
                     next = program.map(|program| (program, name, ops));
                 }
             }
@@ -262,7 +260,7 @@ fn lead(context: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<View
     }
 }
 
-fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
+fn head_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         let modes = [
@@ -270,10 +268,11 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
             (HloMode::Text, "Program text"),
             (HloMode::Found, "Find instructions"),
         ];
-        for (mode, title) in modes
-            .into_iter()
-            .chain(compares.then_some((HloMode::Diff, "Changes from A to B")))
-        {
+        for (mode, title) in modes.into_iter().chain(
+            context
+                .other
+                .map(|_| (HloMode::Diff, "Changes from A to B")),
+        ) {
             if ui.selectable_label(panel.mode == mode, title).clicked() {
                 panel.mode = mode;
                 panel.types = mode == HloMode::Found;
@@ -282,7 +281,7 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
         ui.add_space(8.0);
         match panel.mode {
             HloMode::Around => {}
-            HloMode::Text | HloMode::Diff => program_ui(ui, panel),
+            HloMode::Text | HloMode::Diff => program_ui(ui, panel, context),
             HloMode::Found => {
                 let field = egui::TextEdit::singleline(&mut panel.words)
                     .hint_text("opcode:fusion train.py");
@@ -319,7 +318,7 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
     }
 }
 
-fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
+fn program_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
     let Some(HloAnswer::Programs(list)) = panel.programs.latest() else {
         return;
     };
@@ -331,14 +330,16 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
             .map(|row| row.program.clone())
     };
     let mut wanted = own;
+    let sums = context.sums_over();
+    let sums = sums.as_deref().unwrap_or("on all devices");
     egui::ComboBox::from_id_salt("program")
         .width(220.0)
         .selected_text(title(own).unwrap_or_default())
         .show_ui(ui, |ui| {
             for row in &list.rows {
-                let time = row.self_time_ps.map_or_else(String::new, |ps| {
-                    format!("  {} on all devices", times::time(ps))
-                });
+                let time = row
+                    .self_time_ps
+                    .map_or_else(String::new, |ps| format!("  {}, {sums}", times::time(ps)));
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }
         });
@@ -378,6 +379,13 @@ fn around_ui(
             }
         }
     });
+    let sums = context.sums_over();
+    let sums = sums.as_deref();
+    if let Some(sums) = sums {
+        ui.label(remark(format!(
+            "Times: self time, {sums}; shares: of the self time of all ops"
+        )));
+    }
     for note in &found.notes {
         ui.label(remark(note));
     }
@@ -397,7 +405,7 @@ fn around_ui(
         .auto_shrink([false, false])
         .id_salt("hlo graph")
         .show(ui, |ui| {
-            clicked = graph_ui(ui, found, &around.around).or(clicked);
+            clicked = graph_ui(ui, found, &around.around, sums).or(clicked);
             if !around.inside.boxes.is_empty() {
                 ui.add_space(8.0);
                 ui.strong(format!("Inside {}", found.center));
@@ -407,7 +415,7 @@ fn around_ui(
                         found.left_out_inside
                     )));
                 }
-                clicked = graph_ui(ui, found, &around.inside).or(clicked);
+                clicked = graph_ui(ui, found, &around.inside, sums).or(clicked);
             }
         });
     if let Some(node) = clicked {

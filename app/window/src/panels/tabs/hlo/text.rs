@@ -23,6 +23,7 @@ pub(super) fn text_ui(
     ui: &mut Ui,
     text: &ProgramListing,
     center: Option<&str>,
+    sums: Option<&str>,
 ) -> Option<(String, Vec<OpId>)> {
     let theme = theme::current(ui);
     let id = ui.scope_id().with("program text filter");
@@ -34,7 +35,8 @@ pub(super) fn text_ui(
         let response = ui.add(field.desired_width(190.0));
         response.labeled(Role::TextInput, "Filter lines");
         let known = text.self_time_ps.map_or_else(String::new, |ps| {
-            format!(" · self {}, on all devices", times::time(ps))
+            let sums = sums.unwrap_or("on all devices");
+            format!(" · self {}; times are {sums}", times::time(ps))
         });
         ui.label(
             RichText::new(format!("{} lines{known}", text.lines.len()))

@@ -5,14 +5,16 @@ use std::borrow::Cow;
 use analysis::Unit;
 use analysis::reports::summary::targets::Target;
 use analysis::reports::summary::utilization::Utilization;
-use egui::{Color32, FontId, Frame, Margin, RichText, Role, Sense, Ui, vec2};
+use egui::{Color32, FontId, Frame, Margin, Role, Sense, Ui, vec2};
 
 use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
 use crate::panels::late::late_ui;
 use crate::panels::number::number;
-use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::panels::widgets::{
+    ResponseExt as _, remark, remark_ui, sentence_ui, with_whole_quantities,
+};
 use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided;
@@ -25,19 +27,15 @@ use view::state::ViewCommand;
 pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
-    // A time is not broken before its unit.
-    let time = |ps| times::time(ps).replace(' ', "\u{a0}");
-    if let Some(limit) = overview.limit(time) {
+    if let Some(limit) = overview.limit(times::time) {
         let frame = Frame::new()
             .fill(theme.raised)
             .corner_radius(5.0)
             .inner_margin(Margin::symmetric(10, 8));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
-            let size = size_of(ui, &limit);
-            let shown = RichText::new(&limit).size(size).color(theme.text_strong);
-            ui.label(shown)
-                .labeled(Role::Label, limit.replace('\u{a0}', " "));
+            let size = size_of(ui, &with_whole_quantities(&limit));
+            sentence_ui(ui, &limit, |text| text.size(size).color(theme.text_strong));
         });
         let bar = shown
             .response
@@ -49,9 +47,9 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewComma
     late_ui(ui, context, view);
     let slices = counted(context.trace.model.slice_count() as u64, "slice");
     let ran = overview.ran.words(times::time).into_iter().chain([slices]);
-    ui.label(remark(ran.collect::<Vec<_>>().join("  ·  ")));
+    remark_ui(ui, &ran.collect::<Vec<_>>().join("  ·  "));
     if let Some(outside) = overview.outside(times::time) {
-        ui.label(remark(outside));
+        remark_ui(ui, &outside);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::tabs::hints::{
     self, badge, can_show, code_ui, evidence_commands, severity_color,
 };
-use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::panels::widgets::{ResponseExt as _, remark, sentence_ui};
 use crate::theme;
 use crate::times;
 use analysis::sentence;
@@ -71,7 +71,7 @@ fn hint_ui(
     });
     ui.horizontal_wrapped(|ui| {
         let saving = worth(hint, report, times::time);
-        ui.label(RichText::new(saving).small().color(theme.accent));
+        sentence_ui(ui, &saving, |text| text.small().color(theme.accent));
         if let Some(doubt) = doubt(hint) {
             ui.label(remark(doubt.replace(' ', "\u{a0}")));
         }
@@ -84,5 +84,5 @@ fn hint_ui(
             }
         }
     });
-    ui.label(sentence(&hint.brief.replace('`', "")));
+    sentence_ui(ui, &sentence(&hint.brief.replace('`', "")), |text| text);
 }
