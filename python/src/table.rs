@@ -63,9 +63,9 @@ impl Table {
 
     /// Calls `take` with the values of columns, a chunk of rows at a time. Whoever presses Ctrl+C does not wait for the
     /// file, from which arguments are read.
-    fn read_chunks<'py>(
+    fn read_chunks(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         columns: &[usize],
         mut take: impl FnMut(&[Vec<Value<'static>>]) -> PyResult<()>,
     ) -> PyResult<()> {

@@ -224,9 +224,10 @@ fn flags_beside_dumped_programs_are_compared_and_differences_stand_beside_gates(
     );
     assert!(!why.contains("Whole run"), "{why}");
     // A dump lists every flag that there is.
-    let many: String = (0..100)
-        .map(|flag| format!("--xla_flag_{flag}=1\n"))
+    let flags: Vec<String> = (0..100)
+        .map(|flag| format!("--xla_flag_{flag}=1"))
         .collect();
+    let many = flags.join("\n");
     place.write("many/module_0000.jit_g.cl_9.flagfile", many.as_bytes());
     let program = "many/module_0000.jit_g.cl_9.after_optimizations.txt";
     place.write(program, SCHEDULED.as_bytes());

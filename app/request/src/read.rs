@@ -108,7 +108,7 @@ pub fn read<T: DeserializeOwned + JsonSchema>(
 
 const MISSING: &str = "is missing";
 
-/// The message of a parser without the words of programmers: `missing field `path``, `invalid type: map, expected f64`.
+/// The message of a parser without the words of programmers, as those of a missing field and of a wrong type.
 fn in_plain_words(error: &str) -> String {
     const KINDS: [(&str, &str); 9] = [
         ("u8", "a whole number from 0 to 255"),

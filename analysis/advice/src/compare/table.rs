@@ -182,7 +182,8 @@ impl Comparison {
         let sums = self.program.iter().flat_map(|program| &program.sums);
         let is_other_program = sums.into_iter().any(|sum| sum.differs);
         let is_known = |what: &&str| {
-            !self.unknown.contains(what) && !(*what == "programs" && is_other_program)
+            let is_other = *what == "programs" && is_other_program;
+            !(is_other || self.unknown.contains(what))
         };
         let same = ["devices", "programs", "shapes", "steps", "formats"]
             .into_iter()

@@ -79,6 +79,27 @@ fn summaries_of(programs: &[Session; 2]) -> Result<[Vec<Summary>; 2], RequestErr
     Ok([vec![base?], vec![cand?]])
 }
 
+/// What is compared of the runs of both sides.
+fn summaries_of_runs(
+    args: &CompareArgs,
+    [base, cand]: [&[RequestedInput<'_>]; 2],
+    loading: &Loading<'_>,
+    stderr: &Stderr,
+) -> Result<[Vec<Summary>; 2], RequestError> {
+    let base_loading = loading.with_programs(&args.base_hlo);
+    let of = |place: usize| {
+        if place < base.len() {
+            &base_loading
+        } else {
+            loading
+        }
+    };
+    let both = [base, cand].concat();
+    let mut runs = summaries::by_input(&both, of, args.steps, args.output.format, stderr)?;
+    let cand = runs.split_off(base.len()).concat();
+    Ok([runs.concat(), cand])
+}
+
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let mut options = args.test.options()?;
     let (base, cand) = sides(args)?;
@@ -92,7 +113,6 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let mut assume = args.assume.clone();
     assume.reading.config = assume.reading.config.or_else(|| args.judge.budget.clone());
     let loading = Loading::new(&assume, stderr)?;
-    let base_loading = loading.with_programs(&args.base_hlo);
     let config = args
         .judge
         .budget
@@ -122,22 +142,11 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         program_diff = found.diff_or_warning(stderr);
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
-    let format = args.output.format;
     let programs = programs.as_ref().filter(|_| args.steps.is_none());
     let [base, cand] = if let Some(programs) = programs {
         summaries_of(programs)?
     } else {
-        let both = [&base[..], &cand].concat();
-        let of = |place: usize| {
-            if place < base.len() {
-                &base_loading
-            } else {
-                &loading
-            }
-        };
-        let mut runs = summaries::by_input(&both, of, args.steps, format, stderr)?;
-        let cand = runs.split_off(base.len()).concat();
-        [runs.concat(), cand]
+        summaries_of_runs(args, [&base, &cand], &loading, stderr)?
     };
     if let Some(config) = &config {
         config

@@ -85,7 +85,7 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let paths: Vec<PathBuf> = args
         .paths
         .iter()
-        .flat_map(|path| files_in(path, &loading).unwrap_or_else(|| vec![path.clone()]))
+        .flat_map(|path| logs_in(path, &loading).unwrap_or_else(|| vec![path.clone()]))
         .collect();
     for (at, path) in paths.iter().enumerate() {
         let before = paths.get(..at).unwrap_or_default();
@@ -94,17 +94,19 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
             continue;
         }
         for run in runs(path, true, &loading) {
-            let name = match &run {
-                Some(run) => path.join(run),
-                None => path.clone(),
-            };
-            match opened(path, run, &loading, args.format) {
-                Ok((session, report)) => open.push(OpenRun {
-                    name: importers::shown_path(&name).display().to_string(),
-                    session,
-                    report,
-                }),
-                Err(error) => failed.push(error),
+            match opened(path, run.as_deref(), &loading, args.format) {
+                Ok(run) => open.push(run),
+                // Profiles of several sessions in one folder are several runs.
+                Err(error) => match profiles_in(path).filter(|_| run.is_none()) {
+                    Some(files) => {
+                        let read = |file: &PathBuf| opened(file, None, &loading, args.format);
+                        let (good, bad): (Vec<_>, Vec<_>) =
+                            files.iter().map(read).partition(Result::is_ok);
+                        open.extend(good.into_iter().flatten());
+                        failed.extend(bad.into_iter().filter_map(Result::err));
+                    }
+                    None => failed.push(error),
+                },
             }
         }
     }
@@ -132,17 +134,26 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     Ok(CommandOutcome::Done)
 }
 
-/// The logs and profiles of a folder that is no run or log directory; `None` if it is one, or has none of them.
-fn files_in(path: &Path, loading: &Loading<'_>) -> Option<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(path).ok()?;
+/// The logs in a folder without profiles; `None` if it has runs, or no logs.
+fn logs_in(path: &Path, loading: &Loading<'_>) -> Option<Vec<PathBuf>> {
     if importers::locate(path, &loading.import(None), &Progress::new()).is_ok() {
         return None;
     }
-    const ENDINGS: [&str; 4] = [".log", ".txt", ".xplane.pb", ".xplane.pb.gz"];
+    files_in(path, &[".log", ".txt"])
+}
+
+/// The profiles in a folder, if there are several.
+fn profiles_in(path: &Path) -> Option<Vec<PathBuf>> {
+    files_in(path, &[".xplane.pb", ".xplane.pb.gz"]).filter(|files| files.len() > 1)
+}
+
+/// The files of a folder with one of these endings, by name; `None` without any.
+fn files_in(path: &Path, endings: &[&str]) -> Option<Vec<PathBuf>> {
     let is_meant = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        ENDINGS.iter().any(|ending| name.ends_with(ending)) && path.is_file()
+        endings.iter().any(|ending| name.ends_with(ending)) && path.is_file()
     };
+    let entries = std::fs::read_dir(path).ok()?;
     let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut files: Vec<PathBuf> = files.filter(is_meant).collect();
     files.sort();
@@ -151,15 +162,20 @@ fn files_in(path: &Path, loading: &Loading<'_>) -> Option<Vec<PathBuf>> {
 
 fn opened(
     path: &Path,
-    run: Option<String>,
+    run: Option<&str>,
     loading: &Loading<'_>,
     format: OutputFormat,
-) -> Result<(Session, std::sync::Arc<CompileReport>), RequestError> {
-    let session = loading.open_for_reports(path, run, format, false)?;
+) -> Result<OpenRun, RequestError> {
+    let session = loading.open_for_reports(path, run.map(str::to_owned), format, false)?;
     let report = session.report::<Compile>(Scope::WholeTrace);
     let report = report
         .map_err(|error| RequestError::DoesNotApply(format!("{error}: {}", path.display())))?;
-    Ok((session, report))
+    let name = run.map_or_else(|| path.to_owned(), |run| path.join(run));
+    Ok(OpenRun {
+        name: importers::shown_path(&name).display().to_string(),
+        session,
+        report,
+    })
 }
 
 /// The runs of a history.
