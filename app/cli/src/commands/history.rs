@@ -209,7 +209,7 @@ fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
     })
     .derived(
         "loop_step_ps",
-        "Loop, mean",
+        "Loop step",
         Unit::Picoseconds,
         number("loop.step_ps"),
     )
@@ -243,7 +243,7 @@ fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
         Unit::Bytes,
         number("memory.peak_bytes"),
     )
-    .note("step times are medians; the change is of the step time, against the previous run")
+    .note("step times are medians, those of the loop means; the change is of the step time, against the previous run")
     .build()
 }
 
