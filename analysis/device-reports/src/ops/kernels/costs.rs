@@ -11,8 +11,7 @@ use hardware::peaks::Peaks;
 use hlo::HloText;
 use math::unit::Unit;
 
-use super::matrix_units::{self, HardwareFrom, KnownWork};
-use super::report::Kernel;
+use super::matrix_units::{HardwareFrom, KnownWork};
 use super::shapes::{self, CostLimit, KernelKind, ShapeCost};
 use crate::ops::op_stats::{NarrowType, OpRow};
 
@@ -169,12 +168,12 @@ pub(super) fn of_op(cx: &Context<'_>, row: &OpRow, kernel: &str) -> Option<Shape
     shapes::cost(kernel, scope, &call)
 }
 
-/// The costs of the kernels that are known, the longest first. `rows` have the names of their kernels.
+/// The costs of the kernels that are known, the longest first. `rows` have the names of their kernels; `counted` is the share
+/// of time that the matrix units multiplied in a kernel of a program, by counters.
 pub(super) fn costs(
     rows: Vec<(&OpRow, String, Option<ShapeCost>)>,
-    kernels: &[Kernel],
-    peaks: &Peaks,
-    tile: Option<u64>,
+    (peaks, tile): (&Peaks, Option<u64>),
+    counted: &dyn Fn(&str, &str) -> Option<Percent>,
 ) -> Vec<KernelCost> {
     let mut found: BTreeMap<_, (ShapeCost, SameWork)> = BTreeMap::new();
     for (row, kernel, cost) in rows {
@@ -202,9 +201,7 @@ pub(super) fn costs(
     // Counters are those of all executions: with several sizes they tell nothing of one.
     let counted = |kernel: &String, program: &Arc<str>| {
         let is_only = sizes_of.get(&(kernel, program)) == Some(&1);
-        let is_it = |one: &&Kernel| one.kernel == *kernel && one.program == *program;
-        let its = kernels.iter().find(is_it).filter(|_| is_only)?;
-        matrix_units::counted(&its.counters)
+        is_only.then(|| counted(kernel, program))?
     };
     let mut costs: Vec<(f64, KernelCost)> = found
         .iter()

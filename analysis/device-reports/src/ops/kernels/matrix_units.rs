@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use engine::Percent;
 use hardware::limits::possible;
 
-use super::report::KernelCounter;
 use super::shapes::{CostLimit, ShapeCost};
+use crate::ops::hardware_counters::CounterMetric;
 
 /// Shares that differ by less are the same.
 const SAME: f64 = 0.05;
@@ -26,17 +26,16 @@ pub enum HardwareFrom {
     AtMostPaddedShapes = "padded shapes, at most",
 }
 
-/// The share of their time that the matrix units multiplied, by counters: by instructions, where these were counted, else
-/// by busy cycles.
-pub(super) fn counted(counters: &[KernelCounter]) -> Option<Percent> {
+/// The share of their time that the matrix units multiplied, by counters of devices: by instructions, where these were
+/// counted, else by busy cycles.
+pub(super) fn counted(counters: &[(&str, &CounterMetric)]) -> Option<Percent> {
     let share = |wanted: &[&str]| {
         let mut cores: BTreeMap<(&str, Option<u8>), (f64, f64)> = BTreeMap::new();
-        for counter in counters
+        let own = counters
             .iter()
-            .filter(|one| wanted.contains(&one.metric.id))
-        {
-            let metric = &counter.metric;
-            let core = cores.entry((&counter.device, metric.core)).or_default();
+            .filter(|(_, metric)| wanted.contains(&metric.id));
+        for (device, metric) in own {
+            let core = cores.entry((device, metric.core)).or_default();
             core.0 += metric.achieved;
             core.1 = core.1.max(metric.peak?);
         }

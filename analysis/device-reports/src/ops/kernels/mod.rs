@@ -154,11 +154,18 @@ impl KernelsReport {
         lines::join_counters(cx, &mut kernels, &ops);
         let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum();
         let hints = advice::hints(&kernels);
+        let counted = |name: &str, program: &str| {
+            let mut own = kernels.iter();
+            let its = own.find(|one| one.kernel == name && *one.program == *program)?;
+            let counters = its.counters.iter();
+            let counters: Vec<_> = counters.map(|one| (&*one.device, &one.metric)).collect();
+            matrix_units::counted(&counters)
+        };
         let (op_time_ps, peaks, sums_over) =
             (report.op_time_ps, report.peaks.clone(), report.sums_over);
         Ok(Self {
             timings: timing::timings(cx, &names)?,
-            costs: costs::costs(costs, &kernels, &peaks, matmuls::tile(cx, &peaks)),
+            costs: costs::costs(costs, (&peaks, matmuls::tile(cx, &peaks)), &counted),
             kernels,
             ops,
             time_ps,

@@ -4,7 +4,7 @@ use hlo::{HloModule, InstructionRef};
 
 use super::*;
 use crate::ops::hardware_counters::{CounterMetric, CounterUnit};
-use crate::ops::kernels::matrix_units::{KnownWork, counted};
+use crate::ops::kernels::matrix_units::{self, KnownWork};
 
 /// The work of a call of `name` in `scope` whose text is `result of operands`.
 fn work_in(scope: &str, name: &str, shapes: &str) -> Option<ShapeCost> {
@@ -132,17 +132,18 @@ fn differences_to_the_model_have_a_reason() {
 /// Instructions count before busy cycles, and cores have their own cycles.
 #[test]
 fn counters_of_several_cores_are_added() {
-    let counter = |id, core, achieved, peak| KernelCounter {
-        device: "TPU:0".to_owned(),
-        metric: CounterMetric {
-            id,
-            title: id,
-            core: Some(core),
-            achieved,
-            peak: Some(peak),
-            unit: CounterUnit::Cycles,
-            of: String::new(),
-        },
+    let counter = |id, core, achieved, peak| CounterMetric {
+        id,
+        title: id,
+        core: Some(core),
+        achieved,
+        peak: Some(peak),
+        unit: CounterUnit::Cycles,
+        of: String::new(),
+    };
+    let counted = |of: &[CounterMetric]| {
+        let of: Vec<_> = of.iter().map(|metric| ("TPU:0", metric)).collect();
+        matrix_units::counted(&of)
     };
     let busy = [
         counter("mxu_busy", 0, 90.0, 100.0),

@@ -128,6 +128,9 @@ fn attention_with_other_keys_has_no_causal_cost() {
         ),
         (Some(2 * FULL), None, Some(25_165_824), DeclaredFit::Agrees)
     );
+    // Keys and values of positions before those of the queries are a cache.
+    assert_eq!(found.cache_bytes, Some(2 * 2 * 8 * 2048 * 128 * 2));
+    assert_eq!(cost("flash_attention", FLASH, 0).cache_bytes, None);
 }
 
 #[test]
@@ -195,6 +198,7 @@ fn lengths_of_paged_sequences_are_limits() {
         1024 * 8 * 128 * 2,
     );
     assert_eq!(found.hbm_bytes, Some(cache + 2 * queries + 2 * new));
+    assert_eq!(found.cache_bytes, Some(cache));
     assert_eq!(
         (found.flops_percent, found.hbm_percent),
         (None, None),
