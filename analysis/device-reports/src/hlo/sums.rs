@@ -160,18 +160,19 @@ pub struct ProgramSum {
     /// Number in the second program.
     #[column("Second")]
     pub second: Option<u64>,
-    /// Number over all iterations of loops in the first program.
-    #[column("Executions, first")]
-    pub first_executions: Option<u64>,
-    /// The same in the second program.
-    #[column("Executions, second")]
-    pub second_executions: Option<u64>,
     /// Bytes in the first program, over all executions of its loops; absent if unknown, or if it moves none.
     #[column("Bytes, first")]
     pub first_bytes: Option<u64>,
     /// Bytes in the second program.
     #[column("Bytes, second")]
     pub second_bytes: Option<u64>,
+    // Where not all columns fit, these are left out first.
+    /// Number over all iterations of loops in the first program.
+    #[column("Executions, first")]
+    pub first_executions: Option<u64>,
+    /// The same in the second program.
+    #[column("Executions, second")]
+    pub second_executions: Option<u64>,
     /// Whether both differ, as far as both are known.
     pub differs: bool,
     /// Whether both are known, and found in the same way.
@@ -261,10 +262,7 @@ impl ProgramSum {
         notes.push(
             "Bytes are over all iterations of loops of known length; of collectives, those of messages.".to_owned(),
         );
-        // Where not all columns fit, executions are left out first.
-        let first = ["what", "first", "second", "first_bytes", "second_bytes"];
         Table::of("program_sums", "Sums that differ", differing)
-            .declared(first)
             .remaining()
             .note(notes.join(" "))
             .build()
