@@ -77,6 +77,8 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
     let native = eframe::NativeOptions {
         viewport,
         renderer: eframe::Renderer::Glow,
+        // There are hardly gradients that it would smooth, and in software each pixel pays for it.
+        dithering: false,
         ..Default::default()
     };
     let loader = file_loader(launch.import, launch.options.clone());

@@ -63,10 +63,12 @@ pub fn notes(
     painter: &Painter,
     ruler: Rect,
     state: &ViewState,
+    pointer: Option<Timestamp>,
     x_of: impl Fn(Timestamp) -> f32,
     theme: &Theme,
 ) {
-    for (x, room, note) in note_places(painter, ruler, state, x_of) {
+    let tags = tags(painter, ruler, state, pointer, &x_of);
+    for (x, room, note) in note_places(painter, ruler, state, &tags, x_of) {
         let (top, r) = (ruler.bottom() - 11.0, 4.0);
         painter.vline(x, top..=ruler.bottom(), Stroke::new(1.5, theme.warning));
         let flag = vec![
@@ -88,11 +90,13 @@ pub fn notes(
     }
 }
 
-/// Where each visible note has its flag, the room of its text, which ends before the next flag, and its text.
+/// Where each visible note has its flag, the room of its text, which ends before the next flag, and its text; below the times
+/// of the pointer and of the cursors there is no room.
 fn note_places<'a>(
     painter: &Painter,
     ruler: Rect,
     state: &'a ViewState,
+    tags: &[(f32, f32)],
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32, &'a str)> {
     const MOST: f32 = 120.0;
@@ -104,7 +108,17 @@ fn note_places<'a>(
         let next = flags.iter().find(|&&other| other > x + 1.0);
         let free = next.map_or(MOST, |next| (next - x - FLAG - 4.0).clamp(0.0, MOST));
         let galley = painter.layout_no_wrap(text.to_owned(), small_font(), Color32::PLACEHOLDER);
-        (x, galley.size().x.min(free), text)
+        let room = galley.size().x.min(free);
+        let is_beside = |&(left, right): &(f32, f32)| x + FLAG + room < left || right < x + FLAG;
+        (
+            x,
+            if tags.iter().all(is_beside) {
+                room
+            } else {
+                0.0
+            },
+            text,
+        )
     };
     let texts = state.notes.iter().map(|note| note.text.as_str());
     let is_seen = |&(x, ..): &(f32, f32, &str)| x > ruler.left() - 200.0 && x <= ruler.right();
@@ -181,18 +195,31 @@ pub fn covered(
     pointer: Option<Timestamp>,
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32)> {
-    let notes = note_places(painter, ruler, state, &x_of)
-        .into_iter()
-        .map(|(x, room, _)| (x - 2.0 - ruler.left(), x + FLAG + room - ruler.left()));
+    let tags = tags(painter, ruler, state, pointer, &x_of);
+    let notes = note_places(painter, ruler, state, &tags, &x_of);
+    let notes = notes.iter().map(|&(x, room, _)| (x - 2.0, x + FLAG + room));
+    notes
+        .chain(tags.iter().copied())
+        .map(|(left, right)| (left - ruler.left(), right - ruler.left()))
+        .collect()
+}
+
+/// The horizontal ranges of the times of the pointer and of the cursors.
+fn tags(
+    painter: &Painter,
+    ruler: Rect,
+    state: &ViewState,
+    pointer: Option<Timestamp>,
+    x_of: impl Fn(Timestamp) -> f32,
+) -> Vec<(f32, f32)> {
     let pointer = pointer.map(|at| (ruler.left() + x_of(at), at));
     let tags = pointer
         .into_iter()
         .chain(cursors(painter, ruler, state, &x_of));
     tags.map(|(x, at)| {
         let (tag, _) = tag_place(painter, ruler, x, &time(at.since_origin()));
-        (tag.left() - ruler.left(), tag.right() - ruler.left())
+        (tag.left(), tag.right())
     })
-    .chain(notes)
     .collect()
 }
 

@@ -425,7 +425,7 @@ impl Timeline {
         scale.draw(&mut marks, &head, &covered);
         head.band_names(&mut marks, steps);
         drawing::paint(&painter, ruler.min, &marks, theme);
-        marks::notes(&painter, ruler, state, x_of, theme);
+        marks::notes(&painter, ruler, state, self.hovered, x_of, theme);
         marks::between_cursors(&painter, ruler, state, x_of, theme);
         // The ruler's strip reaches over the scroll bar.
         ui.painter().rect_filled(
