@@ -10,6 +10,7 @@ mod functions;
 mod memory;
 mod pivot;
 mod presets;
+mod scan_plan;
 mod table;
 mod value_index;
 mod views;

@@ -1,8 +1,8 @@
 //! A summary of a run: the data for comparisons, small enough to be committed with the code.
 //!
-//! Both sides of a comparison are summaries, created from a trace or read from a file, so that a saved one can stand
-//! for either side. Times are those of the **critical core** of each step, the core that takes longest, by the clock
-//! that timed its ops: on that core all parts add up to the step.
+//! Both sides of a comparison are summaries, of a trace or read from a file, so that a saved one can stand for either side.
+//! Times are those of the **critical core** of each step, which takes longest, by the clock that timed its ops: on that core
+//! all parts add up to the step.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -176,7 +176,7 @@ pub struct ProgramFacts {
     /// Whether it is not compiled yet: partitioning and fusions come later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_lowered: bool,
-    /// Whether its values are to be divided among devices and are not yet.
+    /// Whether its values are still to be divided among devices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unpartitioned: bool,
     /// What it consists of; empty unless the run holds the whole program and it is one of those with most time.
