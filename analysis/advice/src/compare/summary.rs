@@ -1,5 +1,4 @@
 //! A summary of a run: the data for comparisons, small enough to be committed with the code.
-//!
 //! Both sides of a comparison are summaries, of a trace or read from a file, so that a saved one can stand for either side.
 //! Times are those of the **critical core** of each step, which takes longest, by the clock that timed its ops: on that core
 //! all parts add up to the step.
