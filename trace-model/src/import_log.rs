@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The name of an event whose own name is lost.
+pub const UNKNOWN_EVENT: &str = "(unknown event)";
+
 /// How much an issue matters.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,

@@ -72,7 +72,7 @@ pub use builder::{FlowEnd, SliceKey, TraceBuilder};
 pub use counters::CounterSeries;
 pub use device::{DeviceInfo, DeviceLinks};
 pub use flow::{Flow, FlowPoint, FlowRole};
-pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
+pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity, UNKNOWN_EVENT};
 pub use lod::{ClassSums, LaneMipmap, LodIndex, LodSlices};
 pub use model::{AggregatedOp, Columns, MemoryUse, TraceModel};
 pub use op::{

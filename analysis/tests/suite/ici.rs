@@ -9,7 +9,7 @@ use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::steps::devices::Devices;
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, InputSource, Progress};
-use sample_traces::ring::{CHUNK_BYTES, REDUCE_BYTES, RingSpec};
+use sample_traces::ring::{CHIPS, CHUNK_BYTES, REDUCE_BYTES, RingSpec};
 use sample_traces::write::xspace_bytes;
 use trace_model::{Picos, TraceModel};
 
@@ -103,6 +103,12 @@ fn collective_matmul_hides_the_closed_form_share() {
             );
         }
         assert_eq!(permute.message.bytes, Some(CHUNK_BYTES as u64));
+        // A done op belongs to the transfer that its start began, and no time counts twice.
+        let mut rows = report.rows.iter();
+        assert!(rows.all(|row| !row.op.contains("done")), "{spec:?}");
+        let exposed: i64 = (0..CHIPS).map(|chip| spec.exposed_ps(chip)).sum();
+        let all = report.kinds.last().unwrap();
+        assert_eq!(all.exposed_ps.ps(), exposed, "{spec:?}");
     }
 }
 

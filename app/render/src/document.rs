@@ -156,7 +156,7 @@ impl Document {
     pub fn doubt(&self) -> Option<String> {
         let lost = self.session.model().import_log().lost();
         if lost > 0 {
-            return Some(format!("{lost} events or files were lost on import"));
+            return Some(session::lost_on_import(lost));
         }
         // The summary uses all reports; other views select reports by name.
         let asked = if self.view == DocumentView::Summary {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use trace_model::Source;
 
 use crate::number::{self, counted};
-use crate::open::{Session, file_of};
+use crate::open::{Session, file_of, lost_on_import};
 
 /// Largest size of a profile of one host: protobuf and gRPC have no larger messages, and profilers write an empty file
 /// instead.
@@ -75,7 +75,9 @@ impl CaptureSize {
         let Some((source, parts, bytes)) = largest else {
             return Ok(None);
         };
+        // A capture that counts as one step says nothing of steps.
         let steps = session.report::<Steps>(Scope::WholeTrace).ok();
+        let steps = steps.filter(|report| report.has_steps());
         let mut of_groups = model.groups().iter().map(|group| group.source);
         let id = of_groups.find(|&id| std::ptr::eq(model.source(id), source));
         let steps = steps.zip(id);
@@ -85,8 +87,9 @@ impl CaptureSize {
         let mut size = Self::new(file, files, bytes, &parts, steps);
         let lost = model.import_log().lost();
         if lost > 0 {
+            let lost = lost_on_import(lost);
             size.statements.push(format!(
-                "{lost} events or files were lost on import: the figures are of the rest. Without --size, systole doctor \
+                "{lost}: the figures are of the rest. Without --size, systole doctor \
                  says what."
             ));
         }

@@ -29,6 +29,6 @@ pub mod xml;
 
 pub use capture_size::{CaptureSize, LARGEST_BYTES, SizeOfPart};
 pub use execution_times::{DeviceExecutions, ExecutionTimes, RecordedBy};
-pub use open::{RequestSession, Session, devices_in_words, losses_in_words};
+pub use open::{RequestSession, Session, devices_in_words, losses_in_words, lost_on_import};
 pub use run_summary::RunSummary;
 pub use watched_runs::{RunLook, WatchedRuns};

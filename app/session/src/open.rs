@@ -288,6 +288,14 @@ pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String>
     (!kinds.is_empty()).then(|| kinds.join(" + "))
 }
 
+/// That so much was lost, without what.
+pub fn lost_on_import(lost: u64) -> String {
+    match lost {
+        1 => "1 event or file was lost on import".to_owned(),
+        lost => format!("{lost} events or files were lost on import"),
+    }
+}
+
 /// What is missing from a model because the capture is damaged or cut off; `None` if nothing is.
 pub fn losses_in_words(model: &TraceModel) -> Option<String> {
     let lost = model

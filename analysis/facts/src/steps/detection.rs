@@ -16,7 +16,7 @@
 
 use engine::{Context, counted};
 use serde::Deserialize;
-use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind};
+use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind, UNKNOWN_EVENT};
 
 use super::marks::{CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices};
 use super::{annotated, host, programs};
@@ -113,7 +113,9 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, St
     for &device in devices {
         let mut marks: Vec<StepMark> = Vec::new();
         let tracks = model.tracks_of_kind(device, TrackKind::Steps);
-        for slice in tracks.flat_map(|track| top_slices(model, track)) {
+        let slices = tracks.flat_map(|track| top_slices(model, track));
+        // Of a damaged file nobody knows which steps these are.
+        for slice in slices.filter(|slice| slice.name() != UNKNOWN_EVENT) {
             let number = step_number(slice);
             let partial = slice.attr(SliceAttr::Unterminated).map(|_| CUT_OFF);
             match marks

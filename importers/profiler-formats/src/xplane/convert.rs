@@ -88,7 +88,7 @@ pub(super) fn convert(
     let context = PlanesContext {
         planes: &planes,
         labels: &labels,
-        unknown: out.label("(unknown event)", None),
+        unknown: out.label(trace_model::UNKNOWN_EVENT, None),
         epoch_ns,
         bare_ops: &bare_ops,
         source,

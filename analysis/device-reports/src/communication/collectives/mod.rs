@@ -33,7 +33,7 @@ use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::sum_over::SumOver;
 use row::rounded;
 
-use crate::communication::overlap::{Overlap, Transfer};
+use crate::communication::overlap::{CoreOverlap, Overlap, Transfer};
 
 /// The analysis `collectives`.
 pub struct Collectives;
@@ -62,7 +62,7 @@ impl Analysis for Collectives {
         let over = overlap.sums_over;
         let axes = axes::axes(&rows, &links);
         Ok(CollectivesReport {
-            kinds: kinds(&rows, over),
+            kinds: kinds(&rows, over, &overlap.cores),
             places: places::places(cx, &rows, &axes, &links),
             axes,
             steps: over.steps,
@@ -159,7 +159,9 @@ pub struct KindRow {
     pub sent_bytes_per_step: Option<f64>,
 }
 
-fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
+/// The rows of kinds, and of all together. Transfers that are in flight at the same time count each in their own row, and
+/// once in that of all.
+fn kinds(rows: &[CollectiveRow], over: SumOver, cores: &[CoreOverlap]) -> Vec<KindRow> {
     let mut by_kind: std::collections::BTreeMap<(&str, bool), Vec<&CollectiveRow>> =
         std::collections::BTreeMap::new();
     for row in rows {
@@ -181,6 +183,9 @@ fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
     if out.len() > 1 {
         out.push(sum(("all", false), &rows.iter().collect::<Vec<_>>()));
     }
+    if let Some(all) = out.last_mut() {
+        all.count_once(cores, over);
+    }
     out
 }
 
@@ -188,6 +193,21 @@ impl KindRow {
     fn title(&self) -> String {
         let fused = if self.is_fused { " (fused)" } else { "" };
         format!("{}{fused}", self.kind)
+    }
+
+    /// Takes the times of all collectives from those of the cores, on which time counts once.
+    fn count_once(&mut self, cores: &[CoreOverlap], over: SumOver) {
+        let sum = |of: fn(&CoreOverlap) -> Picos| cores.iter().map(of).sum::<Picos>();
+        let time = sum(|core| core.comm_total_ps);
+        if time >= self.time_ps || time == Picos::ZERO {
+            return;
+        }
+        let exposed = sum(|core| core.exposed_ps);
+        (self.time_ps, self.exposed_ps, self.hidden_ps) = (time, exposed, time - exposed);
+        self.exposed_per_step_ps = over.steps.map(|_| over.each(exposed.as_ps_f64()));
+        self.bus_bandwidth = self
+            .sent_bytes
+            .map(|sent| sent / (time.as_ps_f64() * 1e-12));
     }
 
     fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], over: SumOver) -> Self {

@@ -2,6 +2,7 @@
 
 use engine::{Table, Tabular};
 use facts::sum_over::SumOver;
+use trace_model::Picos;
 
 use super::{CollectivesReport, Remark};
 
@@ -22,12 +23,19 @@ impl CollectivesReport {
             devices: self.devices,
             steps: self.steps,
         };
-        let notes = [
+        let mut notes = vec![
             format!("{}, and so are other times", over.note()),
             "Bus bandwidth: bytes that each device must send ÷ time, as nccl-tests define it."
                 .to_owned(),
             self.links.note(),
         ];
+        if let Some((all, kinds)) = self.kinds.split_last()
+            && !kinds.is_empty()
+            && kinds.iter().map(|kind| kind.time_ps).sum::<Picos>() > all.time_ps
+        {
+            let once = "What is in flight at the same time counts in the row of each kind, and once in that of all.";
+            notes.insert(1, once.to_owned());
+        }
         Table::of("collective_kinds", "Collectives by pattern", &self.kinds)
             .peak(self.links.provenance())
             .remaining()

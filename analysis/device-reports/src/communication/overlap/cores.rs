@@ -1,5 +1,9 @@
 //! The sets `C`, `S`, `F`, `D` of one core, and the results derived from them.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
 use facts::category::{OpClass, OpClasses, classify_texts};
@@ -282,11 +286,16 @@ fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight
             .iter()
             .all(|track| has_clock(track) == has_device_clock)
     {
+        let by_flow = OnceCell::new();
         for SliceSpans {
             slice, measured, ..
         } in cx.watched(recorded.iter().flat_map(|&track| model.spans_on(track)))
         {
-            add(measured, slice, done_index(slice));
+            let done = done_index(slice).or_else(|| {
+                let by_flow = by_flow.get_or_init(|| dones_by_start(cx, classes, time.core));
+                by_flow.get(&name_of(model, slice)).copied()
+            });
+            add(measured, slice, done);
         }
     } else {
         for start in cx
@@ -304,6 +313,31 @@ fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight
         }
     }
     out
+}
+
+/// Index of the name of the done op of each start op that has a flow to it, by the name of the start.
+fn dones_by_start(
+    cx: &Context<'_>,
+    classes: &OpClasses,
+    core: GroupId,
+) -> HashMap<StringId, usize> {
+    let model = cx.model;
+    let mut found = HashMap::new();
+    for start in cx.watched(model.slices_of_kind(core, TrackKind::Ops)) {
+        let is_start = classes.class_of(start.op()).is_start();
+        let Entry::Vacant(place) = found.entry(name_of(model, start)) else {
+            continue;
+        };
+        if !is_start {
+            continue;
+        }
+        let dones = model.flows_from(start.id());
+        let mut dones = dones.iter().map(|flow| model.slice(flow.to));
+        if let Some(done) = dones.find(|done| done.track() == start.track()) {
+            place.insert(name_of(model, done).index());
+        }
+    }
+    found
 }
 
 /// Index of the name of the done op that an asynchronous span records.

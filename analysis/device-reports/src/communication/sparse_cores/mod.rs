@@ -116,7 +116,7 @@ impl Analysis for SparseCores {
         let pairs = cores(cx);
         if pairs.is_empty() {
             return Err("no SparseCore was recorded; the profiler's option tpu_num_sparse_cores_to_trace \
-                 (advanced_configuration of jax.profiler.ProfileOptions) records them on v5p, v6e and v7x".into());
+                 (advanced_configuration of jax.profiler.ProfileOptions) records them where the chip has some (systole doctor --rows)".into());
         }
         let classes = cx.classes();
         let mut sums: BTreeMap<trace_model::LabelId, SparseOpSums> = BTreeMap::new();

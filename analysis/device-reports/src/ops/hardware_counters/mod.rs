@@ -102,9 +102,10 @@ impl Analysis for HardwareCounters {
             }
         }
         if devices.is_empty() {
-            return Err("no hardware counters were recorded; the profiler's options tpu_enable_periodic_counter_sampling and \
-                 tpu_tc_perf_counter_sampling_options (advanced_configuration of jax.profiler.ProfileOptions) record \
-                 them on Ironwood (TPU7x) and later; older chips ignore these options".into());
+            return Err("no hardware counters were recorded; options of the profiler (advanced_configuration of \
+                 jax.profiler.ProfileOptions) record them: tpu_perf_counters once for the capture; on Ironwood (TPU7x) and \
+                 later also tpu_enable_periodic_counter_sampling with tpu_tc_perf_counter_sampling_options, as series; \
+                 systole doctor --rows says what a chip has".into());
         }
         let devices: Vec<_> = devices
             .iter()

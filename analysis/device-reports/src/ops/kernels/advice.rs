@@ -77,8 +77,10 @@ fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
     let what = match declared {
         DeclaredCosts::Impossible => "declared costs are more than the device can do in that time",
         DeclaredCosts::TooFew => "declared operations are far fewer than these shapes need",
-        DeclaredCosts::Partly => "some of the ops declare no operations, so utilization is unknown",
-        _ => "no operations are declared, so utilization is unknown",
+        DeclaredCosts::Partly => {
+            "some of the ops declare no operations, so utilization as declared is unknown"
+        }
+        _ => "no operations are declared, so utilization as declared is unknown",
     };
     let cure = match declared {
         DeclaredCosts::Impossible | DeclaredCosts::TooFew => "correct its",

@@ -1,6 +1,7 @@
 //! What kernels have to do by the shapes of their operands, beside what they declare.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use engine::number::value;
@@ -297,9 +298,12 @@ impl KernelCost {
             row.finding.push_str("; ");
             row.finding.push_str(said);
         }
-        if is_narrowed {
-            row.finding.push_str(
-                "; products of bf16 would take longer, so it multiplies narrow numbers, of whose peak these shares are",
+        if is_narrowed && let Some(peak) = peaks.flops {
+            let peak = value(peak.per_second * speedup, Unit::FlopPerSecond);
+            let _ = write!(
+                row.finding,
+                "; products of bf16 would take longer, so it multiplies narrow numbers, of whose peak ({peak}) these shares \
+                 are"
             );
         }
         if is_impossible(declared_flops) {

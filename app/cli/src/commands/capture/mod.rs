@@ -27,6 +27,7 @@ use session::Session;
 use session::files::OutputGuard;
 use session::number::counted;
 use stage::StageLine;
+use trace_model::Picos;
 use words::{INCOMPLETE, in_words, json_text, outcome};
 
 /// Findings that say that a capture is empty or cut.
@@ -150,6 +151,17 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         Ok(session) => CompleteSteps::of(session),
         Err(_) => CompleteSteps::default(),
     });
+    if let (Some(Ok(session)), None) = (&session, args.continuous) {
+        let recorded = session.model().extent().dur();
+        // In a second or two a program may have nothing to do.
+        let is_long = options.duration >= Duration::from_secs(2);
+        if is_long && recorded.as_secs_f64() < options.duration.as_secs_f64() / 2.0 {
+            stderr.warn(&format!(
+                "{recorded} of {} were recorded: the program ended, or did nothing the rest of the time",
+                Picos::rounded(options.duration.as_secs_f64() * 1e12)
+            ));
+        }
+    }
     if args.json {
         output::print(&json_text(&capture, steps.as_ref(), [&[], &[]])?)?;
     } else {

@@ -148,6 +148,20 @@ fn step_missing_on_one_core_is_partial_and_excluded() {
     assert_eq!((report.time.unwrap().count, report.left_out), (2, 1));
 }
 
+#[test]
+fn steps_whose_names_are_lost_are_none() {
+    let model = text_trace(
+        "
+        steps      : 000011112222
+        TPU:1 steps: uuuuuuuuuuuu
+        u = (unknown event)
+        ",
+    );
+    let report = whole(&model);
+    assert_eq!(times(&report), [4, 4, 4]);
+    assert!(report.why[0].contains("1 of 2 devices"), "{:?}", report.why);
+}
+
 /// What runs after the last execution of the dominant program may belong to anything.
 #[test]
 fn last_step_ends_with_its_program() {
