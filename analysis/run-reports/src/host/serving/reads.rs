@@ -9,19 +9,20 @@
 //! have.
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::number::value;
 use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
+use facts::category::OpGroup;
 use facts::hlo_for_now;
 use facts::window::counts;
 use hardware::limits::possible;
 use hardware::peaks::Peaks;
 use hlo::{ArrayShape, CostAnalysis, HBM, HloModule, Instruction, Shape};
 use math::unit::Unit;
-use trace_model::{Picos, ProgramId};
+use trace_model::{OpId, Picos, ProgramId};
 
 use super::cache::{self, CacheReads};
 use super::op_texts;
@@ -60,6 +61,11 @@ pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>, AnalysisError
             runs.peaks.get_or_insert_with(|| cx.peaks(core));
         }
     }
+    // Programs without products choose tokens, select rows or copy: what they read are inputs, not weights.
+    found.retain({
+        let with_products = with_products(cx);
+        move |id, _| with_products.contains(id)
+    });
     let mut caches = cache::cache_reads(cx);
     // Only where a program is missing: the texts of all ops are taken apart.
     let texts = LazyCell::new(|| op_texts::parameter_bytes(cx));
@@ -80,6 +86,19 @@ pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>, AnalysisError
         .collect();
     rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.program.cmp(&b.1.program)));
     Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// Programs with matrix products or kernels, which may contain some.
+fn with_products(cx: &Context<'_>) -> BTreeSet<ProgramId> {
+    let classes = cx.classes();
+    let is_product = |op: &OpId| {
+        matches!(
+            classes.class(*op).group,
+            OpGroup::MatMul | OpGroup::CustomKernel
+        )
+    };
+    let ops = cx.model.op_ids().filter(is_product);
+    ops.filter_map(|op| cx.model.op(op).program).collect()
 }
 
 fn of_program(
