@@ -363,6 +363,10 @@ fn why(
         return "read from the persistent cache".to_owned();
     }
     let Some((before_run, before)) = last else {
+        if now.again.is_some() {
+            let why = "it had run before, compiled before the capture began: what changed is not recorded";
+            return why.to_owned();
+        }
         return "the first compilation of this function in these runs".to_owned();
     };
     let place = |before: &str| {
