@@ -25,6 +25,7 @@ pub(super) struct AssignmentReader {
     kind: Option<&'static str>,
     /// Bytes of allocations in other memories.
     others: u64,
+    without_size: usize,
 }
 
 impl AssignmentReader {
@@ -50,9 +51,12 @@ impl AssignmentReader {
     }
 
     fn allocation(&mut self, text: &str) {
-        let bytes = size_after(text, ": size ").unwrap_or(0);
-        let has = |word: &str| text.contains(&format!(", {word}"));
         self.kind = None;
+        let Some(bytes) = size_after(text, ": size ") else {
+            self.without_size += 1;
+            return;
+        };
+        let has = |word: &str| text.contains(&format!(", {word}"));
         if has("color ") {
             self.others = self.others.saturating_add(bytes);
             return;
@@ -117,6 +121,12 @@ impl AssignmentReader {
             "how much memory there is: an assignment of buffers does not tell".to_owned(),
             "which temporaries are in memory at the same time: they are listed by what they take alone".to_owned(),
         ];
+        if self.without_size > 0 {
+            let count = engine::counted(self.without_size, "allocation");
+            out.unknown
+                .push(format!("the size of {count}: the text has none"));
+            out.is_least = true;
+        }
         if self.others > 0 {
             let bytes = super::super::size::binary(self.others);
             out.unknown

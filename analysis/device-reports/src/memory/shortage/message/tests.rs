@@ -89,6 +89,9 @@ fn buffer_assignments_are_read() {
             .iter()
             .any(|what| what.contains("4.00 KiB in other memories"))
     );
+    assert!(!told.is_least);
+    let cut = read(&text.replace("size 32768, ", "size , ")).remove(0);
+    assert!(cut.is_least && cut.kind("temporaries").is_none(), "{cut:?}");
     assert!(read("BufferAssignment:\n\nno allocation").is_empty());
 }
 
