@@ -66,9 +66,13 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
             .filter_map(|row| Some((row.op?, ratio(row)?)))
             .collect();
         let lowest = factors.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
+        let mean = match facts.cx.tensor_cores().len() {
+            0 | 1 => "",
+            _ => " in the mean over devices",
+        };
         return Ok(Some(Finding {
             statement: format!(
-                "ops that take {:.1} of device time run below the default clock, down to {:.0} of it",
+                "ops that take {:.1} of device time run below the default clock{mean}, down to {:.0} of it",
                 Percent(slow.percent()),
                 Percent(100.0 * lowest)
             ),
