@@ -138,9 +138,6 @@ impl ProgramFacts {
         if let Some(how) = parts.iter().find_map(|part| part.how.as_deref()) {
             let _ = write!(of, ", {how}");
         }
-        if self.is_lowered && number == PartNumber::Flops {
-            of.push_str(", on all of its devices: it is not partitioned yet");
-        }
         let mut value = RunValue::of(metric, None, of, Provenance::StaticCost);
         let is_least = number != PartNumber::Count && parts.iter().any(|part| part.is_least);
         if self.is_unpartitioned && number == PartNumber::Flops {
