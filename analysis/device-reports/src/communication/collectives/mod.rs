@@ -137,7 +137,7 @@ pub struct KindRow {
     /// Bytes that devices had to send, summed over all executions; `None` if any is unknown.
     #[column("Sent (sum)", compiler)]
     pub sent_bytes: Option<f64>,
-    /// Sum of the times in flight or of the ops.
+    /// Sum of the times in flight or of the ops; of all together, each moment of a core counts once.
     #[column("In flight (sum)")]
     pub time_ps: Picos,
     /// The part of it while the core computed.

@@ -324,13 +324,12 @@ fn dones_by_start(
     let model = cx.model;
     let mut found = HashMap::new();
     for start in cx.watched(model.slices_of_kind(core, TrackKind::Ops)) {
-        let is_start = classes.class_of(start.op()).is_start();
+        if !classes.class_of(start.op()).is_start() {
+            continue;
+        }
         let Entry::Vacant(place) = found.entry(name_of(model, start)) else {
             continue;
         };
-        if !is_start {
-            continue;
-        }
         let dones = model.flows_from(start.id());
         let mut dones = dones.iter().map(|flow| model.slice(flow.to));
         if let Some(done) = dones.find(|done| done.track() == start.track()) {
