@@ -124,7 +124,7 @@ fn in_plain_words(error: &str) -> String {
     if let Some(name) = error.strip_prefix("missing field ") {
         return format!("{} {MISSING}", name.trim_matches('`'));
     }
-    let Some((found, expected)) = error.split_once(", expected ") else {
+    let Some((found, expected)) = error.rsplit_once(", expected ") else {
         return error.to_owned();
     };
     let kind = KINDS.iter().find(|(name, _)| *name == expected);
@@ -198,6 +198,10 @@ mod tests {
             (
                 "unknown variant `x`, expected one of `a`, `b`",
                 "there is no `x`; there are `a`, `b`",
+            ),
+            (
+                "unknown variant `x, expected y`, expected `a`",
+                "there is no `x, expected y`; there are `a`",
             ),
             ("something else", "something else"),
         ] {
