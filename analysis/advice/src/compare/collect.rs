@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use device_reports::communication::overlap::Overlap;
+use device_reports::memory::hbm::Memory;
+use device_reports::ops::op_stats::Ops;
 use device_reports::steps::step_parts::{StepPart, TimeByPart};
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisError, Context, Percent};
+use engine::{AnalysisEntry, AnalysisError, Context, Percent, entry};
 use facts::TraceFacts as _;
 use facts::steps::{Step, StepsReport};
+use run_reports::host::gaps::Gaps;
+use run_reports::host::input::Input;
 use run_reports::summary::doctor::Doctor;
 use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
@@ -23,6 +28,16 @@ use super::summary::{
 };
 use super::times::{self, DividedSteps};
 
+/// The reports that a summary takes most of its numbers from; where they apply, several are computed at a time.
+const AHEAD: [AnalysisEntry; 6] = [
+    entry::<Gaps>(),
+    entry::<Overlap>(),
+    entry::<Input>(),
+    entry::<Ops>(),
+    entry::<Memory>(),
+    entry::<Doctor>(),
+];
+
 /// Maximum number of classes of steps that are kept.
 const MOST_CLASSES: usize = 8;
 
@@ -37,6 +52,7 @@ impl Summary {
             return Ok(Self::of_programs(cx));
         }
         let steps = cx.report::<Steps>()?;
+        cx.reports_of(&AHEAD.each_ref());
         let why_none = no_loop(cx, &steps);
         let (mut chosen, mut classes_not_listed) = classes(&steps);
         if steps.has_steps() && why_none.is_some() {

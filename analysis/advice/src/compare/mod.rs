@@ -59,6 +59,7 @@ mod work;
 
 use engine::{Percent, counted};
 use math::unit::Unit;
+use math::{parallel, resample};
 use trace_model::kept;
 
 use pool::PooledRuns;
@@ -312,7 +313,7 @@ fn series_changes(
         .chain(cand.runs)
         .flat_map(|run| &run.series)
         .map(|series| series.id.as_str());
-    let change = |id: &str| {
+    let change = |&id: &&str| {
         let facts = base.series_facts(id).or_else(|| cand.series_facts(id))?;
         let sides = (base.series(id, usize::MAX), cand.series(id, usize::MAX));
         let effect = if facts.unit == Unit::Picoseconds {
@@ -330,7 +331,11 @@ fn series_changes(
             change,
         })
     };
-    ids(names).into_iter().filter_map(change).collect()
+    let ids = ids(names);
+    let steps = |id: &&str| base.series(id, usize::MAX).iter().map(Vec::len).sum();
+    let work = ids.len() * resample::work(ids.first().map_or(0, steps));
+    let changes = parallel::map(&ids, work, change);
+    changes.into_iter().flatten().collect()
 }
 
 fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Vec<ValueChange> {

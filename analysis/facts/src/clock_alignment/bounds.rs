@@ -79,13 +79,27 @@ const ROUNDS: usize = 100;
 /// A line between lower and upper bounds, as far from both as possible; `None` if there is none with a credible slope.
 pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLine> {
     let at_ps = lower.get(lower.len() / 2)?.at_ps;
+    // Shifts and times since `at_ps`, which each of the many slopes needs.
+    let points = |bounds: &[ShiftBound]| -> Vec<(f64, f64)> {
+        let point = |bound: &ShiftBound| {
+            let since = bound.at_ps - at_ps;
+            (bound.shift_ps.as_ps_f64(), since.as_ps_f64())
+        };
+        bounds.iter().map(point).collect()
+    };
+    let (lower, upper) = (points(lower), points(upper));
     // The distance between the bounds is a concave function of the slope: it has one maximum.
     let room = |ppm: f64| {
-        let rest = |bound: &ShiftBound| {
-            bound.shift_ps.as_ps_f64() - ppm * 1e-6 * (bound.at_ps - at_ps).as_ps_f64()
-        };
-        let low = lower.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
-        let high = upper.iter().map(rest).fold(f64::INFINITY, f64::min);
+        let rest = |&(shift, since): &(f64, f64)| shift - ppm * 1e-6 * since;
+        // Written as comparisons: no number here is missing, for which `f64::max` would have to look.
+        let low = lower
+            .iter()
+            .map(rest)
+            .fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a });
+        let high = upper
+            .iter()
+            .map(rest)
+            .fold(f64::INFINITY, |a, b| if b < a { b } else { a });
         (low, high)
     };
     let (mut from, mut to) = (-MAX_DRIFT_PPM, MAX_DRIFT_PPM);

@@ -34,7 +34,7 @@ use bounds::LEAST_FOR_THIRDS;
 
 pub use bounds::{ShiftBound, ShiftInterval, ShiftLine};
 pub use hosts::HostOffset;
-pub use pairs::{LaunchPair, LaunchPairs, PairedBy, programs};
+pub use pairs::{LaunchPair, LaunchPairs, PairedBy, TimedProgram, programs, timed_programs};
 pub use table::device_table;
 
 /// Clocks of all devices compared with those of their hosts.
@@ -161,9 +161,23 @@ impl DeviceToHostClock {
         let drift = Picos::from_ps((drift_ppm * 1e-6 * (at - at_ps).as_ps_f64()) as i64);
         at + shift_ps + drift
     }
+
+    /// Converts a span with the given place on the timeline and by the clock of the ops.
+    pub(crate) fn span_to_host(
+        self,
+        range: TimeRange,
+        measured: impl FnOnce() -> TimeRange,
+    ) -> TimeRange {
+        let range = if self.base == ClockBase::DeviceClock {
+            measured()
+        } else {
+            range
+        };
+        TimeRange::new(self.to_host(range.start), self.to_host(range.end))
+    }
 }
 
-pub(super) fn device_clock(cx: &Context<'_>, core: GroupId) -> DeviceToHostClock {
+pub(crate) fn device_clock(cx: &Context<'_>, core: GroupId) -> DeviceToHostClock {
     cx.fact::<ClocksReport>()
         .of(core)
         .map(ClockShift::clock)
@@ -180,12 +194,7 @@ fn with_clock(
     core: GroupId,
     range: TimeRange,
 ) -> TimeRange {
-    let range = if clock.base == ClockBase::DeviceClock {
-        shifted(model, core, range)
-    } else {
-        range
-    };
-    TimeRange::new(clock.to_host(range.start), clock.to_host(range.end))
+    clock.span_to_host(range, || shifted(model, core, range))
 }
 
 /// Converts spans of a core to the clock of the first host, to find what belongs together on several.
@@ -222,9 +231,21 @@ pub(super) fn programs_on_host<'a>(
     core: GroupId,
 ) -> Vec<(SliceRef<'a>, TimeRange)> {
     let clock = device_clock(cx, core);
-    let on_host =
-        |program: SliceRef<'a>| (program, with_clock(cx.model, clock, core, program.range()));
-    programs(cx.model, core).into_iter().map(on_host).collect()
+    if clock.base == ClockBase::Timeline {
+        let on_host = |program: SliceRef<'a>| {
+            (
+                program,
+                clock.span_to_host(program.range(), || program.range()),
+            )
+        };
+        return programs(cx.model, core).into_iter().map(on_host).collect();
+    }
+    let timed = timed_programs(cx, core);
+    let on_host = |timed: &TimedProgram| {
+        let range = clock.span_to_host(timed.range, || timed.measured);
+        (cx.model.slice(timed.program), range)
+    };
+    timed.iter().map(on_host).collect()
 }
 
 pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
@@ -290,8 +311,12 @@ fn clock_shift(cx: &Context<'_>, launches: &LaunchPairs) -> Option<ClockShift> {
     if on_timeline.sync < ClockSync::Drifting {
         return Some(on_timeline);
     }
+    let timed = timed_programs(cx, launches.core);
     let by_ops = fit(model, launches, ClockBase::DeviceClock, |program| {
-        shifted(model, launches.core, model.slice(program).range())
+        let range = model.slice(program).range();
+        let key = |timed: &TimedProgram| (timed.range.start, timed.program);
+        let found = timed.binary_search_by_key(&(range.start, program), key);
+        found.map_or(range, |at| timed[at].measured)
     });
     by_ops
         .filter(|by_ops| by_ops.sync < on_timeline.sync)

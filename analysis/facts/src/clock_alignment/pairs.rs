@@ -5,11 +5,15 @@
 //! has one device, the order of launches, provided that there are as many launches as executions.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use engine::{Context, Fact, OnceMap};
 use trace_model::{
-    GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Timestamp, TraceModel, TrackKind,
+    GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, TimeRange, Timestamp, TraceModel,
+    TrackKind,
 };
 
+use crate::device_shift::shifted;
 use crate::host_class::host_threads;
 
 /// How executions were matched with host events.
@@ -165,6 +169,39 @@ fn host_events(
             .sort_by_key(|slice| (slice.start(), slice.id()));
     }
     out
+}
+
+/// An execution with its span by both clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedProgram {
+    /// The program execution.
+    pub program: SliceId,
+    /// Span on the timeline.
+    pub range: TimeRange,
+    /// Span by the clock of the ops.
+    pub measured: TimeRange,
+}
+
+/// Executions by core.
+#[derive(Default)]
+struct TimedPrograms(OnceMap<GroupId, Arc<[TimedProgram]>>);
+
+impl Fact for TimedPrograms {
+    fn find(_cx: &Context<'_>) -> Self {
+        Self::default()
+    }
+}
+
+/// Program executions of a core in time order, by both clocks; found on first use, because each takes several searches
+/// among the ops.
+pub fn timed_programs(cx: &Context<'_>, core: GroupId) -> Arc<[TimedProgram]> {
+    let timed = |program: SliceRef<'_>| TimedProgram {
+        program: program.id(),
+        range: program.range(),
+        measured: shifted(cx.model, core, program.range()),
+    };
+    let find = || programs(cx.model, core).into_iter().map(timed).collect();
+    cx.fact::<TimedPrograms>().0.get(core, find)
 }
 
 /// Program executions of a core in time order.

@@ -6,7 +6,7 @@ use engine::Context;
 use math::stats::Stats;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
-use crate::clock_alignment::to_host;
+use crate::clock_alignment::device_clock;
 
 /// One step.
 #[engine::row(measured)]
@@ -69,6 +69,13 @@ pub struct StepSpan {
     pub measured: TimeRange,
 }
 
+impl StepSpan {
+    /// Its span by the clock of the host.
+    pub fn on_host(&self, cx: &Context<'_>) -> TimeRange {
+        device_clock(cx, self.group).span_to_host(self.range, || self.measured)
+    }
+}
+
 impl Step {
     /// From the first start to the last end; `None` without spans.
     pub fn range(&self) -> Option<TimeRange> {
@@ -117,6 +124,6 @@ pub struct StepClass {
 pub fn on_host(cx: &Context<'_>, spans: &[StepSpan]) -> Option<TimeRange> {
     spans
         .iter()
-        .map(|span| to_host(cx, span.group, span.range))
+        .map(|span| span.on_host(cx))
         .reduce(TimeRange::hull)
 }

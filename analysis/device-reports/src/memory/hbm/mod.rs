@@ -186,7 +186,7 @@ fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
         };
         let range = spans
             .into_iter()
-            .map(|span| cx.to_host(span.group, span.range))
+            .map(|span| span.on_host(cx))
             .reduce(TimeRange::hull)?;
         Some(HostStep {
             number: step.number,

@@ -3,9 +3,8 @@
 
 use engine::{AnalysisError, Context, Percent, Scope};
 use facts::TraceFacts as _;
-use facts::clock_alignment::programs;
+use facts::clock_alignment::timed_programs;
 use facts::core_time::SelfTimeSegment;
-use facts::device_shift::shifted;
 use trace_model::time::PS_PER_US;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
@@ -54,8 +53,8 @@ pub(super) fn inside_programs(
         return Ok(None);
     };
     let mut out = InsidePrograms::default();
-    for program in programs(cx.model, core) {
-        let span = shifted(cx.model, core, program.range());
+    for timed in timed_programs(cx, core).iter() {
+        let (program, span) = (cx.model.slice(timed.program), timed.measured);
         // The window of the whole trace begins with the first op, and the program of that before it.
         let part = if cx.scope == Scope::WholeTrace {
             Some(span)

@@ -1,7 +1,6 @@
 //! Idle time of one device within each step.
 
 use engine::Context;
-use facts::TraceFacts as _;
 use facts::steps::{Step, StepSource, StepsReport};
 use trace_model::{GroupId, LabelId, TimeRange, Timestamp};
 
@@ -112,8 +111,7 @@ fn step_spans(
         if steps.source == StepSource::HostAnnotations {
             return step.range();
         }
-        let span = step.span_on(core)?;
-        Some(cx.to_host(core, span.range))
+        Some(step.span_on(core)?.on_host(cx))
     };
     steps
         .steps

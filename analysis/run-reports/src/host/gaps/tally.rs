@@ -53,22 +53,22 @@ impl CauseTimes {
 
     /// Causes in their order.
     pub fn causes(&self, names: &mut ReportNames<'_>) -> Vec<CauseTime> {
-        let cause = |cause: IdleCause| {
-            let parts = || {
-                self.0
-                    .range((cause, None)..)
-                    .take_while(move |((of, _), _)| *of == cause)
-            };
-            let time: Picos = parts().map(|(_, &time)| time).sum();
-            let events = parts().filter_map(|(&(_, label), &time)| Some((label?, time)));
-            let top = events.max_by_key(|&(label, time)| (time, Reverse(label)));
-            (time > Picos::ZERO).then(|| CauseTime {
-                cause,
-                time_ps: time,
-                event: top.map(|(label, _)| names.of(label)),
-                event_ps: top.map(|(_, time)| time),
-            })
-        };
-        IdleCause::ALL.into_iter().filter_map(cause).collect()
+        let (mut out, mut parts) = (Vec::new(), self.0.iter().peekable());
+        while let Some(&(&(cause, _), _)) = parts.peek() {
+            let (mut sum, mut top) = (Picos::ZERO, None);
+            while let Some((&(_, label), &time)) = parts.next_if(|((of, _), _)| *of == cause) {
+                sum += time;
+                top = top.max(label.map(|label| (time, Reverse(label))));
+            }
+            if sum > Picos::ZERO {
+                out.push(CauseTime {
+                    cause,
+                    time_ps: sum,
+                    event: top.map(|(_, Reverse(label))| names.of(label)),
+                    event_ps: top.map(|(time, _)| time),
+                });
+            }
+        }
+        out
     }
 }
