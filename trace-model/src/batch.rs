@@ -66,8 +66,13 @@ impl SliceBatch {
     pub fn reserve(&mut self, slices: usize) {
         self.starts.reserve_exact(slices);
         self.labels.reserve_exact(slices);
+        self.durs.reserve(slices);
+        if self.args.len() > 0 {
+            self.args.reserve(slices);
+        }
         if self.has_device_clock() {
             self.device_starts.reserve_exact(slices);
+            self.device_durs.reserve(slices);
         }
     }
 

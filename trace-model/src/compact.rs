@@ -63,6 +63,13 @@ impl CompactColumn {
         }
     }
 
+    /// Makes room for this number of further rows that take as many bytes as those so far.
+    pub fn reserve(&mut self, rows: usize) {
+        let bytes = self.bytes.len() as u128 * rows as u128 / self.len.max(1) as u128;
+        self.bytes.reserve_exact(bytes as usize + PADDING);
+        self.blocks.reserve_exact(rows / BLOCK + 1);
+    }
+
     #[inline]
     pub fn push(&mut self, value: i64) {
         self.tail.push(value);

@@ -377,7 +377,8 @@ impl Columns {
         let starts = self.starts_in(lane);
         let end = starts.partition_point(|&start| start < range.end.ps());
         // Of the slices that start before the range, only the last one can reach into it.
-        let mut begin = first_from(&starts[..end], range.start.ps());
+        let is_before = |&start: &i64| start < range.start.ps();
+        let mut begin = partition_from_end(&starts[..end], is_before);
         if begin > 0 {
             let row = base + begin - 1;
             if self.slices.starts[row].saturating_add(self.slices.durs.get(row)) > range.start.ps()
@@ -430,21 +431,21 @@ impl Columns {
     }
 }
 
-/// The first of the sorted `starts` that is not before `from`. It is searched from the end, in steps that double: most
-/// ranges are short beside their lane.
-fn first_from(starts: &[i64], from: i64) -> usize {
-    let (mut high, mut step) = (starts.len(), 1);
-    while step <= high && starts[high - step] >= from {
+/// [`partition_point`](slice::partition_point), searched from the end in steps that double: for what is looked for near
+/// the end, as the start of a range that is short beside its lane.
+pub fn partition_from_end<T>(items: &[T], is_before: impl Fn(&T) -> bool) -> usize {
+    let (mut high, mut step) = (items.len(), 1);
+    while step <= high && !is_before(&items[high - step]) {
         high -= step;
         step *= 2;
     }
     let low = high.saturating_sub(step);
-    low + starts[low..high].partition_point(|&start| start < from)
+    low + items[low..high].partition_point(is_before)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::first_from;
+    use super::partition_from_end;
 
     #[test]
     fn a_search_from_the_end_finds_what_a_binary_search_finds() {
@@ -452,7 +453,7 @@ mod tests {
             let starts: Vec<i64> = (0..len).map(|at| at / 2 * 3).collect();
             for from in -1..32 {
                 assert_eq!(
-                    first_from(&starts, from),
+                    partition_from_end(&starts, |&start| start < from),
                     starts.partition_point(|&start| start < from),
                     "{starts:?} {from}"
                 );

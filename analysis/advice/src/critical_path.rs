@@ -1,13 +1,13 @@
 //! What the length of steps depends on: the critical path of each step, summed up.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device_reports::steps::step_times::Steps;
 use engine::{Analysis, AnalysisError, Context, Percent, Scope, Table, Tabular, counted};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
-use trace_model::{GroupId, OpId, Picos};
+use trace_model::{GroupId, OpId, Picos, StringId, TraceModel};
 
 use run_reports::host::gaps::IdleCause;
 
@@ -133,16 +133,34 @@ impl Analysis for CriticalPaths {
 struct PathSums {
     kinds: BTreeMap<WaitsFor, Picos>,
     devices: BTreeMap<GroupId, Picos>,
+    /// By label: time, and number of slices.
+    labels: Vec<(Picos, u64)>,
+}
+
+impl PathSums {
     /// By op and name, because host-made slices have no op.
-    ops: BTreeMap<(Option<OpId>, trace_model::StringId), (Picos, u64)>,
+    fn ops(&self, model: &TraceModel) -> BTreeMap<(Option<OpId>, StringId), (Picos, u64)> {
+        let mut out = BTreeMap::new();
+        let seen = model.label_ids().zip(&self.labels);
+        for (label, &(time, slices)) in seen.filter(|(_, (_, slices))| *slices > 0) {
+            let label = model.label(label);
+            let own: &mut (Picos, u64) = out.entry((label.op, label.name)).or_default();
+            own.0 += time;
+            own.1 += slices;
+        }
+        out
+    }
 }
 
 impl CriticalPathReport {
     fn of(cx: &Context<'_>, paths: &[CriticalPath]) -> Self {
         let model = cx.model;
-        let mut sums = PathSums::default();
+        let mut sums = PathSums {
+            labels: vec![Default::default(); model.labels().len()],
+            ..PathSums::default()
+        };
         // An op with inner ops is several pieces of a path.
-        let mut seen = HashSet::new();
+        let mut seen = vec![false; model.slice_count()];
         for path in paths {
             for piece in cx.watched(&path.pieces) {
                 let time = piece.range.dur();
@@ -151,11 +169,14 @@ impl CriticalPathReport {
                 if piece.waits_for.kind != PathKind::Collective {
                     *sums.devices.entry(piece.core).or_default() += time;
                 }
-                let slice = model.slice(slice);
-                let key = (slice.op(), model.label(slice.label_id()).name);
-                let own = sums.ops.entry(key).or_default();
+                let label = model.slice(slice).label_id().index();
+                let (Some(own), Some(seen)) =
+                    (sums.labels.get_mut(label), seen.get_mut(slice.index()))
+                else {
+                    continue;
+                };
                 own.0 += time;
-                own.1 += u64::from(seen.insert(slice.id()));
+                own.1 += u64::from(!std::mem::replace(seen, true));
             }
         }
         let steps = paths.len();
@@ -186,7 +207,7 @@ impl CriticalPathReport {
             };
         let mut kinds: Vec<_> = sums.kinds.iter().map(kind).collect();
         kinds.sort_by_key(|row| (std::cmp::Reverse(row.time_ps), row.kind, row.cause));
-        let mut ops: Vec<_> = sums.ops.iter().map(op).collect();
+        let mut ops: Vec<_> = sums.ops(model).iter().map(op).collect();
         ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.name.cmp(&b.name)));
         Self {
             statement: statement(&kinds, steps),

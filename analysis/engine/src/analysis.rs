@@ -1,7 +1,7 @@
 //! Analyses: each computes one report.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
 use schemars::{Schema, SchemaGenerator};
@@ -66,22 +66,34 @@ impl Context<'_> {
         &self,
         entries: &[&AnalysisEntry],
     ) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
+        // From the middle to both ends: the first and the last ones summarise others, and would keep one thread computing
+        // those while the others wait for it.
+        let middle = entries.len() / 2;
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by_key(|at| at.abs_diff(middle));
+        // Errors are cached like reports.
+        self.side_by_side(order.len(), |nth| (entries[order[nth]].run)(self).is_ok());
+        entries.iter().map(|entry| (entry.run)(self)).collect()
+    }
+
+    /// What `find` answers to the numbers below `count`, in their order. Several are asked at a time, on threads of their
+    /// own: those of the thread pool must not wait for a report.
+    pub fn side_by_side<T: Send + Sync>(
+        &self,
+        count: usize,
+        find: impl Fn(usize) -> T + Sync,
+    ) -> Vec<T> {
+        let found: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
         let next = AtomicUsize::new(0);
         let work = || {
-            // Take entries from both ends: the first ones summarize others, and alone would make one thread compute all
-            // of them while the others wait.
             let taken = || {
-                let nth = next.fetch_add(1, Ordering::Relaxed);
-                let at = if nth.is_multiple_of(2) {
-                    nth / 2
-                } else {
-                    entries.len().checked_sub(1 + nth / 2)?
-                };
-                entries.get(at).filter(|_| nth < entries.len())
+                found
+                    .iter()
+                    .enumerate()
+                    .nth(next.fetch_add(1, Ordering::Relaxed))
             };
-            while let Some(entry) = taken() {
-                // Errors are cached like reports.
-                let _ = (entry.run)(self);
+            while let Some((nth, slot)) = taken() {
+                slot.get_or_init(|| find(nth));
             }
         };
         let cores = rayon::current_num_threads();
@@ -89,19 +101,19 @@ impl Context<'_> {
         // second thread has started.
         let is_worth_it = cores > 1 && self.model.slice_count() > WORTH_A_THREAD;
         let threads = if is_worth_it {
-            (2 * cores).min(entries.len())
+            (2 * cores).min(count)
         } else {
             1
         };
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                // If no thread can be started, this one computes all.
+                // If no thread can be started, this one answers all.
                 let _ = Builder::new()
                     .name("analysis".to_owned())
                     .spawn_scoped(scope, work);
             }
             work();
         });
-        entries.iter().map(|entry| (entry.run)(self)).collect()
+        found.into_iter().filter_map(OnceLock::into_inner).collect()
     }
 }

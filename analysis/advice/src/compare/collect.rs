@@ -30,11 +30,11 @@ use super::times::{self, DividedSteps};
 
 /// The reports that a summary takes most of its numbers from; where they apply, several are computed at a time.
 const AHEAD: [AnalysisEntry; 6] = [
-    entry::<Gaps>(),
-    entry::<Overlap>(),
+    entry::<Memory>(),
     entry::<Input>(),
     entry::<Ops>(),
-    entry::<Memory>(),
+    entry::<Gaps>(),
+    entry::<Overlap>(),
     entry::<Doctor>(),
 ];
 

@@ -1,8 +1,7 @@
 //! What rules look at.
 
-use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use device_reports::ops::op_stats::{LikeOps, OpRow, Ops, OpsReport};
 use device_reports::steps::step_times::Steps;
@@ -11,7 +10,7 @@ use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::framework::Framework;
 use facts::steps::StepsReport;
-use trace_model::{GroupId, OpId, Picos, TimeRange};
+use trace_model::{GroupId, OpId, Picos, TimeRange, locked};
 
 use super::finding::short_name;
 use super::{Finding, HintEvidence, PossibleSaving};
@@ -19,6 +18,11 @@ use crate::what_if::{Scenario, SharedReplay};
 
 /// What changes save; the error says why that is unknown.
 type Saving = Result<Picos, AnalysisError>;
+
+fn known(savings: &[(Vec<Scenario>, Saving)], changes: &[Scenario]) -> Option<Saving> {
+    let found = savings.iter().find(|(asked, _)| asked == changes);
+    found.map(|(_, saving)| saving.clone())
+}
 
 /// A context, and what all rules need from it, computed once.
 pub struct HintFacts<'a> {
@@ -28,8 +32,8 @@ pub struct HintFacts<'a> {
     pub framework: Framework,
     /// The class of every op.
     pub classes: &'a OpClasses,
-    ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
-    savings: RefCell<Vec<(Vec<Scenario>, Saving)>>,
+    ops: OnceLock<Result<Arc<OpsReport>, AnalysisError>>,
+    savings: Mutex<Vec<(Vec<Scenario>, Saving)>>,
 }
 
 /// The time that shares and savings are related to.
@@ -59,8 +63,8 @@ impl<'a> HintFacts<'a> {
             cx,
             framework,
             classes,
-            ops: OnceCell::new(),
-            savings: RefCell::default(),
+            ops: OnceLock::new(),
+            savings: Mutex::default(),
         }
     }
 
@@ -86,14 +90,15 @@ impl<'a> HintFacts<'a> {
     pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         self.play(&[changes]);
         let not_played = || Err("these changes were not replayed".into());
-        self.known(changes).unwrap_or_else(not_played)
+        known(&locked(&self.savings), changes).unwrap_or_else(not_played)
     }
 
     /// Finds several savings on all CPU cores, before they are asked for.
     pub(crate) fn play(&self, all: &[&[Scenario]]) {
-        // A rule may ask what is asked again when its finding gets a price, and another rule the same.
+        // A rule may ask what is asked again when its finding gets a price, and another rule the same, which waits here.
+        let mut savings = locked(&self.savings);
         let is_new = |&(nth, asked): &(usize, &&[Scenario])| {
-            self.known(asked).is_none() && !all[..nth].contains(asked)
+            known(&savings, asked).is_none() && !all[..nth].contains(asked)
         };
         let new: Vec<&[Scenario]> = all
             .iter()
@@ -104,21 +109,11 @@ impl<'a> HintFacts<'a> {
         if new.is_empty() {
             return;
         }
-        let savings = match self.cx.report::<SharedReplay>() {
+        let found = match self.cx.report::<SharedReplay>() {
             Ok(replay) => replay.savings(self.cx, &new),
             Err(error) => vec![Err(error.clone()); new.len()],
         };
-        self.savings
-            .borrow_mut()
-            .extend(new.into_iter().map(<[Scenario]>::to_vec).zip(savings));
-    }
-
-    fn known(&self, changes: &[Scenario]) -> Option<Saving> {
-        self.savings
-            .borrow()
-            .iter()
-            .find(|(asked, _)| asked == changes)
-            .map(|(_, saving)| saving.clone())
+        savings.extend(new.into_iter().map(<[Scenario]>::to_vec).zip(found));
     }
 
     /// The step, or the window if there are no steps.

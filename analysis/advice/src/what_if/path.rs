@@ -16,7 +16,10 @@ use facts::category::OpClass;
 use facts::core_time::SelfTimeSegment;
 use facts::steps::Step;
 use run_reports::host::gaps::IdleCause;
-use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
+use trace_model::{
+    GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind,
+    partition_from_end,
+};
 
 use super::Replay;
 use super::idle_causes::IdleCauses;
@@ -249,7 +252,7 @@ impl<'a> PathFinder<'a> {
         let number = walk.core;
         let core = &self.cores[number];
         let pieces = core.pieces().get(..walk.passed[number]).unwrap_or_default();
-        let before = pieces.partition_point(|piece| piece.range.start < walk.at);
+        let before = partition_from_end(pieces, |piece| piece.range.start < walk.at);
         let Some((row, piece)) = before
             .checked_sub(1)
             .and_then(|row| Some((row, pieces.get(row)?)))

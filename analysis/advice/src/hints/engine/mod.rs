@@ -55,9 +55,12 @@ pub(super) fn run(
     let rows = rows_by_op(facts);
     let whole = Picos::from_ps(step.ps as i64);
     let (mut found, mut unwanted) = (Vec::new(), Vec::new());
-    for &rule in rules {
+    let answers = facts.cx.side_by_side(rules.len(), |nth| {
         trace_model::may_pause();
-        match (rule.check)(facts) {
+        (rules[nth].check)(facts)
+    });
+    for (&rule, answer) in rules.iter().zip(answers) {
+        match answer {
             Err(AnalysisError::NotApplicable(reason)) => {
                 report.cannot_tell.push(CannotTell {
                     id: rule.id,

@@ -83,9 +83,9 @@ impl Analysis for Ops {
     }
 }
 
-/// Number of slices from which the sums of several cores are computed in parallel. With fewer slices, most belong to
-/// different ops, and other reports use the other threads.
-const WORTH_THE_MEMORY: usize = 1_000_000;
+/// The sums of several cores are computed in parallel if ops run so many times, in the mean: else they take as much memory
+/// as the slices.
+const WORTH_THE_MEMORY: usize = 64;
 
 /// Passes the sums of each core in the scope of `cx` to `take`, with those in the scope `part` of it; those of a few cores
 /// at a time, because they take as much memory as the rest of a report. With `classes`, the former have the duty.
@@ -103,11 +103,11 @@ fn for_each_core(
     let classes = classes.map(Arc::as_ref);
     let collect = |&(core, window, part): &_| CoreSums::collect(cx, core, window, classes, part);
     let mut is_empty = true;
-    let work = cores
+    let work: usize = cores
         .iter()
         .map(|&(core, window, _)| sums::count(cx, core, window))
         .sum();
-    let at_once = if work < WORTH_THE_MEMORY {
+    let at_once = if work < WORTH_THE_MEMORY * cx.model.ops().len() {
         1
     } else {
         rayon::current_num_threads()
