@@ -34,11 +34,11 @@ const CRATES: [CrateFolders; 7] = [
     },
     CrateFolders {
         sources: "analysis/run-reports/src",
-        order: &[&["summary"], &["host"]],
+        order: &[&["summary"], &["host"], &["hlo"]],
     },
     CrateFolders {
         sources: "analysis/device-reports/src",
-        order: &[&["hlo"], &["ops", "memory"], &["steps"], &["communication"]],
+        order: &[&["ops", "memory"], &["steps"], &["communication"]],
     },
     CrateFolders {
         sources: "importers/src",

@@ -1,7 +1,6 @@
 //! Reports on what devices do: one module for each question.
 
 pub mod communication;
-pub mod hlo;
 pub mod memory;
 pub mod ops;
 pub mod steps;

@@ -12,8 +12,8 @@ use super::comparable::Difference;
 use super::programs::ProgramComparison;
 use super::run_loop::LoopChange;
 use super::summary::{Better, Summary};
-use device_reports::hlo::ProgramDiff;
 use facts::EnvironmentChange;
+use run_reports::hlo::ProgramDiff;
 
 /// Options of a comparison.
 #[engine::reported]

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use device_reports::hlo::{ProgramContents, ProgramPart, ProgramSum, programs};
 use engine::{Context, Provenance, counted, number};
 use facts::TraceFacts as _;
 use hardware::ici::CollectiveKind;
 use math::unit::Unit;
+use run_reports::hlo::{ProgramContents, ProgramPart, ProgramSum, programs};
 use trace_model::ProgramId;
 
 use super::summary::{ProgramFacts, RunValue, Summary};

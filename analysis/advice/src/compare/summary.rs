@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use device_reports::hlo::ProgramPart;
 use device_reports::steps::step_parts::StepPart;
 use engine::{Environment, Provenance};
 use math::unit::Unit;
+use run_reports::hlo::ProgramPart;
 use serde::{Deserialize, Serialize};
 
 /// Fields may be added under the same number, never changed or removed.

@@ -1,8 +1,8 @@
 //! The tables of a comparison.
 
-use device_reports::hlo::ProgramSum;
 use engine::{Table, TableBuilder, Tabular, counted, listed};
 use math::unit::Unit;
+use run_reports::hlo::ProgramSum;
 
 use super::attribution::{Attribution, OpChange};
 use super::attribution_table::attribution_table;

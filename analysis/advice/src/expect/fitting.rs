@@ -1,8 +1,8 @@
 //! Which instructions an expectation is about.
 
-use device_reports::hlo::HloOp;
 use engine::glob;
 use hlo::{Instruction, InstructionId};
+use run_reports::hlo::HloOp;
 
 use super::condition::Bounds;
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use device_reports::hlo::{TimedProgram, chosen};
 use device_reports::steps::step_times::Steps;
 use engine::{AnalysisError, Context, number};
 use math::unit::Unit;
+use run_reports::hlo::{TimedProgram, chosen};
 
 use super::program::JudgedProgram;
 use crate::compare::compilations_in_loop;

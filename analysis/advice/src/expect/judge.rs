@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::hlo::{TimedProgram, chosen};
 use engine::Context;
+use run_reports::hlo::{TimedProgram, chosen};
 use trace_model::ProgramId;
 
 use super::condition::{Condition, Expectation, ExpectationError};

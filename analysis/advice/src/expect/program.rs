@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use device_reports::hlo::{HloOp, ProgramContents, ProgramOrigin, TimedProgram};
 use engine::{Context, glob, number};
 use facts::category::CollectiveKind;
 use hlo::{Instruction, InstructionId, opcodes_inside, running_computations};
 use math::unit::Unit;
+use run_reports::hlo::{HloOp, ProgramContents, ProgramOrigin, TimedProgram};
 
 use super::condition::{Bounds, Condition, Expectation};
 use super::fitting::{Fitting, is_from, is_kernel, names, some_or_none};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use device_reports::hlo::HloOp;
 use engine::{Table, Tabular};
+use run_reports::hlo::HloOp;
 use trace_model::Picos;
 
 use crate::gates::{Gate, GateLevel, GatesReport, Status, StepAggregate};

@@ -7,8 +7,8 @@ use engine::{Context, Percent};
 use facts::category::OpGroup;
 use trace_model::{OpId, Picos, ProgramId};
 
-use crate::communication::overlap::Overlap;
-use crate::ops::op_stats::Ops;
+use device_reports::communication::overlap::Overlap;
+use device_reports::ops::op_stats::Ops;
 
 /// What the capture measured of one instruction.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use hlo::{
 };
 use trace_model::{MemorySpace, ProgramId};
 
-use crate::memory::buffers::{Buffers, ProgramPlan};
+use device_reports::memory::buffers::{Buffers, ProgramPlan};
 
 /// What a program consists of.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
 use super::times::ProgramTimes;
 use super::{ProgramOrigin, TimedProgram};
-use crate::ops::op_stats::Ops;
+use device_reports::ops::op_stats::Ops;
 
 /// The programs of a capture.
 #[engine::reported]
