@@ -159,7 +159,7 @@ fn programs_without_steps_are_recorded_for_longer_before_they_are_given_up() {
         "{text}"
     );
     assert!(
-        text.contains("let the short capture be longer (ms), or mark steps with jax.profiler.StepTraceAnnotation"),
+        text.contains("Let the first capture take longer than that, or mark steps with jax.profiler.StepTraceAnnotation"),
         "{text}"
     );
 
