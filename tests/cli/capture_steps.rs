@@ -337,7 +337,7 @@ fn recordings_that_cannot_be_longer_are_not_advised() {
     assert_eq!(output.status.code(), Some(11), "{}", stderr(&output));
     let text = stderr(&output);
     assert!(
-        text.contains("mark steps with") && !text.contains("longer"),
+        text.contains("Mark steps with") && !text.contains("longer"),
         "{text}"
     );
 }
