@@ -64,6 +64,27 @@ fn capture_without_a_tpu_says_which_checks_apply() {
 }
 
 #[test]
+fn devices_of_a_cut_file_are_counted() {
+    let message = |cut: &[usize]| {
+        let mut builder = text_builder(
+            "TPU:0 ops: aaa\nTPU:1 ops: aa.\nTPU:2 ops: a..\na = fusion.1 [loop fusion]",
+        );
+        builder.log(IssueKind::TruncatedFile, || "byte 9".to_owned());
+        let ops: Vec<_> = builder.tracks().map(|(_, track)| track.group).collect();
+        for &nth in cut {
+            builder.group_mut(ops[nth]).is_cut = true;
+        }
+        report(&builder.finish()).findings[0].message.clone()
+    };
+    assert_eq!(message(&[]), "The end of the session is missing.");
+    assert_eq!(
+        message(&[1, 2]),
+        "The end of the file is missing: 2 of 3 devices are left out of the numbers."
+    );
+    assert!(message(&[0, 1, 2]).contains("after their last recorded op is unknown"));
+}
+
+#[test]
 fn empty_capture_reports_only_missing_steps() {
     assert_eq!(ids(&trace_model::TraceBuilder::new().finish()), ["Q03"]);
 }
