@@ -20,7 +20,7 @@ use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind, UNKNOWN_
 
 use super::marks::{CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices};
 use super::{annotated, host, programs};
-use crate::window::own_extent;
+use crate::spans::spans;
 
 /// Source of steps.
 #[engine::titled]
@@ -111,8 +111,13 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
 /// Marks a step that goes on after the last op of a device that the file cuts.
 fn cut_off(cx: &Context<'_>, step: &mut RawStep) {
     for &(group, range) in &step.spans {
-        let ends = || own_extent(cx, group).map(|own| own.range.end);
-        if cx.model.group(group).is_cut && ends().is_none_or(|end| range.end > end) {
+        let ops = || cx.model.tracks_of_kind(group, TrackKind::Ops);
+        let last = || {
+            ops()
+                .filter_map(|track| Some(spans(cx, track).range?.end))
+                .max()
+        };
+        if cx.model.group(group).is_cut && last().is_none_or(|end| range.end > end) {
             step.partial_on.push(group);
             step.partial
                 .get_or_insert_with(|| "the file ends in it".to_owned());
