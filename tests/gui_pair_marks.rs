@@ -58,6 +58,11 @@ fn marks_apply_to_both_runs() {
     assert_eq!(marks(&window), [None, None]);
     want(&mut window, ViewCommand::MarkSelection(false));
     assert_eq!(marks(&window), [Some((4, 0)), Some((4, 0))]);
+    // Its sums are those of the run in focus.
+    window.get_by_label_contains("Marked in A: 4.000");
+    want(&mut window, ComparisonCommand::Focus(TraceSide::B));
+    window.get_by_label_contains("Marked in B: 4.000");
+    want(&mut window, ComparisonCommand::Focus(TraceSide::A));
     let range = |window: &Harness<'_, App>| {
         window
             .state()

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sample_traces::write::ProtoMessage;
 use serde_json::Value;
 
-use crate::mock_profiler::{Call, MockProfiler, Reply, profile, response};
+use crate::mock_profiler::{Call, MockProfiler, Reply, profile, response, steps};
 use crate::place::{Place, stderr, stdout};
 
 /// A port on which nothing listens.
@@ -39,6 +39,27 @@ pub(super) fn files(place: &Place, logdir: &str) -> Vec<PathBuf> {
 
 fn name(path: &std::path::Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn recording_of_less_than_half_the_time_is_told() {
+    let place = Place::empty();
+    let said = |recorded_ms, asked| {
+        let host = serves(steps(recorded_ms, 100, 1, 10));
+        let output = place.run(&["capture", &host.address(), "-o", "logs", "--ms", asked]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let text = said(500, "2000");
+    assert!(
+        text.contains(
+            "of 2.000 s were recorded: the program ended, or did nothing the rest of the time"
+        ),
+        "{text}"
+    );
+    assert!(!said(1500, "2000").contains("were recorded"));
+    // In a second a program may have nothing to do.
+    assert!(!said(300, "1000").contains("were recorded"));
 }
 
 #[test]

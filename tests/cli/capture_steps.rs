@@ -159,7 +159,7 @@ fn programs_without_steps_are_recorded_for_longer_before_they_are_given_up() {
         "{text}"
     );
     assert!(
-        text.contains("let the short capture be longer (ms), or mark steps with jax.profiler.StepTraceAnnotation"),
+        text.contains("Let the first capture take longer than that, or mark steps with jax.profiler.StepTraceAnnotation"),
         "{text}"
     );
 
@@ -337,7 +337,7 @@ fn recordings_that_cannot_be_longer_are_not_advised() {
     assert_eq!(output.status.code(), Some(11), "{}", stderr(&output));
     let text = stderr(&output);
     assert!(
-        text.contains("mark steps with") && !text.contains("longer"),
+        text.contains("Mark steps with") && !text.contains("longer"),
         "{text}"
     );
 }

@@ -184,6 +184,11 @@ fn changes_without_effect_are_found_in_few_words() {
     let gathers = "collective = \"all-gather\"\nmin = 1";
     let (said, is_met) = judged(&base, &renamed, gathers);
     assert!(!is_met && said.contains("0 differ"), "{said}");
+    // Whose programs these are.
+    assert!(
+        said.contains("first   ") && said.contains("base.txt ·") && said.contains("cand.txt ·"),
+        "{said}"
+    );
     assert!(said.len() < 12_000, "{}", said.len());
     let taken = "kernel = \"flash_attention*\"";
     let (said, is_met) = judged(&base, &base, taken);

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::mcp::Client;
 
 const SAMPLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -263,6 +265,28 @@ fn programs_of_a_dump_are_added_to_exported_events() {
     };
     assert_eq!(sums(&[]), 0);
     assert!(sums(&["--base-hlo", beside]) > 0);
+
+    // Agents say it by the same names.
+    fs::copy(&exported, dump.path().join("run.trace.json.gz")).unwrap();
+    let only = format!("{program}.hlo_proto.pb");
+    fs::create_dir(dump.path().join("base")).unwrap();
+    fs::copy(
+        other.path().join(&only),
+        dump.path().join("base").join(&only),
+    )
+    .unwrap();
+    let asked = json!({"base": "run.trace.json.gz", "cand": "run.trace.json.gz", "hlo": only});
+    let mut of_one = asked.clone();
+    of_one["base_hlo"] = "base".into();
+    let mut client = Client::below(dump.path());
+    let mut differ = |asked: &Value| {
+        let answer = client.tool("compare", asked);
+        let mut tables = answer["tables"].as_array().unwrap().iter();
+        let sums = tables.find(|table| table["id"] == "program_sums").unwrap();
+        sums["total_rows"].as_u64().unwrap()
+    };
+    assert_eq!(differ(&asked), 0);
+    assert!(differ(&of_one) > 0);
 }
 
 /// Real programs of `MaxText`, cut at 2,000 lines by who published them: what is there is read, and what is cut is said.

@@ -110,6 +110,43 @@ fn what_has_neither_message_nor_plan_says_so() {
 }
 
 #[test]
+fn plans_beside_each_other_are_taken_as_a_dump() {
+    let place = Place::empty();
+    let plan = |name: &str, bytes: u64| {
+        let text = format!(
+            "BufferAssignment:\nallocation 0: size {bytes}, preallocated-temp:\n value: <1 x @0> (size={bytes},offset=0): u8[{bytes}]{{0}}\n"
+        );
+        place.write(
+            &format!("dump/module_{name}.cpu_after_optimizations-buffer-assignment.txt"),
+            text.as_bytes(),
+        );
+    };
+    std::fs::create_dir(place.path("dump")).unwrap();
+    plan("0001.jit_small", 2048);
+    plan("0002.jit_large", 65536);
+    let output = place.run(&["memory", "dump"]);
+    let text = stdout(&output);
+    assert!(
+        text.starts_with("module_0002.jit_large needs 64.00 KiB of main memory.")
+            && text.contains("Also: module_0001.jit_small needs 2.00 KiB of main memory."),
+        "{text}{}",
+        stderr(&output)
+    );
+    // A program without a plan gives an estimate only.
+    place.write(
+        "dump/module_0002.jit_large.cpu_after_optimizations.txt",
+        b"HloModule jit_large, is_scheduled=true\n\nENTRY %main (a: f32[8]) -> f32[8] {\n  %a = f32[8]{0} parameter(0)\n  ROOT %n = f32[8]{0} negate(%a)\n}\n",
+    );
+    let output = place.run(&["memory", "dump"]);
+    assert!(
+        stdout(&output).starts_with("module_0002.jit_large needs 64.00 KiB"),
+        "{output:?}"
+    );
+    place.write("empty/readme.txt", b"nothing");
+    assert_ne!(place.run(&["memory", "empty"]).status.code(), Some(0));
+}
+
+#[test]
 fn plan_of_a_capture_adds_up() {
     let Some(corpus) = corpus() else { return };
     let path = corpus.join("tpu/v5e_matmul.xplane.pb");

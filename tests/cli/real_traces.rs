@@ -118,6 +118,24 @@ fn rows_of_a_capture_stand_beside_those_that_it_can_hold() {
         text.contains("temperature: tpu_e2e_enable_fw_thermal_event"),
         "{text}"
     );
+    // Without a TPU there are none to expect, but for a chip that is named.
+    let gpu = corpus.join("gpu/tf2_8xV100.xplane.pb");
+    let gpu = gpu.to_str().unwrap();
+    let refused = run(&["doctor", gpu, "--rows"]);
+    assert_eq!(refused.status.code(), Some(11), "{refused:?}");
+    assert!(
+        stderr(&refused).contains("no TPU is in this capture"),
+        "{refused:?}"
+    );
+    let named = run(&["doctor", gpu, "--rows", "--device-spec", "v5e"]);
+    assert!(stdout(&named).contains("XLA Modules"), "{named:?}");
+    let health = run(&["doctor", gpu]);
+    let health = stdout(&health);
+    assert!(
+        health.contains("The checks that apply found nothing.")
+            && health.contains("checks of TPUs do not apply"),
+        "{health}"
+    );
     // The chip has no SparseCore.
     assert!(!text.contains("tpu_num_sparse_cores_to_trace"), "{text}");
 }

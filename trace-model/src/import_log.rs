@@ -43,6 +43,9 @@ macro_rules! issue_kinds {
 issue_kinds! {
     /// The file ends too early; what came before was read.
     TruncatedFile = "truncated-file", Loss;
+    /// The file ends before all events of a device. Reports leave it out, unless there is no whole one or it is asked for:
+    /// then they end with its last op.
+    DeviceCut = "device-cut", Warning;
     /// A part of a file of records is damaged and was skipped; the records around it were read.
     DamagedRecords = "damaged-records", Loss;
     /// An event could not be read and was skipped.

@@ -77,6 +77,8 @@ pub struct Group {
     pub facts: Vec<(StringId, ArgValue)>,
     /// Device type and peaks, for devices that recorded them.
     pub device: Option<DeviceInfo>,
+    /// Whether the file ended before all of its events: what is missing is unknown, and no idle time.
+    pub is_cut: bool,
 }
 
 /// What a track records. Analyses choose their input by it.

@@ -44,10 +44,15 @@ impl<'a> Context<'a> {
         Network::of(devices, self.options.chip(), self.options.topology.clone())
     }
 
-    /// The `TensorCore` devices that the options select.
+    /// The `TensorCore` devices that the options select; without a selection those whose events the file holds to the end,
+    /// if there are any.
     pub fn tensor_cores(&self) -> Vec<GroupId> {
         let wanted = &self.options.devices;
         let mut cores = self.model.tensor_cores();
+        let is_whole = |core: &GroupId| !self.model.group(*core).is_cut;
+        if wanted.is_empty() && cores.iter().any(is_whole) {
+            cores.retain(is_whole);
+        }
         cores.retain(|&core| match self.model.group(core).kind {
             GroupKind::TensorCore { ordinal } => wanted.is_empty() || wanted.contains(&ordinal),
             _ => false,

@@ -49,7 +49,7 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
 pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
     let mut text = layout.heading("Findings");
     if report.findings.is_empty() {
-        text.push_str("  nothing limits this capture\n");
+        text.push_str(&layout.plain_lines(2, report.nothing_found()));
     }
     for CaptureFinding {
         id,
@@ -68,6 +68,9 @@ pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
         for (what, sentence) in [("seen: ", evidence.as_str()), ("fix: ", cure)] {
             text.push_str(&layout.dim_lines(INDENT, &format!("{what}{sentence}")));
         }
+    }
+    if let Some(which) = report.not_applicable {
+        text.push_str(&layout.dim_lines(2, which));
     }
     text
 }

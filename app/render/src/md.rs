@@ -63,7 +63,12 @@ fn heading(document: &Document) -> String {
         .iter()
         .map(|source| escaped(&document.name_of(source)))
         .collect();
-    let (names, scope) = (names.join(", "), scope_in_words(document.scope));
+    let mut names = names.join(", ");
+    let second = document.second.iter();
+    for source in second.flat_map(|second| second.model().sources().iter().take(1)) {
+        let _ = write!(names, " and {}", escaped(&source.name));
+    }
+    let scope = scope_in_words(document.scope);
     let mut text = format!("# {names}\n\n{scope}\n\n");
     if let Some(lost) = document.losses() {
         let _ = write!(text, "**{}**\n\n", escaped(&lost));

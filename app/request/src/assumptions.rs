@@ -116,6 +116,17 @@ pub struct AssumedFiles {
     pub hlo: Vec<PathBuf>,
 }
 
+/// Files of the first of two runs alone: for those who may name files.
+#[derive(Clone, Debug, Default, Args, Deserialize, JsonSchema)]
+#[command(next_help_heading = "Assumptions")]
+pub struct BaseFiles {
+    /// Programs of the compiler for the first run, where those of --hlo are of the second; may be repeated
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
+    #[serde(default, deserialize_with = "list")]
+    #[schemars(description = "As hlo, for base alone.")]
+    pub base_hlo: Vec<PathBuf>,
+}
+
 /// How this process reads: for those whose process it is. A server decides it for its clients.
 #[derive(Clone, Debug, Default, Args, Deserialize, JsonSchema)]
 #[command(next_help_heading = "Assumptions")]

@@ -28,8 +28,8 @@ mod values;
 mod what_if;
 
 pub use assumptions::{
-    AssumedFiles, AssumedValues, Assumptions, DigestRequest, PartRequest, ReadingOptions,
-    TraceRequest,
+    AssumedFiles, AssumedValues, Assumptions, BaseFiles, DigestRequest, PartRequest,
+    ReadingOptions, TraceRequest,
 };
 pub use chip_arg::ChipArg;
 pub use compare::CompareRequest;

@@ -336,6 +336,14 @@ impl App {
     /// Handles dropped files. Two files, or one file dropped on an empty window, are opened at once; otherwise the user
     /// is asked what to do with the file.
     fn take_dropped(&mut self, paths: Vec<PathBuf>) {
+        // Whoever drops a file need not type its path.
+        if self
+            .path_dialog
+            .as_ref()
+            .is_some_and(|dialog| dialog.purpose() != PathPurpose::Save)
+        {
+            self.path_dialog = None;
+        }
         match &paths[..] {
             [first, second, more @ ..] => {
                 if !more.is_empty() {

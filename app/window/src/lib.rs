@@ -466,7 +466,11 @@ impl App {
         let focus = keys::KeyFocus::of(ctx);
         let held_back = std::mem::take(&mut self.held_back);
         ctx.input_mut(|i| drop(i.events.splice(0..0, held_back)));
-        let (commands, used) = ctx.input(|i| self.keys.pressed(&i.events, focus, self.state()));
+        // Keys are for the dialog that asks for a path, as long as it is open.
+        let (commands, used) = match &self.path_dialog {
+            None => ctx.input(|i| self.keys.pressed(&i.events, focus, self.state())),
+            Some(_) => (Vec::new(), ctx.input(|i| i.events.len())),
+        };
         self.commands.extend(commands);
         ctx.input_mut(|i| self.held_back = keys::typed_later(&mut i.events, used));
         if !self.held_back.is_empty() {

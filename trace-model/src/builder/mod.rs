@@ -187,6 +187,7 @@ impl TraceBuilder {
                     sort,
                     facts: Vec::new(),
                     device: None,
+                    is_cut: false,
                 });
                 self.tracks_in.push(Vec::new());
                 self.op_tracks.push(None);

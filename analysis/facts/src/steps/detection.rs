@@ -20,6 +20,7 @@ use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind, UNKNOWN_
 
 use super::marks::{CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices};
 use super::{annotated, host, programs};
+use crate::spans::spans;
 
 /// Source of steps.
 #[engine::titled]
@@ -63,10 +64,12 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
         match search() {
             Ok(marked) => {
                 why.push(marked.why);
+                let mut steps = marked.steps;
+                steps.iter_mut().for_each(|step| cut_off(cx, step));
                 return DetectedSteps {
                     source,
                     marker: marked.marker,
-                    steps: marked.steps,
+                    steps,
                     why,
                 };
             }
@@ -102,6 +105,23 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
         marker: "capture".to_owned(),
         steps,
         why,
+    }
+}
+
+/// Marks a step that goes on after the last op of a device that the file cuts.
+fn cut_off(cx: &Context<'_>, step: &mut RawStep) {
+    for &(group, range) in &step.spans {
+        let ops = || cx.model.tracks_of_kind(group, TrackKind::Ops);
+        let last = || {
+            ops()
+                .filter_map(|track| Some(spans(cx, track).range?.end))
+                .max()
+        };
+        if cx.model.group(group).is_cut && last().is_none_or(|end| range.end > end) {
+            step.partial_on.push(group);
+            step.partial
+                .get_or_insert_with(|| "the file ends in it".to_owned());
+        }
     }
 }
 

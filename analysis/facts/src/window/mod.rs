@@ -141,6 +141,10 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
     if !is_device(core) {
         return own_extent(cx, core);
     }
+    // What a device of a cut file did after its last op is unknown.
+    if cx.model.group(core).is_cut {
+        return own_extent(cx, core);
+    }
     cx.fact::<CoreExtents>().of_run.get(core, || {
         // All devices, not only the selected ones: how long the run took is a fact of the capture.
         let cores = cx.model.tensor_cores();
@@ -205,7 +209,8 @@ fn runs_in(model: &TraceModel, core: GroupId, range: TimeRange) -> usize {
     count(TrackKind::Steps).max(count(TrackKind::Modules))
 }
 
-/// From the first op or step of a core to the end of the last; its programs count where it recorded no ops.
+/// From the first op or step of a core to the end of the last; its programs count where it recorded no ops. Of a device that
+/// the file cuts only the ops count: lines of it may be there to the end.
 pub fn own_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
     let is_core = matches!(
         cx.model.group(core).kind,
@@ -218,7 +223,12 @@ pub fn own_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
         } else {
             TrackKind::Modules
         };
-        of([TrackKind::Steps, ops])
+        let steps = if cx.model.group(core).is_cut {
+            ops
+        } else {
+            TrackKind::Steps
+        };
+        of([steps, ops])
     })
 }
 
@@ -228,8 +238,11 @@ pub fn has_ops(model: &TraceModel, core: GroupId) -> bool {
     tracks.any(|track| model.track(track).kind == TrackKind::Ops && !model.lanes(track).is_empty())
 }
 
-/// Whether a device recorded neither steps nor programs nor ops: it ran nothing.
+/// Whether a device recorded neither steps nor programs nor ops: it ran nothing, unless the file is cut.
 pub fn ran_nothing(model: &TraceModel, core: GroupId) -> bool {
+    if model.group(core).is_cut {
+        return false;
+    }
     let is_work = |kind| matches!(kind, TrackKind::Steps | TrackKind::Modules | TrackKind::Ops);
     let mut tracks = model.tracks_of(core).into_iter();
     !tracks.any(|track| is_work(model.track(track).kind) && !model.lanes(track).is_empty())

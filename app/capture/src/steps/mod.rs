@@ -252,13 +252,12 @@ fn measure(
         duration = (duration * LONGER).min(longest);
     }
     let longer = if is_longest {
-        ""
+        "Mark"
     } else {
-        "let the short capture be longer (ms), or "
+        "Let the first capture take longer than that, or mark"
     };
     Err(StepsError::NotPossible(format!(
-        "{last} That is too few to know how long a step is: {longer}mark steps with \
-         jax.profiler.StepTraceAnnotation"
+        "{last} That is too few to know how long a step is. {longer} steps with jax.profiler.StepTraceAnnotation"
     )))
 }
 

@@ -17,7 +17,7 @@ use crate::common::{gating, output, programs, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::{NamedTable, TextLayout};
 use request::summaries::plain_summary;
-use request::{Assumptions, CompareRequest, RequestError, StepsArg, history_file};
+use request::{Assumptions, BaseFiles, CompareRequest, RequestError, StepsArg, history_file};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -55,14 +55,8 @@ pub struct CompareArgs {
     pub only: Vec<String>,
     #[command(flatten)]
     pub assume: Assumptions,
-    /// Programs of the compiler for the first run, where those of --hlo are of the second; may be repeated
-    #[arg(
-        long,
-        value_name = "DIR",
-        hide_short_help = true,
-        help_heading = "Assumptions"
-    )]
-    pub base_hlo: Vec<PathBuf>,
+    #[command(flatten)]
+    pub of_base: BaseFiles,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -86,7 +80,7 @@ fn summaries_of_runs(
     loading: &Loading<'_>,
     stderr: &Stderr,
 ) -> Result<[Vec<Summary>; 2], RequestError> {
-    let base_loading = loading.with_programs(&args.base_hlo);
+    let base_loading = loading.with_programs(&args.of_base.base_hlo);
     let of = |place: usize| {
         if place < base.len() {
             &base_loading
@@ -105,7 +99,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let (base, cand) = sides(args)?;
     let read = base.iter().chain(&cand).map(|wanted| wanted.0.to_owned());
     let read = read.chain(args.assume.files()).chain(args.judge.files());
-    let read = read.chain(args.base_hlo.iter().cloned());
+    let read = read.chain(args.of_base.base_hlo.iter().cloned());
     let guard = OutputGuard::new(read, args.test.force);
     output::check(&args.output, &guard)?;
     history_file::check(args.judge.history.as_deref())?;

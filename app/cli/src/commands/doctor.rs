@@ -101,6 +101,11 @@ fn rows(
     args: &DoctorArgs,
     stderr: &Stderr,
 ) -> Result<CommandOutcome, RequestError> {
+    if session.model().tensor_cores().is_empty() && session.options().chip().is_none() {
+        let why = "no TPU is in this capture, so it has no rows of TPUs; --device-spec CHIP lists those that a chip can have";
+        let path = args.input.path.display();
+        return Err(RequestError::DoesNotApply(format!("{why}: {path}")));
+    }
     let rows = CaptureRows::of(session.model(), session.options());
     let table = NamedTable {
         report: "rows",

@@ -1,5 +1,6 @@
 //! `systole hlo`: the programs of a trace, the text of one, the neighbourhood of an instruction, a search, a diff.
 
+use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -56,7 +57,11 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
     let is_identified = args.output.identifies_input();
     let session = loading.open_programs(&input.path, input.run.clone(), is_identified)?;
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
-    let open = |path: &Path| loading.open_programs(path, None, false).map(Box::new);
+    let second = OnceCell::new();
+    let open = |path: &Path| {
+        let other = loading.open_programs(path, None, false)?;
+        Ok(Box::new(second.get_or_init(|| other).clone()))
+    };
     match (
         args.question
             .answer(&session.context(scope), open, stderr)?,
@@ -73,7 +78,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
             let scope = args.scope.scope();
             let answer = ProgramAnswer {
                 session: session.clone(),
-                second: None,
+                second: second.get().cloned(),
                 scope,
                 result,
             };

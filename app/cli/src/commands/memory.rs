@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::reports::memory::shortage::{
     MemoryFix, MemoryNeed, MemoryShortage, MessageReader, binary,
@@ -57,21 +57,53 @@ pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
         if path.as_os_str() == STANDARD {
             return Err(RequestError::DoesNotApply(NO_MESSAGE.to_owned()));
         }
-        let planned = planned(args, stderr).inspect_err(|error| {
-            // It may be meant as a log.
-            if is_text && matches!(error, RequestError::Import { .. }) {
-                stderr.warn(NO_MESSAGE);
-            }
-        });
-        found.push(planned?);
+        let planned = planned(args, stderr);
+        // The compiler's plan tells more than an estimate.
+        if !matches!(&planned, Ok(need) if !need.is_estimate) {
+            found = plans_in(path)?;
+        }
+        if found.is_empty() {
+            found.push(planned.inspect_err(|error| {
+                // It may be meant as a log.
+                if is_text && matches!(error, RequestError::Import { .. }) {
+                    stderr.warn(NO_MESSAGE);
+                }
+            })?);
+        }
     }
     output::print_as(args.format, &rendered(&found, args)?)?;
     Ok(CommandOutcome::Done)
 }
 
+/// The program whose plan a file of a dump holds, as its name tells: `module_0004.jit_f`.
+fn program_of_plan(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.strip_suffix("-buffer-assignment.txt")?;
+    let staged = stem.rsplit_once('.');
+    let program = staged.map_or(stem, |(program, _)| program);
+    Some(program.to_owned())
+}
+
+/// The plans of the programs in a dump folder, the one that needs most first.
+fn plans_in(folder: &Path) -> Result<Vec<MemoryShortage>, RequestError> {
+    // What cannot be listed is reported by the import.
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = files
+        .map(|file| file.path())
+        .filter(|file| program_of_plan(file).is_some())
+        .collect();
+    files.sort();
+    let mut plans = Vec::new();
+    for file in files {
+        plans.extend(messages(&file)?.0);
+    }
+    plans.sort_by_key(|plan| std::cmp::Reverse(plan.needed_bytes));
+    Ok(plans)
+}
+
 /// The messages of a log, and whether it is text.
 fn messages(path: &Path) -> Result<(Vec<MemoryShortage>, bool), RequestError> {
-    let mut reader = MessageReader::default();
+    let mut reader = MessageReader::beside(program_of_plan(path));
     if path.as_os_str() == STANDARD {
         let unread = |error: std::io::Error| RequestError::Unread {
             what: "standard input",
@@ -188,7 +220,13 @@ fn text(found: &[MemoryShortage]) -> String {
             0,
             &format!(
                 "And {}: --format json.",
-                counted(more as u64, "more message")
+                counted(
+                    more as u64,
+                    match first.told_by.as_str() {
+                        "the compiler's plan" => "more plan",
+                        _ => "more message",
+                    }
+                )
             ),
         ));
     }

@@ -1,6 +1,6 @@
 //! `compare` and `what_if`: two runs, and the run as it could be.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::Scope;
 use analysis::compare::{Summary, compare};
@@ -12,8 +12,8 @@ use super::call::{BoundInput, Call, McpTool, PartOfTrace, ToolOutput, TraceInput
 use crate::answer::AnswerContent;
 use render::comparison::{self, ComparedRuns, ShownTables};
 use request::{
-    AssumedFiles, AssumedValues, CompareRequest, PartRequest, RequestError, WhatIfRequest, answers,
-    checks, summaries,
+    AssumedFiles, AssumedValues, BaseFiles, CompareRequest, PartRequest, RequestError,
+    WhatIfRequest, answers, checks, summaries,
 };
 use session::RequestSession;
 
@@ -32,6 +32,8 @@ pub(super) struct CompareInput {
     #[serde(flatten)]
     files: AssumedFiles,
     #[serde(flatten)]
+    of_base: BaseFiles,
+    #[serde(flatten)]
     part: PartRequest,
     #[serde(flatten)]
     bound: BoundInput,
@@ -43,6 +45,7 @@ impl CompareInput {
         &self,
         call: &Call,
         path: &str,
+        programs: &[PathBuf],
     ) -> Result<(Vec<Summary>, Option<RequestSession>), RequestError> {
         let file = call.roots.path(path)?;
         if self.part.scope() == Scope::WholeTrace
@@ -53,7 +56,10 @@ impl CompareInput {
             }
             return Ok((saved, None));
         }
-        let (values, files) = (self.values.clone(), self.files.clone());
+        let (values, mut files) = (self.values.clone(), self.files.clone());
+        if !programs.is_empty() {
+            files.hlo = programs.to_vec();
+        }
         let trace = TraceInput {
             path: path.to_owned(),
             run: None,
@@ -83,8 +89,8 @@ impl McpTool for CompareTool {
     fn run(call: &Call, input: CompareInput) -> Result<ToolOutput, RequestError> {
         input.bound.check()?;
         let options = input.test.options()?;
-        let (base, first) = input.side(call, &input.base)?;
-        let (cand, second) = input.side(call, &input.cand)?;
+        let (base, first) = input.side(call, &input.base, &input.of_base.base_hlo)?;
+        let (cand, second) = input.side(call, &input.cand, &[])?;
         let mut found = compare(&base, &cand, &options);
         if let (Some(first), Some(second)) = (first, second)
             && found.base.are_programs

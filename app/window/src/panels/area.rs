@@ -12,6 +12,7 @@ use crate::jobs::JobAnswer;
 use crate::keys::LEAVE;
 use crate::times::time;
 use session::number::counted;
+use view::compare::TraceSide;
 use view::panels::area::{AreaGrouping, AreaSummary};
 use view::state::{HighlightedLabels, ViewCommand, ViewState};
 
@@ -26,10 +27,11 @@ pub struct AreaPanelState {
 /// In less room than this, the buttons go below the title.
 const BESIDE: f32 = 520.0;
 
-/// Sums of the marked area.
+/// Sums of the marked area, of one of two traces where a `side` is given.
 pub fn area_ui(
     ui: &mut Ui,
     state: &ViewState,
+    side: Option<TraceSide>,
     summary: &JobAnswer<AreaSummary>,
     choice: &mut AreaPanelState,
     out: &mut Vec<AppCommand>,
@@ -37,8 +39,9 @@ pub fn area_ui(
     let Some(mark) = state.place.mark else { return };
     ui.add_space(4.0);
     let title_ui = |ui: &mut Ui| {
+        let of = side.map_or_else(String::new, |side| format!(" in {}", side.name()));
         ui.label(
-            RichText::new(format!("Marked: {}", time(mark.dur())))
+            RichText::new(format!("Marked{of}: {}", time(mark.dur())))
                 .heading()
                 .strong(),
         )

@@ -99,11 +99,12 @@ pub fn heat_map_ui(
     };
     let least = times::time(map.range.0);
     let most = times::time(map.range.1);
-    section_ui(
-        ui,
-        "Devices and steps",
-        &format!("{least} to {most} over complete steps"),
-    );
+    let note = if least == most {
+        format!("{least} in every complete step")
+    } else {
+        format!("{least} to {most} over complete steps")
+    };
+    section_ui(ui, "Devices and steps", &note);
     let mut wanted = state.quantity;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;

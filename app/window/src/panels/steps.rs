@@ -61,6 +61,9 @@ pub fn steps_ui(
         .as_ref()
         .map_or_else(String::new, |time| match time.count {
             1 => format!("one complete step: {}", shown(time.median)),
+            n if shown(time.min) == shown(time.max) => {
+                format!("{n} complete steps of {} each", shown(time.median))
+            }
             n => format!(
                 "median {} over {n} steps, {} to {}",
                 shown(time.median),

@@ -267,6 +267,7 @@ impl Workspace {
                         area_panel::area_ui(
                             ui,
                             &self.state,
+                            other.map(|other| other.side),
                             self.area.memo(),
                             &mut self.choice,
                             out,

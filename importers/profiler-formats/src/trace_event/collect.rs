@@ -34,6 +34,8 @@ pub(super) struct EventCollector<'b> {
     pub flows: FlowEvents,
     pub counters: CounterEvents,
     pub session: ProfilerSession,
+    /// Whether the file ends before its events do.
+    pub is_cut: bool,
     /// Number of complete (`X`) events, to detect export limits.
     pub complete_events: u64,
     /// Time of [`Timestamp::ZERO`] in the file; unknown before the first event.
@@ -98,6 +100,7 @@ impl<'b> EventCollector<'b> {
             flows: FlowEvents::default(),
             counters: CounterEvents::default(),
             session: ProfilerSession::default(),
+            is_cut: false,
             complete_events: 0,
             origin: None,
             sequence: 0,
@@ -157,6 +160,10 @@ impl<'b> EventCollector<'b> {
         };
         let args = event.has_args.then_some(offset);
         let to = &mut self.threads[thread];
+        if to.batch.is_empty() {
+            to.first_byte = offset;
+        }
+        to.last_byte = offset;
         let index = to.batch.push(SliceSpec {
             range,
             label,

@@ -1,16 +1,18 @@
 //! Builds the model from the collected events at the end of the file.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use importer_common::async_spans;
 use input::InputSource;
-use trace_model::{Caveat, IssueKind, TrackId};
+use trace_model::{Caveat, GroupKind, IssueKind, TraceBuilder, TrackId};
 
 use super::args::JsonArgs;
 use super::collect::EventCollector;
 use super::metadata::{exported, is_modelled};
 use super::ops::{self, ThreadOps};
 use super::places::{TrackTable, cores_by_lines};
+use super::threads::ThreadTable;
 use super::{asynchronous, dialects, flows, stack};
 
 /// Known export limits: exporters silently stop after this many complete events.
@@ -55,6 +57,7 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
         builder,
         facts,
         threads,
+        is_cut,
         asynchronous,
         flows,
         counters,
@@ -68,6 +71,9 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
         counters.pids(),
         (!is_xprof).then_some(&*roles),
     );
+    if is_cut {
+        mark_cut_devices(builder, &threads, &places);
+    }
     let (mut offsets, mut stacks) = (Vec::new(), Vec::new());
     let (mut thread_ops, mut end_args) = (Vec::new(), Vec::new());
     for (index, thread) in threads.rows.into_iter().enumerate() {
@@ -126,6 +132,33 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
     }
     if is_xprof {
         async_spans::complete(builder);
+    }
+}
+
+/// Marks the devices that a file which ends too early may hold in part. One is whole if the events of another process begin
+/// after its last one: writers end a process before the next one, or write all of them by time.
+fn mark_cut_devices(builder: &mut TraceBuilder, threads: &ThreadTable, places: &TrackTable) {
+    let mut written: BTreeMap<i64, (u64, u64)> = BTreeMap::new();
+    for thread in threads.rows.iter().filter(|row| !row.batch.is_empty()) {
+        let bytes = (thread.first_byte, thread.last_byte);
+        let all = written.entry(thread.pid).or_insert(bytes);
+        *all = (all.0.min(bytes.0), all.1.max(bytes.1));
+    }
+    let is_whole = |pid: &i64| {
+        let own = written.get(pid);
+        own.is_some_and(|own| written.values().any(|other| other.0 > own.1))
+    };
+    for &pid in threads.processes.keys().filter(|pid| !is_whole(pid)) {
+        let Some(group) = places.group_of(pid) else {
+            continue;
+        };
+        let group = builder.group_mut(group);
+        if matches!(group.kind, GroupKind::TensorCore { .. }) {
+            group.is_cut = true;
+            let name = group.name;
+            let name = builder.str(name).to_owned();
+            builder.log(IssueKind::DeviceCut, || name);
+        }
     }
 }
 

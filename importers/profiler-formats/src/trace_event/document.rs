@@ -95,6 +95,12 @@ impl DocumentReader {
         self.cut || !(matches!(self.state, DocumentState::Done | DocumentState::Rest) || may_end)
     }
 
+    /// Whether the array of events was read to its end.
+    pub fn is_past_events(&self) -> bool {
+        self.events.is_some()
+            && !matches!(self.state, DocumentState::Events | DocumentState::Resync)
+    }
+
     /// Whether the document is complete and nothing follows.
     pub fn is_complete(&self) -> bool {
         self.state == DocumentState::Done

@@ -128,6 +128,7 @@ fn finish(
     }
     if let Some(damage) = damage {
         let follows = document.is_complete() && damage == NOT_GZIP;
+        collector.is_cut = !document.is_past_events();
         let kind = if follows {
             IssueKind::ContentAfterEnd
         } else {
@@ -135,6 +136,7 @@ fn finish(
         };
         collector.log(kind, || damage);
     } else if document.is_truncated() {
+        collector.is_cut = !document.is_past_events();
         collector.log(IssueKind::TruncatedFile, || {
             format!("the file ends at byte {offset}, inside a value")
         });

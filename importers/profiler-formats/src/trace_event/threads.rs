@@ -28,6 +28,9 @@ pub(super) struct TraceThread {
     /// Whether asynchronous events refer to it.
     pub is_async: bool,
     pub batch: SliceBatch,
+    /// Where the first and the last of these slices are in the file.
+    pub first_byte: u64,
+    pub last_byte: u64,
     pub stack: Vec<StackEvent>,
     /// Facts about the ops of slices, by their index in the batch.
     pub op_facts: Vec<(u32, FactsId)>,

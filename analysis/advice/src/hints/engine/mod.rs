@@ -152,6 +152,7 @@ fn merged(
                 remedy
                     .code
                     .take_if(|code| first.code.as_ref() == Some(code));
+                remedy.action = without_common(&first.action, &remedy.action).to_owned();
                 first.also.push(remedy);
             }
             None => hints.push(hint_of(
@@ -161,6 +162,14 @@ fn merged(
         }
     }
     hints
+}
+
+/// Advice without the sentences that it begins with as `first` does.
+fn without_common<'a>(first: &str, own: &'a str) -> &'a str {
+    let same = own.bytes().zip(first.bytes());
+    let same = same.take_while(|(own, first)| own == first).count();
+    let sentences = own.get(..same).and_then(|same| same.rfind(". "));
+    sentences.and_then(|at| own.get(at + 2..)).unwrap_or(own)
 }
 
 fn rows_by_op<'a>(facts: &'a HintFacts<'_>) -> RowByOp<'a> {

@@ -5,11 +5,12 @@
 //! clock does, and no finding of their own.
 
 use device_reports::ops::hardware_counters::HardwareCounters;
-use device_reports::ops::op_stats::OpRow;
+use device_reports::ops::op_stats::Ops;
 use engine::{AnalysisError, Percent, Provenance, Threshold};
-use trace_model::{OpId, Picos};
+use trace_model::Picos;
 
 use super::chip_series::{ClockDrop, clock_drops, throttling};
+use super::device_clock::DeviceClock;
 use crate::hints::{
     Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
 };
@@ -38,17 +39,11 @@ static BELOW_HIGHEST: Threshold = Threshold::percent(
     "the clock of a chip varies by a few percent without a limit being reached",
 );
 
-/// An op within a hundredth of the default clock runs at it.
-const AT_CLOCK: f64 = 0.99;
+/// Devices that are named one by one.
+const NAMED: usize = 4;
 
 fn throttled(facts: &HintFacts<'_>) -> RuleResult {
-    let ratio = |row: &OpRow| {
-        let at_default = row.time_at_default_clock_ps?;
-        (row.total_time_ps > Picos::ZERO).then(|| at_default / row.total_time_ps.as_ps_f64())
-    };
-    let slow =
-        facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
-    let recorded = facts.select(|row| ratio(row).is_some())?;
+    let recorded = facts.select(|row| row.time_at_default_clock_ps.is_some())?;
     let skipped = skipped(facts);
     let drops = clock_drops(facts, facts.limit(&BELOW_HIGHEST))?;
     let throttling = throttling(facts);
@@ -59,36 +54,12 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
         return Err(why.into());
     }
     let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
-    if !slow.rows.is_empty() && slow.percent() >= limit {
-        let factors: Vec<(OpId, f64)> = slow
-            .rows
-            .iter()
-            .filter_map(|row| Some((row.op?, ratio(row)?)))
-            .collect();
-        let lowest = factors.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
-        let mean = match facts.cx.tensor_cores().len() {
-            0 | 1 => "",
-            _ => " in the mean over devices",
-        };
-        return Ok(Some(Finding {
-            statement: format!(
-                "ops that take {:.1} of device time run below the default clock{mean}, down to {:.0} of it",
-                Percent(slow.percent()),
-                Percent(100.0 * lowest)
-            ),
-            evidence: vec![
-                HintEvidence::percent(
-                    "ops below the default clock",
-                    slow.percent(),
-                    "device time",
-                    Some(limit),
-                ),
-                HintEvidence::percent("lowest clock", 100.0 * lowest, "default clock", None),
-            ],
-            ops: slow.ops(),
-            saving: PossibleSaving::ops("ops at the default clock", factors),
-            ..Finding::default()
-        }));
+    let clocks = DeviceClock::of_all(facts.ops()?);
+    let slow: Vec<&DeviceClock> = (clocks.iter())
+        .filter(|clock| clock.slow_percent > 0.0 && clock.slow_percent >= limit)
+        .collect();
+    if let Some(finding) = below_default(facts, &clocks, &slow)? {
+        return Ok(Some(finding));
     }
     if let Some((device, percent)) = skipped.filter(|(_, percent)| *percent >= most) {
         return Ok(Some(skipping(facts, &device, percent)?));
@@ -115,6 +86,106 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
         )],
         ..Finding::default()
     }))
+}
+
+/// The finding about the devices of which ops are `slow`, the one with the lowest clock first.
+fn below_default(
+    facts: &HintFacts<'_>,
+    all: &[DeviceClock],
+    slow: &[&DeviceClock],
+) -> Result<Option<Finding>, AnalysisError> {
+    let Some(worst) = slow.first() else {
+        return Ok(None);
+    };
+    let limit = facts.limit(&THROTTLED);
+    let mut evidence = Vec::new();
+    for clock in slow.iter().take(NAMED) {
+        let name = &clock.name;
+        evidence.push(HintEvidence::percent(
+            format!("ops of {name} below the default clock"),
+            clock.slow_percent,
+            format!("window of {name}"),
+            Some(limit),
+        ));
+        evidence.push(HintEvidence::percent(
+            format!("clock of {name}"),
+            clock.mean_percent,
+            "default clock, mean over the time of its ops",
+            None,
+        ));
+    }
+    evidence.push(HintEvidence::percent(
+        format!("lowest clock of an op of {}", worst.name),
+        worst.lowest_percent,
+        "default clock",
+        None,
+    ));
+    let others = all
+        .iter()
+        .filter(|clock| slow.iter().all(|slow| slow.name != clock.name));
+    if let Some(lowest) = (others.map(|clock| clock.mean_percent)).reduce(f64::min) {
+        evidence.push(HintEvidence::percent(
+            "lowest clock of the other devices",
+            lowest,
+            "default clock, mean over the time of the ops of each",
+            None,
+        ));
+    }
+    let saving = if all.len() > 1 {
+        // The others may wait for the slowest, or not.
+        let lost = (DeviceClock::of_all(facts.in_steps::<Ops>()?.as_ref()).iter())
+            .map(|clock| clock.lost_ps)
+            .fold(0.0, f64::max);
+        let step = facts.step()?;
+        let lost = lost / step.count.max(1) as f64;
+        let of = format!(
+            "{}, on the device that loses most: time of ops times the clock that is lacking",
+            step.of
+        );
+        evidence.push(HintEvidence::time("lost at most", lost, of).by(Provenance::Inferred));
+        PossibleSaving::PerStep(Picos::from_ps(lost as i64))
+    } else {
+        PossibleSaving::ops("ops at the default clock", worst.factors.iter().copied())
+    };
+    Ok(Some(Finding {
+        statement: in_words(all.len(), slow, worst),
+        evidence,
+        ops: worst.factors.iter().map(|(op, _)| *op).collect(),
+        saving,
+        ..Finding::default()
+    }))
+}
+
+/// Which of `devices` devices run below the default clock.
+fn in_words(devices: usize, slow: &[&DeviceClock], worst: &DeviceClock) -> String {
+    let time = Percent(worst.slow_percent);
+    let lowest = Percent(worst.lowest_percent);
+    if devices == 1 {
+        return format!(
+            "ops that take {time:.1} of device time run below the default clock, down to {lowest:.0} of it"
+        );
+    }
+    let of_worst = format!(
+        "{} in ops that take {time:.1} of its window, down to {lowest:.0} of the default clock",
+        worst.name
+    );
+    let names = || {
+        let names: Vec<&str> = slow.iter().map(|clock| &*clock.name).collect();
+        names.join(", ")
+    };
+    match slow.len() {
+        1 => format!("1 of {devices} devices runs below its default clock: {of_worst}"),
+        all if all == devices => {
+            format!("all {devices} devices run below their default clock, most of all {of_worst}")
+        }
+        some if some <= NAMED => format!(
+            "{some} of {devices} devices run below their default clock ({}), most of all {of_worst}",
+            names()
+        ),
+        some => format!(
+            "{some} of {devices} devices run below their default clock, most of all {of_worst}"
+        ),
+    }
 }
 
 fn skipping(facts: &HintFacts<'_>, device: &str, percent: f64) -> Result<Finding, AnalysisError> {

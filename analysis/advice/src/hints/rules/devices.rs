@@ -443,9 +443,8 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     };
     Ok(Some(Finding {
         statement: format!(
-            "the standard deviation of {} steps is {spread:.1} of their mean ({}): {} to {}{slowest}{short_note}",
+            "the standard deviation of {} steps is {spread:.1} of their mean: {} to {}{slowest}{short_note}",
             time.count,
-            Picos::from_ps(time.mean as i64),
             Picos::from_ps(time.min as i64),
             Picos::from_ps(time.max as i64),
             spread = Percent(spread)
@@ -456,6 +455,11 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
                 spread,
                 format!("mean of {} steps", time.count),
                 Some(limit),
+            ),
+            HintEvidence::time(
+                "mean",
+                time.mean,
+                "steps of one kind, without the time between steps",
             ),
             HintEvidence::time(what, best, "steps of one kind"),
         ],

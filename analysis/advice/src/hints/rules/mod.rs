@@ -20,6 +20,7 @@ mod clock;
 mod communication;
 mod compile;
 mod compute;
+mod device_clock;
 mod devices;
 mod hardware;
 mod health;

@@ -25,7 +25,7 @@ impl CollectivesReport {
         };
         let mut notes = vec![
             format!("{}, and so are other times", over.note()),
-            "Bus bandwidth: bytes that each device must send ÷ time, as nccl-tests define it."
+            "Bus bandwidth: bytes that each device must send ÷ time in flight, as nccl-tests define it."
                 .to_owned(),
             self.links.note(),
         ];
@@ -46,7 +46,8 @@ impl CollectivesReport {
     fn axes_table(&self) -> Table {
         let notes = [
             "Axis of the program's mesh: devices whose ids are equally far apart, by the replica groups and pairs of the \
-             ops. Bus bandwidth: bytes that each device must send ÷ the shortest time on any device."
+             ops. Bus bandwidth: bytes that each device must send ÷ the transfer, the shortest time on any device. That by \
+             pattern and by op is over the time in flight, which waiting lengthens, and is lower."
                 .to_owned(),
             "Links carry: the same bytes ÷ the least time on the layouts that fit, with both directions of each link: a \
              ring is received over two, the end of a line over one."
@@ -98,8 +99,9 @@ impl CollectivesReport {
 
     fn link_notes(&self) -> Vec<String> {
         let mut notes = vec![
-            "Of one execution. Transfer: mean of the shortest time on any device, for the others waited. Of links: \
-             share of the speed of the links that the group can use."
+            "Of one execution. Transfer: mean of the shortest time on any device, for the others waited. Bandwidths: over \
+             the mean time in flight, waiting included. Of links: share of the speed of the links that the group can use, \
+             by the transfer."
                 .to_owned(),
         ];
         if self.rows.iter().any(|row| row.is_async) {

@@ -43,6 +43,7 @@ impl Analysis for Doctor {
             facts_left_out: facts.left_out,
             facts: facts.stated,
             devices: cx.tensor_cores().len(),
+            not_applicable: cx.tensor_cores().is_empty().then_some(WITHOUT_TPU),
             devices_of_program: rules::LargestCollective::devices_of_program(cx),
             tracks: model.tracks().len(),
             slices: usize::try_from(model.recorded_slices()).unwrap_or(usize::MAX),
@@ -52,6 +53,11 @@ impl Analysis for Doctor {
         })
     }
 }
+
+/// What is checked without a TPU, and what is not.
+const WITHOUT_TPU: &str = "No TPU is in this capture, so the checks of TPUs do not apply: their peaks, clocks, ops, kernels and \
+     asynchronous work. Checked: lost, dropped and unreadable events, steps and the first of them, and the Python tracer's part \
+     of the events on the host.";
 
 /// The health of a capture.
 #[engine::reported]
@@ -70,6 +76,9 @@ pub struct DoctorReport {
     pub facts_left_out: usize,
     /// Number of `TensorCore`s.
     pub devices: usize,
+    /// Which checks do not apply to this capture, and which were made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_applicable: Option<&'static str>,
     /// Devices that the program runs on, if not all of them were captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices_of_program: Option<u64>,
@@ -83,6 +92,16 @@ pub struct DoctorReport {
     pub memory: MemoryUse,
     /// Offset between the clock of each device and that of its host.
     pub clock_shifts: Vec<ClockShift>,
+}
+
+impl DoctorReport {
+    /// What is said where nothing was found.
+    pub fn nothing_found(&self) -> &'static str {
+        match self.not_applicable {
+            None => "Nothing limits this capture.",
+            Some(_) => "The checks that apply found nothing.",
+        }
+    }
 }
 
 /// One file.

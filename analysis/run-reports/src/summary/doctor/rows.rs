@@ -350,6 +350,9 @@ mod tests {
     use std::fmt::Write as _;
     use std::path::Path;
 
+    use device_reports::communication::sparse_cores::SparseCores;
+    use device_reports::ops::hardware_counters::HardwareCounters;
+    use engine::{Context, ReportCache, Scope};
     use sample_traces::text_trace;
 
     use super::*;
@@ -401,6 +404,35 @@ mod tests {
             std::fs::write(&path, text).unwrap();
         } else {
             assert_eq!(&rest[..end], page_table());
+        }
+    }
+
+    /// Options that reports without rows name are in the list, so that what they say of chips is what it says.
+    #[test]
+    fn advice_names_options_of_the_list() {
+        let model = text_trace("@device TPU v6 lite\nops: aa\na = fusion.1 [loop fusion]");
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
+        let missing = [
+            cx.report::<HardwareCounters>().err(),
+            cx.report::<SparseCores>().err(),
+        ];
+        for why in missing.map(|why| why.unwrap().to_string()) {
+            let words = why.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+            let named: Vec<&str> = words.filter(|word| word.starts_with("tpu_")).collect();
+            assert!(!named.is_empty(), "{why}");
+            for option in named {
+                assert!(
+                    ROWS.iter().any(|row| row.by.contains(option)),
+                    "{option}: {why}"
+                );
+            }
+            assert!(why.contains("systole doctor --rows"), "{why}");
         }
     }
 

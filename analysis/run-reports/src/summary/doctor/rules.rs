@@ -50,7 +50,15 @@ fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q01",
         name: "truncated",
         severity: Severity::Loss,
-        message: "The end of the session is missing.".to_owned(),
+        message: match cut_devices(cx) {
+            Some((cut, all)) if cut < all => format!(
+                "The end of the file is missing: {cut} of {} are left out of the numbers.",
+                counted(all, "device")
+            ),
+            Some(_) => "The end of the file is missing: what devices did after their last recorded op is unknown."
+                .to_owned(),
+            None => "The end of the session is missing.".to_owned(),
+        },
         evidence: if limit > 0 {
             "the export holds exactly its limit of events"
         } else {
@@ -63,6 +71,13 @@ fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
             "Copy the file once more from where it was written; if it is no longer there, capture again."
         },
     })
+}
+
+/// How many devices the file cuts, and how many there are; `None` if none is cut.
+fn cut_devices(cx: &Context<'_>) -> Option<(usize, usize)> {
+    let cores = cx.model.tensor_cores();
+    let cut = cores.iter().filter(|&&core| cx.model.group(core).is_cut);
+    Some((cut.count(), cores.len())).filter(|(cut, _)| *cut > 0)
 }
 
 fn dropped_traces(cx: &Context<'_>) -> Option<CaptureFinding> {

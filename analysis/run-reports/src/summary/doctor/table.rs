@@ -27,8 +27,9 @@ impl DoctorReport {
             .notes(
                 self.findings
                     .is_empty()
-                    .then(|| "Nothing limits this capture.".to_owned()),
+                    .then(|| self.nothing_found().to_owned()),
             )
+            .notes(self.not_applicable.map(str::to_owned))
             .build()
     }
 

@@ -1,7 +1,7 @@
 //! Tests each rule with and without its cause.
 
 use ::facts::clock_alignment::{ClockSync, PairedBy};
-use engine::{Options, ReportCache, Scope};
+use engine::{Options, ReportCache, Scope, Tabular as _};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TraceModel};
 
@@ -42,6 +42,46 @@ fn healthy_capture_has_no_findings() {
         (6, 1, 0)
     );
     assert!(report.bytes_per_slice.is_some());
+}
+
+#[test]
+fn capture_without_a_tpu_says_which_checks_apply() {
+    let tpu = report(&text_trace(HEALTHY));
+    assert_eq!(tpu.not_applicable, None);
+    assert_eq!(tpu.tables()[0].notes, ["Nothing limits this capture."]);
+
+    let mut builder = text_builder("host: aaa");
+    builder.group(None, GroupKind::Gpu { ordinal: 0 }, "/device:GPU:0");
+    let gpu = report(&builder.finish());
+    let notes = &gpu.tables()[0].notes;
+    assert!(
+        notes
+            .last()
+            .is_some_and(|note| note.starts_with("No TPU is in this capture")),
+        "{notes:?}"
+    );
+    assert!(!notes.iter().any(|note| note.contains("Nothing limits")));
+}
+
+#[test]
+fn devices_of_a_cut_file_are_counted() {
+    let message = |cut: &[usize]| {
+        let mut builder = text_builder(
+            "TPU:0 ops: aaa\nTPU:1 ops: aa.\nTPU:2 ops: a..\na = fusion.1 [loop fusion]",
+        );
+        builder.log(IssueKind::TruncatedFile, || "byte 9".to_owned());
+        let ops: Vec<_> = builder.tracks().map(|(_, track)| track.group).collect();
+        for &nth in cut {
+            builder.group_mut(ops[nth]).is_cut = true;
+        }
+        report(&builder.finish()).findings[0].message.clone()
+    };
+    assert_eq!(message(&[]), "The end of the session is missing.");
+    assert_eq!(
+        message(&[1, 2]),
+        "The end of the file is missing: 2 of 3 devices are left out of the numbers."
+    );
+    assert!(message(&[0, 1, 2]).contains("after their last recorded op is unknown"));
 }
 
 #[test]

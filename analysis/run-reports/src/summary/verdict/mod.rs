@@ -106,7 +106,10 @@ impl Analysis for Verdict {
         let steps = cx.report::<Steps>().ok();
         findings.extend(steps.as_deref().and_then(slow_steps));
         name_the_largest(&mut findings);
-        let mut statement = statement(ops.is_some(), steps.as_deref(), &findings);
+        let knows_compiling = cx
+            .report::<Compile>()
+            .is_ok_and(|report| report.is_recorded);
+        let mut statement = statement(ops.is_some(), knows_compiling, steps.as_deref(), &findings);
         if let Some(absent) = cx
             .report::<Balance>()
             .ok()
@@ -144,6 +147,7 @@ fn name_the_largest(findings: &mut [VerdictFinding]) {
 /// The named findings as one sentence; if none is large enough, the first of all.
 fn statement(
     has_devices: bool,
+    knows_compiling: bool,
     steps: Option<&StepsReport>,
     findings: &[VerdictFinding],
 ) -> String {
@@ -158,6 +162,11 @@ fn statement(
             text = match steps.and_then(|steps| steps.time.filter(|_| steps.has_steps())) {
                 Some(time) if time.count == 1 => format!("one step, {}", length(time.median)),
                 Some(time) => format!("{} steps, median {}", time.count, length(time.median)),
+                None if knows_compiling => {
+                    return "Nothing was compiled in this capture; no TPU ops and no steps are recorded, so there is nothing else \
+                            to judge"
+                        .to_owned();
+                }
                 None => {
                     return "No TPU ops, steps or compilations are recorded, so there is nothing to judge".to_owned();
                 }
@@ -206,13 +215,19 @@ mod tests {
             finding(TimeUse::Vector, "no", 5.0),
         ];
         name_the_largest(&mut findings);
-        assert_eq!(statement(true, None, &findings), "80 % waits; 15 % idle");
-        assert_eq!(statement(true, None, &findings[2..]), "No");
+        assert_eq!(
+            statement(true, false, None, &findings),
+            "80 % waits; 15 % idle"
+        );
+        assert_eq!(statement(true, false, None, &findings[2..]), "No");
     }
 
     #[test]
     fn no_verdict_without_evidence() {
-        let text = statement(false, None, &[]);
+        let text = statement(false, false, None, &[]);
         assert!(text.contains("nothing to judge"), "{text}");
+        // What a target judges, the verdict does not call unrecorded.
+        let text = statement(false, true, None, &[]);
+        assert!(text.starts_with("Nothing was compiled"), "{text}");
     }
 }

@@ -148,11 +148,22 @@ pub(super) fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<Rooflin
             roof,
         });
     }
-    // Links have their own traffic, too: the bytes that leave the device, which are far fewer than those of HBM.
-    for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
+    // Links have their own traffic, too: the bytes that leave the device, which are far fewer than those of HBM. Between
+    // their lines is no room: they share a name, at the lowest one.
+    let links: Vec<(&str, f64)> = report.ici.iter().flat_map(IciRoof::ceilings).collect();
+    let lowest = links.iter().map(|(_, peak)| *peak).reduce(f64::min);
+    let rate =
+        |(title, peak): &(&str, f64)| format!("{title} {}", value(*peak, Unit::BytesPerSecond));
+    let rates: Vec<String> = links.iter().map(rate).collect();
+    let mut shared = rates.join(", ").replace(", ICI,", ",");
+    for (_, peak) in links {
         let slope = peak.log10();
         let (from, end) = (begin(slope), (top - slope).min(range.x.1));
-        let name = format!("{title} {}", value(peak, Unit::BytesPerSecond));
+        let name = if Some(peak) == lowest {
+            std::mem::take(&mut shared)
+        } else {
+            String::new()
+        };
         all.push(RooflineCeiling {
             name,
             from: (from, slope + from),

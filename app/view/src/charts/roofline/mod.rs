@@ -332,6 +332,11 @@ mod tests {
         let named = named.iter().filter(|own| own.roof == RooflineRoof::Memory);
         let names: Vec<&str> = named.map(|own| own.name.as_str()).collect();
         assert_eq!(names, ["VMEM read 23.30 TB/s, write 16.13 TB/s", ""]);
+        let named = ceilings(&report, chart.range);
+        let named = named.iter().filter(|own| own.roof == RooflineRoof::Links);
+        let names: Vec<&str> = named.map(|own| own.name.as_str()).collect();
+        let links = "ICI, one link 100.0 GB/s, all links 400.0 GB/s";
+        assert_eq!(names, [links, ""]);
     }
 
     #[test]

@@ -51,7 +51,10 @@ fn findings_ui(ui: &mut Ui, context: PanelContext<'_>) {
     };
     let theme = theme::current(ui);
     if doctor.findings.is_empty() {
-        ui.strong("No known problem was found.");
+        ui.strong(doctor.nothing_found());
+    }
+    if let Some(which) = doctor.not_applicable {
+        ui.add(egui::Label::new(remark(which)).wrap());
     }
     for finding in &doctor.findings {
         let (word, color) = match finding.severity {

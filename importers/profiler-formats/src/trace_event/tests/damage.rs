@@ -139,3 +139,34 @@ proptest! {
         }
     }
 }
+
+/// Two devices and a host: what the file lost of a device is no idle time of it.
+#[test]
+fn devices_that_a_cut_file_does_not_hold_to_the_end_are_marked() {
+    let mut text = "{\"traceEvents\":[".to_owned();
+    for (pid, name) in [(1, "/device:TPU:0"), (2, "/device:TPU:1"), (3, "/host:CPU")] {
+        let _ = write!(
+            text,
+            r#"{{"ph":"M","pid":{pid},"name":"process_name","args":{{"name":"{name}"}}}},
+            {{"ph":"M","pid":{pid},"tid":3,"name":"thread_name","args":{{"name":"XLA Ops"}}}},"#
+        );
+    }
+    let event = |pid: u32, ts: u32| {
+        format!(r#"{{"ph":"X","pid":{pid},"tid":3,"ts":{ts},"dur":1,"name":"fusion.1"}},"#)
+    };
+    let cut = |order: &[(u32, u32)]| {
+        let events: String = order.iter().map(|&(pid, ts)| event(pid, ts)).collect();
+        let model = import(format!("{text}{events}{{\"ph\"").as_bytes()).unwrap();
+        let is_cut = |core| (model.device_name(core), model.group(core).is_cut);
+        let found: Vec<_> = model.tensor_cores().into_iter().map(is_cut).collect();
+        let logged = model.import_log().count(IssueKind::DeviceCut);
+        assert_eq!(logged, found.iter().filter(|(_, cut)| *cut).count() as u64);
+        found.into_iter().map(|(_, cut)| cut).collect::<Vec<_>>()
+    };
+    // One after the other: the first was written to its end.
+    assert_eq!(cut(&[(1, 0), (1, 9), (2, 0)]), [false, true]);
+    assert_eq!(cut(&[(1, 0), (1, 9)]), [true, true]);
+    assert_eq!(cut(&[(1, 0), (2, 0), (3, 0)]), [false, false]);
+    // By time: both may go on.
+    assert_eq!(cut(&[(1, 0), (2, 0), (1, 5), (2, 5)]), [true, true]);
+}

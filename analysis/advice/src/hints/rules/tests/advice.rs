@@ -25,17 +25,19 @@ fn remedy(picture: &str, id: &str) -> (String, String) {
     let report = report(picture);
     let also = report.hints.iter().flat_map(|hint| {
         let code = |other: &Option<String>| other.clone().or_else(|| hint.code.clone());
+        // Below the advice of the hint, of which it repeats nothing.
+        let read = |other: &str| format!("{} {other}", hint.action);
         hint.also
             .iter()
-            .map(move |other| (other.id, &other.action, code(&other.code)))
+            .map(move |other| (other.id, read(&other.action), code(&other.code)))
     });
     let own = report
         .hints
         .iter()
-        .map(|hint| (hint.id, &hint.action, hint.code.clone()));
+        .map(|hint| (hint.id, hint.action.clone(), hint.code.clone()));
     own.chain(also)
         .find(|(own, ..)| *own == id)
-        .map(|(_, action, code)| (action.clone(), code.unwrap_or_default()))
+        .map(|(_, action, code)| (action, code.unwrap_or_default()))
         .unwrap_or_default()
 }
 
@@ -75,6 +77,18 @@ fn the_size_that_wastes_most_is_named_in_code() {
         code,
         "K = 128  # 64 in fusion.1; multiples of 128 fill the matrix unit"
     );
+}
+
+#[test]
+fn advice_about_the_same_time_repeats_no_sentence() {
+    let found = report(&communicating(80, 20, "all-reduce", "")).hints;
+    let hint = found.iter().find(|hint| !hint.also.is_empty()).unwrap();
+    let sentence = hint.action.split(". ").next().unwrap();
+    assert!(sentence.starts_with("Set the flags"), "{}", hint.action);
+    for other in &hint.also {
+        assert!(!other.action.contains(sentence), "{}", other.action);
+        assert!(!other.action.is_empty());
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use engine::HintOptions;
 use sample_traces::text_builder;
 use trace_model::{Picos, SliceAttr, SliceKey, Timestamp, TrackKind};
 
-use super::{Hint, cannot_tell, report, report_of, run, saving};
+use super::{Hint, HintsReport, cannot_tell, report, report_of, run, saving};
 
 fn found(picture: &str) -> Option<Hint> {
     report(picture)
@@ -172,7 +172,7 @@ fn lowered_clock_saving_is_the_missing_frequency() {
         );
         report_of(&builder.finish(), HintOptions::default())
     };
-    let saving = |report: &crate::hints::HintsReport| {
+    let saving = |report: &HintsReport| {
         report
             .hints
             .iter()
@@ -187,4 +187,69 @@ fn lowered_clock_saving_is_the_missing_frequency() {
         &report("ops: MMMM\nM = fusion.1 [convolution fusion]"),
         "K43"
     ));
+}
+
+/// Four devices of which each runs a matmul of 40 us in 100 us, at these ratios of their default clocks.
+fn four(ratios: [f64; 4]) -> HintsReport {
+    let ops = format!("{}{}", run('M', 40), run('.', 59)) + "C";
+    let lines: String = (0..4)
+        .map(|nth| format!("TPU:{nth} ops: {ops}\n"))
+        .collect();
+    let mut builder = text_builder(&format!(
+        "@column 1us\n{lines}M = fusion.1 [convolution fusion]\nC = copy.1 [copy]"
+    ));
+    let tracks: Vec<_> = (builder.tracks())
+        .filter(|(_, track)| track.kind == TrackKind::Ops)
+        .map(|(id, _)| id)
+        .collect();
+    for (ops, ratio) in tracks.into_iter().zip(ratios) {
+        let bits = ratio.to_bits() as i64;
+        builder.set_attr(SliceKey::new(ops, 0), SliceAttr::TimeScaleBits, bits);
+    }
+    report_of(&builder.finish(), HintOptions::default())
+}
+
+#[test]
+fn throttled_devices_are_named() {
+    let hint = |ratios| {
+        let found = four(ratios).hints;
+        found.into_iter().find(|hint| hint.id == "K43").unwrap()
+    };
+    let one = hint([1.0, 1.0, 0.8, 1.0]);
+    assert_eq!(
+        one.statement,
+        "1 of 4 devices runs below its default clock: /device:TPU:2 in ops that take 40.0 % of its window, down to 80 % of the \
+         default clock"
+    );
+    // A fifth of 40 us on that device, and not a twentieth on each.
+    assert_eq!(one.saving_ps, Some(Picos::from_ps(8_000_000)));
+    let seen = |hint: &Hint, what: &str| {
+        let found = hint.evidence.iter().find(|seen| seen.what == what);
+        found.map(|seen| (seen.value * 10.0).round() / 10.0)
+    };
+    // (32 + 1) of 41 us.
+    assert_eq!(seen(&one, "clock of /device:TPU:2"), Some(80.5));
+    assert_eq!(seen(&one, "lowest clock of the other devices"), Some(100.0));
+    assert_eq!(seen(&one, "clock of /device:TPU:0"), None);
+
+    let two = hint([0.9, 1.0, 0.8, 1.0]);
+    assert!(
+        two.statement.starts_with(
+            "2 of 4 devices run below their default clock (/device:TPU:2, /device:TPU:0), most of all /device:TPU:2 in ops"
+        ),
+        "{}",
+        two.statement
+    );
+    assert_eq!(seen(&two, "clock of /device:TPU:0"), Some(90.2));
+
+    let all = hint([0.9, 0.9, 0.9, 0.8]);
+    assert!(
+        all.statement.starts_with(
+            "all 4 devices run below their default clock, most of all /device:TPU:3 in ops that take 40.0 % of its window"
+        ),
+        "{}",
+        all.statement
+    );
+    assert_eq!(seen(&all, "lowest clock of the other devices"), None);
+    assert!(four([1.0; 4]).quiet.contains(&"K43"));
 }

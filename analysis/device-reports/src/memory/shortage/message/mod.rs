@@ -77,9 +77,19 @@ pub struct MessageReader {
     section: Section,
     /// Length of what a collector of logs writes before each line of the message.
     prefix: usize,
+    /// The program of plans, which do not name it.
+    program: Option<String>,
 }
 
 impl MessageReader {
+    /// Of a file beside a dumped program, whose plan it may hold.
+    pub fn beside(program: Option<String>) -> Self {
+        Self {
+            program,
+            ..Self::default()
+        }
+    }
+
     /// The next line of the log.
     pub fn add(&mut self, line: &str) {
         if self.assignment.as_mut().is_some_and(|read| read.add(line)) {
@@ -189,6 +199,10 @@ impl MessageReader {
     fn end(&mut self) {
         (self.section, self.prefix) = (Section::None, 0);
         let assigned = self.assignment.take().and_then(AssignmentReader::finish);
+        let assigned = assigned.map(|plan| MemoryShortage {
+            program: self.program.clone(),
+            ..plan
+        });
         let Some(message) = self.current.take().or(assigned) else {
             return;
         };

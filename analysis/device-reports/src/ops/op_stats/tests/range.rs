@@ -1,6 +1,7 @@
 //! Ops and idle time in a range.
 
 use super::*;
+use crate::steps::step_times::Steps;
 
 #[test]
 fn range_counts_ops_that_begin_inside() {
@@ -101,4 +102,54 @@ fn jump_of_the_clock_is_no_idle_time() {
         ),
         (6, 6, 0)
     );
+}
+
+/// What a cut file lacks of a device is not known, and no idle time.
+#[test]
+fn devices_of_a_cut_file_are_not_idle_after_its_end() {
+    let mut builder = sample_traces::text_builder(
+        "
+        TPU:0 steps: 000011112222
+        TPU:0 ops  : aaaaaaaaaaaa
+        TPU:1 steps: 000011112222
+        TPU:1 ops  : aaaaa.......
+        TPU:2 steps: 000011112222
+        a = fusion.1 [loop fusion]
+        ",
+    );
+    let cores: Vec<_> = (builder.tracks())
+        .filter(|(_, track)| track.kind == TrackKind::Steps)
+        .map(|(_, track)| track.group)
+        .collect();
+    for &cut in &cores[1..] {
+        builder.group_mut(cut).is_cut = true;
+    }
+    let model = builder.finish();
+    let of = |devices: Vec<u32>| {
+        let options = Options {
+            devices,
+            ..Options::default()
+        };
+        let (reports, scope) = (ReportCache::default(), Scope::WholeTrace);
+        let cx = Context {
+            model: &model,
+            scope,
+            options: &options,
+            reports: &reports,
+        };
+        let ops = cx.report::<Ops>();
+        let steps = cx.report::<Steps>().unwrap();
+        let partial: Vec<bool> = steps.steps.iter().map(|step| step.is_partial).collect();
+        let times = ops.map(|ops| (ops.cores.len(), ops.total_time_ps.ps(), ops.idle_ps.ps()));
+        (times.ok(), partial)
+    };
+    let column = of(vec![0]).0.unwrap().1 / 12;
+    // All, without those that are cut.
+    assert_eq!(of(Vec::new()), (Some((1, 12 * column, 0)), vec![false; 3]));
+    // One that is cut, up to there.
+    assert_eq!(
+        of(vec![1]),
+        (Some((1, 5 * column, 0)), vec![false, true, true])
+    );
+    assert_eq!(of(vec![2]).0, None);
 }
