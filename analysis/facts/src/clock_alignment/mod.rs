@@ -163,7 +163,7 @@ impl DeviceToHostClock {
     }
 }
 
-pub(super) fn device_clock(cx: &Context<'_>, core: GroupId) -> DeviceToHostClock {
+fn device_clock(cx: &Context<'_>, core: GroupId) -> DeviceToHostClock {
     cx.fact::<ClocksReport>()
         .of(core)
         .map(ClockShift::clock)
@@ -225,15 +225,6 @@ pub(super) fn programs_on_host<'a>(
     let on_host =
         |program: SliceRef<'a>| (program, with_clock(cx.model, clock, core, program.range()));
     programs(cx.model, core).into_iter().map(on_host).collect()
-}
-
-pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
-    let clock = device_clock(cx, core);
-    if clock.base == ClockBase::Timeline {
-        clock.line.shift_ps
-    } else {
-        Picos::ZERO
-    }
 }
 
 impl ClocksReport {
