@@ -27,10 +27,9 @@ use std::sync::Arc;
 
 use engine::{AnalysisError, Context};
 use hlo::{HloError, HloModule, InstructionRef};
-use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange};
+use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange};
 
 use self::category::OpClasses;
-use self::clock_alignment::DeviceToHostClock;
 use self::core_time::CoreTime;
 use self::host_class::HostClasses;
 use self::steps::StepsReport;
@@ -106,9 +105,6 @@ pub trait TraceFacts<'a> {
     /// The trace has no such steps.
     fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>, AnalysisError>;
 
-    /// The clock of `core` against its host's; no correction if none is known.
-    fn device_clock(&self, core: GroupId) -> DeviceToHostClock;
-
     /// A span of `core` on the timeline, on the clock of its host, for comparison with host events. Its length is as
     /// exact as that of the span.
     fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange;
@@ -116,10 +112,6 @@ pub trait TraceFacts<'a> {
     /// Every program execution of `core` in time order, with its span by the clock of the host. Use these to compare a
     /// device with its host.
     fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)>;
-
-    /// The shift δ to add to times of `core` on the timeline before comparing them with times of its host; zero if
-    /// unknown. If the clocks drift, the shift in the middle of the capture: prefer [`Self::to_host`].
-    fn device_shift(&self, core: GroupId) -> Picos;
 }
 
 impl<'a> TraceFacts<'a> for Context<'a> {
@@ -163,19 +155,11 @@ impl<'a> TraceFacts<'a> for Context<'a> {
         core_time::core_time(self, core)
     }
 
-    fn device_clock(&self, core: GroupId) -> DeviceToHostClock {
-        clock_alignment::device_clock(self, core)
-    }
-
     fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange {
         clock_alignment::to_host(self, core, range)
     }
 
     fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)> {
         clock_alignment::programs_on_host(self, core)
-    }
-
-    fn device_shift(&self, core: GroupId) -> Picos {
-        clock_alignment::device_shift(self, core)
     }
 }

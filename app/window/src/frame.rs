@@ -29,8 +29,9 @@ impl App {
             Some(PathAnswer::Follow(folder)) => {
                 out.push(crate::command::FollowCommand::Start(folder).into());
             }
+            // Nobody is asked for a directory there.
             #[cfg(target_arch = "wasm32")]
-            Some(PathAnswer::Follow(_)) => {}
+            Some(PathAnswer::Follow(folder)) => drop(folder),
             Some(PathAnswer::Chosen(path)) => out.push(AppCommand::open(path, beside)),
         }
         self.path_dialog = None;

@@ -207,10 +207,8 @@ impl<'a> HintFacts<'a> {
         wanted: impl Fn(&OpRow) -> bool,
     ) -> Result<OpSelection<'_>, AnalysisError> {
         let ops = self.ops()?;
-        Ok(OpSelection::of(
-            ops.rows.iter().filter(|row| wanted(row)),
-            ops,
-        ))
+        let rows = ops.rows.iter().filter(|row| wanted(row));
+        Ok(OpSelection::of(rows, ops, None))
     }
 
     /// Ops for which `wanted`, if together they take at least `limit` percent of device time.
@@ -240,11 +238,10 @@ impl<'a> HintFacts<'a> {
     ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
         let ops = self.ops()?;
         let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
-        let found = OpSelection::of(
-            alike.into_iter().filter(wanted).flat_map(|like| like.rows),
-            ops,
-        );
-        Ok((!found.rows.is_empty() && found.percent() >= self.limit(limit)).then_some(found))
+        let rows = alike.into_iter().filter(wanted).flat_map(|like| like.rows);
+        let least = self.limit(limit);
+        let found = OpSelection::of(rows, ops, Some(least));
+        Ok((!found.rows.is_empty() && found.percent() >= least).then_some(found))
     }
 }
 
@@ -279,11 +276,13 @@ pub struct OpSelection<'r> {
     pub self_ps: Picos,
     /// Device time: the windows of all devices added up.
     pub total_ps: Picos,
+    /// The share of device time, in percent, from which on they matter.
+    limit: Option<f64>,
 }
 
 impl<'r> OpSelection<'r> {
     /// Those of `rows` that take time.
-    fn of(rows: impl Iterator<Item = &'r OpRow>, ops: &OpsReport) -> Self {
+    fn of(rows: impl Iterator<Item = &'r OpRow>, ops: &OpsReport, limit: Option<f64>) -> Self {
         let mut rows: Vec<&OpRow> = rows.filter(|row| row.self_time_ps > Picos::ZERO).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
         let self_ps = rows.iter().map(|row| row.self_time_ps).sum();
@@ -291,6 +290,7 @@ impl<'r> OpSelection<'r> {
             rows,
             self_ps,
             total_ps: ops.total_time_ps,
+            limit,
         }
     }
 
@@ -341,20 +341,19 @@ impl<'r> OpSelection<'r> {
     }
 
     /// What most rules about ops say: `what` takes so much of the device time.
-    pub(crate) fn finding(&self, what: &str, limit: f64, saving: PossibleSaving) -> Finding {
-        let share = self.percent();
+    pub(crate) fn finding(&self, what: &str, saving: PossibleSaving) -> Finding {
         Finding {
             statement: format!("{} ({})", self.take(what), self.names()),
-            evidence: vec![HintEvidence::percent(
-                what,
-                share,
-                "device time",
-                Some(limit),
-            )],
+            evidence: vec![self.evidence(what)],
             ops: self.ops(),
             saving,
             ..Finding::default()
         }
+    }
+
+    /// The share of `what` in device time.
+    pub(crate) fn evidence(&self, what: &str) -> HintEvidence {
+        HintEvidence::percent(what, self.percent(), "device time", self.limit)
     }
 
     /// Each takes no time.

@@ -248,15 +248,6 @@ pub(super) fn programs_on_host<'a>(
     timed.iter().map(on_host).collect()
 }
 
-pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
-    let clock = device_clock(cx, core);
-    if clock.base == ClockBase::Timeline {
-        clock.line.shift_ps
-    } else {
-        Picos::ZERO
-    }
-}
-
 impl ClocksReport {
     /// The shift of one device; `None` if nothing pairs its programs with the host.
     pub fn of(&self, core: GroupId) -> Option<&ClockShift> {

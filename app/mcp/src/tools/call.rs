@@ -118,16 +118,21 @@ pub(super) struct PartOfTrace {
 impl PartOfTrace {
     /// The trace, and what is asked of it.
     pub fn open(&self, call: &Call) -> Result<(RequestSession, Scope), RequestError> {
-        self.bound.check()?;
-        let session = call.session(&self.trace)?;
-        let scope = checks::check_part(&session, &self.part)?;
-        Ok((session, scope))
+        self.scoped(Call::session, call)
     }
 
     /// The same for questions about programs.
     pub fn open_programs(&self, call: &Call) -> Result<(RequestSession, Scope), RequestError> {
+        self.scoped(Call::programs, call)
+    }
+
+    fn scoped(
+        &self,
+        open: impl Fn(&Call, &TraceInput) -> Result<RequestSession, RequestError>,
+        call: &Call,
+    ) -> Result<(RequestSession, Scope), RequestError> {
         self.bound.check()?;
-        let session = call.programs(&self.trace)?;
+        let session = open(call, &self.trace)?;
         let scope = checks::check_part(&session, &self.part)?;
         Ok((session, scope))
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::syntax::split_at;
+
 /// A function.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Function<'a> {
@@ -104,14 +106,8 @@ fn next_function(text: &str) -> Option<(&str, Function<'_>, usize)> {
 }
 
 /// The parts between commas outside all brackets and quotes.
-pub(super) fn split(text: &str) -> impl Iterator<Item = &str> + use<'_> {
-    let mut rest = Some(text).filter(|text| !text.trim().is_empty());
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let comma = outside(text, |rest| rest.starts_with(','));
-        rest = comma.and_then(|at| text.get(at + 1..));
-        text.get(..comma.unwrap_or(text.len())).map(str::trim)
-    })
+pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
+    split_at(text, |rest| outside(rest, |rest| rest.starts_with(',')))
 }
 
 /// Byte offset of the first place outside all brackets and quotes that fits.

@@ -1,6 +1,6 @@
 //! Types of MLIR: `tensor<8x16xf32>`, lists of them.
 
-use crate::syntax::{ArrayShape, Shape};
+use crate::syntax::{ArrayShape, Shape, split_at};
 
 use super::scan;
 
@@ -32,27 +32,20 @@ pub(super) fn results(text: &str) -> Option<Shape<'static>> {
 }
 
 /// Types between commas: those inside `<…>` do not count.
-pub(super) fn split(text: &str) -> impl Iterator<Item = &str> + use<'_> {
-    let mut rest = Some(text).filter(|text| !text.trim().is_empty());
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let (mut depth, mut comma) = (0_usize, None);
-        let bytes = text.as_bytes();
-        for (at, &byte) in bytes.iter().enumerate() {
+pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
+    split_at(text, |text| {
+        let (mut depth, mut before) = (0_usize, b' ');
+        text.bytes().position(|byte| {
             match byte {
                 b'<' | b'(' | b'{' | b'[' => depth += 1,
                 // An arrow closes nothing.
-                b'>' if at > 0 && bytes.get(at - 1) == Some(&b'-') => {}
+                b'>' if before == b'-' => {}
                 b'>' | b')' | b'}' | b']' => depth = depth.saturating_sub(1),
-                b',' if depth == 0 => {
-                    comma = Some(at);
-                    break;
-                }
                 _ => {}
             }
-        }
-        rest = comma.and_then(|at| text.get(at + 1..));
-        text.get(..comma.unwrap_or(text.len())).map(str::trim)
+            before = byte;
+            byte == b',' && depth == 0
+        })
     })
 }
 

@@ -24,7 +24,7 @@ pub use device_mesh::DeviceMesh;
 pub use groups::{IotaGroups, ReplicaGroups, parse_pairs, parse_replica_groups};
 pub use mesh::{AxisRef, MeshGroups};
 use scan::find_outside;
-pub(crate) use scan::{after_brackets, split_commas};
+pub(crate) use scan::{after_brackets, split_at, split_commas};
 pub use scan::{attribute, pairs, split_attributes, unescaped};
 pub use shape::{
     ArrayShape, COMBINED, HBM, MAX_DEPTH, Shape, VMEM, dtype_number, dtype_of_number, element_bits,

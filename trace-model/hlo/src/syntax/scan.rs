@@ -61,11 +61,19 @@ pub(super) fn find_outside(text: &str, wanted: u8) -> Option<usize> {
 }
 
 /// The parts between commas outside all brackets and quotes, trimmed.
-pub(crate) fn split_commas(text: &str) -> impl Iterator<Item = &str> + use<'_> {
+pub(crate) fn split_commas(text: &str) -> impl Iterator<Item = &str> {
+    split_at(text, |rest| find_outside(rest, b','))
+}
+
+/// The parts between the commas that `comma` finds, trimmed; none of blank text.
+pub(crate) fn split_at(
+    text: &str,
+    comma: impl Fn(&str) -> Option<usize>,
+) -> impl Iterator<Item = &str> {
     let mut rest = Some(text).filter(|text| !text.trim().is_empty());
     std::iter::from_fn(move || {
         let text = rest?;
-        let comma = find_outside(text, b',');
+        let comma = comma(text);
         rest = comma.and_then(|at| text.get(at + 1..));
         text.get(..comma.unwrap_or(text.len())).map(str::trim)
     })

@@ -147,7 +147,6 @@ fn is_synchronous(facts: &HintFacts<'_>, row: &OpRow) -> bool {
 }
 
 fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
-    let share = facts.limit(&SYNCHRONOUS);
     let Some(found) = facts.heavy(&SYNCHRONOUS, |row| is_synchronous(facts, row))? else {
         return Ok(None);
     };
@@ -167,7 +166,7 @@ fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         advice,
         code,
-        ..found.finding("synchronous collectives", share, saving)
+        ..found.finding("synchronous collectives", saving)
     }))
 }
 

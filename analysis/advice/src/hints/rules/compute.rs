@@ -200,11 +200,7 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     };
     let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
     let what = format!("matmuls below {limit} % of the peak");
-    Ok(Some(found.finding(
-        &what,
-        facts.limit(&MATMUL_SHARE),
-        saving,
-    )))
+    Ok(Some(found.finding(&what, saving)))
 }
 
 fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
@@ -217,11 +213,7 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let what = format!("ops at {limit} % or more of the HBM bandwidth");
-    Ok(Some(found.finding(
-        &what,
-        facts.limit(&MEMORY_BOUND_SHARE),
-        PossibleSaving::Unknown,
-    )))
+    Ok(Some(found.finding(&what, PossibleSaving::Unknown)))
 }
 
 /// The share of the roofline that like ops reach, besides the time that they need to start.
@@ -246,7 +238,7 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     };
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     let what = format!("ops below {limit} % of their roofline");
-    Ok(Some(found.finding(&what, facts.limit(&SLOW_SHARE), saving)))
+    Ok(Some(found.finding(&what, saving)))
 }
 
 /// The length of an op decides here because each one has to start; ops that are near their roofline lose nothing to it.
@@ -266,7 +258,7 @@ fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
     // Fused, they still do their work: half is a guess, which is why confidence is low.
     let saving = PossibleSaving::ops("tiny ops", found.ops().into_iter().map(|op| (op, 0.5)));
     let what = format!("ops shorter than {} µs", facts.limit(&TINY_LENGTH));
-    Ok(Some(found.finding(&what, facts.limit(&TINY_SHARE), saving)))
+    Ok(Some(found.finding(&what, saving)))
 }
 
 /// Not where the bodies of loops are drawn elsewhere: what they cost besides is not known.
@@ -285,11 +277,9 @@ fn loops(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let saving = PossibleSaving::ops("loops", found.vanish());
-    Ok(Some(found.finding(
-        "loops, branches and calls themselves",
-        facts.limit(&LOOP_SHARE),
-        saving,
-    )))
+    Ok(Some(
+        found.finding("loops, branches and calls themselves", saving),
+    ))
 }
 
 /// Iterations that unrolling puts into one: what a loop costs itself shrinks by so much.
@@ -316,7 +306,6 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     };
     let short: Vec<&LoopRow> = report.rows.iter().filter(is_short).collect();
     let ops: BTreeSet<OpId> = short.iter().filter_map(|row| row.op).collect();
-    let limit = facts.limit(&SHORT_LOOP_SHARE);
     let Some(found) = facts.heavy(&SHORT_LOOP_SHARE, |row| {
         row.op.is_some_and(|op| ops.contains(&op))
     })?
@@ -346,12 +335,7 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
                 threshold: Some(body),
                 ..HintEvidence::time("an iteration", time, "mean of iterations")
             },
-            HintEvidence::percent(
-                "time of such loops without the ops inside",
-                found.percent(),
-                "device time",
-                Some(limit),
-            ),
+            found.evidence("time of such loops without the ops inside"),
         ],
         ops: found.ops(),
         saving: PossibleSaving::ops(
@@ -372,12 +356,7 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
     let Some(found) = facts.heavy(&KERNEL_SHARE, silent)? else {
         return Ok(None);
     };
-    let limit = facts.limit(&KERNEL_SHARE);
-    let mut finding = found.finding(
-        "kernels without declared costs",
-        limit,
-        PossibleSaving::Nothing,
-    );
+    let mut finding = found.finding("kernels without declared costs", PossibleSaving::Nothing);
     // One kernel is often an op in each layer: people know it by its name.
     if let Some(names) = facts
         .report::<Kernels>()
@@ -432,9 +411,7 @@ fn megacore(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let saving = PossibleSaving::ops("megacore fusions", found.vanish());
-    Ok(Some(found.finding(
-        "megacore fusions, inner ops left out,",
-        facts.limit(&MEGACORE_SHARE),
-        saving,
-    )))
+    Ok(Some(
+        found.finding("megacore fusions, inner ops left out,", saving),
+    ))
 }

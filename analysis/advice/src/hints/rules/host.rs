@@ -456,11 +456,7 @@ fn callbacks(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let saving = PossibleSaving::ops("calls to the host", found.vanish());
-    let mut finding = found.finding(
-        "calls from programs to the host",
-        facts.limit(&CALLBACK),
-        saving,
-    );
+    let mut finding = found.finding("calls from programs to the host", saving);
     let model = facts.cx.model;
     let mut events = model
         .labels()

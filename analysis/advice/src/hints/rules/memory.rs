@@ -123,11 +123,7 @@ fn layout(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let saving = PossibleSaving::ops("changes of layout", found.vanish());
-    Ok(Some(found.finding(
-        "copies and changes of layout",
-        facts.limit(&LAYOUT),
-        saving,
-    )))
+    Ok(Some(found.finding("copies and changes of layout", saving)))
 }
 
 fn slices(facts: &HintFacts<'_>) -> RuleResult {
@@ -138,11 +134,7 @@ fn slices(facts: &HintFacts<'_>) -> RuleResult {
     // What is read and written must be moved; without recorded bytes the bound is all of it.
     let least = |row: &OpRow| Some(Picos::from_ps(row.rates.ideal_time_ps.unwrap_or(0.0) as i64));
     let saving = PossibleSaving::ops("slices", found.shrink(least));
-    let finding = found.finding(
-        "dynamic slices and their updates",
-        facts.limit(&SLICES),
-        saving,
-    );
+    let finding = found.finding("dynamic slices and their updates", saving);
     let (advice, code) = slices_of(facts);
     Ok(Some(Finding {
         advice: advice.to_owned(),
@@ -195,11 +187,7 @@ fn gather(facts: &HintFacts<'_>) -> RuleResult {
     };
     let half = found.ops().into_iter().map(|op| (op, 0.5));
     let saving = PossibleSaving::ops("gathers, scatters and sorts", half);
-    Ok(Some(found.finding(
-        "gathers, scatters and sorts",
-        facts.limit(&GATHER),
-        saving,
-    )))
+    Ok(Some(found.finding("gathers, scatters and sorts", saving)))
 }
 
 fn remat(facts: &HintFacts<'_>) -> RuleResult {
@@ -208,7 +196,7 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
     };
     let saving = PossibleSaving::ops("rematerialised ops", found.vanish());
     let what = "ops computed a second time to save memory";
-    let mut finding = found.finding(what, facts.limit(&REMAT), saving);
+    let mut finding = found.finding(what, saving);
     let full = facts.limit(&REMAT_FULL);
     if let Some(peak) = facts
         .report::<Memory>()
@@ -239,11 +227,9 @@ fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let saving = PossibleSaving::ops("copies", found.vanish());
-    Ok(Some(found.finding(
-        "waits for copies within the device",
-        facts.limit(&COPY_WAIT),
-        saving,
-    )))
+    Ok(Some(
+        found.finding("waits for copies within the device", saving),
+    ))
 }
 
 fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
@@ -252,7 +238,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let what = "waits for copies to and from the host";
-    let mut finding = found.finding(what, facts.limit(&OFFLOAD), PossibleSaving::Unknown);
+    let mut finding = found.finding(what, PossibleSaving::Unknown);
     finding.advice = super::offload::what_fits(facts, &found.rows);
     let step = facts.step()?;
     let changes = vec![Scenario::Ops {
