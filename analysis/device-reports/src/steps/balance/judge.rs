@@ -236,6 +236,22 @@ pub(super) fn mean_cost(steps: &[StepBalance]) -> Option<(f64, f64)> {
     })
 }
 
+/// That the `compared` devices work equally long, without those that hardly run.
+fn equally_long(loads: &[DeviceLoad], compared: usize) -> String {
+    let who = if compared < loads.len() {
+        format!("the other {compared} devices")
+    } else {
+        "all devices".to_owned()
+    };
+    let is_part = |load: &DeviceLoad| load.work_ps.is_some() && load.absence.is_some();
+    let when = if loads.iter().any(is_part) {
+        " in the steps that they run"
+    } else {
+        ""
+    };
+    format!("{who} work equally long{when}")
+}
+
 pub(super) fn statement(
     loads: &[DeviceLoad],
     quantities: &[BalancedQuantity],
@@ -257,7 +273,7 @@ pub(super) fn statement(
             length(work.max_ps - work.median_ps)
         );
         clauses.push(match stragglers[..] {
-            [] if work.max_ps <= work.min_ps => "all devices work equally long".to_owned(),
+            [] if work.max_ps <= work.min_ps => equally_long(loads, work.count),
             [] => format!("no outlier: {} works longest, {more}", work.most),
             [one] => format!("{one} is a straggler: it works {more}"),
             _ => format!(

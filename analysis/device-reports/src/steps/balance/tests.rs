@@ -227,6 +227,12 @@ fn devices_that_take_no_part_are_named() {
             let report = report(&model).unwrap();
             let named = format!("1 of 3 devices {expected} (/device:TPU:1)");
             assert_eq!(report.absent().as_deref(), Some(named.as_str()), "{ops}");
+            let equal = if own_marks.is_empty() {
+                "; the other 2 devices work equally long"
+            } else {
+                "; all devices work equally long in the steps that they run"
+            };
+            assert!(report.statement.contains(equal), "{}", report.statement);
             // Who takes no part is no straggler, and makes none of the others.
             assert!(
                 report.devices.iter().all(|load| !load.is_straggler),

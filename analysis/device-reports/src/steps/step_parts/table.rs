@@ -4,7 +4,9 @@ use engine::{Percent, Table, Tabular};
 use math::unit::Unit;
 use trace_model::Picos;
 
-use super::{ClassParts, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport};
+use super::{
+    ClassParts, DividedStep, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport,
+};
 
 impl Tabular for StepPartsReport {
     fn tables(&self) -> Vec<Table> {
@@ -32,6 +34,16 @@ impl StepPartsReport {
             );
         }
         notes.push("Over counted steps. Means add up to the step; medians need not.".to_owned());
+        let devices = |step: &DividedStep| step.cores.len();
+        let counted = || {
+            self.steps
+                .iter()
+                .filter(|step| step.is_counted)
+                .map(devices)
+        };
+        if counted().min() != counted().max() {
+            notes.push("Means over all cores are of the cores that ran in each step.".to_owned());
+        }
         notes.push(PRIORITY.to_owned());
         Table::of(
             "step_class_parts",
