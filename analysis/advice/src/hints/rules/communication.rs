@@ -1,6 +1,6 @@
 //! Rules about communication between devices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use device_reports::communication::overlap::{CoreOverlap, Overlap, OverlapReport};
 use device_reports::ops::op_stats::OpRow;
@@ -50,6 +50,9 @@ static SYNCHRONOUS: Threshold = Threshold::percent(
     "the compiler leaves tiny collectives synchronous on purpose",
 );
 
+/// The flag of a kind of collectives is named from this share of the exposed time on.
+const WORTH_A_FLAG: f64 = 0.1;
+
 static DOMINATED: Threshold = Threshold::percent(
     "K44.exposed_percent",
     10.0,
@@ -85,7 +88,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
     };
     let free = free_compute(facts, worst)?;
     let collectives = facts.select(|row| row.collective.is_some())?;
-    let (advice, code) = flags(facts, &collectives);
+    let (advice, code) = flags(facts, &collectives, &overlap);
     let hidden = worst.overlap_ratio_percent.map_or_else(
         || "how much is hidden is not recorded".to_owned(),
         |part| format!("compute hides {part:.1} of all communication"),
@@ -120,13 +123,25 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
     }))
 }
 
-/// What is known of the flags that make the synchronous ones of these collectives asynchronous on this chip.
-fn flags(facts: &HintFacts<'_>, collectives: &OpSelection<'_>) -> (String, Option<String>) {
+/// What is known of the flags that make the synchronous ones of these collectives asynchronous on this chip, for the kinds
+/// that are much of the exposed time.
+fn flags(
+    facts: &HintFacts<'_>,
+    collectives: &OpSelection<'_>,
+    overlap: &OverlapReport,
+) -> (String, Option<String>) {
+    let of_devices = overlap.kinds.iter().filter(|kind| kind.is_collective);
+    let exposed: Picos = of_devices.map(|kind| kind.exposed_ps).sum();
     let synchronous = collectives
         .rows
         .iter()
         .filter(|row| is_synchronous(facts, row));
-    let kinds: BTreeSet<CollectiveKind> = synchronous.filter_map(|row| row.collective).collect();
+    let mut times: BTreeMap<CollectiveKind, Picos> = BTreeMap::new();
+    for (row, kind) in synchronous.filter_map(|row| Some((row, row.collective?))) {
+        *times.entry(kind).or_default() += row.self_time_ps;
+    }
+    times.retain(|_, time| time.as_ps_f64() >= WORTH_A_FLAG * exposed.as_ps_f64());
+    let kinds: BTreeSet<CollectiveKind> = times.into_keys().collect();
     let chip = facts
         .cx
         .options
@@ -162,7 +177,7 @@ fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
         changes,
         at_most: free,
     };
-    let (advice, code) = flags(facts, &found);
+    let (advice, code) = flags(facts, &found, &overlap);
     Ok(Some(Finding {
         advice,
         code,

@@ -1,7 +1,7 @@
 //! Rules about data that is moved rather than computed.
 
 use device_reports::memory::hbm::{Memory, NEARLY_FULL_PERCENT, bytes_text};
-use device_reports::ops::expected::{Expected, LimitRow, TimeLimit};
+use device_reports::ops::expected::{Expected, TimeLimit};
 use device_reports::ops::op_stats::OpRow;
 use engine::{AnalysisError, Percent, Provenance, Threshold};
 use facts::category::OpGroup;
@@ -239,8 +239,10 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     };
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, PossibleSaving::Unknown);
-    finding.advice = super::offload::what_fits(facts, &found.rows);
     let step = facts.step()?;
+    let fitting = super::offload::what_fits(facts, &found.rows);
+    let kept = fitting.as_ref().map_or(0.0, |fitting| fitting.of_loads);
+    finding.advice = fitting.map(|fitting| fitting.advice).unwrap_or_default();
     let changes = vec![Scenario::Ops {
         what: what.to_owned(),
         factors: found.vanish().into_iter().collect(),
@@ -248,20 +250,30 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let mut at_most = None;
     match host_link(facts, step.count)? {
         Some(link) => {
-            // However well hidden, the copies keep the link busy for this long.
-            at_most = Some(Picos::from_ps((step.ps - link) as i64).clamped());
+            // However well hidden, the copies that stay keep the link busy for this long.
+            let (now, left) = (link.busy_ps(), link.without_loads(kept).busy_ps());
+            at_most = Some(Picos::from_ps((step.ps - left) as i64).clamped());
+            let length = |ps: f64| Picos::from_ps(ps as i64);
+            let needs = if left < now {
+                let left = length(left);
+                format!("a step, {left} if what fits stays in HBM")
+            } else {
+                let step = length(step.ps);
+                format!("of each step ({step}) until less is copied")
+            };
             finding.statement = format!(
-                "{}; the link needs {} of each step ({}) until less is copied",
+                "{}; the link needs {} {needs}",
                 finding.statement,
-                Picos::from_ps(link as i64),
-                Picos::from_ps(step.ps as i64)
+                length(now)
             );
-            let least = HintEvidence::time(
-                "all copies in the busier direction at full speed",
-                link,
-                "step, mean of devices",
-            );
-            finding.evidence.push(least.by(Provenance::AssumedPeak));
+            let mut least = |what: &str, time| {
+                let least = HintEvidence::time(what, time, "step, mean of devices");
+                finding.evidence.push(least.by(Provenance::AssumedPeak));
+            };
+            least("all copies in the busier direction at full speed", now);
+            if left < now {
+                least("the same without the loads that HBM has room for", left);
+            }
         }
         None => {
             finding.statement = format!(
@@ -274,20 +286,44 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(finding))
 }
 
-/// Time that the link to the host needs in each step, each direction by itself; `None` if its speed is not known.
-fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<f64>, AnalysisError> {
+/// Time that the link to the host needs in each step, mean of devices.
+struct HostLinkTime {
+    read_ps: f64,
+    write_ps: f64,
+}
+
+impl HostLinkTime {
+    /// It carries both directions at once.
+    fn busy_ps(&self) -> f64 {
+        self.read_ps.max(self.write_ps)
+    }
+
+    /// Without this part of the loads. What is not loaded needs no store either, which takes at most as long.
+    fn without_loads(&self, part: f64) -> Self {
+        let saved = self.read_ps * part;
+        Self {
+            read_ps: self.read_ps - saved,
+            write_ps: (self.write_ps - saved).max(0.0),
+        }
+    }
+}
+
+/// `None` if the speed of the link is not known.
+fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<HostLinkTime>, AnalysisError> {
     let Ok(expected) = facts.in_steps::<Expected>() else {
         return Ok(None);
     };
-    let of_link = |row: &&LimitRow| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite);
-    let most = expected
-        .limits
-        .iter()
-        .filter(of_link)
-        .map(|row| row.least_ps)
-        .reduce(f64::max);
     let executions = (steps.max(1) * facts.ops()?.cores.len().max(1)) as f64;
-    Ok(most.map(|least| least / executions))
+    let least = |limit: TimeLimit| {
+        let mut rows = expected.limits.iter();
+        let row = rows.find(|row| row.limit == limit)?;
+        Some(row.least_ps / executions)
+    };
+    let (read, write) = (least(TimeLimit::HostRead), least(TimeLimit::HostWrite));
+    Ok(read.or(write).map(|_| HostLinkTime {
+        read_ps: read.unwrap_or_default(),
+        write_ps: write.unwrap_or_default(),
+    }))
 }
 
 fn full_memory(facts: &HintFacts<'_>) -> RuleResult {

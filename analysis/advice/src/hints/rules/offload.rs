@@ -10,22 +10,32 @@ use crate::hints::HintFacts;
 /// Number of host memory in shapes.
 const HOST: u64 = 5;
 
-/// How many of the arrays that these ops load from the host could stay in HBM, as a sentence; empty where their sizes
-/// or the free memory are not known.
-pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> String {
-    let mut loaded: Vec<i64> = waits
-        .iter()
-        .filter_map(|row| loaded_bytes(facts, row))
-        .collect();
-    let Some((free, when)) = free_hbm(facts).filter(|_| !loaded.is_empty()) else {
-        return String::new();
-    };
-    loaded.sort_unstable();
+/// What of the loaded data fits into HBM.
+pub(super) struct FittingArrays {
+    /// How many of the arrays, as a sentence.
+    pub advice: String,
+    /// Their share of all bytes that are loaded, 0 to 1.
+    pub of_loads: f64,
+}
+
+/// How many of the arrays that these ops load from the host could stay in HBM; `None` where their sizes or the free
+/// memory are not known.
+pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> Option<FittingArrays> {
+    let bytes_and_times = |row: &&OpRow| Some((loaded_bytes(facts, row)?, row.occurrences));
+    let mut loads: Vec<(i64, u64)> = waits.iter().filter_map(bytes_and_times).collect();
+    let (free, when) = free_hbm(facts).filter(|_| !loads.is_empty())?;
+    loads.sort_unstable();
+    let loaded: Vec<i64> = loads.iter().map(|&(bytes, _)| bytes).collect();
     let fits = |sum: &mut i64, bytes: &i64| {
         *sum = sum.saturating_add(*bytes);
         (*sum <= free).then_some(*sum)
     };
     let kept: Vec<i64> = loaded.iter().scan(0, fits).collect();
+    let moved = |loads: &[(i64, u64)]| -> f64 {
+        let each = |&(bytes, times): &(i64, u64)| bytes as f64 * times as f64;
+        loads.iter().map(each).sum()
+    };
+    let of_loads = moved(loads.get(..kept.len()).unwrap_or_default()) / moved(&loads).max(1.0);
     let (count, all) = (
         loaded.len(),
         loaded
@@ -38,7 +48,7 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> String {
     } else {
         format!("The {count} arrays")
     };
-    match kept.last() {
+    let advice = match kept.last() {
         Some(_) if kept.len() == count => {
             let it = if count == 1 { "fits" } else { "fit" };
             format!(
@@ -56,7 +66,8 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> String {
                 "No array loaded from the host ({all} in all) fits into the {free} of HBM that are free {when}."
             )
         }
-    }
+    };
+    Some(FittingArrays { advice, of_loads })
 }
 
 /// Bytes that an op waits for, if they come from the host.
