@@ -31,8 +31,14 @@ pub enum TimeUse {
     Idle = "idle",
     /// The host traces, lowers, compiles or loads programs.
     Compile = "idle while compiling",
-    /// A host without devices waits for input.
+    /// The host prepares input, while its devices are idle, or by itself where it has none.
     Input = "waiting for input",
+    /// Devices are idle while the host copies to them.
+    Upload = "waiting for transfers to the device",
+    /// Devices are idle while the host reads or waits for results.
+    Results = "idle while the host waits for results",
+    /// Devices are idle while the host launches programs.
+    Launch = "waiting for programs to be launched",
     /// Steps that take much longer than the median step.
     SlowSteps = "slow steps",
 }
@@ -54,8 +60,26 @@ impl TimeUse {
             Self::Idle => "idle",
             Self::Compile => "compile",
             Self::Input => "input",
+            Self::Upload => "upload",
+            Self::Results => "results",
+            Self::Launch => "launch",
             Self::SlowSteps => "slow-steps",
         }
+    }
+
+    /// Idle time: without a cause, and with each that has a name of its own.
+    pub const IDLE: &[Self] = &[
+        Self::Idle,
+        Self::Compile,
+        Self::Input,
+        Self::Upload,
+        Self::Results,
+        Self::Launch,
+    ];
+
+    /// Whether no op runs.
+    pub fn is_idle(self) -> bool {
+        Self::IDLE.contains(&self)
     }
 
     /// Whether it is computation or data movement, which is the purpose of a program. The others are waiting and

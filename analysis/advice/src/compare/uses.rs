@@ -244,7 +244,7 @@ impl UseChange {
 
     /// Whether no op runs.
     pub(super) fn is_idle(&self) -> bool {
-        matches!(self.id, TimeUse::Idle | TimeUse::Input | TimeUse::Compile)
+        self.id.is_idle()
     }
 }
 

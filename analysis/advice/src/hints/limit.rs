@@ -58,6 +58,15 @@ pub struct OutsideLoop {
 }
 
 impl LoopLimit {
+    /// What a part is called beside the others.
+    pub fn title_of(&self, part: &TimePart) -> &'static str {
+        let has_cause = |other: &TimePart| other.id.is_idle() && other.id != part.id;
+        match part.id {
+            TimeUse::Idle if self.parts.iter().any(has_cause) => "idle for other reasons",
+            id => id.title(),
+        }
+    }
+
     /// The sentence with its times as `time` writes them.
     pub fn sentence(&self, time: impl Fn(Picos) -> String) -> String {
         let length = |ps: f64| time(Picos::rounded(ps));

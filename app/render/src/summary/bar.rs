@@ -25,9 +25,14 @@ fn fill(id: TimeUse) -> (char, usize) {
         TimeUse::HostIo => ('h', 2),
         TimeUse::SparseCore => ('s', 4),
         TimeUse::Control => ('c', 5),
-        TimeUse::Other | TimeUse::Input | TimeUse::SlowSteps => ('?', 5),
+        TimeUse::Other | TimeUse::SlowSteps => ('?', 5),
         TimeUse::Idle => ('·', 3),
-        TimeUse::Compile => (':', 3),
+        // A bar has one of them.
+        TimeUse::Compile
+        | TimeUse::Input
+        | TimeUse::Upload
+        | TimeUse::Results
+        | TimeUse::Launch => (':', 3),
     }
 }
 
@@ -42,9 +47,9 @@ pub fn title(limit: &LoopLimit) -> String {
 }
 
 /// `matrix products 28.9 %`
-pub fn in_words(part: &TimePart, whole_ps: f64) -> String {
-    let share = share(Picos::rounded(part.time_ps), Picos::rounded(whole_ps));
-    format!("{} {share}", part.id.title())
+pub fn in_words(part: &TimePart, limit: &LoopLimit) -> String {
+    let share = share(Picos::rounded(part.time_ps), Picos::rounded(limit.of_ps));
+    format!("{} {share}", limit.title_of(part))
 }
 
 /// The bar and its legend: a step on a device.
@@ -58,7 +63,7 @@ pub fn of_step(limit: &LoopLimit, layout: &TextLayout) -> String {
     format!(
         "{head}{}\n{}",
         bar(&limit.parts, width, layout),
-        legend(&limit.parts, limit.of_ps, layout)
+        legend(limit, layout)
     )
 }
 
@@ -86,12 +91,12 @@ fn bar(parts: &[TimePart], width: usize, layout: &TextLayout) -> String {
     painted.collect()
 }
 
-fn legend(parts: &[TimePart], whole: f64, layout: &TextLayout) -> String {
+fn legend(limit: &LoopLimit, layout: &TextLayout) -> String {
     let mut text = String::new();
     let mut used = layout.width;
-    for part in parts {
+    for part in &limit.parts {
         let (glyph, color) = fill(part.id);
-        let words = in_words(part, whole);
+        let words = in_words(part, limit);
         let len = words.width() + 5;
         if used + len > layout.width {
             text.push_str(if text.is_empty() { " " } else { "\n " });

@@ -200,9 +200,8 @@ impl Overview {
         let limit = self.loop_limit();
         let first = match limit.map(|limit| limit.id) {
             Some(TimeUse::Collective) => OF_COMMUNICATION,
-            Some(TimeUse::Idle | TimeUse::Compile | TimeUse::Input | TimeUse::SlowSteps) | None => {
-                OF_WAITING
-            }
+            Some(id) if id.is_idle() => OF_WAITING,
+            Some(TimeUse::SlowSteps) | None => OF_WAITING,
             Some(TimeUse::AsyncWait | TimeUse::HostIo | TimeUse::DataMovement) => OF_MEMORY,
             Some(_) => OF_COMPUTE,
         };

@@ -37,8 +37,19 @@ pub(super) struct Loop<'a> {
     ops: &'a OpsReport,
     /// The longest first.
     parts: Vec<TimePart>,
-    idle_cause: Option<IdleCause>,
 }
+
+/// Causes of idle time that are named in the sentence, and the use of time that each is.
+const CAUSES: [(TimeUse, &[IdleCause]); 5] = [
+    (TimeUse::Compile, &[IdleCause::Compile]),
+    (TimeUse::Input, &[IdleCause::Input]),
+    (TimeUse::Upload, &[IdleCause::HostToDevice]),
+    (
+        TimeUse::Results,
+        &[IdleCause::DeviceToHost, IdleCause::Wait],
+    ),
+    (TimeUse::Launch, &[IdleCause::Dispatch]),
+];
 
 impl<'a> Loop<'a> {
     /// The counted steps; the whole scope where there are none. `None` without ops of devices.
@@ -47,31 +58,18 @@ impl<'a> Loop<'a> {
             return Ok(None);
         };
         let mut parts = match facts.steps().and_then(|_| facts.report::<StepParts>().ok()) {
-            Some(steps) => parts_of_step(&steps, facts.step()?.ps),
+            Some(steps) => parts_of_step(&steps, facts.step()?.ps, ops.cores.len()),
             None => parts_of_window(facts, ops),
         };
         parts.retain(|part| part.time_ps > 0.0);
         let whole: f64 = parts.iter().map(|part| part.time_ps).sum();
-        let mut idle = parts.iter_mut().filter(|part| part.id == TimeUse::Idle);
-        let mut idle_cause = None;
-        if let Some(idle) = idle.find(|idle| idle.time_ps >= LIMITS * whole) {
-            let gaps = facts.in_steps::<Gaps>().ok();
-            idle_cause = gaps.and_then(|gaps| gaps.most_common());
-            if idle_cause == Some(IdleCause::Compile) {
-                idle.id = TimeUse::Compile;
-            }
-        }
+        divide_idle(&mut parts, facts, ops.cores.len(), LIMITS * whole)?;
         parts.sort_by(|a, b| {
             b.time_ps
                 .total_cmp(&a.time_ps)
                 .then_with(|| a.id.cmp(&b.id))
         });
-        Ok((whole > 0.0).then_some(Self {
-            facts,
-            ops,
-            parts,
-            idle_cause,
-        }))
+        Ok((whole > 0.0).then_some(Self { facts, ops, parts }))
     }
 
     /// The part about which a hint saves most; where savings are not known, the one that loses most. `saving`: what the
@@ -98,7 +96,12 @@ impl<'a> Loop<'a> {
             time_ps: part.time_ps,
             of_ps,
             percent,
-            provenance: Provenance::Measured,
+            // A cause is what the host did meanwhile.
+            provenance: if part.id.is_idle() && part.id != TimeUse::Idle {
+                Provenance::Inferred
+            } else {
+                Provenance::Measured
+            },
             of,
             parts: self.parts.clone(),
             outside: self.outside(of_ps),
@@ -148,15 +151,13 @@ impl<'a> Loop<'a> {
             TimeUse::AsyncWait => "The loop waits for copies",
             TimeUse::Collective => return self.communication(part),
             TimeUse::Compile => "The loop waits for compilation",
-            TimeUse::Idle => match self.idle_cause {
-                Some(IdleCause::Input) => "The loop waits for input",
-                Some(IdleCause::HostToDevice) => "The loop waits for transfers to the device",
-                Some(IdleCause::DeviceToHost) => "The loop waits while the host reads results",
-                Some(IdleCause::Dispatch) => "The loop waits for programs to be launched",
-                _ if self.ops.cores.len() == 1 => "The device is idle",
-                _ => "The devices are idle",
-            },
-            TimeUse::Other | TimeUse::Input | TimeUse::SlowSteps => "Loops and other ops take",
+            TimeUse::Input => "The loop waits for input",
+            TimeUse::Upload => "The loop waits for transfers to the device",
+            TimeUse::Results => "The loop stalls while the host waits for results",
+            TimeUse::Launch => "The loop waits for programs to be launched",
+            TimeUse::Idle if self.ops.cores.len() == 1 => "The device is idle",
+            TimeUse::Idle => "The devices are idle",
+            TimeUse::Other | TimeUse::SlowSteps => "Loops and other ops take",
         }
         .to_owned()
     }
@@ -237,7 +238,7 @@ impl<'a> Loop<'a> {
         });
         let time_ps = (capture - Picos::rounded(in_loop) - partial).clamped();
         let idle = self.parts.iter();
-        let idle = idle.filter(|part| matches!(part.id, TimeUse::Idle | TimeUse::Compile));
+        let idle = idle.filter(|part| part.id.is_idle());
         let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;
         let idle = self.ops.idle_ps.as_ps_f64() / self.ops.cores.len().max(1) as f64 - idle;
         let in_loop = facts.steps().and_then(|steps| {
@@ -257,15 +258,15 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// The parts of a step; what lies between two steps, up to `step_ps`, is idle time.
-fn parts_of_step(steps: &StepPartsReport, step_ps: f64) -> Vec<TimePart> {
-    let all: usize = steps.classes.iter().map(|class| class.steps).sum();
+/// The parts of a step, mean over `devices`: what lies between two steps, up to `step_ps`, is idle time, and so is a step
+/// in which a device runs nothing.
+fn parts_of_step(steps: &StepPartsReport, step_ps: f64, devices: usize) -> Vec<TimePart> {
+    let counted = || steps.steps.iter().filter(|step| step.is_counted);
+    let all = (counted().count() * devices).max(1) as f64;
     let mean = |part: StepPart| {
-        let times = steps.classes.iter().flat_map(|class| {
-            let own = class.parts.iter().filter(move |own| own.part == part);
-            own.map(|own| own.cores_mean_ps * class.steps as f64)
-        });
-        times.sum::<f64>() / all.max(1) as f64
+        let cores = counted().flat_map(|step| &step.cores);
+        let times = cores.map(|core| core.parts.get(part).as_ps_f64());
+        times.sum::<f64>() / all
     };
     let mut parts = StepPart::ALL.map(|part| TimePart {
         id: part.into(),
@@ -276,6 +277,37 @@ fn parts_of_step(steps: &StepPartsReport, step_ps: f64) -> Vec<TimePart> {
         idle.time_ps += (step_ps - sum).max(0.0);
     }
     parts.to_vec()
+}
+
+/// Makes the idle time with the most common cause a part of its own, where that is most of the idle time and at least
+/// `worth_ps`.
+fn divide_idle(
+    parts: &mut Vec<TimePart>,
+    facts: &HintFacts<'_>,
+    devices: usize,
+    worth_ps: f64,
+) -> Result<(), AnalysisError> {
+    let mut idle = parts.iter_mut().filter(|part| part.id == TimeUse::Idle);
+    let Some(idle) = idle.find(|idle| idle.time_ps >= worth_ps) else {
+        return Ok(());
+    };
+    let Ok(gaps) = facts.in_steps::<Gaps>() else {
+        return Ok(());
+    };
+    let executions = (facts.step()?.count * devices).max(1) as f64;
+    let causes = CAUSES.map(|(id, causes)| {
+        let all: Picos = causes.iter().map(|&cause| gaps.time_of(cause)).sum();
+        // The host has another clock.
+        let time_ps = (all.as_ps_f64() / executions).min(idle.time_ps);
+        TimePart { id, time_ps }
+    });
+    let is_main = |part: &TimePart| part.time_ps >= worth_ps && part.time_ps > MOST * idle.time_ps;
+    if let Some(main) = causes.into_iter().find(is_main) {
+        idle.time_ps -= main.time_ps;
+        parts.push(main);
+        parts.retain(|part| part.time_ps > 0.0);
+    }
+    Ok(())
 }
 
 /// The parts of the window of a device. Time in flight without an op is communication, not idle time.

@@ -117,22 +117,22 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     if !by.is_empty() && left_percent < rest {
         return Ok(None);
     }
-    let why = gaps.as_ref().ok().and_then(|gaps| gaps.main_cause());
-    let steady = facts
-        .in_steps::<Gaps>()
-        .ok()
-        .and_then(|gaps| gaps.main_cause())
-        .filter(|cause| Some(cause) != why.as_ref());
+    // Causes and places are those of the steps, whose time is saved; where these have none, those of the capture.
+    let hardly = 100.0 * all.as_ps_f64() / step.ps.max(1.0) < HARDLY;
+    let of_steps = facts.in_steps::<Gaps>().ok();
+    let of_steps = of_steps.filter(|_| !hardly && facts.steps().is_some());
     let mut statement = format!("no op runs for {:.1} of device time", Percent(share));
-    if let Some(why) = why {
+    if let Some(of_steps) = &of_steps {
+        if let Some(why) = of_steps.leading_causes() {
+            statement = format!("{statement}; in the steps after warm-up {why}");
+        }
+    } else if let Some(why) = gaps.as_ref().ok().and_then(|gaps| gaps.main_cause()) {
         statement = format!("{statement}, mostly {why}");
     }
-    if let Some(steady) = steady {
-        statement = format!("{statement}; in the steps after warm-up mostly {steady}");
-    }
-    if 100.0 * all.as_ps_f64() / step.ps.max(1.0) < HARDLY {
+    if hardly {
         statement = format!("{statement}; hardly any of it in the steps after warm-up");
     }
+    let places = of_steps.or(gaps.ok());
     let mut evidence = vec![HintEvidence::percent(
         "idle",
         share,
@@ -149,8 +149,8 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         statement,
         evidence,
-        about: &[TimeUse::Idle],
-        spots: gaps.map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),
+        about: TimeUse::IDLE,
+        spots: places.map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),
         saving: PossibleSaving::Replay {
             changes: vec![change],
             at_most: (!by.is_empty()).then_some(left),
@@ -278,6 +278,7 @@ impl<'r> MostIdleDevice<'r> {
         facts: &HintFacts<'_>,
         what: &str,
         causes: &[IdleCause],
+        about: &'static [TimeUse],
         limit: f64,
     ) -> RuleResult {
         let share = self.share_of(self.device.window_ps);
@@ -294,7 +295,7 @@ impl<'r> MostIdleDevice<'r> {
             evidence: vec![
                 HintEvidence::percent(what, share.0, of, Some(limit)).by(Provenance::Inferred),
             ],
-            about: &[TimeUse::Idle],
+            about,
             spots: self.gaps(causes),
             saving: PossibleSaving::PerStep(facts.step()?.each(self.time)),
             ..Finding::default()
@@ -317,6 +318,7 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
         facts,
         "waits for launches",
         &CAUSES,
+        &[TimeUse::Idle, TimeUse::Launch],
         facts.limit(&GAP_SHARE),
     )?;
     Ok(found.map(|mut found| {
@@ -340,6 +342,7 @@ fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
         facts,
         "is idle while the host reads or waits for results",
         &CAUSES,
+        &[TimeUse::Idle, TimeUse::Results],
         facts.limit(&SYNC),
     )
 }
@@ -380,7 +383,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
         spots: waiting
             .map(|waiting| waiting.gaps(&[IdleCause::Input]))
             .unwrap_or_default(),
-        about: &[TimeUse::Idle],
+        about: &[TimeUse::Idle, TimeUse::Input],
         saving: PossibleSaving::PerStep(facts.step()?.each(device.total_ps())),
         ..Finding::default()
     }))
@@ -423,6 +426,7 @@ fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {
         facts,
         "is idle while the host copies to it",
         &CAUSES,
+        &[TimeUse::Idle, TimeUse::Upload],
         facts.limit(&UPLOAD),
     )
 }

@@ -174,7 +174,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
                 ..HintEvidence::time("length of a program", mean, "mean of all")
             },
         ],
-        about: &[TimeUse::Idle],
+        about: &[TimeUse::Idle, TimeUse::Launch],
         saving: PossibleSaving::PerStep(Picos::from_ps(
             (device.between_ps().as_ps_f64() / steps) as i64,
         )),

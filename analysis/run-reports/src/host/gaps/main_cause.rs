@@ -34,6 +34,32 @@ impl GapsReport {
         ))
     }
 
+    /// What most of the idle time passes with, as a clause; where no cause has so much, the two longest with their shares
+    /// of it. `None` without idle time.
+    pub fn leading_causes(&self) -> Option<String> {
+        if let Some(cause) = self.main_cause() {
+            return Some(format!("mostly {cause}"));
+        }
+        let (idle, within) = (self.idle_ps(), self.within_ps());
+        let causes = IdleCause::ALL.into_iter().map(|cause| {
+            let clause = cause.meanwhile();
+            let clause = clause.unwrap_or("with nothing recorded on the host");
+            (self.time_of(cause), clause)
+        });
+        let mut longest: Vec<(Picos, &str)> = causes
+            .chain([(within, "within programs")])
+            .filter(|(time, _)| *time > Picos::ZERO)
+            .collect();
+        longest.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+        let share = |time| Percent::of(time, idle).unwrap_or_default();
+        let (first, clause) = *longest.first()?;
+        let mut text = format!("{:.1} of it {clause}", share(first));
+        if let Some((second, clause)) = longest.get(1) {
+            text = format!("{text}, {:.1} {clause}", share(*second));
+        }
+        Some(text)
+    }
+
     /// Whether more than half of the idle time has one cause on the host.
     pub fn has_known_cause(&self) -> bool {
         self.most_common()
@@ -41,7 +67,7 @@ impl GapsReport {
     }
 
     /// The cause of more than half of the idle time.
-    pub fn most_common(&self) -> Option<IdleCause> {
+    fn most_common(&self) -> Option<IdleCause> {
         let idle = self.idle_ps();
         IdleCause::ALL
             .into_iter()
@@ -49,7 +75,7 @@ impl GapsReport {
     }
 
     /// Idle time between programs with a cause.
-    fn time_of(&self, cause: IdleCause) -> Picos {
+    pub fn time_of(&self, cause: IdleCause) -> Picos {
         self.sum(|device| time_of(&device.between, cause))
     }
 

@@ -37,6 +37,48 @@ fn idle_time_above_the_threshold_is_a_hint() {
     assert_eq!([1, 2, 4].map(severity), expected, "without a cliff");
 }
 
+/// Before the loop the host compiles; in its steps no cause has half of the idle time.
+#[test]
+fn causes_and_places_are_those_of_the_steps() {
+    let (before, busy, idle) = (200, 15, 6);
+    let gap = "lleeii";
+    let row = |own: char| format!("{}{}", run(own, busy), run('.', idle)).repeat(10);
+    let digits: String = (0..10)
+        .map(|step| step.to_string().repeat(busy + idle))
+        .collect();
+    let picture = format!(
+        "@column 1ms\nsteps: {early}{digits}\nmodules: P{}{}\nops: M{}{}\nhost main: .{}{}\nP = jit_train(1)\n\
+         M = fusion.1 [convolution fusion]\nc = backend_compile\nl = $train.py:30 log\ne = tpu::System::Execute\n\
+         i = IteratorGetNext",
+        run('.', before - 1),
+        row('P'),
+        run('.', before - 1),
+        row('M'),
+        run('c', before - 1),
+        format!("{}{gap}", run('.', busy)).repeat(10),
+        early = run('.', before),
+    );
+    let report = report(&picture);
+    let hint = report.hints.iter().find(|hint| hint.id == "K31").unwrap();
+    assert!(
+        hint.statement
+            .contains("; in the steps after warm-up 33.3 % of it while the host prepares input")
+            && !hint.statement.contains("compiles"),
+        "{}",
+        hint.statement
+    );
+    let first = Picos::from_ps(before as i64 * 1_000_000_000);
+    assert!(
+        !hint.spots.is_empty()
+            && hint
+                .spots
+                .iter()
+                .all(|spot| spot.start_ps.ps() > first.ps()),
+        "{:?}",
+        hint.spots
+    );
+}
+
 #[test]
 fn gaps_are_attributed_to_host_activity() {
     let cases = [

@@ -48,6 +48,69 @@ fn parts_are_those_of_a_mean_step() {
     assert!(close(parts[1].1, 4.0 * third), "{parts:?}");
 }
 
+/// Of the idle time only that with the main cause is named after it; all parts add up to the step.
+#[test]
+fn idle_time_is_divided_by_its_main_cause() {
+    let report = report(
+        "
+        @column 1ms
+        steps      : 000000000011111111112222222222
+        modules    : AAA....BBBAAA....BBBAAA....BBB
+        ops        : mmm....mmmmmm....mmmmmm....mmm
+        host python: ...iiic......iiic......iiic...
+        A = jit_first(1)
+        B = jit_second(1)
+        m = fusion.1 [convolution fusion]
+        i = IteratorGetNext
+        c = backend_compile
+        ",
+    );
+    let limit = report.limit.unwrap();
+    let parts = limit.parts.iter();
+    let parts: Vec<_> = parts
+        .map(|part| (part.id, part.time_ps, limit.title_of(part)))
+        .collect();
+    let expected = [
+        (TimeUse::MatMul, 6e9, "matrix products"),
+        (TimeUse::Input, 3e9, "waiting for input"),
+        (TimeUse::Idle, 1e9, "idle for other reasons"),
+    ];
+    assert_eq!(parts, expected);
+    assert_eq!(
+        limit.statement,
+        "The loop waits for input 30.0 % of each step: 3.000 ms of 10.00 ms"
+    );
+    assert_eq!(limit.provenance, Provenance::Inferred);
+    let saving = report.hints.iter().find(|hint| hint.id == "K34");
+    assert_eq!(
+        saving.and_then(|hint| hint.saving_ps),
+        Some(Picos::rounded(limit.time_ps))
+    );
+}
+
+/// A device is idle in the steps in which it runs nothing, too.
+#[test]
+fn devices_that_run_little_are_idle_in_all_steps() {
+    let steps = "0000000000111111111122222222223333333333";
+    let picture = format!(
+        "
+        @column 1ms
+        TPU:0 steps: {steps}
+        TPU:1 steps: 0000000000..............................
+        TPU:0 ops  : {}
+        TPU:1 ops  : mmmm..mmmm
+        m = fusion.1 [convolution fusion]
+        ",
+        "mmmm..mmmm".repeat(4)
+    );
+    let limit = report(&picture).limit.unwrap();
+    assert_eq!(
+        limit.statement,
+        // (4 × 2 + 2 + 3 × 10) ÷ 8
+        "The devices are idle 50.0 % of each step: 5.000 ms of 10.00 ms per device"
+    );
+}
+
 #[test]
 fn a_range_without_a_whole_step_is_not_idle() {
     let model = text_trace(COMPILES_TWICE);
