@@ -231,23 +231,9 @@ fn code(text: &mut String, copied: Option<&str>) {
     }
 }
 
-/// What all hints save together, and which of them are not in it; `None` for one hint, or where it is not known.
-pub fn all_together(report: &HintsReport, time: impl Fn(Picos) -> String) -> Option<String> {
-    let (saving, share) = (report.combined_saving_ps?, report.combined_saving_percent?);
-    let rest = match report.not_combined.as_slice() {
-        [] => String::new(),
-        ids => format!(", {} not counted", ids.join(", ")),
-    };
-    let text = format!(
-        "All together save at most {} ({share:.1}){rest}: from one replay with all changes, not a sum.",
-        time(saving)
-    );
-    (report.hints.len() > 1).then_some(text)
-}
-
 fn footer(report: &HintsReport, layout: &TextLayout) -> String {
     let mut text = String::new();
-    if let Some(all) = all_together(report, |saving| saving.to_string()) {
+    if let Some(all) = report.all_together(|saving| saving.to_string()) {
         lines(&mut text, "", &all, layout);
     }
     for open in &report.unanswered {

@@ -239,11 +239,13 @@ pub struct HintsReport {
     pub is_above_median: bool,
     /// What times of ops are sums over.
     pub sums_over: SumOver,
-    /// All hints together, played again at once: never the sum of their savings.
+    /// The hints in `combined` together, played again at once: never the sum of their savings.
     pub combined_saving_ps: Option<Picos>,
     /// The saving as a share of the step.
     pub combined_saving_percent: Option<Percent>,
-    /// Hints whose saving is not part of `combined_saving_ps`.
+    /// Hints that `combined_saving_ps` counts.
+    pub combined: Vec<&'static str>,
+    /// Hints whose saving is not part of it, because a formula gives it and no replay.
     pub not_combined: Vec<&'static str>,
     /// What the verdict names and no hint is about.
     pub unanswered: Vec<Unanswered>,
@@ -265,6 +267,32 @@ impl Tabular for HintsReport {
 }
 
 impl HintsReport {
+    /// What hints save together, which these are, and which have no part in it; `None` where less than two are counted.
+    pub fn all_together(&self, time: impl Fn(Picos) -> String) -> Option<String> {
+        let (saving, share) = (self.combined_saving_ps?, self.combined_saving_percent?);
+        let [first @ .., last] = self.combined.as_slice() else {
+            return None;
+        };
+        let alone = |id: &&str| {
+            let hint = self.hints.iter().find(|hint| hint.id == *id)?;
+            Some(format!("{id} ({} by formula)", time(hint.saving_ps?)))
+        };
+        let others: Vec<String> = self.not_combined.iter().filter_map(alone).collect();
+        let others = if others.is_empty() {
+            String::new()
+        } else {
+            format!(" Not counted: {}.", others.join(", "))
+        };
+        let text = format!(
+            "Together {} and {last} save at most {} ({share:.1} of {}): from one replay with all their changes, not a \
+             sum.{others}",
+            first.join(", "),
+            time(saving),
+            time(Picos::rounded(self.step_ps))
+        );
+        (!first.is_empty()).then_some(text)
+    }
+
     fn hint_table(&self) -> Table {
         let mut notes = Vec::new();
         if self.hints.is_empty() {
@@ -278,18 +306,7 @@ impl HintsReport {
                 self.of
             ));
         }
-        if let (Some(saving), Some(share)) = (self.combined_saving_ps, self.combined_saving_percent)
-        {
-            notes.push(format!(
-                "All of them together save at most {saving} ({share:.1} of the step), from one replay with all changes."
-            ));
-        }
-        if !self.not_combined.is_empty() {
-            notes.push(format!(
-                "Not counted in that: {}.",
-                self.not_combined.join(", ")
-            ));
-        }
+        notes.extend(self.all_together(|time| time.to_string()));
         for open in &self.unanswered {
             notes.push(format!(
                 "No hint about this: {} ({}).",

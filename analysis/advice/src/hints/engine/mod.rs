@@ -46,6 +46,7 @@ pub(super) fn run(
         sums_over: SumOver::of(facts.cx, facts.ops().map_or(0, |ops| ops.cores.len())),
         combined_saving_ps: None,
         combined_saving_percent: None,
+        combined: Vec::new(),
         not_combined: Vec::new(),
         unanswered: Vec::new(),
         quiet: Vec::new(),
@@ -119,13 +120,12 @@ pub(super) fn run(
     });
     report.unanswered = answers::unanswered(&verdict, &priced, &unwanted, &rows);
     let overlaps = same::overlaps(&priced);
-    combine(facts, &priced, &overlaps, &mut report)?;
     let leaders = same::same_savings(facts, &priced, &overlaps);
+    combine(facts, &priced, &overlaps, &mut report)?;
+    (report.combined, report.not_combined) = counted(&priced, &leaders);
     report.hints = merged(priced, overlaps, &leaders, |hint, overlaps_with| {
         hint_of(facts, hint, overlaps_with, step.ps, &rows)
     });
-    let is_hint = |id: &&'static str| report.hints.iter().any(|hint| hint.id == *id);
-    report.not_combined.retain(is_hint);
     Ok(report)
 }
 
@@ -248,8 +248,25 @@ fn share_of_step(saving: Picos, step_ps: f64) -> Option<Percent> {
     Percent::ratio(saving.as_ps_f64(), step_ps)
 }
 
-/// What all hints save together, at most: their changes played at once, but of hints with a bound no more than it
-/// allows on top of what the others save; and never less than one of them alone.
+/// The hints whose changes are played together, and the others that save time in a step.
+fn counted(
+    priced: &[PricedFinding],
+    leaders: &[Option<usize>],
+) -> (Vec<&'static str>, Vec<&'static str>) {
+    let leading = |place: usize| leaders.get(place).copied().flatten().unwrap_or(place);
+    let hints = (0..priced.len()).filter(|&place| leading(place) == place);
+    let saves = hints.filter(|&place| priced[place].saving.is_some());
+    let is_played = |&place: &usize| {
+        let mut remedies = (0..priced.len()).filter(|&other| leading(other) == place);
+        remedies.any(|other| priced[other].played().is_some())
+    };
+    let (played, others): (Vec<usize>, Vec<usize>) = saves.partition(is_played);
+    let ids = |places: Vec<usize>| places.iter().map(|&place| priced[place].rule.id).collect();
+    (ids(played), ids(others))
+}
+
+/// What the hints with a replay save together, at most: their changes played at once, but of hints with a bound no more
+/// than it allows on top of what the others save; and never less than one of them alone.
 fn combine(
     facts: &HintFacts<'_>,
     priced: &[PricedFinding],
@@ -267,11 +284,6 @@ fn combine(
     };
     let all = changes(|_| true);
     if all.is_empty() {
-        report.not_combined = priced
-            .iter()
-            .filter(|hint| hint.saving.is_some())
-            .map(|hint| hint.rule.id)
-            .collect();
         return Ok(());
     }
     let free = changes(|hint| !hint.is_bounded());
@@ -288,21 +300,13 @@ fn combine(
         .min(free + bounded(priced, overlaps));
     let largest = priced
         .iter()
+        .filter(|hint| hint.played().is_some())
         .filter_map(|hint| hint.saving)
         .max()
         .unwrap_or_default();
     let saving = together
         .max(largest)
         .min(Picos::from_ps(report.step_ps as i64));
-    // What is played is part of the sum, and so is the hint that alone saves as much.
-    let is_left_out = |hint: &&PricedFinding| {
-        hint.played().is_none() && hint.saving.is_some_and(|own| own < saving)
-    };
-    report.not_combined = priced
-        .iter()
-        .filter(is_left_out)
-        .map(|hint| hint.rule.id)
-        .collect();
     report.combined_saving_ps = Some(saving);
     report.combined_saving_percent = share_of_step(saving, report.step_ps);
     Ok(())

@@ -3,7 +3,8 @@
 use trace_model::Picos;
 
 use super::{
-    about_program, compile, gaps, hardware, ids, matmul, mixed, one_op, report, sent, sizes, uneven,
+    about_program, compile, gaps, hardware, ids, matmul, mixed, one_op, report, run, sent, sizes,
+    uneven,
 };
 
 #[test]
@@ -135,5 +136,37 @@ fn combined_savings_stay_within_shared_bounds() {
     assert_eq!(
         report.combined_saving_ps.map(Picos::ps),
         Some(free + 100_000_000)
+    );
+}
+
+/// A saving by formula is no part of the replay, even where it is the largest.
+#[test]
+fn combined_savings_name_what_they_count() {
+    let row = |busy: &str, gap: char| format!("{busy}{}", run(gap, 20)).repeat(5);
+    let picture = format!(
+        "@column 10us\nmodules: {}\nops: {}\nhost main: {}\nP = jit_f(1)\nM = f [convolution fusion]\n\
+         R = all-reduce.1 [all-reduce]\nx = copy.1 [copy]\ni = IteratorGetNext",
+        row(&run('P', 30), '.'),
+        row(
+            &format!("{}{}{}", run('M', 16), run('R', 8), run('x', 6)),
+            '.'
+        ),
+        row(&run('.', 30), 'i'),
+    );
+    let report = report(&picture);
+    let saving = |id: &str| report.hints.iter().find(|hint| hint.id == id)?.saving_ps;
+    assert_eq!(report.combined, ["K01", "K19"]);
+    assert_eq!(report.not_combined, ["K34"]);
+    let together = report.combined_saving_ps.unwrap();
+    assert!(Some(together) >= saving("K01") && Some(together) < saving("K34"));
+    let said = report.all_together(|time| time.to_string()).unwrap();
+    let (whole, input) = (Picos::rounded(report.step_ps), saving("K34").unwrap());
+    assert_eq!(
+        said,
+        format!(
+            "Together K01 and K19 save at most {together} ({:.1} of {whole}): from one replay with all their changes, not a \
+             sum. Not counted: K34 ({input} by formula).",
+            report.combined_saving_percent.unwrap()
+        )
     );
 }

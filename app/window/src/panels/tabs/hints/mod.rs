@@ -117,7 +117,7 @@ fn report_ui(
             "Savings are upper bounds per step ({}) and cannot be added up.",
             report.of
         );
-        if let Some(all) = render::hints::all_together(report, time) {
+        if let Some(all) = report.all_together(time) {
             text = format!("{text} {all}");
         }
         remark_ui(ui, &text);
