@@ -6,7 +6,6 @@ use std::ops::Range;
 use device_reports::ops::op_stats::Ops;
 use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
-use facts::core_time::SelfTimeSegment;
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::Peaks;
 use run_reports::host::gaps::{DeviceGaps, Gaps};
