@@ -74,11 +74,7 @@ impl App {
             AppCommand::OpenDialog => self.ask_for_path(false),
             AppCommand::Compare(path) => self.compare(&path),
             AppCommand::CompareDialog => self.ask_for_path(true),
-            AppCommand::FindSource(file) => {
-                let beside = self.folder_of_trace();
-                let dialog = PathDialog::to_find(file, beside.as_deref(), &self.wake);
-                self.path_dialog = Some(dialog);
-            }
+            AppCommand::FindSource(file) => self.ask_for_source(file),
             #[cfg(not(target_arch = "wasm32"))]
             AppCommand::CaptureDialog => self.capture.open(),
             #[cfg(not(target_arch = "wasm32"))]
@@ -287,6 +283,13 @@ impl App {
             .map(PathBuf::as_path));
         let folder = recent.and_then(Path::parent);
         folder.filter(|folder| folder.is_dir()).map(Path::to_owned)
+    }
+
+    /// Asks where a source file is that the trace names.
+    fn ask_for_source(&mut self, file: String) {
+        let beside = self.folder_of_trace();
+        let dialog = PathDialog::to_find(file, beside.as_deref(), &self.wake);
+        self.path_dialog = Some(dialog);
     }
 
     fn ask_for_typed_path(&mut self, beside: bool) {
