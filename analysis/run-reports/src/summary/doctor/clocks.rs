@@ -20,10 +20,7 @@ pub(super) fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
     let least = worst.bounds.at_least_ps;
     let upper = match worst.bounds.at_most_ps {
         None => ", with no known upper limit".to_owned(),
-        Some(most) if most < least => format!(
-            " for their launches and at most {:.1} µs for their ends, so no shift fits both",
-            us(most)
-        ),
+        Some(most) if most < least => format!(", their ends at most {:.1} µs", us(most)),
         Some(most) => format!(" and at most {:.1} µs", us(most)),
     };
     let evidence = format!(
