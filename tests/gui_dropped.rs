@@ -50,12 +50,12 @@ fn release(window: &mut Harness<'static, App>, paths: &[&str]) {
     settle(window);
 }
 
-fn names(window: &Harness<'_, App>) -> [Option<String>; 2] {
-    TraceSide::BOTH.map(|side| window.state().trace_of(side).map(OpenTrace::name))
-}
-
-fn named(name: &str) -> Option<String> {
-    Some(name.to_owned())
+/// The names of the open runs; empty without one.
+fn names(window: &Harness<'_, App>) -> [String; 2] {
+    TraceSide::BOTH.map(|side| {
+        let trace = window.state().trace_of(side);
+        trace.map(OpenTrace::name).unwrap_or_default()
+    })
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn a_file_or_a_folder_dropped_into_the_empty_window_is_opened() {
     assert_eq!(hover(&mut window, &["/runs/trace"]), "Drop to open");
     // It leaves the window again.
     assert_eq!(hover(&mut window, &[]), "");
-    assert_eq!(names(&window), [None, None]);
+    assert_eq!(names(&window), ["", ""]);
     hover(&mut window, &["/runs/trace"]);
     release(&mut window, &["/runs/trace"]);
-    assert_eq!(names(&window), [named("trace"), None]);
+    assert_eq!(names(&window), ["trace", ""]);
     assert_eq!(hover(&mut window, &[]), "", "nothing is dragged any more");
 
     let folder = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn a_file_or_a_folder_dropped_into_the_empty_window_is_opened() {
     std::fs::create_dir(&run).unwrap();
     let mut window = empty_window();
     release(&mut window, &[run.to_str().unwrap()]);
-    assert_eq!(names(&window), [named("trace"), None]);
+    assert_eq!(names(&window), ["trace", ""]);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_file_dropped_on_an_open_run_asks_what_to_do() {
         "Drop to open, or to compare with the open run"
     );
     release(&mut window, &["other trace"]);
-    assert_eq!(names(&window), [named("trace"), None], "it asks first");
+    assert_eq!(names(&window), ["trace", ""], "it asks first");
     window.get_by_label("Cancel").click();
     settle(&mut window);
     assert!(window.query_by_label("Open instead").is_none());
@@ -94,12 +94,12 @@ fn a_file_dropped_on_an_open_run_asks_what_to_do() {
     release(&mut window, &["other trace"]);
     window.get_by_label("Compare with the open one").click();
     settle(&mut window);
-    assert_eq!(names(&window), [named("trace"), named("other trace")]);
+    assert_eq!(names(&window), ["trace", "other trace"]);
 
     release(&mut window, &["other trace"]);
     window.get_by_label("Open instead").click();
     settle(&mut window);
-    assert_eq!(names(&window), [named("other trace"), None]);
+    assert_eq!(names(&window), ["other trace", ""]);
 }
 
 #[test]
@@ -111,13 +111,13 @@ fn two_dropped_files_are_compared_and_a_third_is_told() {
         "Drop to open the first two beside each other"
     );
     release(&mut window, &both);
-    assert_eq!(names(&window), both.map(named));
+    assert_eq!(names(&window), both);
     assert!(window.state().link().is_some());
 
     let mut window = empty_window();
     release(&mut window, &["trace", "other trace", "third trace"]);
     window.get_by_label_contains("Of 3 dropped files the first two are opened");
-    assert_eq!(names(&window), both.map(named));
+    assert_eq!(names(&window), both);
 }
 
 #[test]
@@ -125,17 +125,17 @@ fn a_dropped_file_that_cannot_be_read_is_explained() {
     let mut window = empty_window();
     release(&mut window, &["/tmp/notes.txt"]);
     window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
-    assert_eq!(names(&window), [None, None]);
+    assert_eq!(names(&window), ["", ""]);
     // What follows works nevertheless.
     release(&mut window, &["trace"]);
-    assert_eq!(names(&window), [named("trace"), None]);
+    assert_eq!(names(&window), ["trace", ""]);
     assert!(window.query_by_label_contains("not a profile").is_none());
 
     release(&mut window, &["/tmp/notes.txt"]);
     window.get_by_label("Compare with the open one").click();
     settle(&mut window);
     window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
-    assert_eq!(names(&window), [named("trace"), None]);
+    assert_eq!(names(&window), ["trace", ""]);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn dialogs_do_not_catch_dropped_files() {
     settle(&mut window);
     window.get_by_label("Browse…");
     release(&mut window, &["trace"]);
-    assert_eq!(names(&window), [named("trace"), None]);
+    assert_eq!(names(&window), ["trace", ""]);
     assert!(window.query_by_label("Browse…").is_none());
 
     // A second drop replaces the question about the first.
@@ -162,7 +162,7 @@ fn dialogs_do_not_catch_dropped_files() {
     release(&mut window, &["other trace"]);
     window.get_by_label("Open instead").click();
     settle(&mut window);
-    assert_eq!(names(&window), [named("other trace"), None]);
+    assert_eq!(names(&window), ["other trace", ""]);
 }
 
 #[test]

@@ -397,12 +397,12 @@ fn overview_uses_the_common_time_format() {
     let holds =
         |window: &Harness<'_, App>, text: &str| window.query_all_by_label_contains(text).count();
     assert!(
-        holds(&window, "median 10.00 µs over 2 steps") == 1
+        holds(&window, "2 complete steps of 10.00 µs each") == 1
             && holds(&window, "20.00 µs captured  ·  ") == 1
     );
     want(&mut window, AppCommand::Times(TimeFormat::Nanoseconds));
     assert!(
-        holds(&window, "median 10000.000 ns over 2 steps") == 1
+        holds(&window, "2 complete steps of 10000.000 ns each") == 1
             && holds(&window, "20000.000 ns captured  ·  ") == 1
     );
     assert_eq!(holds(&window, " µs"), 0, "all of them");

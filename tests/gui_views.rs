@@ -336,6 +336,39 @@ fn source_lines_have_times_and_lead_to_ops() {
     assert!(state(&window).highlighted.is_some(), "the ops of the line");
 }
 
+/// A file that lies elsewhere is found by its folder, or by the file itself.
+#[test]
+fn sources_that_lie_elsewhere_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("layer.py");
+    std::fs::write(&file, "import jax\n".repeat(30)).unwrap();
+    let answer = |window: &mut Harness<'static, App>, path: &std::path::Path| {
+        press(window, Modifiers::COMMAND, Key::A);
+        window.event(Event::Text(path.display().to_string()));
+        window.step();
+        settle(window);
+        press(window, Modifiers::NONE, Key::Enter);
+        settle(window);
+    };
+    for chosen in [folder.path(), &file] {
+        let mut window = sample(LAYER, 1000.0);
+        select(&mut window, "fusion.2");
+        want(&mut window, ViewCommand::ShowTab("source".to_owned()));
+        click(&mut window, "Find it…");
+        window.get_by_label_contains("Recorded as layer.py");
+        answer(&mut window, std::path::Path::new("/"));
+        window.get_by_label_contains("is a file of its name");
+        answer(&mut window, chosen);
+        assert!(window.query_by_label_contains("Recorded as").is_none());
+        assert!(
+            window
+                .query_by_label_contains("is not on this machine")
+                .is_none()
+        );
+        window.get_by_label("Open in editor");
+    }
+}
+
 #[test]
 fn hint_sliders_change_only_its_ops() {
     let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1400.0);

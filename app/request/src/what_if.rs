@@ -109,10 +109,8 @@ pub fn changes(
         changes.push(Scenario::Idle(0.0));
     }
     if changes.is_empty() {
-        return Err(RequestError::argument(
-            "hide_collectives",
-            "name at least one change, this or another",
-        ));
+        let why = "nothing is changed: name at least one change of those that the help lists";
+        return Err(RequestError::Usage(why.to_owned()));
     }
     Ok(changes)
 }

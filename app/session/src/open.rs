@@ -265,7 +265,7 @@ pub(crate) fn file_of(source: &Source) -> Option<&Path> {
 }
 
 /// Devices of a model by their type as recorded: `4 × TPU v6 Lite`, else by the chip that the user names. Devices
-/// without either are described by their names: only those named TPU count as TPUs.
+/// without either are described by their names: only those named TPU count as TPUs. A selection of devices is named.
 pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String> {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for core in model.tensor_cores() {
@@ -285,7 +285,16 @@ pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String>
         .into_iter()
         .map(|(kind, count)| format!("{count} × {kind}"))
         .collect();
-    (!kinds.is_empty()).then(|| kinds.join(" + "))
+    let only: Vec<String> = options.devices.iter().map(u32::to_string).collect();
+    let only = match only.len() {
+        0 => String::new(),
+        1 => format!(", of these only device {}", only[0]),
+        _ => format!(
+            ", of these only devices {}",
+            analysis::engine::listed(&only)
+        ),
+    };
+    (!kinds.is_empty()).then(|| kinds.join(" + ") + &only)
 }
 
 /// That so much was lost, without what.
@@ -493,6 +502,16 @@ mod tests {
         assert_eq!(
             words_with(&mixed, Some("v7x")).as_deref(),
             Some("2 × TPU v4 + 1 × v7x")
+        );
+        let selected = Options {
+            devices: vec![0, 2],
+            ..Options::default()
+        };
+        let model = sample_traces::text_trace("TPU:0 ops: A\nTPU:1 ops: A\n A = fusion.1");
+        let words = devices_in_words(&model, &selected).unwrap();
+        assert!(
+            words.ends_with(", of these only devices 0 and 2"),
+            "{words}"
         );
     }
 }

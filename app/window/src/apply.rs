@@ -74,6 +74,7 @@ impl App {
             AppCommand::OpenDialog => self.ask_for_path(false),
             AppCommand::Compare(path) => self.compare(&path),
             AppCommand::CompareDialog => self.ask_for_path(true),
+            AppCommand::FindSource(file) => self.ask_for_source(file),
             #[cfg(not(target_arch = "wasm32"))]
             AppCommand::CaptureDialog => self.capture.open(),
             #[cfg(not(target_arch = "wasm32"))]
@@ -273,21 +274,32 @@ impl App {
         self.ask_for_typed_path(beside);
     }
 
-    fn ask_for_typed_path(&mut self, beside: bool) {
+    /// The folder of the open trace, or of the one that was open last.
+    fn folder_of_trace(&self) -> Option<PathBuf> {
         let recent = self.trace().map(|trace| trace.path.as_path()).or(self
             .settings
             .recent
             .first()
             .map(PathBuf::as_path));
-        let folder = recent
-            .and_then(Path::parent)
-            .filter(|folder| folder.is_dir());
+        let folder = recent.and_then(Path::parent);
+        folder.filter(|folder| folder.is_dir()).map(Path::to_owned)
+    }
+
+    /// Asks where a source file is that the trace names.
+    fn ask_for_source(&mut self, file: String) {
+        let beside = self.folder_of_trace();
+        let dialog = PathDialog::to_find(file, beside.as_deref(), &self.wake);
+        self.path_dialog = Some(dialog);
+    }
+
+    fn ask_for_typed_path(&mut self, beside: bool) {
+        let folder = self.folder_of_trace();
         let purpose = if beside {
             PathPurpose::Compare
         } else {
             PathPurpose::Open
         };
-        self.path_dialog = Some(PathDialog::new(folder, purpose, &self.wake));
+        self.path_dialog = Some(PathDialog::new(folder.as_deref(), purpose, &self.wake));
     }
 
     /// Says why the system did not ask for a file, where the path can be typed instead.

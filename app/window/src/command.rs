@@ -23,6 +23,8 @@ pub enum AppCommand {
     Compare(PathBuf),
     /// Show the dialog that opens a file to compare with.
     CompareDialog,
+    /// Show the dialog that asks where this source file is, which the capture names.
+    FindSource(String),
     /// Show the dialog that records running programs.
     #[cfg(not(target_arch = "wasm32"))]
     CaptureDialog,

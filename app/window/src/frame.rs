@@ -22,6 +22,8 @@ impl App {
             Some(PathAnswer::Browse) => return out.push(AppCommand::Browse { beside }),
             Some(PathAnswer::Cancelled) if purpose == PathPurpose::Save => self.saving.forget(),
             Some(PathAnswer::Cancelled) => {}
+            // What was found last comes first.
+            Some(PathAnswer::Found(prefix)) => self.settings.source_prefixes.insert(0, prefix),
             Some(PathAnswer::Chosen(path)) if purpose == PathPurpose::Save => {
                 self.saving.write(path);
             }

@@ -6,7 +6,6 @@ use std::ops::Range;
 use device_reports::ops::op_stats::Ops;
 use engine::{AnalysisError, Context, Percent};
 use facts::TraceFacts as _;
-use facts::core_time::SelfTimeSegment;
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::Peaks;
 use run_reports::host::gaps::{DeviceGaps, Gaps};
@@ -352,22 +351,27 @@ fn no_compile(
         let Some(compiling) = compiling(core) else {
             return Vec::new();
         };
-        let shown = |piece: &SelfTimeSegment| cx.model.slice(piece.slice).range();
-        let of_pair = |(before, pair): (usize, &[SelfTimeSegment])| {
-            let [earlier, later] = pair else { return None };
-            if earlier.range.end >= later.range.start {
+        let shown = |row: usize| {
+            let piece = core.pieces().get(row)?;
+            Some(cx.model.slice(piece.slice).range())
+        };
+        // Before the first piece and after the last one, too: there a part of the trace may begin or end.
+        let of_gap = |row: usize| {
+            let gap = core.gap(row);
+            if gap == Picos::ZERO {
                 return None;
             }
-            let (end, start) = (shown(earlier).end, shown(later).start);
-            let gap = (end < start).then(|| TimeRange::new(end, start))?;
-            let less = compiling.measure_in(cx.to_host(core.group, gap));
-            (less > Picos::ZERO).then_some((before as u32 + 1, less))
+            let (end, start) = match (row.checked_sub(1).and_then(shown), shown(row)) {
+                (Some(earlier), Some(later)) => (earlier.end, later.start),
+                (Some(earlier), None) => (earlier.end, earlier.end + gap),
+                (None, Some(later)) => (later.start - gap, later.start),
+                (None, None) => return None,
+            };
+            let shown = (end < start).then(|| TimeRange::new(end, start))?;
+            let less = compiling.measure_in(cx.to_host(core.group, shown));
+            (less > Picos::ZERO).then_some((row as u32, less))
         };
-        core.pieces()
-            .windows(2)
-            .enumerate()
-            .filter_map(of_pair)
-            .collect()
+        (0..=core.pieces().len()).filter_map(of_gap).collect()
     };
     let less: Vec<Vec<(u32, Picos)>> = schedule.cores.iter().map(less).collect();
     Ok(less

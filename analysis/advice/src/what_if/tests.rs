@@ -441,3 +441,36 @@ fn path_leads_over_the_transfer_and_not_over_what_it_hid_behind() {
         ])
     );
 }
+
+/// A step that ends while the host compiles, alone and with the next one.
+#[test]
+fn compilation_after_the_last_op_of_a_step_is_saved() {
+    let model = text_trace(
+        "
+        steps    : 0000011111
+        modules  : MM...NN...
+        ops      : AA...BB...
+        host main: ..ccc.....
+        0 = 0
+        1 = 1
+        M = f
+        N = g
+        A = fusion.1 [loop fusion]
+        B = fusion.2 [loop fusion]
+        c = backend_compile
+        ",
+    );
+    let (options, reports) = (Options::default(), ReportCache::default());
+    for last in [0, 1] {
+        let cx = Context {
+            model: &model,
+            scope: Scope::Steps { first: 0, last },
+            options: &options,
+            reports: &reports,
+        };
+        let found = Replay::new(&cx).unwrap();
+        let found = found.with(&cx, &[Scenario::NoCompile]).unwrap();
+        let saved = found.window_ps - found.predicted_ps;
+        assert_eq!(saved.ps(), 3_000, "steps 0 to {last}");
+    }
+}

@@ -65,7 +65,9 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
             Ok(marked) => {
                 why.push(marked.why);
                 let mut steps = marked.steps;
-                steps.iter_mut().for_each(|step| cut_off(cx, step));
+                for step in &mut steps {
+                    cut_off(cx, step);
+                }
                 return DetectedSteps {
                     source,
                     marker: marked.marker,

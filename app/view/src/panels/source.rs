@@ -194,6 +194,21 @@ pub fn locate(file: &str, prefixes: &[SourcePrefix], folder: &Path) -> Option<Pa
     mapped.chain(as_recorded).find(|path| path.is_file())
 }
 
+/// What to replace in recorded paths so that `file` is found in a folder: as much of its recorded path as possible is kept
+/// below it.
+pub fn prefix_to(file: &str, folder: &Path) -> Option<SourcePrefix> {
+    let after_slashes = file.match_indices(['/', '\\']).map(|(at, _)| at + 1);
+    let mut begins = std::iter::once(0).chain(after_slashes);
+    let at = begins.find(|&at| {
+        let rest = file.get(at..).unwrap_or_default();
+        !rest.is_empty() && !rest.starts_with(['/', '\\']) && folder.join(rest).is_file()
+    })?;
+    Some(SourcePrefix {
+        old: file.get(..at)?.to_owned(),
+        new: folder.to_owned(),
+    })
+}
+
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
@@ -254,6 +269,26 @@ mod tests {
             expected(r"C:\x\train.py", 5, "train.py:5")
         );
         assert_eq!(place(" "), None);
+    }
+
+    #[test]
+    fn a_file_is_found_in_the_folder_that_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("src/train.py"), "import jax").unwrap();
+        let recorded = "/home/runner/job/src/train.py";
+        let old = |folder: &Path| prefix_to(recorded, folder).map(|prefix| prefix.old);
+        assert_eq!(old(folder.path()).as_deref(), Some("/home/runner/job/"));
+        let inner = folder.path().join("src");
+        assert_eq!(old(&inner).as_deref(), Some("/home/runner/job/src/"));
+        assert_eq!(old(Path::new("/no such folder")), None);
+        // Other files of the same job are found, too.
+        fs::write(folder.path().join("data.py"), "").unwrap();
+        let prefix = prefix_to(recorded, folder.path()).unwrap();
+        let found = locate("/home/runner/job/data.py", &[prefix], Path::new(""));
+        assert_eq!(found, Some(folder.path().join("data.py")));
+        let bare = prefix_to("train.py", &inner).unwrap();
+        assert!(locate("train.py", &[bare], Path::new("/no such folder")).is_some());
     }
 
     #[test]

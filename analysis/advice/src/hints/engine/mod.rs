@@ -152,7 +152,8 @@ fn merged(
                 remedy
                     .code
                     .take_if(|code| first.code.as_ref() == Some(code));
-                remedy.action = without_common(&first.action, &remedy.action).to_owned();
+                let own = without_common(&first.action, &remedy.action).to_owned();
+                remedy.action = own;
                 first.also.push(remedy);
             }
             None => hints.push(hint_of(

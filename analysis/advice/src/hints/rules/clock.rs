@@ -54,7 +54,7 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
         return Err(why.into());
     }
     let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
-    let clocks = DeviceClock::of_all(facts.ops()?);
+    let clocks = DeviceClock::of_all(facts.cx, facts.ops()?)?;
     let slow: Vec<&DeviceClock> = (clocks.iter())
         .filter(|clock| clock.slow_percent > 0.0 && clock.slow_percent >= limit)
         .collect();
@@ -133,9 +133,9 @@ fn below_default(
     }
     let saving = if all.len() > 1 {
         // The others may wait for the slowest, or not.
-        let lost = (DeviceClock::of_all(facts.in_steps::<Ops>()?.as_ref()).iter())
-            .map(|clock| clock.lost_ps)
-            .fold(0.0, f64::max);
+        let in_steps = facts.cx.scoped(facts.step_scope());
+        let clocks = DeviceClock::of_all(&in_steps, facts.in_steps::<Ops>()?.as_ref())?;
+        let lost = clocks.iter().map(|clock| clock.lost_ps).fold(0.0, f64::max);
         let step = facts.step()?;
         let lost = lost / step.count.max(1) as f64;
         let of = format!(
@@ -143,7 +143,7 @@ fn below_default(
             step.of
         );
         evidence.push(HintEvidence::time("lost at most", lost, of).by(Provenance::Inferred));
-        PossibleSaving::PerStep(Picos::from_ps(lost as i64))
+        PossibleSaving::PerStep(Picos::rounded(lost))
     } else {
         PossibleSaving::ops("ops at the default clock", worst.factors.iter().copied())
     };

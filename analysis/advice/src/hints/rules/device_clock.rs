@@ -1,10 +1,13 @@
 //! The ratio of the clock to the default clock that ops record, device by device.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use device_reports::ops::op_stats::{CoreOps, OpsReport};
-use trace_model::{OpId, Picos};
+use engine::{AnalysisError, Context, Scope};
+use facts::TraceFacts as _;
+use facts::window::part_in;
+use trace_model::{GroupId, OpId, Picos, SliceAttr, TrackKind};
 
 /// An op within a hundredth of the default clock runs at it.
 const AT_CLOCK: f64 = 0.99;
@@ -35,8 +38,12 @@ struct ClockSums {
 }
 
 impl DeviceClock {
-    /// The clocks of all devices that ran ops, the lowest mean first.
-    pub fn of_all(ops: &OpsReport) -> Vec<Self> {
+    /// The clocks of all devices that ran `ops` in the scope of `cx`, the lowest mean first.
+    pub fn of_all(cx: &Context<'_>, ops: &OpsReport) -> Result<Vec<Self>, AnalysisError> {
+        let mut lacking: BTreeMap<&str, HashMap<OpId, f64>> = BTreeMap::new();
+        for core in &ops.cores {
+            lacking.insert(&core.name, lacking_on(cx, core.core)?);
+        }
         let mut by_core: BTreeMap<&str, ClockSums> = BTreeMap::new();
         for row in ops.rows.iter().filter(|row| row.is_leaf) {
             // A collective does not wait for its own clock alone.
@@ -44,16 +51,17 @@ impl DeviceClock {
             for on_core in &row.per_core {
                 let sums = by_core.entry(&on_core.core).or_default();
                 let time = on_core.total_time_ps.as_ps_f64();
-                let at_default = on_core.time_at_default_clock_ps.unwrap_or(time);
+                let own = lacking.get(&*on_core.core);
+                let lacks = own.zip(row.op).and_then(|(own, op)| own.get(&op)).copied();
+                let ratio = 1.0 - lacks.unwrap_or(0.0) / time;
                 sums.time_ps += time;
-                sums.at_default_ps += at_default;
-                let ratio = at_default / time;
+                sums.at_default_ps += time - lacks.unwrap_or(0.0);
                 if !(time > 0.0 && ratio < AT_CLOCK) {
                     continue;
                 }
                 sums.slow += on_core.self_time_ps;
                 sums.lowest = Some(sums.lowest.map_or(ratio, |lowest| lowest.min(ratio)));
-                sums.lost_ps += if waits { 0.0 } else { time - at_default };
+                sums.lost_ps += if waits { 0.0 } else { lacks.unwrap_or(0.0) };
                 sums.factors.extend(row.op.map(|op| (op, ratio)));
             }
         }
@@ -71,6 +79,31 @@ impl DeviceClock {
         };
         let mut clocks: Vec<Self> = ops.cores.iter().filter_map(of_core).collect();
         clocks.sort_by(|a, b| a.mean_percent.total_cmp(&b.mean_percent));
-        clocks
+        Ok(clocks)
     }
+}
+
+/// How much less time each op of a device would take at the default clock, ps. Executions that do not record the ratio ran
+/// at it.
+fn lacking_on(cx: &Context<'_>, core: GroupId) -> Result<HashMap<OpId, f64>, AnalysisError> {
+    let model = cx.model;
+    let mut found = HashMap::new();
+    let Some(window) = cx.window(core)? else {
+        return Ok(found);
+    };
+    let range = match cx.scope {
+        Scope::WholeTrace => model.extent().hull(window.range),
+        _ => window.range,
+    };
+    let lanes = model.tracks_of_kind(core, TrackKind::Ops);
+    for lane in lanes.flat_map(|track| model.lanes(track)) {
+        for (slice, bits) in model.slices_with_in(SliceAttr::TimeScaleBits, lane, range) {
+            let scale = f64::from_bits(bits as u64);
+            if let Some(op) = slice.op().filter(|_| scale > 0.0 && scale < 1e3) {
+                let time = part_in(cx, window, slice).as_ps_f64();
+                *found.entry(op).or_default() += time * (1.0 - scale);
+            }
+        }
+    }
+    Ok(found)
 }

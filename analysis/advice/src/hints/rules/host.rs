@@ -285,10 +285,10 @@ impl<'r> MostIdleDevice<'r> {
         if share.0 < limit {
             return Ok(None);
         }
-        let of = format!("window of {}", self.device.core);
+        let (whole, of) = facts.whole_of(&self.device.core);
         Ok(Some(Finding {
             statement: format!(
-                "{} {what} for {share:.1} of its window{}",
+                "{} {what} for {share:.1} of its {whole}{}",
                 self.device.core,
                 self.events(causes)
             ),
@@ -368,10 +368,10 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     // Ops that wait show themselves.
     let waiting = waiting.filter(|waiting| waiting.time >= device.infeed_ps.unwrap_or_default());
     let infeed = facts.select(|row| &*row.category == "infeed")?;
-    let of = format!("{} from its first program to its last", device.name);
+    let (whole, of) = facts.whole_of(&device.name);
     Ok(Some(Finding {
         statement: format!(
-            "{} waits for input for {share:.1} of its time{}",
+            "{} waits for input for {share:.1} of its {whole}{}",
             device.name,
             events.unwrap_or_default()
         ),

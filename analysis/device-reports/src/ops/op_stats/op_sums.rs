@@ -106,12 +106,6 @@ impl OpSums {
         }
     }
 
-    /// What all executions would take at the default clock; those that do not record the ratio ran at it.
-    pub fn at_default_clock_ps(&self) -> Option<f64> {
-        let (scaled, time) = self.stats.scaled?;
-        Some(scaled + (self.total - time).as_ps_f64())
-    }
-
     /// Adds the same op from another core.
     pub fn merge(&mut self, other: &Self) {
         self.occurrences += other.occurrences;

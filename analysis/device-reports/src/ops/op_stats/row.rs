@@ -29,6 +29,7 @@ impl MemoryBytes {
 
 /// Executions of an op on one core.
 #[engine::reported]
+#[derive(Eq)]
 pub struct CoreOpTime {
     /// Name of the core.
     pub core: Arc<str>,
@@ -38,8 +39,6 @@ pub struct CoreOpTime {
     pub total_time_ps: Picos,
     /// The same without ops inside (self time).
     pub self_time_ps: Picos,
-    /// What the executions would take at the default clock, if any of them records the ratio.
-    pub time_at_default_clock_ps: Option<f64>,
 }
 
 /// One op of one program, on all cores. Work is the sum over all executions; a missing value means that the capture
@@ -227,7 +226,10 @@ impl OpRow {
             costs,
             rates: OpRates::default(),
             beyond_peak_of: None,
-            time_at_default_clock_ps: sums.at_default_clock_ps(),
+            // Executions that do not record it ran at the default clock.
+            time_at_default_clock_ps: stats
+                .scaled
+                .map(|(scaled, time)| scaled + (sums.total - time).as_ps_f64()),
             dma_stall_ps: stats.dma_stall,
             dma_stall_percent: stats
                 .dma_stall

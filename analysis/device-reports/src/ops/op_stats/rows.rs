@@ -37,7 +37,6 @@ impl<'a> MergedRows<'a> {
                 occurrences: sums.occurrences,
                 total_time_ps: sums.total,
                 self_time_ps: sums.self_time,
-                time_at_default_clock_ps: sums.at_default_clock_ps(),
             };
             match self.per_core.get_mut(row) {
                 Some(times) => times.push(time),

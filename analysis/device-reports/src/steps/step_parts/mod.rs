@@ -61,6 +61,11 @@ impl Analysis for StepParts {
             .clone();
         let chosen: BTreeSet<u32> = steps.steps.iter().map(|step| step.number).collect();
         report.steps.retain(|step| chosen.contains(&step.step));
+        // Where no step but incomplete ones were chosen, these count.
+        let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();
+        for step in &mut report.steps {
+            step.is_counted = counted.contains(&step.step);
+        }
         report.slow.retain(|slow| chosen.contains(&slow.step));
         report.slow_not_explained = steps.outliers().len().saturating_sub(report.slow.len());
         report.classes = of_classes(&steps, &report.steps);

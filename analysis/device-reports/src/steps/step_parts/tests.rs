@@ -382,3 +382,25 @@ proptest! {
         }
     }
 }
+
+/// The last step is incomplete; chosen alone, it counts.
+#[test]
+fn chosen_steps_that_are_all_incomplete_count() {
+    let model = text_trace(
+        "
+        modules: AAAAA...AAAAA...AAAAA.hh
+        ops    : mmmmm...mmmmm...mmmmm.mm
+        A = jit_f(1)
+        h = jit_helper(2)
+        m = fusion.1 [convolution fusion]
+        ",
+    );
+    let chosen = |first, last| report(&model, Scope::Steps { first, last }).unwrap();
+    assert!(!chosen(0, 2).steps[2].is_counted);
+    let alone = chosen(2, 2);
+    assert!(alone.steps[0].is_counted);
+    let [class] = &alone.classes[..] else {
+        panic!("{:?}", alone.classes)
+    };
+    assert_eq!((class.steps, class.time_ps), (1, 5_000.0));
+}

@@ -22,7 +22,8 @@ impl Analysis for Steps {
         let mut report = cx.steps().clone();
         report.steps.retain(|step| match cx.scope {
             Scope::WholeTrace => true,
-            Scope::Range(range) => step.range().is_some_and(|own| range.contains(own.start)),
+            // A step that a border cuts is none of the range: what is inside is not what a step takes.
+            Scope::Range(range) => step.range().is_some_and(|own| range.encloses(own)),
             Scope::Steps { first, last } => (first..=last).contains(&step.number),
         });
         report.summarise();

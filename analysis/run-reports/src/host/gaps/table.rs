@@ -66,8 +66,17 @@ impl GapsReport {
                 .iter()
                 .flat_map(|device| device.at(place))
                 .filter(|part| part.cause == cause);
-            let time = parts.clone().map(|part| part.time_ps).sum::<Picos>();
-            Some((place, time, parts.max_by_key(|part| part.event_ps)?))
+            let mut events: BTreeMap<&str, Picos> = BTreeMap::new();
+            for part in parts.clone() {
+                if let Some((event, time)) = part.event.as_deref().zip(part.event_ps) {
+                    *events.entry(event).or_default() += time;
+                }
+            }
+            // Of equal ones the first by name.
+            let most = events.into_iter().rev().max_by_key(|(_, time)| *time);
+            parts.clone().next()?;
+            let time = parts.map(|part| part.time_ps).sum::<Picos>();
+            Some((place, cause, time, most))
         };
         let places = [
             GapPlace::BeforeFirst,
@@ -81,14 +90,14 @@ impl GapsReport {
         });
         Table::of("gap_causes", "What the host does while no program runs", rows)
             .measured("place", "Where", Unit::None, |(place, ..)| place)
-            .inferred("cause", "Host", Unit::None, |(.., top)| top.cause)
-            .measured("time_ps", "Time", Unit::Picoseconds, |(_, time, _)| mean(time, count))
-            .measured("percent", "Of window", Unit::Percent, |(_, time, _)| Percent::of(time, window))
-            .inferred("event", "Mostly", Unit::None, |(.., top)| top.event.as_deref())
-            .measured("event_ps", "for", Unit::Picoseconds, |(.., top)| top.event_ps)
+            .inferred("cause", "Host", Unit::None, |(_, cause, ..)| cause)
+            .measured("time_ps", "Time", Unit::Picoseconds, |(_, _, time, _)| mean(time, count))
+            .measured("percent", "Of window", Unit::Percent, |(_, _, time, _)| Percent::of(time, window))
+            .inferred("event", "Mostly", Unit::None, |(.., most)| Some(most?.0))
+            .measured("event_ps", "for", Unit::Picoseconds, |(.., most)| Some(mean(most?.1, count)))
             .note(format!("{}.", self.statement))
             .note(format!(
-                "Before, between and after programs; means over {}. At each instant the highest-ranked activity of any thread counts: compiling, then input, transfers, dispatch, user code, waiting; none once the next program is queued. “Mostly” is the event with most of that time, and how much.",
+                "Before, between and after programs; means over {}. At each instant the highest-ranked activity of any thread counts: compiling, then input, transfers, dispatch, user code, waiting; none once the next program is queued. “Mostly” is the event with most of that time, and how much, of the devices where it comes first.",
                 counted(count, "device")
             ))
             .build()

@@ -17,17 +17,17 @@ pub(super) fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
         .iter()
         .max_by_key(|shift| (shift.sync, shift.shift_ps.abs()))?;
     let us = Picos::as_us_f64;
-    let upper = worst
-        .bounds
-        .at_most_ps
-        .map_or(", with no known upper limit".to_owned(), |ps| {
-            format!(" and at most {:.1} µs", us(ps))
-        });
+    let least = worst.bounds.at_least_ps;
+    let upper = match worst.bounds.at_most_ps {
+        None => ", with no known upper limit".to_owned(),
+        Some(most) if most < least => format!(", their ends at most {:.1} µs", us(most)),
+        Some(most) => format!(" and at most {:.1} µs", us(most)),
+    };
     let evidence = format!(
         "{}: {} programs need a shift of at least {:.1} µs{upper}",
         worst.core,
         worst.pairs,
-        us(worst.bounds.at_least_ps)
+        us(least)
     );
     let (severity, message, cure) = match worst.sync {
         ClockSync::Aligned => return None,

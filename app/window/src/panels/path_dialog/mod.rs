@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit};
 
+use super::controls::with_controls;
 use super::widgets::{at_right, dialog, remark};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::platform;
 use crate::theme;
 use entries::{PathEntry, common_beginning, entries, expanded, name_at, split, typed_anew};
 use session::number::counted;
+use view::panels::source::{SourcePrefix, prefix_to};
 
 /// What the path is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,12 +23,16 @@ pub enum PathPurpose {
     /// To be compared with the open trace.
     Compare,
     Save,
+    /// To find a source file that the trace names.
+    Sources,
 }
 
 /// What the user did.
 pub enum PathAnswer {
     Cancelled,
     Chosen(PathBuf),
+    /// The source file is there if this replaces the beginning of its path.
+    Found(SourcePrefix),
     /// The newest run of this log directory is wanted, and each newer one.
     Follow(PathBuf),
     /// The dialog of the system is wanted; this one stays.
@@ -44,6 +50,8 @@ pub struct PathDialog {
     notice: Option<String>,
     /// An existing file that is replaced if it is chosen again.
     replaced: Option<PathBuf>,
+    /// The source file that is looked for, as recorded.
+    source: String,
 }
 
 impl PathDialog {
@@ -65,7 +73,15 @@ impl PathDialog {
             is_new: true,
             notice: None,
             replaced: None,
+            source: String::new(),
         }
+    }
+
+    /// A dialog that asks in which folder a source file is.
+    pub fn to_find(source: String, folder: Option<&Path>, wake: &WakeUi) -> Self {
+        let mut dialog = Self::new(folder, PathPurpose::Sources, wake);
+        dialog.source = source;
+        dialog
     }
 
     /// A dialog for a place to save at, instead of the dialog of the system.
@@ -107,6 +123,11 @@ impl PathDialog {
             ),
             PathPurpose::Save if self.replaced.is_some() => ("Save as", "a file", "Replace"),
             PathPurpose::Save => ("Save as", "a file", "Save"),
+            PathPurpose::Sources => (
+                "Folder of the sources",
+                "the file itself, or the folder that its recorded path continues in",
+                "Use",
+            ),
         };
         let room = ctx.content_rect().size() - egui::vec2(60.0, 140.0);
         dialog(title)
@@ -115,12 +136,18 @@ impl PathDialog {
             .fixed_size([640.0_f32.min(room.x), 380.0_f32.min(room.y)])
             .show(ctx, |ui| {
                 let label = ui.label(remark(format!("{title}: {about}")));
+                if self.purpose == PathPurpose::Sources {
+                    ui.label(remark(format!(
+                        "Recorded as {}",
+                        with_controls(&self.source)
+                    )));
+                }
                 ui.horizontal(|ui| {
                     at_right(ui, |ui| {
                         if ui.button("Cancel").clicked() {
                             answer = Some(PathAnswer::Cancelled);
                         }
-                        if self.purpose != PathPurpose::Save
+                        if matches!(self.purpose, PathPurpose::Open | PathPurpose::Compare)
                             && ui
                                 .button("Browse…")
                                 .on_hover_text("The file dialog of the system")
@@ -186,7 +213,7 @@ impl PathDialog {
         }
         // Uses the current text, because keys of the same frame refer to it.
         let (folder, _) = split(&self.text);
-        let all = self.purpose == PathPurpose::Save;
+        let all = matches!(self.purpose, PathPurpose::Save | PathPurpose::Sources);
         self.entries
             .ask(folder.clone(), move |_| entries(&folder, all));
     }
@@ -199,6 +226,9 @@ impl PathDialog {
         }
         if self.purpose == PathPurpose::Save {
             return self.take_new(path);
+        }
+        if self.purpose == PathPurpose::Sources {
+            return self.take_sources(&path);
         }
         let fitting = self.fitting();
         let name = &self.text[name_at(&self.text)..];
@@ -233,6 +263,23 @@ impl PathDialog {
             return None;
         }
         Some(PathAnswer::Chosen(path))
+    }
+
+    /// Where the source file is, seen from a folder, or from the file that was chosen.
+    fn take_sources(&mut self, path: &Path) -> Option<PathAnswer> {
+        let folder = if path.is_dir() {
+            Some(path)
+        } else {
+            path.parent()
+        };
+        let found = folder.and_then(|folder| prefix_to(&self.source, folder));
+        if found.is_none() {
+            self.notice = Some(
+                "Neither here nor below, where its recorded path leads, is a file of its name."
+                    .to_owned(),
+            );
+        }
+        found.map(PathAnswer::Found)
     }
 
     /// Entries of the directory that begin as typed; none while it is read.

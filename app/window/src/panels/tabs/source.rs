@@ -15,6 +15,7 @@ use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::platform;
 use crate::theme::{self, small_font};
 use crate::times::time;
 use view::panels::source::{
@@ -169,7 +170,7 @@ impl TabPanel for SourcePanel {
             JobAnswer::Failed { error, .. } => drop(ui.label(format!("The file {error}"))),
             JobAnswer::Ready(text) => {
                 if text.is_none() {
-                    missing_ui(ui, &file, !times.lines.is_empty());
+                    missing_ui(ui, &file, !times.lines.is_empty(), out);
                 }
                 let scrolls = std::mem::take(&mut self.scrolls);
                 if let Some(clicked) = lines_ui(ui, (text.as_ref(), times), &sums, line, scrolls) {
@@ -289,18 +290,26 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
     });
 }
 
-fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool) {
+fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool, out: &mut Vec<AppCommand>) {
     let rest = if has_ops {
         "; the lines with ops:"
     } else {
         ", and no op is on a line of it."
     };
     ui.label(RichText::new(format!("{file} is not on this machine{rest}")).small());
-    ui.label(
-        RichText::new(format!("If it is elsewhere: {}", prefix_option(file)))
-            .small()
-            .weak(),
-    );
+    if platform::IN_BROWSER {
+        return;
+    }
+    ui.horizontal_wrapped(|ui| {
+        ui.button("Find it…")
+            .on_hover_text("Choose the folder where it lies now")
+            .sends(out, AppCommand::FindSource(file.to_owned()));
+        ui.label(
+            RichText::new(format!("next time: {}", prefix_option(file)))
+                .small()
+                .weak(),
+        );
+    });
 }
 
 /// The option that tells where a file is; a file that is recorded without its folder has an empty beginning.

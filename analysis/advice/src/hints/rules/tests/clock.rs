@@ -192,9 +192,8 @@ fn lowered_clock_saving_is_the_missing_frequency() {
 /// Four devices of which each runs a matmul of 40 us in 100 us, at these ratios of their default clocks.
 fn four(ratios: [f64; 4]) -> HintsReport {
     let ops = format!("{}{}", run('M', 40), run('.', 59)) + "C";
-    let lines: String = (0..4)
-        .map(|nth| format!("TPU:{nth} ops: {ops}\n"))
-        .collect();
+    let lines = [0, 1, 2, 3].map(|nth| format!("TPU:{nth} ops: {ops}\n"));
+    let lines = lines.concat();
     let mut builder = text_builder(&format!(
         "@column 1us\n{lines}M = fusion.1 [convolution fusion]\nC = copy.1 [copy]"
     ));
