@@ -203,7 +203,7 @@ impl FirstScreen<'_> {
         };
         let parts = limit.parts.iter();
         let parts: Vec<String> = parts
-            .map(|part| summary::part_in_words(part, limit))
+            .map(|part| summary::part_in_words(part, &limit.parts, limit.of_ps))
             .collect();
         block(&format!(
             "{}: {}.",

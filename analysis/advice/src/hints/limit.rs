@@ -57,16 +57,18 @@ pub struct OutsideLoop {
     pub idle_ps: Picos,
 }
 
-impl LoopLimit {
-    /// What a part is called beside the others.
-    pub fn title_of(&self, part: &TimePart) -> &'static str {
-        let has_cause = |other: &TimePart| other.id.is_idle() && other.id != part.id;
-        match part.id {
-            TimeUse::Idle if self.parts.iter().any(has_cause) => "idle for other reasons",
+impl TimePart {
+    /// What it is called beside the others.
+    pub fn title_among(&self, parts: &[Self]) -> &'static str {
+        let has_cause = |other: &Self| other.id.is_idle() && other.id != TimeUse::Idle;
+        match self.id {
+            TimeUse::Idle if parts.iter().any(has_cause) => "idle for other reasons",
             id => id.title(),
         }
     }
+}
 
+impl LoopLimit {
     /// The sentence with its times as `time` writes them.
     pub fn sentence(&self, time: impl Fn(Picos) -> String) -> String {
         let length = |ps: f64| time(Picos::rounded(ps));

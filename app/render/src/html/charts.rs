@@ -70,7 +70,7 @@ fn time(ps: f64) -> Picos {
 /// What limits the loop, and what else its time goes to, as a bar with the shares of the sentence.
 pub fn uses(limit: &LoopLimit) -> Markup {
     let swatch = |part: &TimePart| {
-        let words = summary::part_in_words(part, limit);
+        let words = summary::part_in_words(part, &limit.parts, limit.of_ps);
         ChartSwatch::new(role_of_use(part.id), words)
     };
     let swatches: Vec<ChartSwatch> = limit.parts.iter().map(swatch).collect();

@@ -47,9 +47,9 @@ pub fn title(limit: &LoopLimit) -> String {
 }
 
 /// `matrix products 28.9 %`
-pub fn in_words(part: &TimePart, limit: &LoopLimit) -> String {
-    let share = share(Picos::rounded(part.time_ps), Picos::rounded(limit.of_ps));
-    format!("{} {share}", limit.title_of(part))
+pub fn in_words(part: &TimePart, parts: &[TimePart], whole_ps: f64) -> String {
+    let share = share(Picos::rounded(part.time_ps), Picos::rounded(whole_ps));
+    format!("{} {share}", part.title_among(parts))
 }
 
 /// The bar and its legend: a step on a device.
@@ -63,7 +63,7 @@ pub fn of_step(limit: &LoopLimit, layout: &TextLayout) -> String {
     format!(
         "{head}{}\n{}",
         bar(&limit.parts, width, layout),
-        legend(limit, layout)
+        legend(&limit.parts, limit.of_ps, layout)
     )
 }
 
@@ -91,12 +91,12 @@ fn bar(parts: &[TimePart], width: usize, layout: &TextLayout) -> String {
     painted.collect()
 }
 
-fn legend(limit: &LoopLimit, layout: &TextLayout) -> String {
+fn legend(parts: &[TimePart], whole: f64, layout: &TextLayout) -> String {
     let mut text = String::new();
     let mut used = layout.width;
-    for part in &limit.parts {
+    for part in parts {
         let (glyph, color) = fill(part.id);
-        let words = in_words(part, limit);
+        let words = in_words(part, parts, whole);
         let len = words.width() + 5;
         if used + len > layout.width {
             text.push_str(if text.is_empty() { " " } else { "\n " });

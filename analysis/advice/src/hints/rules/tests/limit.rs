@@ -68,7 +68,7 @@ fn idle_time_is_divided_by_its_main_cause() {
     let limit = report.limit.unwrap();
     let parts = limit.parts.iter();
     let parts: Vec<_> = parts
-        .map(|part| (part.id, part.time_ps, limit.title_of(part)))
+        .map(|part| (part.id, part.time_ps, part.title_among(&limit.parts)))
         .collect();
     let expected = [
         (TimeUse::MatMul, 6e9, "matrix products"),
