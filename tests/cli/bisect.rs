@@ -136,7 +136,8 @@ fn planted_commit_is_found_with_its_chain_and_the_files_of_the_user_stay() {
     let text = planted.usual(&["--good", "c0", "--bad", "main"]);
     let said = stdout(&text);
     assert!(
-        said.starts_with("Commit ") && said.contains("(Change 3: slow)"),
+        said.starts_with("The first that is like the bad end is commit ")
+            && said.contains("(Change 3: slow)"),
         "{said}"
     );
     assert!(said.contains("Not explained by these lines: "), "{said}");

@@ -79,6 +79,30 @@ fn wrong_usage_exits_with_2() {
 }
 
 #[test]
+fn a_device_that_is_not_there_is_an_error_everywhere() {
+    let (_dir, path) = small_trace();
+    for command in [
+        &["compare", &path][..],
+        &["init"],
+        &["summarize"],
+        &["memory"],
+        &["compile"],
+        &["environment"],
+        &["doctor"],
+        &["render"],
+        &["hlo"],
+    ] {
+        let output = run(&[command, &[&path, "--device", "7"]].concat());
+        assert_eq!(code(&output), 2, "{command:?}: {}", stderr(&output));
+        let said = stderr(&output);
+        assert!(
+            said.contains("--device: 7 is not there"),
+            "{command:?}: {said}"
+        );
+    }
+}
+
+#[test]
 fn help_and_version_go_to_stdout() {
     for args in [&["--help"][..], &["--version"], &["analyze", "--help"]] {
         let output = run(args);

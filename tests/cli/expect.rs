@@ -107,6 +107,11 @@ fn every_format_has_the_answers() {
     ] {
         assert!(junit.contains(part), "{part}: {junit}");
     }
+    assert!(
+        junit.contains("synthetic_v5e_layer_predicted.txt\" tests="),
+        "{junit}"
+    );
+    assert!(junit.contains("name=\"steps\""), "{junit}");
     let sarif: Value = serde_json::from_str(&read("sarif")).unwrap();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     assert_eq!(

@@ -156,6 +156,41 @@ fn slower_run_is_found_with_its_op() {
 
 /// Baselines that earlier versions saved name files by their SHA-256 only.
 #[test]
+fn chain_of_causes_names_both_runs_and_the_work() {
+    let place = place_with_runs();
+    let why = |more: &[&str]| {
+        let args = ["compare", "base.xplane.pb", "slow.xplane.pb", "--why"];
+        stdout(&place.run(&[&args, more].concat())).to_owned()
+    };
+    for (text, parts) in [
+        (
+            why(&[]),
+            &[
+                "base  base.xplane.pb",
+                "cand  slow.xplane.pb",
+                "The same work",
+                "The loop of",
+                "From cause to milliseconds",
+                "Not explained by these lines",
+            ][..],
+        ),
+        (
+            why(&["--format", "md"]),
+            &[
+                "Base: base.xplane.pb",
+                "Cand: slow.xplane.pb",
+                "The same work",
+                "Not explained by these lines",
+            ],
+        ),
+    ] {
+        for part in parts {
+            assert_eq!(text.matches(part).count(), 1, "{part}: {text}");
+        }
+    }
+}
+
+#[test]
 fn saved_baselines_are_compared_whatever_identifies_their_files() {
     let place = place_with_runs();
     assert_eq!(

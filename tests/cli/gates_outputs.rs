@@ -125,6 +125,8 @@ fn compare_judges_and_reports_like_analyze() {
     junit_is_valid(&place.read("j.xml"));
     let sarif = json(&place.read("s.sarif"));
     sarif_is_valid(&sarif);
+    let runs = &sarif["runs"][0]["properties"];
+    assert_eq!(runs["baselines"][0], "base.xplane.pb", "{runs}");
     let of_rule = |id: &str| {
         sarif["runs"][0]["results"]
             .as_array()

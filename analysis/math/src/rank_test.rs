@@ -17,6 +17,8 @@ pub struct RankTest {
 
 /// Up to this total count, and without ties, the exact distribution is used.
 const EXACT_UP_TO: usize = 40;
+/// The same with ties, of which each pattern has its own distribution.
+const EXACT_TIES_UP_TO: usize = 20;
 
 /// Compares two sets of independent numbers, with the variance of U multiplied by `inflation` (at least 1);
 /// `None` if one is empty.
@@ -29,9 +31,11 @@ pub fn rank_test_inflated(first: &[f64], second: &[f64], inflation: f64) -> Opti
     let (ranks, ties) = ranks(&all);
     let rank_sum: f64 = ranks.iter().take(first.len()).sum();
     let u = rank_sum - m * (m + 1.0) / 2.0;
-    let is_exact = ties == 0.0 && inflation <= 1.0 && all.len() <= EXACT_UP_TO;
-    let p = if is_exact {
+    let is_exact = |up_to| inflation <= 1.0 && all.len() <= up_to;
+    let p = if ties == 0.0 && is_exact(EXACT_UP_TO) {
         exact_p(u.min(m * n - u), first.len(), second.len())
+    } else if is_exact(EXACT_TIES_UP_TO) {
+        exact_p_of_ties(&ranks, first.len())
     } else {
         let total = m + n;
         let variance =
@@ -45,8 +49,39 @@ pub fn rank_test_inflated(first: &[f64], second: &[f64], inflation: f64) -> Opti
     };
     Some(RankTest {
         u,
-        p: p.clamp(0.0, 1.0),
+        // The normal approximation knows no least p.
+        p: p.max(least_p_of_counts(first.len(), second.len()))
+            .clamp(0.0, 1.0),
     })
+}
+
+/// Twice the probability of the rank sum of the first `chosen` of these ranks, or one farther from its mean, when all
+/// choices are equally likely.
+fn exact_p_of_ties(ranks: &[f64], chosen: usize) -> f64 {
+    // Mean ranks of ties are multiples of a half.
+    let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
+    let own: usize = doubled.iter().take(chosen).sum();
+    let width = doubled.iter().sum::<usize>() + 1;
+    // The number of choices, by how many are chosen and their sum.
+    let mut choices = vec![vec![0_u64; width]; chosen + 1];
+    choices[0][0] = 1;
+    for &rank in &doubled {
+        for count in (1..=chosen).rev() {
+            for sum in (rank..width).rev() {
+                choices[count][sum] += choices[count - 1][sum - rank];
+            }
+        }
+    }
+    let (below, above) = (
+        choices[chosen].iter().take(own + 1).sum::<u64>(),
+        choices[chosen].iter().skip(own).sum::<u64>(),
+    );
+    (2.0 * below.min(above) as f64 / binomial(ranks.len(), chosen)).min(1.0)
+}
+
+/// The smallest p that independent sets of these sizes can have: that of the two orders in which they are separated.
+pub fn least_p_of_counts(m: usize, n: usize) -> f64 {
+    (2.0 / binomial(m + n, m)).min(1.0)
 }
 
 /// Twice the probability of a U of at most `u` when all orders are equally likely.
@@ -68,7 +103,7 @@ fn exact_p(u: f64, m: usize, n: usize) -> f64 {
     }
     let below = u.floor() as usize;
     if below == 0 {
-        return (2.0 / binomial(m + n, m)).min(1.0);
+        return least_p_of_counts(m, n);
     }
     let all: i128 = orders.iter().sum();
     let tail: i128 = orders.iter().take(below + 1).sum();
@@ -277,6 +312,20 @@ mod tests {
         // Separated sets, 4 against 4: the smallest that can reach 5 %, 2 of 70 orders.
         let found = rank_test(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]).unwrap();
         assert!(close(found.p, 2.0 / 70.0, 1e-12));
+    }
+
+    #[test]
+    fn ties_have_an_exact_distribution() {
+        // Separated runs, two of which have the same number: still 2 of 70 orders at best.
+        let (first, second) = ([1.0, 1.0, 2.0, 3.0], [5.0, 6.0, 7.0, 7.0]);
+        assert!(close(
+            rank_test(&first, &second).unwrap().p,
+            2.0 / 70.0,
+            1e-12
+        ));
+        // All 10 choices of 2 of 1, 2, 2, 3, 4: a sum of ranks of at most that of 1 and 2 have 2 of them.
+        let found = rank_test(&[1.0, 2.0], &[2.0, 3.0, 4.0]).unwrap();
+        assert!(close(found.p, 4.0 / 10.0, 1e-12), "{}", found.p);
     }
 
     #[test]

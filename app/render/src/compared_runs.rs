@@ -32,12 +32,25 @@ pub enum ShownTables<'a> {
     All,
     /// Those with these ids.
     Only(&'a [String]),
+    /// The chain of causes in full, and the tables of it with these ids.
+    Why(&'a [String]),
 }
 
 impl ComparedRuns<'_> {
+    /// The tables below the chain of causes, without those that it says in full: `listed` differences of the environment.
+    pub fn tables_below_chain(&self, listed: usize) -> Vec<analysis::Table> {
+        let is_said = |id: &str| match id {
+            "causes" => true,
+            "environment" => self.comparison.environment.len() <= listed,
+            _ => false,
+        };
+        let tables = self.chosen_tables().into_iter();
+        tables.filter(|table| !is_said(table.id)).collect()
+    }
+
     pub fn chosen_tables(&self) -> Vec<analysis::Table> {
         let mut tables = self.comparison.tables();
-        if let ShownTables::Only(ids) = self.shown {
+        if let ShownTables::Only(ids) | ShownTables::Why(ids) = self.shown {
             tables.retain(|table| ids.iter().any(|id| id == table.id));
         }
         tables

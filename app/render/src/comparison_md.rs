@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use analysis::compare::{Comparison, WHY_ROWS};
+use analysis::compare::{CauseChain, Comparison, ComparisonSide, Summary, WHY_ROWS};
 use analysis::reports::hlo::ProgramDiff;
 
+use crate::compared_runs::ComparedRuns;
 use crate::{ROWS_OF_DIFF, markdown};
 use analysis::sentence;
 
@@ -44,12 +45,27 @@ pub fn blocks(comparison: &Comparison) -> Vec<String> {
         .flat_map(ProgramDiff::own_tables)
         .map(|table| markdown::block(&markdown::markdown(&table, ROWS_OF_DIFF)));
     let table = table.into_iter().chain(diff).collect::<String>();
-    let end = chain(comparison) + &end;
+    let end = comparison.chain().map_or_else(String::new, chain) + &end;
     vec![format!("{head}{table}{end}"), format!("{head}{end}"), only]
 }
 
+/// From the environment over the program to the milliseconds, in full, below the names of both sides.
+pub fn why_in_full(compared: &ComparedRuns<'_>) -> String {
+    let comparison = compared.comparison;
+    let side = |name: &str, side: &ComparisonSide, runs: &[Summary]| {
+        let line = format!("{name}: {} · {}", side.runs.join(", "), side.about(runs));
+        markdown::block(&markdown::escaped(&line))
+    };
+    let sides = side("Base", &comparison.base, compared.base)
+        + &side("Cand", &comparison.cand, compared.cand);
+    // Without a difference of the environment the screen has no chain.
+    let causes = comparison.causes.as_ref();
+    let causes = causes.filter(|_| comparison.chain().is_none());
+    sides + &blocks(comparison).swap_remove(1) + &causes.map_or_else(String::new, chain)
+}
+
 /// Differences of the environment that are listed.
-const ENVIRONMENT: usize = 6;
+pub const ENVIRONMENT: usize = 6;
 
 /// In what the environments differ, as a table; empty if that is not known.
 fn environment(comparison: &Comparison) -> String {
@@ -82,10 +98,7 @@ fn environment(comparison: &Comparison) -> String {
 }
 
 /// From what differs in the environment to the milliseconds.
-fn chain(comparison: &Comparison) -> String {
-    let Some(causes) = comparison.chain() else {
-        return String::new();
-    };
+fn chain(causes: &CauseChain) -> String {
     let mut text = String::new();
     for line in &causes.lines {
         let _ = writeln!(text, "- {}", markdown::escaped(&line.text));

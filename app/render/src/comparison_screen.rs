@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::compare::{Comparison, MetricChange, WHY_ROWS};
+use analysis::compare::{CauseChain, Comparison, MetricChange, WHY_ROWS};
 use analysis::reports::hlo::ProgramDiff;
 use analysis::{Tabular as _, distinct, shortened_path};
 use unicode_width::UnicodeWidthStr as _;
@@ -80,6 +80,24 @@ pub fn in_full(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     joined(compared, parts, layout)
 }
 
+/// From the environment over the program to the milliseconds, in full.
+pub fn why_in_full(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
+    let comparison = compared.comparison;
+    let mut parts = head(compared, layout);
+    let tables = compared.tables_below_chain(ENVIRONMENT);
+    parts.extend(tables.iter().map(|one| table(one, layout)));
+    if comparison.prediction.is_none() && comparison.is_comparable {
+        let causes = comparison.causes.as_ref();
+        let chain = causes.map(|causes| {
+            layout.heading("From cause to milliseconds")
+                + &lines_of(causes, causes.lines.len(), layout)
+        });
+        parts.extend(chain);
+        parts.push(conclusion(comparison, "", layout));
+    }
+    joined(compared, parts, layout)
+}
+
 /// Parts with blank lines between them, below the gates.
 fn joined(compared: &ComparedRuns<'_>, mut parts: Vec<String>, layout: &TextLayout) -> String {
     parts.retain(|part| !part.is_empty());
@@ -103,7 +121,7 @@ fn head(compared: &ComparedRuns<'_>, layout: &TextLayout) -> Vec<String> {
     if comparison.prediction.is_some() {
         parts.push(said("", Some(&comparison.statement), layout, bold));
     } else if comparison.is_comparable {
-        let none = comparison.no_step_time().map(str::to_owned);
+        let none = comparison.no_step_time();
         let step = brief.step.as_ref().or(none.as_ref());
         let of_loop = said("", brief.of_loop.as_ref(), layout, str::to_owned);
         parts.push(said("", step, layout, bold) + &of_loop);
@@ -113,12 +131,17 @@ fn head(compared: &ComparedRuns<'_>, layout: &TextLayout) -> Vec<String> {
 
 /// The conclusion, where to look, and what to record.
 fn ending(comparison: &Comparison, layout: &TextLayout) -> String {
+    conclusion(comparison, &chain(comparison, layout), layout)
+}
+
+/// The same with the chain of causes below the conclusion.
+fn conclusion(comparison: &Comparison, chain: &str, layout: &TextLayout) -> String {
     let brief = &comparison.brief;
     let bold = |line: &str| layout.style.bold(line);
     let conclusion = said("", brief.conclusion.as_ref(), layout, bold);
     let look = brief.look_first.as_ref();
     conclusion
-        + &chain(comparison, layout)
+        + chain
         + &said("look first at ", look, layout, str::to_owned)
         + &said("", brief.record_next.as_ref(), layout, str::to_owned)
 }
@@ -149,12 +172,16 @@ fn chain(comparison: &Comparison, layout: &TextLayout) -> String {
     let Some(causes) = comparison.chain() else {
         return String::new();
     };
-    let lines = causes.lines.iter().take(CHAIN);
+    lines_of(causes, CHAIN, layout)
+}
+
+/// The first lines of the chain, and what they leave open.
+fn lines_of(causes: &CauseChain, shown: usize, layout: &TextLayout) -> String {
+    let lines = causes.lines.iter().take(shown);
     let lines: String = lines
         .map(|line| layout.plain_lines(2, &line.text))
         .collect();
-    let ending = causes.ending(CHAIN);
-    lines + &layout.dim_lines(2, &ending)
+    lines + &layout.dim_lines(2, &causes.ending(shown))
 }
 
 /// A sentence in lines.

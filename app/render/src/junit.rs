@@ -6,12 +6,27 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, Summary};
+use analysis::expect::ExpectReport;
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 use analysis::math::stats::median;
 
+use crate::{Document, InputFile};
 use session::xml::escaped;
 
+/// Gates on runs.
 pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparison>) -> String {
+    let names: Vec<String> = runs.iter().map(Summary::title).collect();
+    suite(gates, &names, &properties(runs, comparison))
+}
+
+/// Expectations on what a document is about.
+pub fn of_expectations(document: &Document, report: &ExpectReport) -> String {
+    let files = InputFile::all(&document.session).into_iter();
+    let names: Vec<String> = files.map(|file| file.path.unwrap_or(file.name)).collect();
+    suite(&report.gates(), &names, &[])
+}
+
+fn suite(gates: &GatesReport, names: &[String], properties: &[(String, String)]) -> String {
     let count = |status: Status| {
         let counts = |gate: &&Gate| {
             gate.status == status && (status != Status::Fail || gate.level == GateLevel::Error)
@@ -24,7 +39,6 @@ pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparis
         count(Status::Fail)
     );
     let skipped = count(Status::Inconclusive);
-    let names: Vec<String> = runs.iter().map(Summary::title).collect();
     let name = if names.is_empty() {
         "run".to_owned()
     } else {
@@ -38,12 +52,12 @@ pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparis
         escaped(&name)
     );
     xml.push_str("    <properties>\n");
-    for (name, value) in properties(runs, comparison) {
+    for (name, value) in properties {
         let _ = writeln!(
             xml,
             "      <property name=\"{}\" value=\"{}\"/>",
-            escaped(&name),
-            escaped(&value)
+            escaped(name),
+            escaped(value)
         );
     }
     xml.push_str("    </properties>\n");

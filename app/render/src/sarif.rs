@@ -177,6 +177,16 @@ fn log(mut results: Vec<Value>, runs: &JudgedRuns) -> serde_json::Result<String>
             .copied();
         result["ruleIndex"] = json!(place);
     }
+    let below = std::env::current_dir().ok();
+    let path = |path: &str| trace_in(path, below.as_deref());
+    let title = |run: &String| {
+        let saved = run.strip_suffix(')');
+        match saved.and_then(|run| run.split_once(" (saved in ")) {
+            Some((run, file)) => format!("{} (saved in {})", path(run), path(file)),
+            None => path(run),
+        }
+    };
+    let inside = |runs: &[String]| runs.iter().map(title).collect::<Vec<_>>();
     let run = json!({
         "tool": { "driver": {
             "name": "systole",
@@ -184,7 +194,12 @@ fn log(mut results: Vec<Value>, runs: &JudgedRuns) -> serde_json::Result<String>
             "rules": rules,
         }},
         "columnKind": "utf16CodeUnits",
-        "properties": { "resultsLeftOut": left_out, "runs": runs.run, "baselines": runs.base, "timesFrom": runs.badge },
+        "properties": {
+            "resultsLeftOut": left_out,
+            "runs": inside(&runs.run),
+            "baselines": inside(&runs.base),
+            "timesFrom": runs.badge,
+        },
         "results": results,
     });
     let log = json!({

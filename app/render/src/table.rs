@@ -131,7 +131,9 @@ impl TextColumn {
             Some(Cell::Float(number)) => *number == 0.0,
             Some(Cell::Missing) | None => true,
         };
-        let is_void = table.rows[..shown].iter().all(says_nothing);
+        // A zero beside the number of the other side says something.
+        let is_side = ["Base", "Cand"].contains(&spec.title);
+        let is_void = !is_side && table.rows[..shown].iter().all(says_nothing);
         Self {
             heading,
             cells,
@@ -274,6 +276,24 @@ Ops
         let text = super::table(&table, &layout);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: time;"), "{text}");
+    }
+
+    #[test]
+    fn both_sides_of_a_comparison_are_kept() {
+        let table = Table::of("t", "Counts", [("Compilations", 0_i64, 1_i64)])
+            .measured("what", "What", Unit::None, |row| row.0)
+            .measured("base_count", "Base", Unit::Count, |row| row.1)
+            .measured("cand_count", "Cand", Unit::Count, |row| row.2)
+            .measured("change_count", "Change", Unit::Count, |row| row.2 - row.1)
+            .build();
+        let layout = TextLayout {
+            width: 30,
+            top: 0,
+            entries: 0,
+            style: AnsiStyle::PLAIN,
+        };
+        let text = super::table(&table, &layout);
+        assert!(text.contains("Base  Cand"), "{text}");
     }
 
     #[test]

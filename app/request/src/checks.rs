@@ -1,6 +1,6 @@
 //! Rejects steps, times and devices that the trace does not have.
 
-use crate::assumptions::{PartRequest, TraceRequest};
+use crate::assumptions::PartRequest;
 use crate::error::RequestError;
 use crate::values::{RangeArg, StepsArg, Text};
 use analysis::Scope;
@@ -8,16 +8,6 @@ use analysis::reports::steps::step_times::Steps;
 use session::Session;
 use std::collections::BTreeSet;
 use trace_model::GroupKind;
-
-/// Rejects steps, times and devices that the trace does not have.
-pub fn check_scope(
-    session: &Session,
-    trace: &TraceRequest,
-    part: &PartRequest,
-) -> Result<Scope, RequestError> {
-    check_devices(session, &trace.assume.values.device)?;
-    check_part(session, part)
-}
 
 /// The part of the trace; rejects steps and times that it does not have.
 pub fn check_part(session: &Session, part: &PartRequest) -> Result<Scope, RequestError> {

@@ -15,7 +15,7 @@ pub fn counted(count: u64, what: &str) -> String {
 }
 
 /// One cell as its column shows it: with its unit, and with a sign in columns of
-/// changes (ids that begin with `change_`).
+/// changes (`change`, and ids that begin with `change_`).
 pub fn in_column(one: &Cell, column: &Column) -> String {
     let text = cell(one, column.unit);
     let is_more = match one {
@@ -23,7 +23,7 @@ pub fn in_column(one: &Cell, column: &Column) -> String {
         Cell::Float(number) => *number > 0.0,
         Cell::Missing | Cell::Text(_) => false,
     };
-    if is_more && column.id.starts_with("change_") {
+    if is_more && (column.id == "change" || column.id.starts_with("change_")) {
         format!("+{text}")
     } else {
         text

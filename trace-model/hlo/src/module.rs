@@ -32,6 +32,8 @@ pub enum HloOrigin {
 pub struct HloModule {
     /// Name without the id.
     pub name: String,
+    /// Whether it is what the compiler is given, in `StableHLO`.
+    pub is_stablehlo: bool,
     /// The number of the module in its process, if serialized; a program id only on some platforms.
     pub id: Option<u64>,
     /// The source of the module.
@@ -197,6 +199,13 @@ impl HloModule {
     pub fn is_unpartitioned(&self) -> bool {
         let mut all = self.instructions.iter();
         !self.is_scheduled() && all.any(|it| it.attributes().sharding.is_some())
+    }
+
+    /// The same, or whether the compiler is yet to divide the program among several partitions as it sees fit.
+    pub fn may_get_collectives(&self) -> bool {
+        let devices = self.devices.as_ref();
+        let is_for_several = devices.is_some_and(|devices| devices.partitions > 1);
+        self.is_unpartitioned() || (self.is_stablehlo && is_for_several)
     }
 
     /// The instructions of a computation in the order of execution; `None` if the program is not scheduled.

@@ -1,11 +1,12 @@
 //! What to read of a comparison first, in sentences.
 
 use super::attribution::Attribution;
-use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
+use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{CompareBrief, Comparison};
 use super::run_loop::LoopChange;
 use super::{ProgramComparison, Summary, headline, likeness};
 use engine::{Percent, counted};
+use math::rank_test::least_p_of_counts;
 
 /// What shows that the same work was done.
 const WORK: [&str; 4] = ["model_file", "shapes", "module_fingerprint", "program_sums"];
@@ -26,6 +27,11 @@ impl CompareBrief {
             Some(mismatch) => format!("{mismatch}; alike: {alike}"),
             None if compared.base.are_programs && compared.cand.are_programs => {
                 "neither program was run".to_owned()
+            }
+            // What ran is told by the ops of steady steps.
+            None if !tells_work && compared.all_warmup().is_some() => {
+                "whether the work is the same is not known: what ran is told by steady steps, and there are none"
+                    .to_owned()
             }
             None if tells_work => format!("the same work, as far as the captures tell: {alike}"),
             None if compared.program.is_some() => {
@@ -99,15 +105,7 @@ fn record_next(step: &MetricChange, compared: &Comparison) -> Option<String> {
     let of_step = |ps: f64| Percent(100.0 * ps / base.median);
     match step.finding {
         ChangeVerdict::TooFew | ChangeVerdict::Untested => {
-            let needed = compared.options.test.min_steps;
-            let each = match (base.count, cand.count) {
-                (one, other) if one == other => one.to_string(),
-                (one, other) => format!("{one} and {other}"),
-            };
-            Some(format!(
-                "record at least {} per side, to tell changes from noise (now {each})",
-                counted(needed, "steady step")
-            ))
+            Some(record_enough([base.count, cand.count], compared))
         }
         ChangeVerdict::BetweenRuns => {
             let change = step.change?.abs();
@@ -125,18 +123,53 @@ fn record_next(step: &MetricChange, compared: &Comparison) -> Option<String> {
                 of_step(change)
             ))
         }
+        ChangeVerdict::Noise if compared.is_below_effect(step) => None,
         ChangeVerdict::Noise => {
             let noise = step.noise.filter(|noise| *noise > 0.0)?;
-            let what = if compared.base.runs.len().min(compared.cand.runs.len()) < ENOUGH_RUNS {
-                "runs per side"
-            } else {
-                "steps"
-            };
+            if noise >= base.median {
+                return Some(
+                    "the steps of a run differ so much that only a change of more than the whole median step would show"
+                        .to_owned(),
+                );
+            }
             Some(format!(
-                "record more {what} to see changes below {:.1} of the step",
+                "record more runs per side to see changes below {:.1} of the step",
                 of_step(noise)
             ))
         }
         ChangeVerdict::Changed | ChangeVerdict::OneSided => None,
     }
+}
+
+/// What a test needs that could not be made with so many `steps` on both sides.
+fn record_enough(steps: [usize; 2], compared: &Comparison) -> String {
+    let both = |counts: [usize; 2]| match counts {
+        [one, other] if one == other => one.to_string(),
+        [one, other] => format!("{one} and {other}"),
+    };
+    let test = &compared.options.test;
+    let level = 100.0 * test.alpha;
+    if let Some(runs) = compared.runs_that_decide() {
+        let runs = both(runs);
+        return format!(
+            "record more runs per side: {runs} cannot show a change at a level of {level} %"
+        );
+    }
+    let now = both(steps);
+    let [base, cand] = steps;
+    if base.min(cand) < test.min_steps {
+        return format!(
+            "record at least {} per side, to tell changes from noise (now {now})",
+            counted(test.min_steps, "steady step")
+        );
+    }
+    if least_p_of_counts(base, cand) > test.alpha {
+        return format!(
+            "record more steady steps per side: {now} cannot show a change at a level of {level} %"
+        );
+    }
+    format!(
+        "record more steady steps per side, to tell changes from noise: {now} are too few, because the times of \
+         neighbouring steps are correlated"
+    )
 }

@@ -143,9 +143,12 @@ pub fn tool() -> String {
 }
 
 /// The reason why there is no steady step, if there is none.
+/// Why a run without any step has no steady one.
+pub(super) const NO_STEPS: &str = "no steps were found";
+
 fn no_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<String> {
     if !steps.has_steps() {
-        return Some("no steps were found".to_owned());
+        return Some(NO_STEPS.to_owned());
     }
     let warmup = cx.options.warmup_steps;
     (warmup > 0 && steps.is_all_warmup()).then(|| {

@@ -178,6 +178,9 @@ pub struct ComparisonSide {
     /// Its runs are programs that were not run.
     #[serde(skip)]
     pub are_programs: bool,
+    /// Why no run has a steady step, if all steps are excluded as warm-up.
+    #[serde(skip)]
+    pub(super) all_warmup: Option<String>,
 }
 
 impl ComparisonSide {

@@ -5,7 +5,7 @@ use trace_model::Picos;
 
 use super::attribution::Attribution;
 use super::cause_lines::CauseChain;
-use super::change::{ChangeVerdict, MetricChange};
+use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
 use super::comparison::Comparison;
 use super::run_loop::{LoopChange, signed};
 use super::{Difference, Weight};
@@ -20,7 +20,7 @@ pub(super) fn statement(comparison: &Comparison) -> String {
         return parts.concat();
     }
     let Some(step) = comparison.step_time() else {
-        parts.extend(comparison.no_step_time().map(str::to_owned));
+        parts.extend(comparison.no_step_time());
         return parts.join("; ");
     };
     parts.extend(comparison.loop_change.as_ref().map(LoopChange::clause));
@@ -49,16 +49,44 @@ impl Comparison {
         times.next().map(|step| &step.change)
     }
 
+    /// Whether a change that is more than noise is less than what was asked for.
+    pub(super) fn is_below_effect(&self, step: &MetricChange) -> bool {
+        let test = &self.options.test;
+        let least = step.base.map_or(0.0, |base| base.median) * test.min_effect_percent / 100.0;
+        step.p.is_some_and(|p| p <= test.alpha)
+            && step.change.is_some_and(|change| change.abs() < least)
+    }
+
+    /// The number of runs of both sides, where runs are compared instead of steps.
+    pub(super) fn runs_that_decide(&self) -> Option<[usize; 2]> {
+        let runs = [&self.base, &self.cand].map(|side| side.runs.len());
+        runs.iter().all(|&runs| runs >= ENOUGH_RUNS).then_some(runs)
+    }
+
     /// Why there is no time of the step.
-    pub fn no_step_time(&self) -> Option<&'static str> {
-        if self.step_time().is_some() {
-            None
+    pub fn no_step_time(&self) -> Option<String> {
+        let text = if self.step_time().is_some() {
+            return None;
         } else if self.base.are_programs && self.cand.are_programs {
-            Some("programs without times are compared by what they consist of")
+            "programs without times are compared by what they consist of"
         } else if self.base.are_programs || self.cand.are_programs {
-            Some("a program has no times that could be compared with those of a run")
+            "a program has no times that could be compared with those of a run"
+        } else if let Some(why) = self.all_warmup() {
+            return Some(why);
         } else {
-            Some("neither run has steps whose times could be compared")
+            "neither run has steps whose times could be compared"
+        };
+        Some(text.to_owned())
+    }
+
+    /// That all steps of a side are excluded as warm-up, if they are.
+    pub(super) fn all_warmup(&self) -> Option<String> {
+        match (&self.base.all_warmup, &self.cand.all_warmup) {
+            (Some(base), Some(cand)) if base == cand => Some(format!("on both sides, {base}")),
+            (Some(base), Some(cand)) => Some(format!("base: {base}; cand: {cand}")),
+            (Some(base), None) => Some(format!("base: {base}")),
+            (None, Some(cand)) => Some(format!("cand: {cand}")),
+            (None, None) => None,
         }
     }
 
@@ -116,6 +144,10 @@ pub(super) fn median_clause(step: &MetricChange, comparison: &Comparison) -> Str
     match step.finding {
         ChangeVerdict::Changed => differs,
         _ if change == 0.0 => format!("the median step is unchanged: {}", ps(base.median)),
+        ChangeVerdict::Noise if comparison.is_below_effect(step) => {
+            let least = comparison.options.test.min_effect_percent;
+            format!("{differs}, less than the smallest change that counts, {least} % of the step")
+        }
         ChangeVerdict::Noise => {
             format!(
                 "the median step did not change by more than noise: {} ({times}{percent})",
@@ -142,7 +174,10 @@ pub(super) fn median_clause(step: &MetricChange, comparison: &Comparison) -> Str
         _ => {
             let few = format!(
                 "{} too few to tell this from noise",
-                steps_per_side(base.count, cand.count)
+                match comparison.runs_that_decide() {
+                    Some([base, cand]) => per_side(base, cand, "run"),
+                    None => per_side(base.count, cand.count, "step"),
+                }
             );
             format!("{differs}, but {few}")
         }
@@ -150,11 +185,11 @@ pub(super) fn median_clause(step: &MetricChange, comparison: &Comparison) -> Str
 }
 
 /// `5 steps per side are`
-fn steps_per_side(base: usize, cand: usize) -> String {
+fn per_side(base: usize, cand: usize, what: &str) -> String {
     match (base, cand) {
-        (1, 1) => "one step per side is".to_owned(),
-        (base, cand) if base == cand => format!("{base} steps per side are"),
-        (base, cand) => format!("{base} against {} are", counted(cand, "step")),
+        (1, 1) => format!("one {what} per side is"),
+        (base, cand) if base == cand => format!("{} per side are", counted(base, what)),
+        (base, cand) => format!("{base} against {} are", counted(cand, what)),
     }
 }
 

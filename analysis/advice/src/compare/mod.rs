@@ -58,10 +58,12 @@ mod why;
 mod work;
 
 use engine::{Percent, counted};
+use math::rank_test::least_p_of_counts;
 use math::unit::Unit;
 use math::{parallel, resample};
 use trace_model::kept;
 
+use collect::NO_STEPS;
 use pool::PooledRuns;
 
 pub use attribution::{Attribution, OpChange};
@@ -242,7 +244,8 @@ impl Comparison {
 
     fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
         let step = self.step_time().and_then(|step| step.change);
-        LoopChange::of(base, cand, step.unwrap_or(0.0))
+        let compared = [&self.base, &self.cand].map(|side| (side.steps, &*side.class));
+        LoopChange::of(base, cand, step.unwrap_or(0.0), compared)
     }
 
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {
@@ -282,7 +285,12 @@ pub(crate) fn are_programs(runs: &[Summary]) -> bool {
 }
 
 fn side(runs: &[Summary]) -> ComparisonSide {
+    let has_steps = runs.iter().any(|run| run.steps.counted > 0);
     ComparisonSide {
+        all_warmup: runs
+            .iter()
+            .find_map(|run| run.steps.why_none.clone())
+            .filter(|why| !has_steps && why != NO_STEPS),
         runs: runs.iter().map(Summary::title).collect(),
         steps: runs.iter().map(|run| run.steps.counted).sum(),
         class: runs
@@ -425,17 +433,8 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
             )
         });
     }
-    let too_few = out
-        .ops
-        .iter()
-        .filter(|op| op.change.finding == ChangeVerdict::TooFew)
-        .count();
-    if fewest >= needed && too_few > 0 {
-        notes.push(format!(
-            "too few {} for {} tested: among this many ops, no change could be told from chance (?)",
-            if runs.0.min(runs.1) >= ENOUGH_RUNS { "runs" } else { "steps" },
-            counted(too_few, "op")
-        ));
+    if fewest >= needed {
+        notes.extend(untestable(out));
     }
     let unlisted = base.not_listed() + cand.not_listed();
     if unlisted > 0 {
@@ -444,4 +443,28 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
         ));
     }
     notes
+}
+
+/// How many ops could not be tested, and why.
+fn untestable(out: &Comparison) -> Option<String> {
+    let of = |is: fn(&MetricChange) -> bool| out.ops.iter().filter(|op| is(&op.change)).count();
+    let too_few = of(|change| change.finding == ChangeVerdict::TooFew);
+    let tested = of(|change| change.p.is_some());
+    let ops = counted(too_few, "op");
+    let ([base, cand], what) = match out.runs_that_decide() {
+        Some(runs) => (runs, "runs"),
+        None => ([out.base.steps, out.cand.steps], "steps"),
+    };
+    let least = least_p_of_counts(base, cand) * tested.max(1) as f64;
+    let why = if least <= out.options.test.alpha {
+        format!("the times of neighbouring {what} are correlated")
+    } else if tested > 1 {
+        format!("{tested} ops are tested, and {what} are too few for that many")
+    } else {
+        format!(
+            "{what} are too few for a level of {} %",
+            100.0 * out.options.test.alpha
+        )
+    };
+    (too_few > 0).then(|| format!("no change of {ops} could be told from chance (?): {why}"))
 }

@@ -142,6 +142,9 @@ pub struct LoopChange {
     pub causes: Vec<String>,
 }
 
+/// The number of steps of a side that are compared, and their class.
+type ComparedClass<'a> = (usize, &'a str);
+
 /// Mean over the runs of a side.
 struct LoopSide {
     steps: f64,
@@ -180,8 +183,13 @@ impl LoopChange {
         self.base_steps.max(self.cand_steps) > 1.5
     }
 
-    /// `None` if a side has no loop. `median_ps` is the change of the median step.
-    pub(super) fn of(base: &[Summary], cand: &[Summary], median_ps: f64) -> Option<Self> {
+    /// `None` if a side has no loop. `median_ps` is the change of the median step of the `compared` classes.
+    pub(super) fn of(
+        base: &[Summary],
+        cand: &[Summary],
+        median_ps: f64,
+        compared: [ComparedClass<'_>; 2],
+    ) -> Option<Self> {
         let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
         let step_change_ps = second.step_ps - first.step_ps;
         let change_percent = Percent::ratio(step_change_ps, first.step_ps);
@@ -194,7 +202,7 @@ impl LoopChange {
         let is_hidden = hidden_ps.abs() > noise
             && hidden_ps.abs() >= first.step_ps * WORTH_SAYING_PERCENT / 100.0;
         let causes = if is_hidden {
-            causes(base, cand, &first, &second, hidden_ps)
+            causes(base, cand, &first, &second, hidden_ps, compared)
         } else {
             Vec::new()
         };
@@ -282,6 +290,7 @@ fn causes(
     first: &LoopSide,
     second: &LoopSide,
     hidden_ps: f64,
+    compared: [ComparedClass<'_>; 2],
 ) -> Vec<String> {
     let mut parts = Vec::new();
     for (id, what) in [
@@ -333,10 +342,36 @@ fn causes(
             "{after} of {of} steps {are} slow ({before} before)"
         ));
     }
+    parts.extend(other_kinds([base, cand], compared));
     if parts.is_empty() {
         parts.push("single steps that differ from the median, for no recorded reason".to_owned());
     }
     parts
+}
+
+/// That another share of the steps is of other classes than the compared one.
+fn other_kinds(sides: [&[Summary]; 2], compared: [ComparedClass<'_>; 2]) -> Option<String> {
+    let others = |at: usize| {
+        let (runs, (own, class)) = (sides[at], compared[at]);
+        let all = runs.iter().flat_map(|run| {
+            std::iter::once(&run.steps).chain(run.classes.iter().map(|it| &it.steps))
+        });
+        let steps: usize = all.clone().map(|steps| steps.counted).sum();
+        let mut other: Vec<_> = all
+            .filter(|steps| steps.class != class && steps.counted > 0)
+            .collect();
+        other.sort_by_key(|steps| std::cmp::Reverse(steps.counted));
+        (
+            steps.saturating_sub(own),
+            steps,
+            other.first().map(|steps| steps.class.clone()),
+        )
+    };
+    let ((before, of_before, name_before), (after, of, name)) = (others(0), others(1));
+    let name = name.or(name_before)?;
+    (after * of_before != before * of).then(|| {
+        format!("{after} of {of} steps are of other kinds than the compared ones ({before} of {of_before} before), such as {name}")
+    })
 }
 
 fn values(runs: &[Summary], id: &str) -> Vec<Vec<f64>> {

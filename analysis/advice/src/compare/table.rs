@@ -6,7 +6,7 @@ use run_reports::hlo::ProgramSum;
 
 use super::attribution::{Attribution, OpChange};
 use super::attribution_table::attribution_table;
-use super::change::{ChangeVerdict, MetricChange};
+use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
 use super::verdict_words::word_of;
@@ -162,10 +162,21 @@ impl Comparison {
     pub fn legend(&self) -> String {
         format!(
             "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. \
-             ~: within noise (rank-sum test at {} %, and the spread between equal steps). ? before a direction: more \
+             ~: within noise (rank-sum test at {} %, and the spread between equal steps){}. ? before a direction: more \
              than that, but not more than runs of the same program may differ.",
-            100.0 * self.options.test.alpha
+            100.0 * self.options.test.alpha,
+            self.asked_effect()
         )
+    }
+
+    /// What else counts as no change, where the user chose it.
+    fn asked_effect(&self) -> String {
+        let least = self.options.test.min_effect_percent;
+        if least > TestOptions::default().min_effect_percent {
+            format!(", or less than {least} % of the step")
+        } else {
+            String::new()
+        }
     }
 
     /// What the numbers of ops mean, and how many of them changed.

@@ -141,7 +141,7 @@ impl JudgedProgram {
 
     /// Why the compiler may add collectives: the program is not partitioned yet.
     pub fn unpartitioned(&self) -> Option<&'static str> {
-        (self.timed.module.is_unpartitioned() && !self.is_compiled)
+        (self.timed.module.may_get_collectives() && !self.is_compiled)
             .then_some("the compiler adds collectives when it divides the program among devices")
     }
 
@@ -407,11 +407,13 @@ impl JudgedProgram {
             text(max)
         );
         if found > max {
-            return match self.unpartitioned() {
-                Some(_) => Answer::unknown(format!(
+            let is_of_all = self.timed.module.is_unpartitioned() && !self.is_compiled;
+            return if is_of_all {
+                Answer::unknown(format!(
                     "{said}; it is of all devices together, because the program is not partitioned yet"
-                )),
-                None => Answer::new(Verdict::NotMet, said),
+                ))
+            } else {
+                Answer::new(Verdict::NotMet, said)
             };
         }
         let loops = "it is not known how often a loop runs".to_owned();

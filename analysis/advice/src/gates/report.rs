@@ -54,11 +54,9 @@ impl Gate {
             .as_ref()
             .map(|op| format!(" of {op}"))
             .unwrap_or_default();
-        format!(
-            "{}{op} {}",
-            titled(&self.metric, self.aggregate),
-            self.limit
-        )
+        let name = titled(&self.metric, self.aggregate);
+        // Expectations name no limit beside themselves.
+        format!("{name}{op} {}", self.limit).trim_end().to_owned()
     }
 }
 

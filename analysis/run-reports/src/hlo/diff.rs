@@ -15,7 +15,7 @@ use trace_model::{Picos, ProgramId};
 use super::contents::{ContentSum, PeakMemory, ProgramContents};
 use super::differences::{ChangedParts, change, types};
 use super::sums::{ProgramSum, REMATERIALIZED, UNCOUNTED};
-use super::{HloOp, TimedProgram};
+use super::{HloOp, OPS_ALONE, ProgramOrigin, TimedProgram};
 
 /// How an instruction differs.
 #[engine::titled]
@@ -118,6 +118,7 @@ pub fn diff(
         ProgramContents::in_capture(first.0, first.1, modules[0]),
         ProgramContents::in_capture(second.0, second.1, modules[1]),
     ];
+    let are_ops = [&a, &b].map(|it| it.origin == ProgramOrigin::OpTexts);
     let mut parts = ChangedParts::default();
     let mut rows = Vec::new();
     for &pair in found.pairs.iter().filter(|pair| !pair.is_same) {
@@ -162,14 +163,18 @@ pub fn diff(
             .then_with(|| bytes(y).cmp(&bytes(x)))
             .then_with(rest)
     });
-    let (peak, peak_change_bytes) = peaks([&contents[0].peak, &contents[1].peak]);
-    let mut notes = [
-        notes_of("First program", &a),
-        notes_of("Second program", &b),
-    ]
-    .concat();
-    notes.extend(not_compared(&found));
-    if contents.iter().any(|it| it.uncounted > 0) {
+    let unheld = Err("the capture does not hold it".to_owned());
+    let peak_of = |at: usize| {
+        if are_ops[at] {
+            &unheld
+        } else {
+            &contents[at].peak
+        }
+    };
+    let (peak, peak_change_bytes) = peaks([peak_of(0), peak_of(1)]);
+    let mut notes = notes(&a, &b);
+    notes.extend(not_compared(&found, are_ops));
+    if contents.iter().any(|it| it.uncounted > 0) && are_ops == [false, false] {
         notes.push(UNCOUNTED.to_owned());
     }
     let side = |cx: &Context<'_>| EnvironmentSide::new(environment(cx).into_iter().collect(), []);
@@ -179,8 +184,12 @@ pub fn diff(
         second: titled((second.0, &b), (first.0, &a)),
         same: found.pairs.iter().filter(|pair| pair.is_same).count(),
         rows,
-        sums: sums(&contents, &found, &parts),
-        order: order(found.order, modules.map(hlo::HloModule::is_scheduled)),
+        sums: sums(&contents, are_ops, &found, &parts),
+        order: order(
+            found.order,
+            modules.map(hlo::HloModule::is_scheduled),
+            are_ops,
+        ),
         moved: found.order.map(|order| order.moved),
         peak,
         peak_change_bytes,
@@ -269,14 +278,23 @@ fn titled(
     }
 }
 
-/// What to know of a program, and where its text ends.
-fn notes_of(which: &str, program: &TimedProgram) -> Vec<String> {
-    let known = number::count(program.module.instructions.len() as f64);
-    match &program.module.cut {
-        Some(place) => vec![format!(
-            "{which}: the text ends {place}; {known} instructions are known."
-        )],
-        None => program.notes.clone(),
+/// What to know of both programs, and where their texts end.
+fn notes(first: &TimedProgram, second: &TimedProgram) -> Vec<String> {
+    let of = |program: &TimedProgram| {
+        let known = number::count(program.module.instructions.len() as f64);
+        let cut = program.module.cut.as_ref();
+        let cut =
+            cut.map(|place| format!("the text ends {place}; {known} instructions are known."));
+        let are_ops = program.origin == ProgramOrigin::OpTexts;
+        cut.or_else(|| are_ops.then(|| format!("the capture does not hold it; {OPS_ALONE}")))
+    };
+    match (of(first), of(second)) {
+        (Some(first), Some(second)) if first == second => vec![format!("Both programs: {first}")],
+        (first, second) => {
+            let first = first.map(|said| format!("First program: {said}"));
+            let second = second.map(|said| format!("Second program: {said}"));
+            first.into_iter().chain(second).collect()
+        }
     }
 }
 
@@ -293,7 +311,7 @@ fn is_plumbing(row: &DifferenceRow) -> bool {
 }
 
 /// The order of execution, in words.
-fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2]) -> String {
+fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2], are_ops: [bool; 2]) -> String {
     let count = |count: usize| number::count(count as f64);
     match found {
         Some(ScheduleDifference { compared: 0, .. }) => {
@@ -310,12 +328,15 @@ fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2]) -> String {
             engine::counted(compared, "instruction")
         ),
         None => {
-            let which = match is_scheduled {
-                [false, false] => "both programs are",
-                [false, true] => "the first program is",
-                _ => "the second program is",
+            let why = match (are_ops, is_scheduled) {
+                ([true, true], _) => "the captures hold neither program",
+                ([true, false], _) => "the capture does not hold the first program",
+                ([false, true], _) => "the capture does not hold the second program",
+                (_, [false, false]) => "both programs are not scheduled",
+                (_, [false, true]) => "the first program is not scheduled",
+                _ => "the second program is not scheduled",
             };
-            format!("Schedule: unknown, because {which} not scheduled.")
+            format!("Schedule: unknown, because {why}.")
         }
     }
 }
@@ -323,6 +344,7 @@ fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2]) -> String {
 /// All sums that one of both programs has.
 fn sums(
     contents: &[ProgramContents; 2],
+    are_ops: [bool; 2],
     found: &ProgramMatch,
     changed: &ChangedParts,
 ) -> Vec<ProgramSum> {
@@ -340,6 +362,13 @@ fn sums(
     if first.is_cut != second.is_cut {
         for row in &mut out {
             row.without_what_is_cut(first.is_cut);
+        }
+    }
+    // Two lists of ops by what ops alone tell.
+    let are_unlike = are_ops != [true, true];
+    for (_, is_first) in are_ops.into_iter().zip([true, false]).filter(|it| it.0) {
+        for row in out.iter_mut().filter(|row| are_unlike || !row.is_of_ops()) {
+            row.without_what_is_cut(is_first);
         }
     }
     for (what, count) in [
@@ -374,14 +403,20 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
             "Peak memory: only one program has the compiler's plan, so that both cannot be compared.".to_owned(),
             None,
         ),
-        [Err(why), Err(_)] => (format!("Peak memory: unknown of both programs: {why}."), None),
+        [Err(why), Err(other)] if why == other => {
+            (format!("Peak memory: unknown of both programs: {why}."), None)
+        }
+        [Err(why), Err(other)] => (
+            format!("Peak memory: unknown of the first program: {why}; of the second: {other}."),
+            None,
+        ),
         [Err(why), _] => (format!("Peak memory: unknown of the first program: {why}."), None),
         [_, Err(why)] => (format!("Peak memory: unknown of the second program: {why}."), None),
     }
 }
 
 /// What was not compared.
-fn not_compared(found: &ProgramMatch) -> Vec<String> {
+fn not_compared(found: &ProgramMatch, are_ops: [bool; 2]) -> Vec<String> {
     let mut out = Vec::new();
     if found.kernels_otherwise > 0 {
         out.push(format!(
@@ -397,10 +432,14 @@ fn not_compared(found: &ProgramMatch) -> Vec<String> {
         ));
     }
     if !found.is_complete {
-        out.push(
-            "One program is a text, one serialized: attributes that these spell in different ways are not compared."
-                .to_owned(),
-        );
+        let how = if are_ops == [false, false] {
+            "One program is a text, one serialized"
+        } else {
+            "One program is known by the lines of its ops alone"
+        };
+        out.push(format!(
+            "{how}: attributes that these spell in different ways are not compared."
+        ));
     }
     out
 }

@@ -40,6 +40,10 @@ pub use sums::{ProgramPart, ProgramSum};
 pub use text::{ProgramLine, ProgramListing, listing};
 use times::ProgramTimes;
 
+/// What is known of a program that the capture does not hold.
+const OPS_ALONE: &str = "known are only the ops that ran, by their own lines of text, and the names of their operands. \
+                         The content of fusions is unknown.";
+
 /// Where a program was read from.
 #[engine::titled]
 pub enum ProgramOrigin {
@@ -54,9 +58,8 @@ pub enum ProgramOrigin {
 impl ProgramOrigin {
     /// What to know when reading it; `None` of whole programs.
     fn note(self) -> Option<String> {
-        let text = "The capture does not hold this program: known are only the ops that ran, by their own lines of text, \
-                    and the names of their operands. The content of fusions is unknown.";
-        (self == Self::OpTexts).then(|| text.to_owned())
+        (self == Self::OpTexts)
+            .then(|| format!("The capture does not hold this program: {OPS_ALONE}"))
     }
 }
 

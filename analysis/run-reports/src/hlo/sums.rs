@@ -8,6 +8,7 @@ use super::contents::{ContentSum, PeakMemory, ProgramContents};
 /// Sums that every program has, known or not.
 const FLOPS: &str = "FLOPs";
 const TRAFFIC: &str = "traffic of main memory";
+const PRODUCTS: &str = "products ";
 const PEAK: &str = "peak memory";
 pub(super) const REMATERIALIZED: &str = "rematerialized instructions";
 
@@ -99,7 +100,7 @@ impl ProgramContents {
         });
         let products = self.products.iter();
         let products =
-            products.map(|(types, sum)| ProgramPart::of_sort(format!("products {types}"), sum));
+            products.map(|(types, sum)| ProgramPart::of_sort(format!("{PRODUCTS}{types}"), sum));
         let calls = self
             .custom_calls
             .iter()
@@ -274,7 +275,13 @@ impl ProgramSum {
         Self::of(&part(0), &part(count))
     }
 
-    /// What a text that ends too early holds is no sum of its program.
+    /// Whether the lines of the ops that ran tell it: not what is inside fusions, nor sums of the whole program.
+    pub(super) fn is_of_ops(&self) -> bool {
+        self.first_executions.or(self.second_executions).is_some()
+            && !self.what.starts_with(PRODUCTS)
+    }
+
+    /// What a part of a program holds is no sum of it.
     pub(super) fn without_what_is_cut(&mut self, is_first: bool) {
         if is_first {
             (self.first, self.first_executions, self.first_bytes) = (None, None, None);

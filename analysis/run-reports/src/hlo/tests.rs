@@ -319,3 +319,51 @@ fn program_diff_ignores_instruction_names() {
     assert_eq!(found.same, 5);
     assert!(diff((&first, one), (&first, one)).unwrap().rows.is_empty());
 }
+
+/// Differences between the programs of two captures.
+fn diff_of(a: &TraceModel, b: &TraceModel) -> ProgramDiff {
+    with(a, |first, one| {
+        with(b, |second, two| diff((first, one), (second, two)).unwrap())
+    })
+}
+
+#[test]
+fn sums_of_a_program_that_a_capture_does_not_hold_are_unknown() {
+    let (whole, ops) = (trace(Some(TEXT), ""), trace(None, TEXT));
+    let found = diff_of(&whole, &ops);
+    assert!(!found.sums.is_empty());
+    for sum in &found.sums {
+        let second = (sum.second, sum.second_bytes, sum.second_executions);
+        assert_eq!(
+            (second, sum.is_known),
+            ((None, None, None), false),
+            "{sum:?}"
+        );
+    }
+    assert!(
+        found
+            .peak
+            .ends_with("of the second: the capture does not hold it."),
+        "{}",
+        found.peak
+    );
+    assert!(
+        found.notes[0].starts_with("Second program: the capture does not hold it"),
+        "{:?}",
+        found.notes
+    );
+    // Of two lists of ops, collectives are compared, and what is inside fusions is not.
+    let found = diff_of(&ops, &ops);
+    let known = |what: &str| {
+        let mut sums = found.sums.iter();
+        sums.any(|sum| sum.what.starts_with(what) && sum.is_known)
+    };
+    assert!(known("all-reduce") && !known("FLOPs") && !known("products"));
+    let told = found.notes.iter();
+    assert_eq!(
+        told.filter(|note| note.contains("does not hold")).count(),
+        1,
+        "{:?}",
+        found.notes
+    );
+}

@@ -89,7 +89,7 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let session = loading
         .open_for_reports(path, run, format, is_identified)?
         .with_sha256(args.digest.digest);
-    let scope = checks::check_scope(&session, &args.input, &args.scope)?;
+    let scope = checks::check_part(&session, &args.scope)?;
     say_all_warmup(&session, stderr);
     let mut document = if args.only.is_empty() && session.model().has_programs_only() {
         programs::document(&session, scope)

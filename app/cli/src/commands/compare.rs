@@ -145,7 +145,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     if let Some(config) = &config {
         config
             .check_names(&base, &cand)
-            .map_err(|error| RequestError::Usage(error.to_string()))?;
+            .map_err(|error| gating::wrong_names(&error, args.judge.budget.as_deref()))?;
     }
     let mut comparison = compare(&base, &cand, &options);
     comparison.program_diff = program_diff;
@@ -161,7 +161,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         trace,
         shown: match &args.only[..] {
             _ if args.all => ShownTables::All,
-            _ if args.why && !why.is_empty() => ShownTables::Only(&why),
+            _ if args.why => ShownTables::Why(&why),
             [] => ShownTables::Screen,
             ids => ShownTables::Only(ids),
         },

@@ -12,7 +12,7 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{loading, output, terminal};
 use render::{Document, DocumentView, NamedTable, table};
-use request::{RequestError, TraceRequest, checks};
+use request::{RequestError, TraceRequest};
 use session::files::OutputGuard;
 use session::{CaptureSize, Session};
 
@@ -40,7 +40,6 @@ pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
     let session = loading::open_for(&args.output, &args.input, stderr)?;
-    checks::check_devices(&session, &args.input.assume.values.device)?;
     if args.size {
         return size(&session, args, stderr);
     }

@@ -75,7 +75,7 @@ fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Sco
     let loading = Loading::new(&input.assume, stderr)?;
     let is_identified = args.output.identifies_input();
     let session = loading.open_programs(&input.path, input.run.clone(), is_identified)?;
-    let scope = checks::check_scope(&session, &input, &args.scope)?;
+    let scope = checks::check_part(&session, &args.scope)?;
     Ok((session, scope))
 }
 

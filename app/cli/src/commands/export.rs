@@ -90,7 +90,7 @@ const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
-    checks::check_scope(&session, &args.input, &args.scope)?;
+    checks::check_part(&session, &args.scope)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     match args.to.content {
         ExportContent::Tables(writer) => write_tables(args, &session, &guard, writer, stderr)?,

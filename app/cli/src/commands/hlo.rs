@@ -56,7 +56,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
     let loading = Loading::new(&input.assume, stderr)?;
     let is_identified = args.output.identifies_input();
     let session = loading.open_programs(&input.path, input.run.clone(), is_identified)?;
-    let scope = checks::check_scope(&session, &args.input, &args.scope)?;
+    let scope = checks::check_part(&session, &args.scope)?;
     let second = OnceCell::new();
     let open = |path: &Path| {
         let other = loading.open_programs(path, None, false)?;

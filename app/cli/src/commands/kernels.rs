@@ -49,7 +49,7 @@ pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         loading.open_for_reports(path, run, args.output.format, is_identified)
     };
     let session = open(&args.input.path, args.input.run.clone())?;
-    checks::check_scope(&session, &args.input, &args.scope)?;
+    checks::check_part(&session, &args.scope)?;
     let scope = args.scope.scope();
     let document = match &args.cand {
         Some(cand) => changes(&session, &open(cand, None)?, scope),

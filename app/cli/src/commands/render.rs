@@ -58,7 +58,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     out.map_or(Ok(()), |path| output::check_file(path, &guard))?;
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
-    let scope = checks::check_scope(&session, &args.input, &args.scope)?;
+    let scope = checks::check_part(&session, &args.scope)?;
     let drawing = drawn(&session, &args.input.path, scope, &args.look)?;
     let file = drawing
         .encoded(format, args.scale.0)

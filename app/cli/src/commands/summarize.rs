@@ -12,7 +12,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use request::{Assumptions, RequestError, checks, summaries};
+use request::{Assumptions, RequestError, summaries};
 use session::files::OutputGuard;
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -61,7 +61,6 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
         let session = loading
             .open_for_reports(path, args.run.clone(), OutputFormat::Json, true)?
             .with_sha256(true);
-        checks::check_devices(&session, &args.assume.values.device)?;
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
     let runs: Vec<Summary> = runs

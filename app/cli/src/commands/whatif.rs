@@ -30,7 +30,7 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
     let session = loading::open_for(&args.output, &args.input, stderr)?;
-    let scope = checks::check_scope(&session, &args.input, &args.scope)?;
+    let scope = checks::check_part(&session, &args.scope)?;
     let result = answers::prediction(&session, scope, &args.changes)?;
     let failed = result.as_ref().err().map(AnalysisError::to_string);
     let document = Document::of(

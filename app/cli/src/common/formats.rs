@@ -103,7 +103,7 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
         content: FormatContent::Document(DocumentFormat {
             report: |document, _| {
                 if let Some(expected) = &document.expected {
-                    return Ok(junit::junit(&expected.gates(), &[], None));
+                    return Ok(junit::of_expectations(document, expected));
                 }
                 let gated = gated(document, "junit")?;
                 let runs = std::slice::from_ref(&gated.run);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::Scope;
 use analysis::compare::Summary;
-use analysis::gates::{GateConfig, GatesReport};
+use analysis::gates::{GateConfig, GateConfigError, GatesReport};
 
 use crate::common::args::{GateArgs, JudgeArgs};
 use crate::common::loading::Loading;
@@ -48,7 +48,7 @@ pub fn judge(
     let baseline = summaries::summaries(&paths, loading, None, OutputFormat::Json, stderr)?;
     gates
         .check_names(&baseline, std::slice::from_ref(&run))
-        .map_err(|error| RequestError::Usage(error.to_string()))?;
+        .map_err(|error| wrong_names(&error, file))?;
     let (report, comparison) = if args.are_set() {
         analysis::gates::against(&run, &baseline, &gates)
     } else {
@@ -60,6 +60,12 @@ pub fn judge(
         run,
         comparison,
     }))
+}
+
+/// That no run has what a gate names, with the file of the gates.
+pub fn wrong_names(error: &GateConfigError, file: Option<&Path>) -> RequestError {
+    let place = file.map_or_else(String::new, |file| format!(": {}", file.display()));
+    RequestError::Usage(format!("{error}{place}"))
 }
 
 /// Reports to CI, appends the history, and determines the outcome of `analyze`.

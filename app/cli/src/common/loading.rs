@@ -17,6 +17,7 @@ use trace_model::{IssueKind, Severity, Source};
 use crate::common::args::OutputArgs;
 use crate::common::stderr::{Stderr, harmless};
 use crate::common::values::{OutputFormat, STANDARD};
+use request::checks::check_devices;
 use request::{Assumptions, RequestError, SettingsFile, TraceRequest};
 use session::Session;
 use session::stdin;
@@ -155,6 +156,7 @@ impl<'a> Loading<'a> {
         format: OutputFormat,
     ) -> Result<Session, RequestError> {
         let session = self.read(path, import, open)?;
+        check_devices(&session, &self.options.devices)?;
         // The text report names the files itself.
         if format != OutputFormat::Text {
             warn_of_losses(&session, self.stderr);

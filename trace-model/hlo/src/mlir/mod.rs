@@ -72,6 +72,7 @@ fn read(text: &str) -> HloModule {
     let mut reader = MlirReader {
         module: HloModule {
             name: mlir_name(text).unwrap_or("module").to_owned(),
+            is_stablehlo: true,
             origin: HloOrigin::Proto,
             ..HloModule::default()
         },

@@ -224,3 +224,15 @@ fn counting_loops_have_trip_counts() {
     );
     assert_eq!(captured.trip_count(find(&captured, "while")), None);
 }
+
+#[test]
+fn a_program_for_several_partitions_is_not_divided_yet() {
+    let text = |partitions: u32| {
+        format!(
+            "module @f attributes {{mhlo.num_partitions = {partitions} : i32}} {{\n  func.func public @main(%arg0: \
+             tensor<8xf32>) -> tensor<8xf32> {{\n    return %arg0 : tensor<8xf32>\n  }}\n}}\n"
+        )
+    };
+    assert!(read(&text(8)).may_get_collectives());
+    assert!(!read(&text(1)).may_get_collectives());
+}

@@ -129,3 +129,52 @@ fn unlisted_step_classes_are_not_reported_absent() {
             .any(|note| note.starts_with("2 more classes of steps of cand"))
     );
 }
+
+#[test]
+fn runs_of_warm_up_alone_say_so() {
+    let mut run = made(100.0, 0.5, 30, 0);
+    let why =
+        "the run has 30 steps, and the first 40 are excluded as warm-up: no steady step remains";
+    run.steps = StepFacts {
+        why_none: Some(why.to_owned()),
+        ..StepFacts::default()
+    };
+    run.series.clear();
+    run.ops.clear();
+    run.facts.programs.clear();
+    let runs = std::slice::from_ref(&run);
+    let compared = compare(runs, runs, &CompareOptions::default());
+    assert_eq!(
+        compared.no_step_time(),
+        Some(format!("on both sides, {why}"))
+    );
+    assert!(
+        compared.brief.work.contains("told by steady steps"),
+        "{}",
+        compared.brief.work
+    );
+}
+
+#[test]
+fn other_kinds_of_steps_explain_the_loop() {
+    let with_loop = |mut run: Summary, times: Vec<f64>| {
+        run.loop_series = vec![series(LOOP_STEP, Unit::Picoseconds, times)];
+        run
+    };
+    let mut mixed = with_loop(
+        made(1.0, 0.1, 20, 0),
+        [vec![1e9; 20], vec![9e9; 10]].concat(),
+    );
+    let mut prefill = made(9.0, 0.1, 10, 0);
+    prefill.steps.class = "jit_prefill".to_owned();
+    mixed.classes.push(prefill.into_class());
+    let plain = with_loop(made(1.0, 0.1, 20, 3), vec![1e9; 20]);
+    let compared = compare(&[mixed], &[plain], &CompareOptions::default());
+    let causes = compared.loop_change.unwrap().causes;
+    assert_eq!(
+        causes,
+        [
+            "0 of 20 steps are of other kinds than the compared ones (10 of 30 before), such as jit_prefill"
+        ]
+    );
+}

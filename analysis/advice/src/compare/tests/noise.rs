@@ -104,3 +104,69 @@ fn many_tested_ops_need_more_steps_and_negligible_ops_are_not_tested() {
         (ChangeVerdict::Changed, ChangeVerdict::Noise, 1)
     );
 }
+
+/// What is said of the step and what is to be recorded.
+fn said(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> (String, String) {
+    let brief = compare(base, cand, options).brief;
+    (
+        brief.step.unwrap_or_default(),
+        brief.record_next.unwrap_or_default(),
+    )
+}
+
+#[test]
+fn a_change_below_the_smallest_that_counts_is_not_called_noise() {
+    let mut options = CompareOptions::default();
+    options.test.min_effect_percent = 12.0;
+    let (step, next) = said(
+        &[made(100.0, 0.5, 30, 0)],
+        &[made(110.0, 0.5, 30, 3)],
+        &options,
+    );
+    assert!(
+        step.ends_with("less than the smallest change that counts, 12 % of the step"),
+        "{step}"
+    );
+    assert_eq!(next, "");
+}
+
+#[test]
+fn where_runs_decide_runs_are_asked_for() {
+    let runs = |ms: f64| -> Vec<Summary> { (0..4).map(|at| made(ms, 0.5, 20, at)).collect() };
+    let options = CompareOptions::default();
+    let (_, next) = said(&runs(100.0), &runs(100.0), &options);
+    assert!(
+        next.starts_with("record more runs per side to see"),
+        "{next}"
+    );
+    // The least p of four against four is 0.029.
+    let mut strict = options;
+    strict.test.alpha = 0.01;
+    let (step, next) = said(&runs(100.0), &runs(110.0), &strict);
+    assert!(step.contains("4 runs per side are too few"), "{step}");
+    assert_eq!(
+        next,
+        "record more runs per side: 4 cannot show a change at a level of 1 %"
+    );
+}
+
+#[test]
+fn correlated_steps_are_the_reason_where_they_are() {
+    let mut run = made(100.0, 0.5, 15, 0);
+    for (at, value) in run.series[0].values.iter_mut().enumerate() {
+        *value = 1e11 + 1e9 * at as f64;
+    }
+    let (_, next) = said(&[run.clone()], &[run], &CompareOptions::default());
+    assert!(
+        next.ends_with("15 are too few, because the times of neighbouring steps are correlated"),
+        "{next}"
+    );
+}
+
+#[test]
+fn steps_that_vary_by_more_than_the_step_get_no_percentage() {
+    let mut run = made(100.0, 0.5, 6, 0);
+    run.series[0].values[5] = 5e13;
+    let (_, next) = said(&[run.clone()], &[run], &CompareOptions::default());
+    assert!(!next.contains('%'), "{next}");
+}

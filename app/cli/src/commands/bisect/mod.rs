@@ -181,15 +181,17 @@ impl Bisect<'_> {
             }
             let made = self.runs[0].len().min(self.runs[last].len());
             if !judge::can_be_compared(&compared) || made >= self.most_runs() {
-                return Ok(Err(format!(
-                    "the good and the bad end do not differ by more than noise, so that there is nothing to search for: {}",
-                    compared.statement
-                )));
+                let why = if compared.mismatch().is_some() {
+                    "the good and the bad end did not do the same work, and their steps do not tell them apart"
+                } else {
+                    "the good and the bad end do not differ by more than noise, so that there is nothing to search for"
+                };
+                return Ok(Err(format!("{why}: {}", compared.statement)));
             }
             for end in [0, last] {
                 if let Err(why) = self.at_least(end, made + 1)? {
                     return Ok(Err(format!(
-                        "{} cannot be measured: {why}",
+                        "the end {} cannot be measured: {why}",
                         self.points[end]
                     )));
                 }

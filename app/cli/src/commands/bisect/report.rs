@@ -95,7 +95,7 @@ impl BisectReport {
         let (statement, doubt) = match &culprits[..] {
             [only] => (
                 format!(
-                    "{} is the first that is like the bad end: {step}",
+                    "the first that is like the bad end is {}: {step}",
                     named(only)
                 ),
                 None,

@@ -68,7 +68,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let session = loading::open(&args.input, OutputFormat::Text, stderr)?;
-    checks::check_scope(&session, &args.input, &args.scope)?;
+    checks::check_part(&session, &args.scope)?;
     let mut database =
         Database::new(&session, args.scope.scope()).map_err(|error| refused(&error))?;
     let Some(sql) = args.sql.as_deref().filter(|_| !args.list) else {

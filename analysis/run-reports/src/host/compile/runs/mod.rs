@@ -8,7 +8,7 @@ use trace_model::{Picos, TraceModel};
 
 use super::cache::CacheUse;
 use super::compilations::Compilation;
-use super::shapes::ShapeChange;
+use super::shapes::{ChangeSource, ShapeChange};
 use super::{CompileReport, KeyPart};
 
 /// The compilations of one run.
@@ -364,8 +364,9 @@ fn why(
     }
     let Some((before_run, before)) = last else {
         if now.again.is_some() {
-            let why = "it had run before, compiled before the capture began: what changed is not recorded";
-            return why.to_owned();
+            let changes = recorded_changes(now);
+            let changes = changes.unwrap_or_else(|| "what changed is not recorded".to_owned());
+            return format!("it had run before, compiled before the capture began: {changes}");
         }
         return "the first compilation of this function in these runs".to_owned();
     };
@@ -388,9 +389,9 @@ fn why(
     }
     let parts = changed_parts(&before.key_parts, &now.key_parts);
     let types = changed_types(&before.arguments, &now.arguments);
-    let changes = ShapeChange::summary(&now.changes);
-    if let Some(types) = types.or(changes) {
-        format!("{types}, compared with what was compiled {place}")
+    let types = types.map(|types| format!("{types}, compared with what was compiled {place}"));
+    if let Some(changes) = types.or_else(|| recorded_changes(now)) {
+        changes
     } else if !parts.is_empty() {
         format!(
             "the cache key differs from that {place} in {}",
@@ -403,6 +404,17 @@ fn why(
     } else {
         format!("unknown: neither arguments nor cache keys are recorded both here and {place}")
     }
+}
+
+/// What the capture shows to have changed, and since when.
+fn recorded_changes(now: &Compilation) -> Option<String> {
+    let with = match now.changed_in? {
+        ChangeSource::Parameters | ChangeSource::OpText => "the program that ran before",
+        ChangeSource::EventArguments => "the compilation before",
+        ChangeSource::Annotation => "the steps before",
+    };
+    let changes = ShapeChange::summary(&now.changes)?;
+    Some(format!("{changes}, compared with {with}"))
 }
 
 /// Arguments whose types differ: the first one, and the number of the others.

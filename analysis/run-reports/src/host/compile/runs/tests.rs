@@ -2,7 +2,7 @@ use engine::{Options, ReportCache, Scope};
 use importers::{ImportOptions, InputSource, Progress};
 
 use super::*;
-use crate::host::compile::Compile;
+use crate::host::compile::{Compile, CompileEvidence};
 
 /// A compilation in a log: day and second of its end, function, seconds, types of arguments, key with its flags.
 fn logged(
@@ -175,5 +175,30 @@ fn unknown_programs_save_nothing() {
             .any(|said| said.contains("For 2 of 2 compilations it is not known")),
         "{:?}",
         runs.statements
+    );
+}
+
+#[test]
+fn what_the_capture_shows_is_told_of_a_program_that_ran_before() {
+    let changed = Compilation {
+        again: Some(CompileEvidence::RanBefore),
+        changed_in: Some(ChangeSource::Annotation),
+        changes: vec![ShapeChange {
+            what: "seq_len".to_owned(),
+            from: "64".to_owned(),
+            to: "96".to_owned(),
+            dims: Vec::new(),
+        }],
+        ..Compilation::default()
+    };
+    let said = |now: &Compilation, last| why("run", now, last, None);
+    assert_eq!(
+        said(&changed, None),
+        "it had run before, compiled before the capture began: seq_len 64 → 96, compared with the steps before"
+    );
+    let before = Compilation::default();
+    assert_eq!(
+        said(&changed, Some(("run", &before))),
+        "seq_len 64 → 96, compared with the steps before"
     );
 }
