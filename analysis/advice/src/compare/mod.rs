@@ -10,7 +10,7 @@
 //! - Steady steps of each class that both sides have (`classes.rs`), the class with the most time first, each step on
 //!   its slowest core. Every metric has its median, the 95 % confidence interval of the median, the change, and the
 //!   rank sum test ([`rank_test`](math::rank_test)); `~` marks a change that is not more than noise.
-//!   Successive steps are correlated, so tests and intervals allow for that ([`resample`](math::resample)),
+//!   Successive steps are correlated, so tests and intervals allow for that ([`resample`]),
 //!   and a change must exceed the variation between steps of the same run (A/A).
 //! - Ops matched by their properties (`matching.rs`), with Holm's correction over all tests.
 //! - The change of the step, attributed to ops and idle time so that the parts add up. It uses the interquartile mean
