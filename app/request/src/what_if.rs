@@ -109,7 +109,7 @@ pub fn changes(
         changes.push(Scenario::Idle(0.0));
     }
     if changes.is_empty() {
-        let why = "nothing is changed: name a change, for instance --hide-collectives";
+        let why = "name at least one change, for instance --hide-collectives";
         return Err(RequestError::Usage(why.to_owned()));
     }
     Ok(changes)
