@@ -483,10 +483,8 @@ fn pointer_on_an_arrow_tells_where_it_leads() {
     let names = format!("{} → {}", from.name(), to.name());
     // Somewhere below the middle of their lane.
     let found = (0..120).any(|row| {
-        let at = on_canvas(&window, x, 6.0 * row as f32);
-        window.hover_at(at);
-        window.step();
-        window.step();
+        window.hover_at(on_canvas(&window, x, 6.0 * row as f32));
+        window.run_steps(2);
         window.query_by_label(&names).is_some()
     });
     assert!(found, "{names}");
@@ -498,6 +496,5 @@ fn pointer_on_an_arrow_tells_where_it_leads() {
 fn slice_of_a_step_is_headed_as_a_step() {
     let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1400.0);
     select(&mut window, "2");
-    // The heading, and the link that shows the step.
-    assert_eq!(window.query_all_by_label("Step 2").count(), 2);
+    assert_eq!(window.query_all_by_label("Step 2").count(), 2); // The heading, and the link.
 }

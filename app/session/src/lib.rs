@@ -10,6 +10,7 @@
 pub mod anonymize;
 mod capture_size;
 pub mod convert;
+mod devices;
 pub mod environment;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod events;
@@ -28,7 +29,8 @@ mod watched_runs;
 pub mod xml;
 
 pub use capture_size::{CaptureSize, LARGEST_BYTES, SizeOfPart};
+pub use devices::devices_in_words;
 pub use execution_times::{DeviceExecutions, ExecutionTimes, RecordedBy};
-pub use open::{RequestSession, Session, devices_in_words, losses_in_words, lost_on_import};
+pub use open::{RequestSession, Session, losses_in_words, lost_on_import};
 pub use run_summary::RunSummary;
 pub use watched_runs::{RunLook, WatchedRuns};

@@ -6,7 +6,8 @@ use analysis::{Scope, Unit, counted, number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::open::{Session, devices_in_words, losses_in_words};
+use crate::devices::devices_in_words;
+use crate::open::{Session, losses_in_words};
 
 /// Devices, steps, verdict and damage of a run; what is not known is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -12,7 +12,8 @@ use trace_model::Picos;
 
 use super::data::DataTable;
 use super::from_report::of_report;
-use crate::open::{Session, devices_in_words};
+use crate::devices::devices_in_words;
+use crate::open::Session;
 
 /// Data of the row. What does not apply to a trace is missing.
 struct RunRow<'a> {
