@@ -50,7 +50,7 @@ const CRATES: [CrateFolders; 7] = [
             &["export"],
             &["convert", "events", "anonymize"],
             &["tables", "run_summary", "capture_size"],
-            &["open"],
+            &["open", "devices"],
             &["user_files"],
             &["environment"],
             &["files"],
