@@ -144,9 +144,11 @@ fn mark_cut_devices(builder: &mut TraceBuilder, threads: &ThreadTable, places: &
         let all = written.entry(thread.pid).or_insert(bytes);
         *all = (all.0.min(bytes.0), all.1.max(bytes.1));
     }
+    // A process that begins after another one ends: the last to begin decides, however many there are.
+    let last_begin = written.values().map(|bytes| bytes.0).max();
     let is_whole = |pid: &i64| {
         let own = written.get(pid);
-        own.is_some_and(|own| written.values().any(|other| other.0 > own.1))
+        own.is_some_and(|own| last_begin.is_some_and(|begin| begin > own.1))
     };
     for &pid in threads.processes.keys().filter(|pid| !is_whole(pid)) {
         let Some(group) = places.group_of(pid) else {
