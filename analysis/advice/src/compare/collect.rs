@@ -142,10 +142,10 @@ pub fn tool() -> String {
     format!("systole {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The reason why there is no steady step, if there is none.
 /// Why a run without any step has no steady one.
 pub(super) const NO_STEPS: &str = "no steps were found";
 
+/// The reason why there is no steady step, if there is none.
 fn no_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<String> {
     if !steps.has_steps() {
         return Some(NO_STEPS.to_owned());

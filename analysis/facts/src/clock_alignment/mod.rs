@@ -307,7 +307,10 @@ fn clock_shift(cx: &Context<'_>, launches: &LaunchPairs) -> Option<ClockShift> {
         let range = model.slice(program).range();
         let key = |timed: &TimedProgram| (timed.range.start, timed.program);
         let found = timed.binary_search_by_key(&(range.start, program), key);
-        found.map_or(range, |at| timed[at].measured)
+        found.map_or_else(
+            |_| shifted(model, launches.core, range),
+            |at| timed[at].measured,
+        )
     });
     by_ops
         .filter(|by_ops| by_ops.sync < on_timeline.sync)
