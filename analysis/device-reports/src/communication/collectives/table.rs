@@ -30,10 +30,13 @@ impl CollectivesReport {
             self.links.note(),
         ];
         if let Some((all, kinds)) = self.kinds.split_last()
-            && !kinds.is_empty()
-            && kinds.iter().map(|kind| kind.time_ps).sum::<Picos>() > all.time_ps
+            && self.rows.iter().map(|row| row.time_ps).sum::<Picos>() > all.time_ps
         {
-            let once = "What is in flight at the same time counts in the row of each kind, and once in that of all.";
+            let once = if kinds.is_empty() {
+                "Collectives that are in flight at the same time count once."
+            } else {
+                "What is in flight at the same time counts in the row of each kind, and once in that of all."
+            };
             notes.insert(1, once.to_owned());
         }
         Table::of("collective_kinds", "Collectives by pattern", &self.kinds)
