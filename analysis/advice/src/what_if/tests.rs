@@ -8,10 +8,14 @@ use trace_model::TraceModel;
 use super::*;
 
 fn predict(model: &TraceModel, changes: &[Scenario]) -> Prediction {
+    predict_in(model, Scope::WholeTrace, changes)
+}
+
+fn predict_in(model: &TraceModel, scope: Scope, changes: &[Scenario]) -> Prediction {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,
-        scope: Scope::WholeTrace,
+        scope,
         options: &options,
         reports: &reports,
     };
@@ -460,16 +464,9 @@ fn compilation_after_the_last_op_of_a_step_is_saved() {
         c = backend_compile
         ",
     );
-    let (options, reports) = (Options::default(), ReportCache::default());
     for last in [0, 1] {
-        let cx = Context {
-            model: &model,
-            scope: Scope::Steps { first: 0, last },
-            options: &options,
-            reports: &reports,
-        };
-        let found = Replay::new(&cx).unwrap();
-        let found = found.with(&cx, &[Scenario::NoCompile]).unwrap();
+        let scope = Scope::Steps { first: 0, last };
+        let found = predict_in(&model, scope, &[Scenario::NoCompile]);
         let saved = found.window_ps - found.predicted_ps;
         assert_eq!(saved.ps(), 3_000, "steps 0 to {last}");
     }

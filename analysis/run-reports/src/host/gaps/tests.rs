@@ -1,4 +1,4 @@
-use engine::{Options, ReportCache, Scope};
+use engine::{Cell, Options, ReportCache, Scope, Tabular as _};
 use sample_traces::text_trace;
 use trace_model::{TimeRange, Timestamp, TraceModel};
 
@@ -328,4 +328,24 @@ fn tables_are_rectangular() {
             table.id
         );
     }
+}
+
+/// One of two devices waits for the host: time and event are means over both.
+#[test]
+fn events_take_no_longer_than_the_causes_that_they_are_part_of() {
+    let model = text_trace(&picture(
+        "
+        TPU:0 modules: AA....BB
+        TPU:1 modules: AABBBBBB
+        host main    : ddpppp..
+        ",
+    ));
+    let tables = report(&model, Scope::WholeTrace).unwrap().tables();
+    let place = |id: &str| tables[0].columns.iter().position(|column| column.id == id);
+    let cell = |row: &[Cell], id: &str| row[place(id).unwrap()].clone();
+    let of_host = Cell::text("host to device");
+    let mut rows = tables[0].rows.iter();
+    let row = rows.find(|row| cell(row, "cause") == of_host).unwrap();
+    assert_eq!(cell(row, "time_ps"), Cell::Int(2_000));
+    assert_eq!(cell(row, "event_ps"), Cell::Int(2_000));
 }
