@@ -22,6 +22,7 @@ macro_rules! row_ids {
 
         impl $name {
             /// Row number in its table.
+            #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize
             }

@@ -82,14 +82,17 @@ impl Timestamp {
     pub const MAX: Self = Self(i64::MAX);
 
     /// The point `ps` picoseconds after the origin.
+    #[inline]
     pub const fn from_ps(ps: i64) -> Self {
         Self(ps)
     }
     /// Picoseconds after the origin.
+    #[inline]
     pub const fn ps(self) -> i64 {
         self.0
     }
     /// The length from the origin to here.
+    #[inline]
     pub const fn since_origin(self) -> Picos {
         Picos(self.0)
     }
@@ -102,18 +105,22 @@ impl Picos {
     pub const MAX: Self = Self(i64::MAX);
 
     /// A length of `ps` picoseconds.
+    #[inline]
     pub const fn from_ps(ps: i64) -> Self {
         Self(ps)
     }
     /// The length nearest to `ps` picoseconds.
+    #[inline]
     pub fn rounded(ps: f64) -> Self {
         Self(ps.round() as i64)
     }
     /// The length in picoseconds.
+    #[inline]
     pub const fn ps(self) -> i64 {
         self.0
     }
     /// The length in picoseconds, to compute means; exact up to 2.5 hours.
+    #[inline]
     pub fn as_ps_f64(self) -> f64 {
         self.0 as f64
     }
@@ -126,14 +133,17 @@ impl Picos {
         self.0 as f64 / PS_PER_US as f64
     }
     /// This length, or zero if it is negative.
+    #[inline]
     pub const fn clamped(self) -> Self {
         if self.0 < 0 { Self(0) } else { self }
     }
     /// How long a difference is, whatever its sign.
+    #[inline]
     pub const fn abs(self) -> Self {
         Self(self.0.saturating_abs())
     }
     /// This length as a fraction of `whole`; `None` if `whole` is not positive.
+    #[inline]
     pub fn fraction_of(self, whole: Self) -> Option<f64> {
         (whole.0 > 0).then(|| self.0 as f64 / whole.0 as f64)
     }
@@ -154,22 +164,27 @@ impl TimeRange {
         Self::new(start, start + dur)
     }
     /// Length of the range.
+    #[inline]
     pub fn dur(self) -> Picos {
         self.end - self.start
     }
     /// Whether nothing lies inside.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.end <= self.start
     }
     /// Whether `at` lies inside.
+    #[inline]
     pub fn contains(self, at: Timestamp) -> bool {
         self.start <= at && at < self.end
     }
     /// Whether all of `other` lies inside.
+    #[inline]
     pub fn encloses(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
     /// Whether the two share at least one instant; touching does not count.
+    #[inline]
     pub fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
@@ -195,51 +210,60 @@ impl TimeRange {
 // the limit of 106 days is better than a panic or a wrapped time.
 impl Add<Picos> for Timestamp {
     type Output = Self;
+    #[inline]
     fn add(self, d: Picos) -> Self {
         Self(self.0.saturating_add(d.0))
     }
 }
 impl Sub<Picos> for Timestamp {
     type Output = Self;
+    #[inline]
     fn sub(self, d: Picos) -> Self {
         Self(self.0.saturating_sub(d.0))
     }
 }
 impl Sub for Timestamp {
     type Output = Picos;
+    #[inline]
     fn sub(self, earlier: Self) -> Picos {
         Picos(self.0.saturating_sub(earlier.0))
     }
 }
 impl Add for Picos {
     type Output = Self;
+    #[inline]
     fn add(self, o: Self) -> Self {
         Self(self.0.saturating_add(o.0))
     }
 }
 impl Sub for Picos {
     type Output = Self;
+    #[inline]
     fn sub(self, o: Self) -> Self {
         Self(self.0.saturating_sub(o.0))
     }
 }
 impl AddAssign for Picos {
+    #[inline]
     fn add_assign(&mut self, o: Self) {
         *self = *self + o;
     }
 }
 impl SubAssign for Picos {
+    #[inline]
     fn sub_assign(&mut self, o: Self) {
         *self = *self - o;
     }
 }
 impl Neg for Picos {
     type Output = Self;
+    #[inline]
     fn neg(self) -> Self {
         Self(self.0.saturating_neg())
     }
 }
 impl std::iter::Sum for Picos {
+    #[inline]
     fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
         iter.fold(Self::ZERO, Add::add)
     }
@@ -247,6 +271,7 @@ impl std::iter::Sum for Picos {
 
 /// Sums lengths that are held as picoseconds.
 impl std::iter::Sum<i64> for Picos {
+    #[inline]
     fn sum<I: Iterator<Item = i64>>(iter: I) -> Self {
         iter.map(Self).sum()
     }

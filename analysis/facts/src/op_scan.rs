@@ -1,5 +1,6 @@
 //! One pass over the ops of a core in the whole trace, for all that needs each of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Context, Fact, OnceMap, Scope};
@@ -44,22 +45,35 @@ pub(crate) struct TrackExtent {
     pub untimed: Option<TimeRange>,
 }
 
-/// The scans of the cores.
-#[derive(Default)]
-struct OpScans(OnceMap<GroupId, Arc<OpScan>>);
+/// The scans of the devices, and of other cores once they are asked for.
+struct OpScans {
+    devices: BTreeMap<GroupId, Arc<OpScan>>,
+    others: OnceMap<GroupId, Arc<OpScan>>,
+}
 
 impl Fact for OpScans {
-    fn find(_cx: &Context<'_>) -> Self {
-        Self::default()
+    /// All devices at once: who asks for one needs the others, too, to know how long the run took.
+    fn find(cx: &Context<'_>) -> Self {
+        let devices = cx.model.tensor_cores();
+        // Before several threads would wait for it.
+        cx.fact::<Arc<OpClasses>>();
+        let scans = cx.side_by_side(devices.len(), |nth| Arc::new(scan(cx, devices[nth])));
+        Self {
+            devices: devices.into_iter().zip(scans).collect(),
+            others: OnceMap::default(),
+        }
     }
 }
 
 /// The scan of a core, made on first use.
 pub fn op_scan(cx: &Context<'_>, core: GroupId) -> Arc<OpScan> {
     let scans = cx.fact::<OpScans>();
-    scans
-        .0
-        .get(core, || Arc::new(scan(&cx.scoped(Scope::WholeTrace), core)))
+    match scans.devices.get(&core) {
+        Some(scan) => Arc::clone(scan),
+        None => scans
+            .others
+            .get(core, || Arc::new(scan(&cx.scoped(Scope::WholeTrace), core))),
+    }
 }
 
 fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {

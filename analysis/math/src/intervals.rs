@@ -204,6 +204,7 @@ pub struct UnionBuilder {
 
 impl UnionBuilder {
     /// Adds a range.
+    #[inline]
     pub fn add(&mut self, range: TimeRange) {
         if range.is_empty() {
             return;
@@ -220,6 +221,17 @@ impl UnionBuilder {
 
     /// The union of all ranges.
     pub fn finish(self) -> IntervalSet {
+        let mut out = self.joined();
+        out.ranges.shrink_to_fit();
+        out
+    }
+
+    /// The length of the union, without a copy of its ranges.
+    pub fn measure(self) -> Picos {
+        self.joined().measure()
+    }
+
+    fn joined(self) -> IntervalSet {
         let Self {
             mut out,
             is_unsorted,
@@ -236,7 +248,6 @@ impl UnionBuilder {
                 touches
             });
         }
-        out.ranges.shrink_to_fit();
         out
     }
 }

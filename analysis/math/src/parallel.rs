@@ -11,9 +11,18 @@ pub fn map<T: Sync, R: Send>(
     work: usize,
     map: impl Fn(&T) -> R + Sync + Send,
 ) -> Vec<R> {
+    map_owned(items.iter().collect(), work, map)
+}
+
+/// The same of items that are consumed.
+pub fn map_owned<T: Send, R: Send>(
+    items: Vec<T>,
+    work: usize,
+    map: impl Fn(T) -> R + Sync + Send,
+) -> Vec<R> {
     if work < WORTH_WAKING {
-        items.iter().map(map).collect()
+        items.into_iter().map(map).collect()
     } else {
-        items.par_iter().map(map).collect()
+        items.into_par_iter().map(map).collect()
     }
 }

@@ -62,6 +62,7 @@ impl OpGroup {
     ];
 
     /// Its index in a table of all groups, which has as many entries as [`Self::ALL`].
+    #[inline]
     pub fn index(self) -> usize {
         self as usize
     }
@@ -103,7 +104,7 @@ pub enum AsyncRole {
 bitflags::bitflags! {
     /// Flags of an op.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super)     struct OpFlags: u8 {
+    pub(super) struct OpFlags: u8 {
         const FUSED_COLLECTIVE = 1;
         const OFF_DUTY = 1 << 1;
         const MAY_HAVE_INNER_OPS = 1 << 2;
@@ -134,19 +135,23 @@ impl OpClass {
         }
     }
     /// Starts an asynchronous op.
+    #[inline]
     pub fn is_start(self) -> bool {
         self.role == Some(AsyncRole::Start)
     }
     /// Awaits an asynchronous op.
+    #[inline]
     pub fn is_done(self) -> bool {
         self.role == Some(AsyncRole::Done)
     }
     /// A collective fused with other work, so that the two cannot be distinguished.
+    #[inline]
     pub fn is_fused_collective(self) -> bool {
         self.traits.contains(OpFlags::FUSED_COLLECTIVE)
     }
     /// Whether the core is off duty by `XProf`'s list: infeed, outfeed, host transfers, `async-done`, megacore
     /// fusion.
+    #[inline]
     pub fn is_off_duty(self) -> bool {
         self.traits.contains(OpFlags::OFF_DUTY)
     }
@@ -156,14 +161,17 @@ impl OpClass {
         self.traits.contains(OpFlags::MAY_HAVE_INNER_OPS)
     }
     /// Whether it is recomputed to save memory.
+    #[inline]
     pub fn is_remat(self) -> bool {
         self.traits.contains(OpFlags::REMAT)
     }
     /// Whether the category is exactly `custom-call`: costs are then per execution.
+    #[inline]
     pub fn is_custom_call(self) -> bool {
         self.traits.contains(OpFlags::CUSTOM_CALL)
     }
     /// Whether time and costs of its ops are their own; `None` if that depends on whether an op had ops inside.
+    #[inline]
     pub fn leaf(self) -> Option<bool> {
         if self.may_have_inner_ops() {
             return Some(false);
@@ -171,14 +179,17 @@ impl OpClass {
         self.category_recorded().then_some(true)
     }
     /// Whether the category was recorded, not inferred from text or name.
+    #[inline]
     pub fn category_recorded(self) -> bool {
         self.traits.contains(OpFlags::CATEGORY_RECORDED)
     }
     /// Whether it is part of an asynchronous op: its time on the op track is then not the time of the work.
+    #[inline]
     pub fn is_async(self) -> bool {
         self.role.is_some()
     }
     /// Communication between devices.
+    #[inline]
     pub fn is_collective(self) -> bool {
         self.collective.is_some()
     }

@@ -17,6 +17,9 @@ use std::collections::VecDeque;
 
 use hashbrown::{HashMap, HashSet};
 use hlo::HloText;
+use rayon::prelude::{
+    IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
 use trace_model::{
     FlowEnd, GroupId, GroupKind, IssueKind, LabelId, OpId, SliceAttr, SliceBatch, SliceKey,
     SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
@@ -42,8 +45,16 @@ pub fn complete(builder: &mut TraceBuilder) {
         .filter(is_core)
         .filter_map(|id| CoreTracks::of(builder, id))
         .collect();
-    for core in cores {
-        let pairs = pair_up(builder, &core);
+    let roles: Vec<RolesByLabel> = cores
+        .iter()
+        .map(|core| RolesByLabel::of(builder, core.ops))
+        .collect();
+    let of_all: Vec<Vec<AsyncPair>> = cores
+        .par_iter()
+        .zip(roles)
+        .map(|(core, roles)| pair_up(builder, core, &roles))
+        .collect();
+    for (core, pairs) in cores.into_iter().zip(of_all) {
         match core.recorded {
             Some(track) if !builder.batch(track).is_empty() => {
                 add_device_clock(builder, &core, track, &pairs);
@@ -156,17 +167,16 @@ impl PendingStarts {
 }
 
 /// Walks the ops in time order, one program execution after the other.
-fn pair_up(builder: &mut TraceBuilder, core: &CoreTracks) -> Vec<AsyncPair> {
-    let roles = roles(builder, core.ops);
-    if roles.is_empty() {
+fn pair_up(builder: &TraceBuilder, core: &CoreTracks, roles: &RolesByLabel) -> Vec<AsyncPair> {
+    if roles.are_none() {
         return Vec::new();
     }
     let ops = builder.batch(core.ops);
     let mut order: Vec<u32> = (0..ops.len() as u32)
-        .filter(|&i| roles.contains_key(&ops.label(i)))
+        .filter(|&i| roles.get(ops.label(i)).is_some())
         .collect();
     // On the timeline, a start op and its done op can start at the same instant.
-    let half = |i: u32| roles.get(&ops.label(i)).map(|role| role.half);
+    let half = |i: u32| roles.get(ops.label(i)).map(|role| role.half);
     order.sort_by_key(|&i| {
         let start = ops.range(i).start;
         (
@@ -193,7 +203,7 @@ fn pair_up(builder: &mut TraceBuilder, core: &CoreTracks) -> Vec<AsyncPair> {
     let mut pending = PendingStarts::default();
     let mut begun = 0;
     for index in order {
-        let Some(role) = roles.get(&ops.label(index)) else {
+        let Some(role) = roles.get(ops.label(index)) else {
             continue;
         };
         let now = ops.range(index).start;
@@ -242,19 +252,30 @@ fn cut_off(pending: &mut PendingStarts, at: Timestamp, pairs: &mut Vec<AsyncPair
     }));
 }
 
-/// The roles of all labels on a track that start or end an asynchronous op.
-fn roles(builder: &mut TraceBuilder, track: TrackId) -> HashMap<LabelId, HalfRole> {
-    let batch = builder.batch(track);
-    let mut labels: Vec<LabelId> = (0..batch.len() as u32).map(|i| batch.label(i)).collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let mut roles = HashMap::new();
-    for label in labels {
-        if let Some(role) = role(builder, label) {
-            roles.insert(label, role);
+/// The roles of the labels on a track that start or end an asynchronous op, by number of the label: every op is looked up.
+struct RolesByLabel(Vec<Option<Box<HalfRole>>>);
+
+impl RolesByLabel {
+    fn of(builder: &mut TraceBuilder, track: TrackId) -> Self {
+        let batch = builder.batch(track);
+        let mut labels: Vec<Option<LabelId>> = Vec::new();
+        for label in (0..batch.len() as u32).map(|i| batch.label(i)) {
+            if label.index() >= labels.len() {
+                labels.resize(label.index() + 1, None);
+            }
+            labels[label.index()] = Some(label);
         }
+        let role = |label: Option<LabelId>| role(builder, label?).map(Box::new);
+        Self(labels.into_iter().map(role).collect())
     }
-    roles
+
+    fn get(&self, label: LabelId) -> Option<&HalfRole> {
+        self.0.get(label.index())?.as_deref()
+    }
+
+    fn are_none(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
 }
 
 fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<HalfRole> {

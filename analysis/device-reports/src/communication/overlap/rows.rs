@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use engine::Context;
 use facts::category::OpClasses;
+use facts::clock_alignment::SharedClock;
 use facts::collective_traffic::CollectiveTraffic;
+use math::parallel;
 use trace_model::{GroupId, LabelId, Picos, SliceId, SourceId, StringId, TraceModel};
 
 use super::cores::{CoreActivity, CoreTraffic};
@@ -58,16 +60,30 @@ impl OverlapRows {
     ) -> (Vec<Transfer>, SkewWaits) {
         let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
         let groups: Vec<GroupId> = cores.iter().map(|core| core.group).collect();
-        let mut waits = SkewWaits::default();
-        let rows = self
-            .places
-            .into_iter()
-            .map(|(key, place)| (key, std::mem::take(&mut self.rows[place])));
-        let finished = |(key, row)| {
-            trace_model::may_pause();
-            finish(cx, classes, (key, row), (&names, &groups), &mut waits)
+        // What several rows need is found before threads of the pool would wait for it.
+        for &core in &groups {
+            SharedClock::of(cx, core);
+        }
+        let executions: f64 = self.rows.iter().map(|row| row.executions).sum();
+        let row = |(key, place): (_, usize)| {
+            let row = std::mem::take(&mut self.rows[place]);
+            let kind = row.class.collective;
+            let message = kind.map(|kind| CollectiveTraffic::of(cx, row.op, kind, cores.len()));
+            (key, row, message)
         };
-        let mut out: Vec<Transfer> = rows.map(finished).collect();
+        let rows: Vec<_> = self.places.into_iter().map(row).collect();
+        let finished = parallel::map_owned(rows, executions as usize, |row| {
+            trace_model::may_pause();
+            finish(cx, classes, row, (&names, &groups))
+        });
+        let mut waits = SkewWaits::default();
+        let mut out = Vec::with_capacity(finished.len());
+        for (transfer, found) in finished {
+            if let Some(found) = &found {
+                waits.add(found);
+            }
+            out.push(transfer);
+        }
         out.sort_by(|a, b| {
             let rank = |row: &Transfer| {
                 (
@@ -200,17 +216,16 @@ fn add_ops(
     }
 }
 
+/// A row, and how cores waited for each other in it, if they did nothing else meanwhile.
 fn finish(
     cx: &Context<'_>,
     classes: &OpClasses,
-    (key, mut row): (TransferKey, OverlapSums),
+    (key, mut row, message): (TransferKey, OverlapSums, Option<CollectiveTraffic>),
     (names, cores): (&[String], &[GroupId]),
-    waits: &mut SkewWaits,
-) -> Transfer {
+) -> (Transfer, Option<MatchedCollective>) {
     let op = row.op.map(|op| cx.model.op(op));
     let text = |id: Option<StringId>| id.map(|id| cx.model.str(id).to_owned());
     let kind = row.class.collective;
-    let message = kind.map(|kind| CollectiveTraffic::of(cx, row.op, kind, cores.len()));
     let groups = message
         .as_ref()
         .and_then(|message| message.groups.as_deref());
@@ -223,17 +238,16 @@ fn finish(
         .map(|&core| cx.model.group(core).source)
         .collect();
     let found = executions.and_then(|executions| matched(executions, groups, &hosts));
-    // A core that has an asynchronous collective in flight may compute meanwhile.
-    if let Some(found) = found.as_ref().filter(|_| !row.class.is_async()) {
-        waits.add(found);
-    }
     let skew = found
+        .as_ref()
         .filter(|found| found.instances > 0)
-        .map(|found| Arc::new(Skew::of(&found, names)));
+        .map(|found| Arc::new(Skew::of(found, names)));
     let name = cx.model.str(row.name);
     let category = row.op.map_or("", |op| classes.category(op));
     let stem = if category.is_empty() { name } else { category };
-    Transfer {
+    // A core that has an asynchronous collective in flight may compute meanwhile.
+    let waited = found.filter(|_| !row.class.is_async());
+    let transfer = Transfer {
         kind: kind.map_or_else(
             || stem.trim_end_matches("-start").to_owned(),
             |kind| kind.name().to_owned(),
@@ -260,7 +274,8 @@ fn finish(
         op: name.to_owned(),
         collective: kind,
         message: message.map(Arc::new),
-    }
+    };
+    (transfer, waited)
 }
 
 /// The ops that hid it, most time first; `None` if they are unknown.

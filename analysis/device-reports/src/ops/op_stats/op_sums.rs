@@ -52,6 +52,7 @@ pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
 impl OpSums {
     /// Adds the part of an execution that lies in the scope, which may be cut; returns whether its self time is not known
     /// from this.
+    #[inline]
     pub fn add(&mut self, spans: &SliceSpans<'_>, may_be_cut: bool) -> bool {
         let part = spans.measured.dur();
         let whole = if may_be_cut {

@@ -26,6 +26,7 @@ pub(super) enum OpKey {
 }
 
 impl OpKey {
+    #[inline]
     fn of(slice: SliceRef<'_>) -> Self {
         Self::new(slice.label_id(), slice.op())
     }
@@ -218,6 +219,7 @@ impl SumsByOp {
     }
 
     /// The sums of `key`, and which row of [`Self::into_found`] they are.
+    #[inline]
     pub fn at(&mut self, key: OpKey) -> (usize, &mut OpSums) {
         let place = &mut self.places[match key {
             OpKey::Op(op) => op.index(),
@@ -325,6 +327,7 @@ impl<'a> DutyUnions<'a> {
         }
     }
 
+    #[inline]
     fn add(&mut self, spans: &SliceSpans<'_>) {
         let class = self.classes.class_of(spans.slice.op());
         if class.is_off_duty() {
@@ -367,8 +370,8 @@ impl<'a> DutyUnions<'a> {
             );
         }
         DutyTime {
-            busy: busy.finish().measure(),
-            on_duty: on_duty.finish().measure(),
+            busy: busy.measure(),
+            on_duty: on_duty.measure(),
         }
     }
 }
