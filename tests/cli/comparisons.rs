@@ -303,3 +303,25 @@ fn every_format_says_the_same_of_the_spread_between_runs() {
         assert!(said.contains("? slower"), "{format}");
     }
 }
+
+/// One saved side of two chips is refused later, so whoever saves it hears of it.
+#[test]
+fn summaries_of_unlike_runs_are_saved_with_a_warning() {
+    let place = Place::empty();
+    let other = sample("serial").replace("v5e_8chip_serial", "v6e_4chip_padded");
+    let save = |second: &str, to: &str| {
+        let output = place.run(&["summarize", &sample("serial"), second, "-o", to]);
+        assert_eq!(output.status.code(), Some(0));
+        stderr(&output).to_owned()
+    };
+    let said = save(&other, "unlike.json");
+    assert!(
+        said.contains("these runs are not alike (") && said.contains("are refused"),
+        "{said}"
+    );
+    assert_ne!(
+        place.code(&["compare", "unlike.json", &sample("serial")]),
+        0
+    );
+    assert_eq!(save(&sample("serial"), "alike.json"), "");
+}

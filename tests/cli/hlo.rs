@@ -44,10 +44,12 @@ fn stdout(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+fn document(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&[args, &["--format", "json"]].concat())).unwrap()
+}
+
 fn report(args: &[&str]) -> Value {
-    let json: Value =
-        serde_json::from_str(&stdout(&[args, &["--format", "json"]].concat())).unwrap();
-    json["reports"]["hlo"]["report"].clone()
+    document(args)["reports"]["hlo"]["report"].clone()
 }
 
 #[test]
@@ -149,6 +151,18 @@ fn diff_names_instructions_of_only_one_program() {
         opcodes.iter().any(|opcode| opcode.ends_with("-start")),
         "overlapped collectives have halves: {opcodes:?}"
     );
+}
+
+#[test]
+fn diff_says_which_two_files_it_read() {
+    let input = document(&[SERIAL, "--diff", OVERLAP])["input"].clone();
+    let names = [&input[0], &input[1]].map(|file| file["name"].as_str().unwrap());
+    assert!(
+        SERIAL.ends_with(names[0]) && OVERLAP.ends_with(names[1]),
+        "{input}"
+    );
+    let hash = |nth: usize| input[nth]["fingerprint"].as_str().unwrap();
+    assert_ne!(hash(0), hash(1));
 }
 
 #[test]

@@ -183,9 +183,10 @@ impl Document {
         }
     }
 
-    /// The files read, with fingerprints.
+    /// The files read, with fingerprints; of two programs those of the first one first.
     pub fn inputs(&self) -> Vec<InputFile> {
-        InputFile::all(&self.session)
+        let sessions = std::iter::once(&self.session).chain(&self.second);
+        sessions.flat_map(InputFile::all).collect()
     }
 }
 

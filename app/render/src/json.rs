@@ -29,7 +29,7 @@ struct WrittenReport<'a> {
     schema: &'static str,
     /// The program that wrote it.
     tool: ToolVersion,
-    /// The files that were read.
+    /// The files that were read; of two programs those of the first one first.
     input: Vec<InputFile>,
     /// What the run was built from and where it ran, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]

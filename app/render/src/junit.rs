@@ -10,7 +10,7 @@ use analysis::expect::ExpectReport;
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 use analysis::math::stats::median;
 
-use crate::{Document, InputFile};
+use crate::Document;
 use session::xml::escaped;
 
 /// Gates on runs.
@@ -21,7 +21,7 @@ pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparis
 
 /// Expectations on what a document is about.
 pub fn of_expectations(document: &Document, report: &ExpectReport) -> String {
-    let files = InputFile::all(&document.session).into_iter();
+    let files = document.inputs().into_iter();
     let names: Vec<String> = files.map(|file| file.path.unwrap_or(file.name)).collect();
     suite(&report.gates(), &names, &[])
 }

@@ -95,6 +95,9 @@ pub use uses::{GroupChange, TimesOfSides, UseChange};
 pub use verdict_words::doubt;
 pub use why::{WHY_ROWS, WhyRow};
 
+/// Why runs that differ are not one side of a comparison.
+pub const UNLIKE_RUNS: &str = "the runs of one side are not alike: no number stands for both";
+
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
     let found = classes::classes(base, cand);
@@ -108,8 +111,8 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     if let Some(simulator) = simulator {
         predicted::weigh(&mut differences, simulator, &options.require);
     }
-    differences.extend(unlike("base_runs", "base", base, &options.require));
-    differences.extend(unlike("cand_runs", "cand", cand, &options.require));
+    differences.extend(unlike_side("base_runs", "base", base, &options.require));
+    differences.extend(unlike_side("cand_runs", "cand", cand, &options.require));
     let incomparable = differences
         .iter()
         .any(|found| found.weight == Weight::Incomparable);
@@ -145,26 +148,29 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     out
 }
 
-/// The first difference that keeps the runs of one side from being taken together.
-fn unlike(
-    id: &'static str,
-    side: &str,
-    runs: &[Summary],
-    require: &[String],
-) -> Option<Difference> {
+/// The first difference that keeps several runs from being taken together as one side.
+pub fn unlike(runs: &[Summary], require: &[String]) -> Option<Difference> {
     let (first, others) = runs.split_first()?;
     let found = others
         .iter()
         .flat_map(|other| comparable::differences(first, other, require));
     let mut found = found.filter(|one| one.weight == Weight::Incomparable);
-    let found = found.next()?;
+    found.next()
+}
+
+/// The same as a difference of a comparison.
+fn unlike_side(
+    id: &'static str,
+    side: &str,
+    runs: &[Summary],
+    require: &[String],
+) -> Option<Difference> {
+    let found = unlike(runs, require)?;
     Some(Difference {
         id,
         title: kept(&format!("{} within {side}", found.title)),
-        base: found.base,
-        cand: found.cand,
-        weight: Weight::Incomparable,
-        why: "the runs of one side are not alike: no number stands for both",
+        why: UNLIKE_RUNS,
+        ..found
     })
 }
 

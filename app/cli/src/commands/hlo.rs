@@ -59,7 +59,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
     let scope = checks::check_part(&session, &args.scope)?;
     let second = OnceCell::new();
     let open = |path: &Path| {
-        let other = loading.open_programs(path, None, false)?;
+        let other = loading.open_programs(path, None, is_identified)?;
         Ok(Box::new(second.get_or_init(|| other).clone()))
     };
     match (

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use analysis::Scope;
-use analysis::compare::{Summary, to_json};
+use analysis::compare::{Difference, Summary, to_json, unlike};
 use clap::Args;
 
 use crate::common::args::ForceArgs;
@@ -62,6 +62,14 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
             .open_for_reports(path, args.run.clone(), OutputFormat::Json, true)?
             .with_sha256(true);
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
+    }
+    if let Some(found) = unlike(&runs, &[]) {
+        let Difference {
+            title, base, cand, ..
+        } = found;
+        stderr.warn(&format!(
+            "these runs are not alike ({title}: {base} and {cand}): comparisons with them as one side are refused"
+        ));
     }
     let runs: Vec<Summary> = runs
         .into_iter()
