@@ -48,7 +48,19 @@ pub struct StepTime {
     pub of: String,
 }
 
+/// [`StepTime::of`] without steps.
+const WHOLE_WINDOW: &str = "whole window";
+
 impl StepTime {
+    /// What it is the time of: a `step`, or the `window`.
+    pub(crate) fn noun(&self) -> &'static str {
+        if self.of == WHOLE_WINDOW {
+            "window"
+        } else {
+            "step"
+        }
+    }
+
     /// A sum over the steps, of one step.
     pub(crate) fn each(&self, sum: Picos) -> Picos {
         Picos::from_ps(sum.ps() / self.count.max(1) as i64)
@@ -142,7 +154,7 @@ impl<'a> HintFacts<'a> {
         Ok(StepTime {
             ps: longest.as_ps_f64(),
             count: 1,
-            of: "whole window".to_owned(),
+            of: WHOLE_WINDOW.to_owned(),
         })
     }
 

@@ -337,6 +337,36 @@ fn part_of(
     })
 }
 
+/// A difference of lengths that nobody sees.
+const SAME_LENGTH: f64 = 0.005;
+
+/// What the windows of the devices are, for sentences: `first op to last`, `these steps`, `the range`. Of a range only what
+/// lies between the first and the last op of a device is its window, and by its own clock, which may differ.
+pub fn windows_in_words(cx: &Context<'_>) -> String {
+    let asked = match cx.scope {
+        Scope::WholeTrace => return "first op to last".to_owned(),
+        Scope::Steps { .. } => return "these steps".to_owned(),
+        Scope::Range(range) => range,
+    };
+    let of_core = |core| window(cx, core).ok()?;
+    let windows: Vec<TimeWindow> = cx.tensor_cores().into_iter().filter_map(of_core).collect();
+    let differs = |a: TimeRange, b: TimeRange| {
+        let (a, b) = (a.dur(), b.dur());
+        (a - b).abs().as_ps_f64() > SAME_LENGTH * a.as_ps_f64()
+    };
+    let mut words = "the range".to_owned();
+    if windows.iter().any(|window| differs(asked, window.range)) {
+        words += " from first op to last";
+    }
+    if windows
+        .iter()
+        .any(|window| differs(window.range, window.measured))
+    {
+        words += " by the clocks of the devices";
+    }
+    words
+}
+
 /// From the first of these slices to the end of the last, on the timeline.
 pub fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindow) -> Option<TimeRange> {
     let whole = TimeRange::new(Timestamp::MIN, Timestamp::MAX);

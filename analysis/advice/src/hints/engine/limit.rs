@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use device_reports::communication::overlap::Overlap;
+use device_reports::communication::overlap::CoreTraffic;
 use device_reports::ops::op_stats::{OpRow, OpsReport};
 use device_reports::steps::balance::Balance;
 use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
@@ -313,12 +313,13 @@ fn divide_idle(
 /// The parts of the window of a device. Time in flight without an op is communication, not idle time.
 fn parts_of_window(facts: &HintFacts<'_>, ops: &OpsReport) -> Vec<TimePart> {
     let each = |time: Picos| time.as_ps_f64() / ops.cores.len().max(1) as f64;
-    let exposed: Option<Picos> = facts.report::<Overlap>().ok().map(|overlap| {
-        let cores = overlap.cores.iter();
-        cores.map(|core| core.exposed_ps).sum()
-    });
-    let blocking = ops.group_self(OpGroup::Collective);
-    let in_flight = (exposed.unwrap_or_default() - blocking).clamped();
+    let in_flight: Picos = facts
+        .cx
+        .tensor_cores()
+        .into_iter()
+        .filter_map(|core| CoreTraffic::of(facts.cx, facts.classes, core).ok()?)
+        .map(|traffic| traffic.in_flight_without_ops().measure())
+        .sum();
     let mut parts: Vec<TimePart> = OpGroup::ALL
         .into_iter()
         .map(|group| TimePart {
@@ -329,7 +330,7 @@ fn parts_of_window(facts: &HintFacts<'_>, ops: &OpsReport) -> Vec<TimePart> {
     for part in &mut parts {
         match part.id {
             TimeUse::Collective => part.time_ps += each(in_flight),
-            TimeUse::Idle => part.time_ps = each((ops.idle_ps - in_flight).clamped()),
+            TimeUse::Idle => part.time_ps = each(ops.idle_ps - in_flight),
             _ => {}
         }
     }

@@ -243,7 +243,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// Compiling that is no fault of the loop, but makes the capture one of compiling.
-fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
+pub(super) fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else {
         return Ok(None);
@@ -264,14 +264,15 @@ fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
     } else {
         what
     };
+    let whole = facts.cx.scope.title();
     Ok(Some(Finding {
         statement: format!(
-            "compiling takes {wall}, {share:.1} of the capture, before the loop is warm{what}"
+            "compiling takes {wall}, {share:.1} of the {whole}, before the loop is warm{what}"
         ),
         evidence: vec![HintEvidence::percent(
             "tracing, lowering, compiling and loading",
             share.0,
-            "capture",
+            whole,
             Some(limit),
         )],
         about: COMPILING,

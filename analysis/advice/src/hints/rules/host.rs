@@ -2,7 +2,7 @@
 
 use device_reports::communication::dcn::Dcn;
 use device_reports::ops::op_stats::OpRow;
-use engine::{Percent, Provenance, Threshold};
+use engine::{AnalysisError, Percent, Provenance, Scope, Threshold};
 use facts::time_use::TimeUse;
 use run_reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleCause};
 use run_reports::host::input::{Input, InputWait};
@@ -121,16 +121,20 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let hardly = 100.0 * all.as_ps_f64() / step.ps.max(1.0) < HARDLY;
     let of_steps = facts.in_steps::<Gaps>().ok();
     let of_steps = of_steps.filter(|_| !hardly && facts.steps().is_some());
+    let which = match facts.cx.scope {
+        Scope::Steps { .. } => "in these steps",
+        Scope::WholeTrace | Scope::Range(_) => "in the steps after warm-up",
+    };
     let mut statement = format!("no op runs for {:.1} of device time", Percent(share));
     if let Some(of_steps) = &of_steps {
         if let Some(why) = of_steps.leading_causes() {
-            statement = format!("{statement}; in the steps after warm-up {why}");
+            statement = format!("{statement}; {which} {why}");
         }
     } else if let Some(why) = gaps.as_ref().ok().and_then(|gaps| gaps.main_cause()) {
         statement = format!("{statement}, mostly {why}");
     }
     if hardly {
-        statement = format!("{statement}; hardly any of it in the steps after warm-up");
+        statement = format!("{statement}; hardly any of it {which}");
     }
     let places = of_steps.or(gaps.ok());
     let mut evidence = vec![HintEvidence::percent(
@@ -140,7 +144,10 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
         Some(limit),
     )];
     if !by.is_empty() {
-        let of = format!("step ({})", step.of);
+        let of = match step.noun() {
+            "step" => format!("step ({})", step.of),
+            _ => step.of.clone(),
+        };
         let what = format!("idle, that of {} left out", by.join(", "));
         evidence.push(
             HintEvidence::percent(what, left_percent, of, Some(rest)).by(Provenance::Inferred),
@@ -162,12 +169,13 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
 /// Idle time of a step that rules with a better word speak of, and these rules.
 fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
     type Check = fn(&HintFacts<'_>) -> RuleResult;
-    let others: [(&str, Check); 5] = [
+    let others: [(&str, Check); 6] = [
         ("K32", dispatch_bound),
         ("K33", host_sync),
         ("K34", input_bound),
         ("K35", upload_bound),
         ("K36", super::compile::in_loop),
+        ("K49", super::compile::warm_up),
     ];
     let (mut sum, mut by) = (Picos::ZERO, Vec::new());
     for (id, check) in others {
@@ -177,7 +185,8 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
         let saving = match found.saving {
             PossibleSaving::PerStep(saving) => Some(saving),
             PossibleSaving::Replay { changes, .. } => facts.saving(&changes).ok(),
-            PossibleSaving::Once { .. } | PossibleSaving::Nothing | PossibleSaving::Unknown => None,
+            PossibleSaving::Once { .. } => idle_while_compiling(facts).ok(),
+            PossibleSaving::Nothing | PossibleSaving::Unknown => None,
         };
         if let Some(saving) = saving.filter(|saving| *saving > Picos::ZERO) {
             sum += saving;
@@ -185,6 +194,13 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
         }
     }
     (sum, by)
+}
+
+/// Idle time of a step while the host compiles, mean of the devices.
+fn idle_while_compiling(facts: &HintFacts<'_>) -> Result<Picos, AnalysisError> {
+    let gaps = facts.in_steps::<Gaps>()?;
+    let all = facts.step()?.each(gaps.time_of(IdleCause::Compile));
+    Ok(Picos::from_ps(all.ps() / gaps.devices.len().max(1) as i64))
 }
 
 /// Gaps between programs of a device in which some causes take most of the time.

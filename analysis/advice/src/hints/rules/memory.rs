@@ -255,11 +255,17 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
             at_most = Some(Picos::from_ps((step.ps - left) as i64).clamped());
             let length = |ps: f64| Picos::from_ps(ps as i64);
             let needs = if left < now {
+                let each = if step.noun() == "step" {
+                    "a step"
+                } else {
+                    "in the window"
+                };
                 let left = length(left);
-                format!("a step, {left} if what fits stays in HBM")
+                format!("{each}, {left} if what fits stays in HBM")
             } else {
-                let step = length(step.ps);
-                format!("of each step ({step}) until less is copied")
+                let each = if step.noun() == "step" { "each" } else { "the" };
+                let (noun, step) = (step.noun(), length(step.ps));
+                format!("of {each} {noun} ({step}) until less is copied")
             };
             finding.statement = format!(
                 "{}; the link needs {} {needs}",
@@ -267,7 +273,8 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
                 length(now)
             );
             let mut least = |what: &str, time| {
-                let least = HintEvidence::time(what, time, "step, mean of devices");
+                let least =
+                    HintEvidence::time(what, time, format!("{}, mean of devices", step.noun()));
                 finding.evidence.push(least.by(Provenance::AssumedPeak));
             };
             least("all copies in the busier direction at full speed", now);

@@ -2,6 +2,7 @@
 
 use device_reports::ops::op_stats::{BeyondPeak, CoreOps, OpsReport};
 use engine::{Context, Metric, Percent, Provenance, Scope};
+use facts::window::windows_in_words;
 use hardware::limits::{BoundBy, possible};
 use hardware::peaks::{NO_PEAK, Peaks};
 use math::unit::Unit;
@@ -25,15 +26,10 @@ pub(super) struct WorkSums<'a> {
 
 impl<'a> WorkSums<'a> {
     pub fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
-        let window = match cx.scope {
-            Scope::WholeTrace => "first op to last",
-            Scope::Range(_) => "the range",
-            Scope::Steps { .. } => "these steps",
-        };
         Self {
             hbm_is_estimated: ops.hbm_is_estimated,
             cores,
-            window: window.to_owned(),
+            window: windows_in_words(cx),
             is_whole: cx.scope == Scope::WholeTrace,
         }
     }

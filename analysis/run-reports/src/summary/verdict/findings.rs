@@ -11,6 +11,7 @@ use engine::{Context, Percent, Provenance, Scope};
 use facts::category::OpGroup;
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
+use facts::window::windows_in_words;
 use math::stats::Stats;
 use trace_model::{Caveat, Picos, TimeRange, without_number};
 
@@ -101,16 +102,16 @@ impl VerdictReports {
 
 /// Shares of device time, the largest first.
 pub(super) fn device_findings(
+    cx: &Context<'_>,
     ops: &OpsReport,
     known: &VerdictReports,
-    scope: Scope,
 ) -> Vec<VerdictFinding> {
     let total = ops.total_time_ps;
     let devices = ops.cores.len();
-    let window = match scope {
-        Scope::WholeTrace => "from first op to last",
-        Scope::Range(_) => "in the range",
-        Scope::Steps { .. } => "in these steps",
+    let window = if cx.scope == Scope::WholeTrace {
+        "from first op to last".to_owned()
+    } else {
+        format!("in {}", windows_in_words(cx))
     };
     let of = match devices {
         1 => format!("device time: {total} {window}"),

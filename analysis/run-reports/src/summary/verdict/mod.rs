@@ -77,7 +77,7 @@ impl Analysis for Verdict {
         let ops = cx.report::<Ops>().ok();
         let mut findings = Vec::new();
         if let Some(ops) = &ops {
-            findings = device_findings(ops, &VerdictReports::of(cx), cx.scope);
+            findings = device_findings(cx, ops, &VerdictReports::of(cx));
         }
         let mostly_idle = findings
             .first()

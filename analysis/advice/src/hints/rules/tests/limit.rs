@@ -165,3 +165,50 @@ fn efficiency_says_how_its_peak_is_known() {
         (TimeUse::Idle, Provenance::Measured)
     );
 }
+
+/// A collective that is in flight while the core waits for a copy does not make the window longer.
+#[test]
+fn parts_of_a_window_add_up_to_it() {
+    let limit = report(
+        "
+        @column 1ms
+        ops  : SmmkcccD.m
+        async: FFFFFFFF..
+        S = all-gather-start.1 [all-gather-start]
+        F = all-gather-start.1 [all-gather-start] done=all-gather-done.1
+        D = all-gather-done.1 [all-gather-done]
+        m = fusion.1 [convolution fusion]
+        k = copy-start.1 [copy-start]
+        c = copy-done.1 [copy-done]
+        ",
+    )
+    .limit
+    .unwrap();
+    assert_eq!(limit.of, "device time");
+    assert_eq!(limit.of_ps, 10e9, "{:?}", limit.parts);
+    let of = |id| {
+        limit
+            .parts
+            .iter()
+            .find(|part| part.id == id)
+            .map(|part| part.time_ps)
+    };
+    assert_eq!(of(TimeUse::Collective), Some(2e9));
+    assert_eq!(of(TimeUse::Idle), Some(1e9));
+}
+
+/// Compilation fills the first step, and one hint says so.
+#[test]
+fn a_step_that_compiles_is_not_idle_for_reasons_of_the_loop() {
+    let model = text_trace(COMPILES_TWICE);
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context {
+        model: &model,
+        scope: Scope::Steps { first: 1, last: 1 },
+        options: &options,
+        reports: &reports,
+    };
+    let report = cx.report::<Hints>().unwrap();
+    let ids: Vec<&str> = report.hints.iter().map(|hint| hint.id).collect();
+    assert!(!ids.contains(&"K31"), "{ids:?}");
+}
