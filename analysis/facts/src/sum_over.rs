@@ -96,7 +96,7 @@ impl SumOver {
             ),
             (Some(_), _) => {
                 format!(
-                    "a step: the mean over {}, with what runs between; counts and amounts are sums",
+                    "a step: the mean over {}, with what runs outside of them; counts and amounts are sums",
                     self.text()
                 )
             }

@@ -72,6 +72,11 @@ impl Scenario {
         }
     }
 
+    /// Whether it changes how long collectives take.
+    pub(crate) fn is_about_collectives(&self) -> bool {
+        matches!(self, Self::Collectives(_))
+    }
+
     /// Combines changes into one run: of several changes of the same thing only the one that saves the most, because
     /// they save the same time. Bounds are left out: each is about one change.
     pub(crate) fn merged(changes: &[Self]) -> Vec<Self> {

@@ -226,6 +226,13 @@ pub(super) fn predict(
         ));
     }
     let window_ps = window(recorded);
+    notes.extend(
+        recorded
+            .cores
+            .get(slowest)
+            .filter(|_| changes.iter().any(Scenario::is_about_collectives))
+            .and_then(|core| starts_that_stay(cx, core)),
+    );
     let step = step_prediction(run, &steps, &asked, changed, [short, long]);
     // A bound of steps leaves the same share of the window.
     let each_ps = step.map_or(window_ps.as_ps_f64(), |step| step.each_ps);
@@ -244,6 +251,23 @@ pub(super) fn predict(
         core: cx.model.device_name(recorded.cores[slowest].group),
         notes,
     }
+}
+
+/// Ops that start collectives are worth a note from this share of the window on.
+const WORTH_A_NOTE: f64 = 0.01;
+
+/// Starts of collectives are no transfers: they keep their time.
+fn starts_that_stay(cx: &Context<'_>, core: &CoreSchedule) -> Option<String> {
+    let starts = core.pieces().iter();
+    let starts = starts.filter(|piece| piece.class.is_collective() && piece.class.is_start());
+    let time: Picos = starts.map(|piece| piece.range.dur()).sum();
+    let is_much = time.as_ps_f64() >= WORTH_A_NOTE * core.window.dur().as_ps_f64();
+    is_much.then(|| {
+        let name = cx.model.device_name(core.group);
+        format!(
+            "Ops that start asynchronous collectives keep their time, {time} on {name}: they may do other work, too"
+        )
+    })
 }
 
 /// Only [`Prediction::saving`], for callers that need many of them.

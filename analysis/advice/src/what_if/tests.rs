@@ -276,6 +276,28 @@ fn waiting_op_lasts_as_long_as_its_transfer() {
 }
 
 #[test]
+fn starts_of_collectives_that_take_long_are_said_to_stay() {
+    let model = text_trace(
+        "
+        ops  : ssssmmmmdd
+        async: aaaaaaaaaa
+        s = all-gather-start.1 [all-gather-start]
+        a = all-gather-start.1 [all-gather-start] done=all-gather-done.1
+        d = all-gather-done.1 [all-gather-done]
+        m = fusion.1 [convolution fusion]
+        ",
+    );
+    let hidden = predict(&model, &[Scenario::Collectives(0.0)]);
+    let said = "keep their time, 4.000 ns on";
+    assert!(
+        hidden.notes.iter().any(|note| note.contains(said)),
+        "{:?}",
+        hidden.notes
+    );
+    assert_eq!(predict(&model, &[Scenario::Idle(0.0)]).notes.len(), 0);
+}
+
+#[test]
 fn skew_is_within_each_replica_group() {
     // Two pairs that run at different times: the k-th of all cores are not one collective.
     let model = text_trace(

@@ -112,10 +112,30 @@ fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
     {
         class.group = OpGroup::DataMovement;
     }
-    if framework.contains("rematted_computation") {
+    if framework
+        .split_once("rematted_computation")
+        .is_some_and(|(_, inside)| !is_backward(inside))
+    {
         class.traits |= OpFlags::REMAT;
     }
     (class, category)
+}
+
+/// Words in names of kernels that compute gradients …
+const BACKWARD: [&str; 7] = ["backward", "bwd", "dk", "dkdv", "dkv", "dq", "dv"];
+/// … unless these stand beside them: names of kernels hold options of both directions.
+const FORWARD: [&str; 2] = ["forward", "fwd"];
+
+/// Whether a path of the framework within a checkpoint is that of a kernel of the backward pass, which JAX marks as
+/// recomputed with all that belongs to its `custom_vjp`, although it runs once.
+fn is_backward(path: &str) -> bool {
+    path.split('/').any(|part| {
+        let has = |wanted: &[&str]| {
+            part.split(|c: char| !c.is_ascii_alphanumeric())
+                .any(|word| wanted.contains(&word))
+        };
+        has(&BACKWARD) && !has(&FORWARD)
+    })
 }
 
 /// Classifies by category, HLO text (may be empty) and name.

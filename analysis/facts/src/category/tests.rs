@@ -251,3 +251,21 @@ fn rematerialisation_is_detected_by_name() {
         .is_remat()
     );
 }
+
+/// JAX marks all of a `custom_vjp` within a checkpoint as recomputed, its gradients too.
+#[test]
+fn kernels_of_the_backward_pass_are_known_by_their_names() {
+    for path in [
+        "/attention/vmap(splash_mha_dkv_block_kv=512)/pallas_call",
+        "/attention/vmap(splash_mha_dq_block_q=512)/pallas_call",
+        "/flash_attention_bwd/pallas_call",
+    ] {
+        assert!(is_backward(path), "{path}");
+    }
+    for path in [
+        "/attention/dot_general",
+        "/splash_mha_fwd_block_kv_dkv=512_use_fused_bwd_kernel=False/pallas_call",
+    ] {
+        assert!(!is_backward(path), "{path}");
+    }
+}

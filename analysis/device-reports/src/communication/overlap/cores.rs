@@ -167,13 +167,17 @@ impl CoreTraffic {
         of_kind.map(|span| span.range).collect()
     }
 
-    /// The spans in which collectives are in flight, including those of which only the wait is recorded.
-    pub(crate) fn collectives_in_flight(&self) -> IntervalSet {
+    /// The spans in which collectives are in flight, those of which only the wait is recorded too, and no op runs.
+    pub fn in_flight_without_ops(&self) -> IntervalSet {
         let waiting = self
             .time
             .when(|class| class.is_collective() && class.is_async());
         // The transfer of a done op whose start is before the capture is in flight at least during the wait.
-        self.flight(true).union(&waiting)
+        let flight = self.flight(true).union(&waiting);
+        if flight.is_empty() {
+            return flight;
+        }
+        flight.subtract(&self.time.when(|_| true))
     }
 
     pub(super) fn summary(&self, model: &TraceModel, activity: &CoreActivity) -> CoreOverlap {

@@ -180,7 +180,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
         let parts = parts::divide(
             &traffic.time.segments,
-            &traffic.collectives_in_flight(),
+            &traffic.in_flight_without_ops(),
             &ranges,
         );
         for ((index, range), parts) in spans.into_iter().zip(parts) {

@@ -212,19 +212,13 @@ impl Serialize for TimeByPart {
     }
 }
 
-/// The parts of each of `ranges`, which may overlap. `segments` are disjoint and in time order; `flight` is the time in
-/// which collectives are in flight.
+/// The parts of each of `ranges`, which may overlap. `segments` are disjoint and in time order; `unhidden` is the time in
+/// which collectives are in flight and no op runs.
 pub(super) fn divide(
     segments: &[SelfTimeSegment],
-    flight: &IntervalSet,
+    unhidden: &IntervalSet,
     ranges: &[TimeRange],
 ) -> Vec<TimeByPart> {
-    let busy = || segments.iter().map(|segment| segment.range).collect();
-    let unhidden = if flight.is_empty() {
-        IntervalSet::new()
-    } else {
-        flight.subtract(&busy())
-    };
     let mut cuts: Vec<Timestamp> = ranges
         .iter()
         .flat_map(|range| [range.start, range.end])

@@ -364,7 +364,7 @@ proptest! {
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
                 let core = model.tensor_cores()[0];
         let traffic = CoreTraffic::of(&cx, cx.classes(), core).unwrap().unwrap();
-        let flight = traffic.collectives_in_flight();
+        let flight = traffic.in_flight_without_ops();
         let report = cx.report::<StepParts>().unwrap();
         let found = cx.report::<Steps>().unwrap();
         prop_assert_eq!(report.steps.len(), found.steps.len());
