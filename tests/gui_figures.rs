@@ -143,52 +143,62 @@ fn of_window(window: &Harness<'_, App>) -> Vec<Said> {
         .collect()
 }
 
+/// Both look at one window of each sample: opening it is most of the work.
 #[test]
-fn hints_and_savings_are_the_same_in_text_json_and_window() {
-    let mut hints_seen = 0;
+fn hints_and_headline_figures_are_the_same_in_text_json_and_window() {
+    let (mut figures_seen, mut hints_seen) = (0, 0);
     for path in samples() {
-        let json: Value =
-            serde_json::from_str(&analyze(&path, &["--only", "hints", "--format", "json"]))
-                .unwrap();
-        let report = &json["reports"]["hints"]["report"];
-        let expected: Vec<Said> = report["hints"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|hint| of_json(hint, report))
-            .collect();
-        assert_eq!(
-            of_text(&analyze(&path, &["--only", "hints"])),
-            expected,
-            "text of {}",
-            path.display()
-        );
-        let mut window = shown(&path);
-        want(&mut window, ViewCommand::ShowTab("hints".to_owned()));
-        assert_eq!(of_window(&window), expected, "window of {}", path.display());
-        hints_seen += expected.len();
-
-        // The first screens show the first hints about the program.
-        want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
         let screen = analyze(&path, &[]);
-        let on_overview: Vec<String> = labels(&window, &["Hint K"])
-            .iter()
-            .map(|label| label[5..8].to_owned())
-            .collect();
-        // `1 K01 Communication is exposed: saves …`
-        let is_head = |line: &&str| line.len() > 5 && line[1..].starts_with(" K");
-        let ids: Vec<&str> = screen
-            .lines()
-            .filter(is_head)
-            .map(|line| &line[2..5])
-            .collect();
-        assert_eq!(on_overview, ids, "first screen of {}", path.display());
-        let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
-        for (id, saving) in expected.iter().filter(|(id, _)| ids.contains(&id.as_str())) {
-            assert!(words.contains(saving.as_str()), "{id} {saving}: {screen}");
-        }
+        let mut window = shown(&path);
+        figures_seen += headline_figures_compared(&path, &screen, &mut window);
+        hints_seen += hints_and_savings_compared(&path, &screen, &mut window);
     }
+    assert!(figures_seen > 50, "{figures_seen}");
     assert!(hints_seen > 20, "{hints_seen}");
+}
+
+fn hints_and_savings_compared(
+    path: &Path,
+    screen: &str,
+    window: &mut Harness<'static, App>,
+) -> usize {
+    let json: Value =
+        serde_json::from_str(&analyze(path, &["--only", "hints", "--format", "json"])).unwrap();
+    let report = &json["reports"]["hints"]["report"];
+    let expected: Vec<Said> = report["hints"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|hint| of_json(hint, report))
+        .collect();
+    assert_eq!(
+        of_text(&analyze(path, &["--only", "hints"])),
+        expected,
+        "text of {}",
+        path.display()
+    );
+    want(window, ViewCommand::ShowTab("hints".to_owned()));
+    assert_eq!(of_window(window), expected, "window of {}", path.display());
+
+    // The first screens show the first hints about the program.
+    want(window, ViewCommand::ShowTab("overview".to_owned()));
+    let on_overview: Vec<String> = labels(window, &["Hint K"])
+        .iter()
+        .map(|label| label[5..8].to_owned())
+        .collect();
+    // `1 K01 Communication is exposed: saves …`
+    let is_head = |line: &&str| line.len() > 5 && line[1..].starts_with(" K");
+    let ids: Vec<&str> = screen
+        .lines()
+        .filter(is_head)
+        .map(|line| &line[2..5])
+        .collect();
+    assert_eq!(on_overview, ids, "first screen of {}", path.display());
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (id, saving) in expected.iter().filter(|(id, _)| ids.contains(&id.as_str())) {
+        assert!(words.contains(saving.as_str()), "{id} {saving}: {screen}");
+    }
+    expected.len()
 }
 
 /// Figures of utilization on the first screens.
@@ -201,94 +211,89 @@ const METRICS: [(&str, &str); 6] = [
     ("device_idle_percent", "Idle, first op to last"),
 ];
 
-#[test]
-fn headline_figures_are_the_same_in_text_json_and_window() {
+fn headline_figures_compared(path: &Path, text: &str, window: &mut Harness<'static, App>) -> usize {
     let mut figures_seen = 0;
-    for path in samples() {
-        let only = ["--only", "steps,utilization,overlap", "--format", "json"];
-        let json: Value = serde_json::from_str(&analyze(&path, &only)).unwrap();
-        let report = |id: &str| json["reports"][id]["report"].clone();
-        let text = analyze(&path, &[]);
-        let mut window = shown(&path);
-        if let Some(fold) = window.query_by_label("More figures") {
-            fold.click();
-            settle(&mut window);
-        }
-        let label = |title: &str| labels(&window, &[&format!("{title}: ")]);
-
-        let step = report("steps")["time"]["median_ps"]
-            .as_f64()
-            .map(|ps| number::value(ps, Unit::Picoseconds));
-        let expected: Vec<String> = step
-            .iter()
-            .map(|step| format!("Step, median: {step}"))
-            .collect();
-        assert_eq!(label("Step, median"), expected, "{}", path.display());
-        if let Some(step) = step {
-            assert!(text.contains(&format!(" {step}")), "{step}: {text}");
-            figures_seen += 1;
-        }
-
-        // Of a step, as the step beside it.
-        let steps = report("overlap")["sums_over"]["steps"].as_f64();
-        let exposed = report("overlap")["summary"]["exposed_mean_ps"]
-            .as_f64()
-            .map(|ps| ps / steps.unwrap_or(1.0));
-        let exposed = exposed.map(|ps| number::value(ps, Unit::Picoseconds));
-        let title = if steps.is_some() {
-            "in a step"
-        } else {
-            "of a device"
-        };
-        let title = format!("Exposed communication {title}");
-        let expected: Vec<String> = exposed
-            .iter()
-            .map(|time| format!("{title}: {time}"))
-            .collect();
-        assert_eq!(label(&title), expected, "{}", path.display());
-        if let Some(exposed) = exposed {
-            let line = text.lines().find(|line| line.starts_with(&title));
-            let says = |line: &str| line[title.len()..].trim_start().starts_with(&exposed);
-            assert!(line.is_none_or(says), "{exposed}: {text}");
-            figures_seen += 1;
-        }
-
-        let combined = report("utilization")["combined"].clone();
-        for (id, title) in METRICS {
-            let metric = combined
-                .as_array()
-                .into_iter()
-                .flatten()
-                .find(|metric| metric["id"] == id);
-            let value = metric.and_then(|metric| metric["value"].as_f64());
-            let line = text.lines().find(|line| line.starts_with(title));
-            let Some(value) = value.map(|value| number::value(value, Unit::Percent)) else {
-                assert_eq!(line, None, "{title} of {}", path.display());
-                assert!(
-                    label(title).iter().all(|label| label.ends_with(": –")),
-                    "{title}"
-                );
-                continue;
-            };
-            assert!(
-                line.is_none_or(|line| line[title.len()..]
-                    .trim_start()
-                    .trim_start_matches("at least ")
-                    .starts_with(&value)),
-                "{title}: {text}"
-            );
-            let exact = [format!("{title}: {value}")];
-            let bound = [format!("{title}: at least {value}")];
-            let seen = label(title);
-            assert!(
-                seen == exact || seen == bound,
-                "{seen:?} of {}: {value}",
-                path.display()
-            );
-            figures_seen += 1;
-        }
+    let only = ["--only", "steps,utilization,overlap", "--format", "json"];
+    let json: Value = serde_json::from_str(&analyze(path, &only)).unwrap();
+    let report = |id: &str| json["reports"][id]["report"].clone();
+    if let Some(fold) = window.query_by_label("More figures") {
+        fold.click();
+        settle(window);
     }
-    assert!(figures_seen > 50, "{figures_seen}");
+    let label = |title: &str| labels(window, &[&format!("{title}: ")]);
+
+    let step = report("steps")["time"]["median_ps"]
+        .as_f64()
+        .map(|ps| number::value(ps, Unit::Picoseconds));
+    let expected: Vec<String> = step
+        .iter()
+        .map(|step| format!("Step, median: {step}"))
+        .collect();
+    assert_eq!(label("Step, median"), expected, "{}", path.display());
+    if let Some(step) = step {
+        assert!(text.contains(&format!(" {step}")), "{step}: {text}");
+        figures_seen += 1;
+    }
+
+    // Of a step, as the step beside it.
+    let steps = report("overlap")["sums_over"]["steps"].as_f64();
+    let exposed = report("overlap")["summary"]["exposed_mean_ps"]
+        .as_f64()
+        .map(|ps| ps / steps.unwrap_or(1.0));
+    let exposed = exposed.map(|ps| number::value(ps, Unit::Picoseconds));
+    let title = if steps.is_some() {
+        "in a step"
+    } else {
+        "of a device"
+    };
+    let title = format!("Exposed communication {title}");
+    let expected: Vec<String> = exposed
+        .iter()
+        .map(|time| format!("{title}: {time}"))
+        .collect();
+    assert_eq!(label(&title), expected, "{}", path.display());
+    if let Some(exposed) = exposed {
+        let line = text.lines().find(|line| line.starts_with(&title));
+        let says = |line: &str| line[title.len()..].trim_start().starts_with(&exposed);
+        assert!(line.is_none_or(says), "{exposed}: {text}");
+        figures_seen += 1;
+    }
+
+    let combined = report("utilization")["combined"].clone();
+    for (id, title) in METRICS {
+        let metric = combined
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|metric| metric["id"] == id);
+        let value = metric.and_then(|metric| metric["value"].as_f64());
+        let line = text.lines().find(|line| line.starts_with(title));
+        let Some(value) = value.map(|value| number::value(value, Unit::Percent)) else {
+            assert_eq!(line, None, "{title} of {}", path.display());
+            assert!(
+                label(title).iter().all(|label| label.ends_with(": –")),
+                "{title}"
+            );
+            continue;
+        };
+        assert!(
+            line.is_none_or(|line| line[title.len()..]
+                .trim_start()
+                .trim_start_matches("at least ")
+                .starts_with(&value)),
+            "{title}: {text}"
+        );
+        let exact = [format!("{title}: {value}")];
+        let bound = [format!("{title}: at least {value}")];
+        let seen = label(title);
+        assert!(
+            seen == exact || seen == bound,
+            "{seen:?} of {}: {value}",
+            path.display()
+        );
+        figures_seen += 1;
+    }
+    figures_seen
 }
 
 /// Reports and `--range` count from the origin of the trace, which may lie before the first event.

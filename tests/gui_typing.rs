@@ -75,6 +75,12 @@ fn a_note_about_nothing_says_what_it_needs() {
     window.get_by_label("Select a slice that takes time, or mark a time first: a note is about it");
 }
 
+/// Does it in one frame, without waiting for what follows from it.
+fn now(window: &mut Harness<'static, App>, command: ViewCommand) {
+    window.state_mut().push(command);
+    window.step();
+}
+
 /// Whatever is typed into a field that an action opens, no other action runs, even if all is typed in one frame.
 #[test]
 fn text_typed_into_an_opened_field_runs_no_action() {
@@ -86,7 +92,7 @@ fn text_typed_into_an_opened_field_runs_no_action() {
     for (_, actions) in window::ACTIONS {
         for action in *actions {
             let Some(run) = action.run else { continue };
-            want(&mut window, ViewCommand::Restore(initial.clone()));
+            now(&mut window, ViewCommand::Restore(initial.clone()));
             let command = run(state(&window));
             want(&mut window, command);
             if !window.ctx.text_edit_focused() {
@@ -229,7 +235,7 @@ fn the_palette_knows_the_words_that_people_type() {
     let mut window = window_of(3_000.0);
     open(&mut window, "trace");
     for (typed, wanted) in TYPED {
-        want(&mut window, ViewCommand::ShowPanel(Panel::Palette, true));
+        now(&mut window, ViewCommand::ShowPanel(Panel::Palette, true));
         window.event(Event::Text((*typed).to_owned()));
         settle(&mut window);
         let rows: Vec<f32> = window
@@ -242,6 +248,6 @@ fn the_palette_knows_the_words_that_people_type() {
                 .any(|top| (0.0..8.0 * 26.0).contains(&(top - list))),
             "{typed} finds {wanted}: {rows:?} below {list}"
         );
-        want(&mut window, ViewCommand::ShowPanel(Panel::Palette, false));
+        now(&mut window, ViewCommand::ShowPanel(Panel::Palette, false));
     }
 }

@@ -13,7 +13,7 @@ const PART: usize = 5 << 20;
 
 /// A profile whose table of slices has more than 50 MB, because each of them has a long name.
 fn profile() -> Vec<u8> {
-    const EVENTS: u64 = 52_000;
+    const EVENTS: u64 = 5_200;
     let mut space = ProtoMessage::default();
     space.message(1, |plane| {
         plane.text(2, "/host:CPU");
@@ -31,7 +31,7 @@ fn profile() -> Vec<u8> {
             entry.uint(1, 1);
             entry.message(2, |metadata| {
                 metadata.uint(1, 1);
-                metadata.text(2, &"a long name ".repeat(90));
+                metadata.text(2, &"a long name ".repeat(900));
             });
         });
     });

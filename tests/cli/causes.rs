@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,10 +21,11 @@ use sample_traces::{text_builder, text_trace};
 use session::Session;
 use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
 
+use crate::causes_gates::listed_metrics;
 use crate::place::corpus;
 
 /// Samples, and real captures up to a size that a test can process.
-pub(super) fn traces() -> Vec<PathBuf> {
+fn traces() -> Vec<PathBuf> {
     const MOST_BYTES: u64 = 8 << 20;
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
     let mut folders = vec![samples];
@@ -87,8 +89,10 @@ fn disagreements(verdict: &VerdictReport, hints: &HintsReport) -> Vec<String> {
     wrong
 }
 
+/// Both need each trace, and reading them is most of the work.
 #[test]
-fn verdict_causes_have_hints() {
+fn verdict_causes_have_hints_and_numbers_of_summaries_are_metrics() {
+    let (mut metrics, mut unknown) = (BTreeSet::new(), BTreeSet::new());
     let mut wrong = Vec::new();
     let mut named = 0;
     for path in traces() {
@@ -100,6 +104,9 @@ fn verdict_causes_have_hints() {
         ) else {
             continue;
         };
+        let (listed, unlisted) = listed_metrics(&session);
+        metrics.extend(listed);
+        unknown.extend(unlisted);
         let verdict = session.report::<Verdict>(Scope::WholeTrace).unwrap();
         let hints = match session.report::<Hints>(Scope::WholeTrace) {
             Ok(hints) => hints,
@@ -122,6 +129,11 @@ fn verdict_causes_have_hints() {
     }
     assert!(named > 20, "only {named} causes were named");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(metrics.len() > 30, "{metrics:?}");
+    assert!(
+        unknown.is_empty(),
+        "not in the list of metrics: {unknown:?}"
+    );
 }
 
 /// A synthetic run with one fault.

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
@@ -15,14 +16,21 @@ const USES: [&str; 5] = [
     r#"\b(?:pip3?|pipx|conda|uv add|uv pip)(?: install| run| add| download)*(?: +-[^ ]+)* +['"]?(systole[a-z_-]*)(?:[^a-z/.]|$)"#,
     r"\b(?:import|from|python3? -m) +(systole[a-z_]*)\b",
     r#"\buvx +(?:--from +)?['"]?(systole[a-z_-]*)(?:[^a-z/.]|$)"#,
-    r"[^A-Za-z_:-](systole(?:-tpu|_tpu)?)\[[a-z,]+\]",
+    r"(?:^|[^A-Za-z_:-])(systole(?:-tpu|_tpu)?)\[[a-z,]+\]",
     r"(?:^|[^A-Za-z_./-])(systole(?:_tpu)?)\.(?:open|trace|fleet|program|Run|Error)[(`\s)]",
 ];
 
 fn named_in(text: &str) -> Vec<String> {
-    let uses = USES.map(|pattern| Regex::new(&format!("(?m){pattern}")).unwrap());
-    uses.iter()
-        .flat_map(|pattern| pattern.captures_iter(text))
+    static COMPILED: LazyLock<[Regex; 5]> =
+        LazyLock::new(|| USES.map(|pattern| Regex::new(pattern).unwrap()));
+    // Most lines name nothing, and patterns are slow without optimisation.
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("systole"))
+        .collect();
+    COMPILED
+        .iter()
+        .flat_map(|pattern| lines.iter().flat_map(|line| pattern.captures_iter(line)))
         .map(|found| found[1].to_owned())
         .collect()
 }
