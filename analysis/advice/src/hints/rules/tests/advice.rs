@@ -282,7 +282,9 @@ fn savings_of_offload_are_those_of_its_advice() {
     let (some, said) = ms(offload(2));
     assert!((some - 160.0).abs() < 0.1, "{some} ms: all waits");
     assert!(
-        said.ends_with("; the link needs 214.7 ms in the window, 71.58 ms if what fits stays in HBM"),
+        said.ends_with(
+            "; the link needs 214.7 ms in the window, 71.58 ms if what fits stays in HBM"
+        ),
         "{said}"
     );
 }
