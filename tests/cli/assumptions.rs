@@ -111,3 +111,33 @@ fn every_assumption_reaches_agents_and_http() {
         );
     }
 }
+
+/// What changes nothing says why, and what cannot be is refused.
+#[test]
+fn options_without_effect_say_so() {
+    let path = &crate::outputs::recompile();
+    let said = |options: &[&str]| {
+        let output = crate::outputs::run(&[&["analyze", path], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{options:?}");
+        crate::outputs::text(&output.stderr).to_owned()
+    };
+    for (options, words) in [
+        (&["--clock", "940MHz"][..], "nothing here is in cycles"),
+        (&["--serving", "decode=zzz"], "matches decode=zzz"),
+        (&["--spreadsheet"], "it is for CSV"),
+    ] {
+        let message = said(options);
+        assert!(message.contains(words), "{options:?}: {message}");
+    }
+    assert_eq!(said(&["--spreadsheet", "--format", "csv"]), "");
+    for (grid, words) in [
+        ("2x2x2", "2 axes"),
+        ("2x1", "2 chips"),
+        ("256x2", "at most 256"),
+    ] {
+        let message = crate::outputs::refused(&["analyze", path, "--topology", grid]);
+        assert!(message.contains(words), "{grid}: {message}");
+    }
+    let steps = printed(&["analyze", path, "--steps", "1..4000000"]);
+    assert!(!steps.contains("4000000"), "{steps}");
+}

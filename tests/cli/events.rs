@@ -180,6 +180,7 @@ fn wrong_questions_are_refused_with_a_cure() {
         ),
         (&["--least", "2 parsecs"], "length of time"),
         (&["--steps", "900"], "the trace has steps"),
+        (&["--kind", "nosuch"], "kinds are steps, modules, ops"),
         (&["--device", "77"], "the trace has devices"),
     ] {
         let message = refused(&[&["events", path], args].concat());

@@ -212,6 +212,6 @@ impl Table {
             .columns
             .iter()
             .any(|column| column.provenance == Provenance::AssumedPeak);
-        marked.then_some("† against an assumed peak: this capture does not record it")
+        marked.then_some("† against assumed peaks, where this capture records none")
     }
 }

@@ -10,6 +10,7 @@ use analysis::reports::summary::doctor::Doctor;
 use analysis::{ANALYSES, Analysis, AnalysisEntry, AnalysisError, Report, Scope, sentence};
 
 use session::{Session, losses_in_words};
+use trace_model::IssueKind;
 use view::overview::ReportSource;
 
 /// What the text format shows; other formats contain everything.
@@ -154,9 +155,13 @@ impl Document {
 
     /// Why conclusions from this trace are doubtful, if they are.
     pub fn doubt(&self) -> Option<String> {
-        let lost = self.session.model().import_log().lost();
+        let log = self.session.model().import_log();
+        let lost = log.lost();
         if lost > 0 {
             return Some(session::lost_on_import(lost));
+        }
+        if log.count(IssueKind::SessionsApart) > 0 {
+            return Some("the files are of sessions that are far apart".to_owned());
         }
         // The summary uses all reports; other views select reports by name.
         let asked = if self.view == DocumentView::Summary {

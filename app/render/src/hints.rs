@@ -42,7 +42,7 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
             let whole = time(Picos::from_ps(report.step_ps as i64));
             let (a_step, of) = match (report.of.as_str(), report.is_above_median) {
                 ("whole window", _) => ("", "the window,"),
-                (_, true) => (" a step", "the mean step,"),
+                (_, true) => (" a step", "the mean step and what follows it,"),
                 (_, false) => (" a step", ""),
             };
             let of = format!("{of} {whole}");

@@ -30,7 +30,24 @@ pub fn check_part(session: &Session, part: &PartRequest) -> Result<Scope, Reques
     }
     part.steps
         .map_or(Ok(()), |steps| check_steps(session, steps.0))?;
-    Ok(part.scope())
+    Ok(match part.scope() {
+        Scope::Steps { first, last } => steps_that_are_there(session, first, last),
+        scope => scope,
+    })
+}
+
+/// Steps `first` to `last` as far as the trace has them, so that answers name no others; `3..` stays without an end.
+fn steps_that_are_there(session: &Session, first: u32, last: u32) -> Scope {
+    let steps = session.report::<Steps>(Scope::WholeTrace).ok();
+    let chosen = steps.iter().flat_map(|steps| steps.selected(first, last));
+    let numbers: Vec<u32> = chosen.map(|step| step.number).collect();
+    match (numbers.iter().min(), numbers.iter().max()) {
+        (Some(&first), Some(&there)) => Scope::Steps {
+            first,
+            last: if last == u32::MAX { last } else { there },
+        },
+        _ => Scope::Steps { first, last },
+    }
 }
 
 /// Rejects steps that the trace does not have.

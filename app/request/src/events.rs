@@ -250,6 +250,9 @@ impl<'a> EventQuestion<'a> {
             most: args.most.map(|length| length.0),
         };
         args.check()?;
+        if let Some(why) = filter.unknown_kind() {
+            return Err(RequestError::argument("kind", why));
+        }
         Ok(Self {
             tables: EventTables::new(session),
             filter,

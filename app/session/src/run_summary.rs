@@ -31,7 +31,8 @@ impl RunSummary {
         let verdict = session.report::<Verdict>(Scope::WholeTrace).ok();
         Self {
             devices: devices_in_words(session.model(), session.options()),
-            steps: steps.as_ref().map(|report| report.steps.len()),
+            // As many as the median is of.
+            steps: steps.as_ref().map(|report| report.counted().count()),
             step_ps: steps.and_then(|report| Some(report.time.as_ref()?.median)),
             verdict: verdict.map(|report| report.statement.clone()),
             lost: losses_in_words(session.model()),

@@ -200,6 +200,15 @@ impl TraceBuilder {
         &mut self.groups[group.index()]
     }
 
+    /// Marks a device whose events the file does not hold to the end.
+    pub fn mark_cut(&mut self, device: GroupId) {
+        let device = &mut self.groups[device.index()];
+        if !std::mem::replace(&mut device.is_cut, true) {
+            let name = self.strings.get(device.name).to_owned();
+            self.log.add(IssueKind::DeviceCut, || name);
+        }
+    }
+
     /// Sets a fact of a group; a repeated name replaces the value.
     pub fn set_group_fact(&mut self, group: GroupId, name: &str, value: ArgValue) {
         let name = self.strings.intern(name);

@@ -207,7 +207,7 @@ impl<'a> HintFacts<'a> {
     pub(crate) fn steps(&self) -> Option<Arc<StepsReport>> {
         self.report::<Steps>()
             .ok()
-            .filter(|steps| steps.has_steps() && !steps.steps.is_empty())
+            .filter(|steps| steps.has_steps() && !steps.steps.is_empty() && !steps.is_cut())
     }
 
     /// All ops.

@@ -421,7 +421,8 @@ impl PredictedRow {
             recorded_ps,
             predicted_ps,
             saved_ps,
-            saved_percent: Percent::ratio(saved_ps, recorded_ps),
+            // Of a part that grows, what it grew by says nothing about the part as it was.
+            saved_percent: Percent::ratio(saved_ps, recorded_ps).filter(|_| saved_ps >= 0.0),
         }
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct RawStep {
     pub partial: Option<String>,
     /// Cores or hosts whose part of it is cut or missing.
     pub partial_on: Vec<GroupId>,
+    /// Whether a file ends before the ops of a device in it do.
+    pub is_cut: bool,
 }
 
 /// Marks of one source.
@@ -168,6 +170,7 @@ impl RawStep {
             spans: Vec::new(),
             partial: None,
             partial_on: Vec::new(),
+            is_cut: false,
         }
     }
 

@@ -30,7 +30,7 @@ pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts, AnalysisError> {
     let mut notes = program.notes;
     if all.len() > 1 {
         let others = engine::counted(all.len() - 1, "more program");
-        notes.push(format!("There are {others}: systole hlo lists them."));
+        notes.push(format!("Not shown: {others}; systole hlo lists all."));
     }
     if let Err(why) = &contents.peak {
         notes.push(format!("Peak memory is unknown: {why}."));

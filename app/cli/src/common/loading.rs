@@ -15,6 +15,7 @@ use importers::{
 use trace_model::{IssueKind, Severity, Source};
 
 use crate::common::args::OutputArgs;
+use crate::common::ignored;
 use crate::common::stderr::{Stderr, harmless};
 use crate::common::values::{OutputFormat, STANDARD};
 use request::checks::check_devices;
@@ -157,6 +158,8 @@ impl<'a> Loading<'a> {
     ) -> Result<Session, RequestError> {
         let session = self.read(path, import, open)?;
         check_devices(&session, &self.options.devices)?;
+        ignored::check_topology(&session)?;
+        ignored::say(&session, import, self.stderr);
         // The text report names the files itself.
         if format != OutputFormat::Text {
             warn_of_losses(&session, self.stderr);

@@ -141,6 +141,11 @@ pub fn write(
         }
         stderr.detail(&format!("wrote {}", path.display()));
     }
+    let is_csv = printed(output.format).is_table()
+        || output.output.iter().any(|file| file.format.is_table());
+    if output.csv.spreadsheet && !is_csv {
+        stderr.warn("--spreadsheet changes nothing: it is for CSV");
+    }
     let style = stderr.stdout_style();
     let layout = layout_of(document, output, terminal::width(), style);
     let format = output

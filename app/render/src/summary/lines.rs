@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::Unit;
+use analysis::reports::summary::doctor::{CaptureFinding, SESSIONS_APART};
 use analysis::reports::summary::targets::TargetColor;
 use trace_model::{Picos, Severity, Source};
 use unicode_width::UnicodeWidthStr as _;
@@ -132,18 +133,13 @@ fn goal(figure: &KeyFigure) -> String {
 
 /// What makes conclusions doubtful; the details are in `systole doctor`.
 pub fn cautions(overview: &Overview, layout: &TextLayout) -> String {
+    let own = |finding: &&CaptureFinding| finding.name != SESSIONS_APART;
+    let all: Vec<_> = overview.health.iter().filter(own).collect();
     let mut text = String::new();
-    for finding in overview.health.iter().take(CAUTIONS) {
-        let heading = if finding.severity == Severity::Loss {
-            "Lost"
-        } else {
-            "Caution"
-        };
-        let body = format!("{} ({})", finding.message, finding.id);
-        let head = format!("{}  ", layout.style.bold(heading));
-        text.push_str(&layout.beside(&head, heading.len() + 2, &body));
+    for finding in all.iter().take(CAUTIONS) {
+        text.push_str(&caution(finding, layout));
     }
-    let more = overview.health.len().saturating_sub(CAUTIONS);
+    let more = all.len().saturating_sub(CAUTIONS);
     if more > 0 {
         let more = format!(
             "{}: systole doctor",
@@ -152,4 +148,24 @@ pub fn cautions(overview: &Overview, layout: &TextLayout) -> String {
         text.push_str(&layout.dim_lines(0, &more));
     }
     text
+}
+
+/// That files are of different sessions, which is said before what was computed from them.
+pub fn sessions_apart(overview: &Overview, layout: &TextLayout) -> String {
+    let found = overview.health.iter();
+    let mut found = found.filter(|finding| finding.name == SESSIONS_APART);
+    found
+        .next()
+        .map_or_else(String::new, |finding| caution(finding, layout))
+}
+
+fn caution(finding: &CaptureFinding, layout: &TextLayout) -> String {
+    let heading = if finding.severity == Severity::Loss {
+        "Lost"
+    } else {
+        "Caution"
+    };
+    let body = format!("{} ({})", finding.message, finding.id);
+    let head = format!("{}  ", layout.style.bold(heading));
+    layout.beside(&head, heading.len() + 2, &body)
 }

@@ -80,6 +80,7 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let footer = room.take(layout.dim_lines(0, FOOTER));
     let mut parts = vec![
         room.take(lines::header(document, &overview, layout)),
+        room.take(lines::sessions_apart(&overview, layout)),
         room.take(lines::limit(&overview, layout)),
     ];
     let cautions = room.take(lines::cautions(&overview, layout));

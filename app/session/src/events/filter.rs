@@ -9,7 +9,7 @@ use trace_model::{Picos, TimeRange, TrackId};
 
 use super::pattern::NamePattern;
 use crate::open::Session;
-use crate::tables::{Catalog, DataColumn, DataTable, RowFilter, Value, is_on_device};
+use crate::tables::{Catalog, DataColumn, DataTable, RowFilter, Value, is_on_device, track_kinds};
 
 /// Which events are wanted. Of several patterns of one field, one must match; every field must match.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +31,16 @@ pub struct EventFilter {
     pub least: Option<Picos>,
     /// Greatest length.
     pub most: Option<Picos>,
+}
+
+impl EventFilter {
+    /// Why a kind of track is none that any trace has.
+    pub fn unknown_kind(&self) -> Option<String> {
+        let known = track_kinds();
+        let is_known = |pattern: &NamePattern| known.iter().any(|kind| pattern.matches(kind));
+        let is_unknown = self.kind.iter().any(|pattern| !is_known(pattern));
+        is_unknown.then(|| format!("no track is of that kind; kinds are {}", known.join(", ")))
+    }
 }
 
 /// The tables that hold the events of a session.

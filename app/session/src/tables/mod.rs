@@ -28,3 +28,4 @@ pub use data::{
 };
 pub use from_report::of_report as report_table;
 pub use slices::{ARGS, arguments, is_on_device};
+pub(crate) use tracks::track_kinds;

@@ -93,6 +93,25 @@ fn host_of(model: &TraceModel, group: GroupId) -> Option<&str> {
         .or_else(|| (!source.name.is_empty()).then_some(&*source.name))
 }
 
+/// The names of all kinds of tracks.
+pub fn track_kinds() -> [&'static str; 12] {
+    [
+        TrackKind::Steps,
+        TrackKind::Modules,
+        TrackKind::Ops,
+        TrackKind::AsyncOps,
+        TrackKind::DeviceScopes,
+        TrackKind::Derived,
+        TrackKind::LowLevel,
+        TrackKind::HostThread,
+        TrackKind::Stream,
+        TrackKind::Async,
+        TrackKind::Counter,
+        TrackKind::Other,
+    ]
+    .map(kind_name)
+}
+
 fn kind_name(kind: TrackKind) -> &'static str {
     match kind {
         TrackKind::Steps => "steps",

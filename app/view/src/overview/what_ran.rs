@@ -24,6 +24,10 @@ impl WhatRan {
             .with::<Doctor, _>(|report| report.devices_of_program)
             .flatten();
         let devices = devices_in_words(model, session.options()).map(|devices| match all {
+            Some(all) if devices.contains(" + ") => {
+                let there = model.tensor_cores().len();
+                format!("{there} of {all} devices: {devices}")
+            }
             Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
             None => devices,
         });

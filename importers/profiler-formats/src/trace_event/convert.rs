@@ -154,12 +154,8 @@ fn mark_cut_devices(builder: &mut TraceBuilder, threads: &ThreadTable, places: &
         let Some(group) = places.group_of(pid) else {
             continue;
         };
-        let group = builder.group_mut(group);
-        if matches!(group.kind, GroupKind::TensorCore { .. }) {
-            group.is_cut = true;
-            let name = group.name;
-            let name = builder.str(name).to_owned();
-            builder.log(IssueKind::DeviceCut, || name);
+        if matches!(builder.group_mut(group).kind, GroupKind::TensorCore { .. }) {
+            builder.mark_cut(group);
         }
     }
 }

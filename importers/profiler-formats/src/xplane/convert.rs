@@ -320,6 +320,9 @@ fn add_groups(
             out.group_mut(group).sort = plane.kind.sort();
             if let PlaneKind::TensorCore { ordinal } = plane.kind {
                 devices.insert(ordinal, group);
+                if plane.plane.is_cut {
+                    out.mark_cut(group);
+                }
             }
             *slot = Some(group);
         }

@@ -90,6 +90,8 @@ pub(super) struct RawPlane {
     pub event_metadata: Vec<Range<usize>>,
     pub stat_metadata: Vec<Range<usize>>,
     pub stats: Vec<Range<usize>>,
+    /// Whether the file ends inside it: lines, or the names of its events, may be missing.
+    pub is_cut: bool,
 }
 
 impl RawPlane {
@@ -106,6 +108,7 @@ impl RawPlane {
         self.event_metadata.extend(other.event_metadata);
         self.stat_metadata.extend(other.stat_metadata);
         self.stats.extend(other.stats);
+        self.is_cut |= other.is_cut;
     }
 }
 
@@ -286,6 +289,7 @@ impl SpaceReader<'_> {
             cut_line,
         });
         read.plane.starts.push(at);
+        read.plane.is_cut = range.end > end && next.is_none();
         self.add(read.plane);
         next.unwrap_or(range.end)
     }

@@ -195,26 +195,29 @@ fn dominated(facts: &HintFacts<'_>) -> RuleResult {
     if worst.compute_ps >= worst.comm_total_ps {
         return Ok(None);
     }
-    let more = worst.comm_total_ps.as_ps_f64() / worst.compute_ps.ps().max(1) as f64;
+    let (comm, compute) = (worst.comm_total_ps, worst.compute_ps);
+    let more = (compute > Picos::ZERO).then(|| comm.as_ps_f64() / compute.as_ps_f64());
+    let how = more.map_or_else(
+        || "communicates and does not compute".to_owned(),
+        |more| format!("communicates {more:.1} times as long as it computes"),
+    );
+    let exposed = HintEvidence::percent(
+        "exposed communication",
+        share,
+        format!("window of {}", worst.core),
+        Some(limit),
+    );
+    let times = |more| {
+        HintEvidence::number(
+            "communication",
+            more,
+            "compute of the same device",
+            Some(1.0),
+        )
+    };
     Ok(Some(Finding {
-        statement: format!(
-            "{} communicates {more:.1} times as long as it computes: overlap alone cannot hide it",
-            worst.core
-        ),
-        evidence: vec![
-            HintEvidence::percent(
-                "exposed communication",
-                share,
-                format!("window of {}", worst.core),
-                Some(limit),
-            ),
-            HintEvidence::number(
-                "communication",
-                more,
-                "compute of the same device",
-                Some(1.0),
-            ),
-        ],
+        statement: format!("{} {how}: overlap alone cannot hide it", worst.core),
+        evidence: [exposed].into_iter().chain(more.map(times)).collect(),
         ops: facts.select(|row| row.collective.is_some())?.ops(),
         ..Finding::default()
     }))

@@ -9,7 +9,7 @@ use engine::{AnalysisError, Percent, Threshold};
 use facts::category::OpGroup;
 use hardware::limits::BoundBy;
 use math::unit::Unit;
-use trace_model::{Caveat, OpId, Picos};
+use trace_model::{Caveat, IssueKind, OpId, Picos};
 
 use crate::hints::{
     Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
@@ -243,6 +243,9 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
 
 /// The length of an op decides here because each one has to start; ops that are near their roofline lose nothing to it.
 fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
+    if facts.cx.model.import_log().count(IssueKind::AssumedClock) > 0 {
+        return Err("times are cycles of an assumed clock: how long an op takes is unknown".into());
+    }
     let (most_ps, limit) = (
         facts.limit(&TINY_LENGTH) * PS_PER_US,
         facts.limit(&SLOW_EFFICIENCY),

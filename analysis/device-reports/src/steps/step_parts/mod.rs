@@ -51,6 +51,11 @@ impl Analysis for StepParts {
             };
             return Err(why.into());
         }
+        if steps.is_cut() {
+            let why =
+                "the file ends in these steps: what the rest of their time went to is unknown";
+            return Err(why.into());
+        }
         if cx.scope == Scope::WholeTrace {
             return whole(cx, &steps);
         }
@@ -176,7 +181,9 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
             continue;
         };
         let name = Arc::<str>::from(cx.model.device_name(core));
-        let spans = spans_on(cx, steps, core);
+        let mut spans = spans_on(cx, steps, core);
+        let is_cut = |step: &Step| step.is_cut && step.partial_on.contains(&core);
+        spans.retain(|&(index, _)| !steps.steps.get(index).is_some_and(is_cut));
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
         let parts = parts::divide(
             &traffic.time.segments,

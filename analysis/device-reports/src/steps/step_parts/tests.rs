@@ -52,6 +52,23 @@ fn ns(parts: &TimeByPart) -> Vec<(StepPart, i64)> {
         .collect()
 }
 
+/// A file that ends after the second `m` of the first step: the rest of the steps is no idle time.
+#[test]
+fn steps_in_which_the_file_ends_have_no_parts() {
+    let report_of = |picture: &str| {
+        let mut builder = text_builder(picture);
+        let device = builder.tracks().next().unwrap().1.group;
+        builder.mark_cut(device);
+        report(&builder.finish(), Scope::WholeTrace)
+    };
+    let ops = "m = fusion.1 [convolution fusion]";
+    let why = report_of(&format!("steps: 000000000000\nops  : mm.m........\n{ops}")).unwrap_err();
+    assert!(why.to_string().contains("the file ends"), "{why}");
+    let second = report_of(&format!("steps: 000011112222\nops  : mmm.mmm.m...\n{ops}")).unwrap();
+    let numbers: Vec<u32> = second.steps.iter().map(|step| step.step).collect();
+    assert_eq!(numbers, [0, 1]);
+}
+
 #[test]
 fn every_instant_belongs_to_one_part() {
     let report = report(&text_trace(STEPS), Scope::WholeTrace).unwrap();

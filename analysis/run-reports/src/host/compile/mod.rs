@@ -35,7 +35,7 @@ use device_reports::steps::step_times::Steps;
 use engine::{Analysis, AnalysisError, Context, Percent, Scope, counted};
 use facts::host_class::{HostClass, host_threads};
 use math::intervals::IntervalSet;
-use trace_model::{Picos, TimeRange};
+use trace_model::{IssueKind, Picos, TimeRange};
 
 pub use cache::{CacheFacts, CacheUse};
 pub use compilations::{Compilation, CompileEvidence, PhaseTime};
@@ -71,14 +71,26 @@ impl Analysis for Compile {
         let events = CompileEvents::collect(cx, window);
         let report = report(cx, &events, window);
         if !report.is_recorded && report.functions.is_empty() && report.tf_functions.is_empty() {
-            return Err(NOT_RECORDED.into());
+            return Err(unknown(cx).into());
         }
         Ok(report)
     }
 }
 
 /// Why it is unknown whether anything was compiled.
-pub(crate) const NOT_RECORDED: &str = "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
+pub(crate) fn unknown(cx: &Context<'_>) -> &'static str {
+    if is_cut(cx) {
+        "the end of a file is missing: what was compiled then is not known"
+    } else {
+        NOT_RECORDED
+    }
+}
+
+pub(crate) fn is_cut(cx: &Context<'_>) -> bool {
+    cx.model.import_log().count(IssueKind::TruncatedFile) > 0
+}
+
+const NOT_RECORDED: &str = "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
 
 /// The result of the compile analysis for a window.
 #[engine::reported]
@@ -160,7 +172,8 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let list = compilations::compilations(&around, &groups);
     let functions = functions::functions(&around, &groups, &list);
     let length = window.dur();
-    let is_recorded = cx.host_classes().has_compiling_runtime();
+    // That nothing was compiled shows only in a whole file.
+    let is_recorded = cx.host_classes().has_compiling_runtime() && (is_seen || !is_cut(cx));
     let share = wall.fraction_of(length).map(Percent::of_fraction);
     let cache = CacheFacts::new(events.cache.iter().map(|(role, _)| *role));
     let threads = compilations::threads(*cx, &events.phases);
@@ -171,7 +184,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
         statement: if is_recorded {
             statement(found, list.len(), wall, length, share)
         } else {
-            NOT_RECORDED.to_owned()
+            unknown(cx).to_owned()
         },
         is_recorded,
         compilations: list.len() as u64,

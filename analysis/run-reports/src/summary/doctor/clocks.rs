@@ -5,7 +5,7 @@ use facts::clock_alignment::{ClockShift, ClockSync, ClocksReport};
 use facts::op_scan::op_scan;
 use trace_model::{IssueKind, Picos, Severity};
 
-use super::finding::CaptureFinding;
+use super::finding::{CaptureFinding, SESSIONS_APART};
 use crate::host::clocks::Clocks;
 
 /// A shift above this gets a finding.
@@ -61,8 +61,28 @@ pub(super) fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
+/// Files of one run that began too far apart to be one session: nothing of one can be compared with the other.
+pub(super) fn sessions_apart(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let mut counts = cx.model.import_log().counts().iter();
+    let issue = counts.find(|issue| issue.kind == IssueKind::SessionsApart)?;
+    Some(CaptureFinding {
+        id: "Q18",
+        name: SESSIONS_APART,
+        severity: Severity::Warning,
+        message: format!(
+            "{}: these are different sessions, or a clock is wrong, and numbers of all devices mix them.",
+            issue.examples.first()?
+        ),
+        evidence: format!("{} sessions in one run", issue.count + 1),
+        cure: "Name the file of one host, or put each session into a folder of its own.",
+    })
+}
+
 /// Hosts whose clocks are apart, by the ends of collectives.
 pub(super) fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
+    if cx.model.import_log().count(IssueKind::SessionsApart) > 0 {
+        return None;
+    }
     let hosts = &cx.fact::<ClocksReport>().hosts;
     let worst = hosts.iter().max_by_key(|host| host.offset_ps.abs())?;
     let apart = worst.offset_ps.abs();

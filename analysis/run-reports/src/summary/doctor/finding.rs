@@ -2,6 +2,9 @@
 
 use trace_model::Severity;
 
+/// The finding that files of one run are of different sessions.
+pub const SESSIONS_APART: &str = "sessions-apart";
+
 /// A finding about a capture.
 #[engine::row(measured)]
 pub struct CaptureFinding {

@@ -17,7 +17,7 @@ use trace_model::{IssueCount, MemoryUse, Picos, Source};
 use clocks::clock_shifts;
 
 pub use facts::CaptureFact;
-pub use finding::CaptureFinding;
+pub use finding::{CaptureFinding, SESSIONS_APART};
 pub use rows::{CaptureRow, CaptureRows, RowOnChip};
 
 /// The health analysis.
@@ -33,7 +33,15 @@ impl Analysis for Doctor {
         let memory = model.memory_use();
         let mut findings: Vec<CaptureFinding> =
             rules::RULES.iter().filter_map(|rule| rule(cx)).collect();
-        findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.id));
+        // What is said of mixed sessions is said of everything else, too.
+        let mixes = |finding: &CaptureFinding| finding.name == SESSIONS_APART;
+        findings.sort_by_key(|finding| {
+            (
+                std::cmp::Reverse(finding.severity),
+                !mixes(finding),
+                finding.id,
+            )
+        });
         let facts = facts::CaptureFacts::of(cx);
         Ok(DoctorReport {
             findings,

@@ -13,12 +13,13 @@ use hardware::peaks::{PeakSource, Peaks};
 use hlo::HloText;
 use trace_model::{Group, GroupKind, IssueKind, LabelId, Op, Severity, SliceAttr, TrackKind};
 
-use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops};
+use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops, sessions_apart};
 use super::finding::CaptureFinding;
 use super::kernels::{too_few_operations, untraced_kernels};
 
 /// Every rule.
 pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
+    sessions_apart,
     truncated,
     dropped_traces,
     no_steps,
@@ -52,8 +53,9 @@ fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Loss,
         message: match cut_devices(cx) {
             Some((cut, all)) if cut < all => format!(
-                "The end of the file is missing: {cut} of {} are left out of the numbers.",
-                counted(all, "device")
+                "The end of the file is missing: {cut} of {} {} left out of the numbers.",
+                counted(all, "device"),
+                if cut == 1 { "is" } else { "are" }
             ),
             Some(_) => "The end of the file is missing: what devices did after their last recorded op is unknown."
                 .to_owned(),

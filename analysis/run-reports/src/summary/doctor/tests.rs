@@ -85,6 +85,17 @@ fn devices_of_a_cut_file_are_counted() {
 }
 
 #[test]
+fn sessions_apart_are_said_first() {
+    let mut builder = text_builder(&HEALTHY.replace("steps:", "# "));
+    builder.log(IssueKind::SessionsApart, || {
+        "b began 7 minutes after a".to_owned()
+    });
+    let found = report(&builder.finish()).findings;
+    assert_eq!((found[0].id, found[0].name), ("Q18", "sessions-apart"));
+    assert!(found[0].message.starts_with("b began 7 minutes after a: "));
+}
+
+#[test]
 fn empty_capture_reports_only_missing_steps() {
     assert_eq!(ids(&trace_model::TraceBuilder::new().finish()), ["Q03"]);
 }

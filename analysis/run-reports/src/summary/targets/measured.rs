@@ -74,8 +74,8 @@ pub(super) fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, Str
 
 pub(super) fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
-    if !report.is_recorded {
-        return Err(compile::NOT_RECORDED.to_owned());
+    if !report.is_recorded || compile::is_cut(cx) {
+        return Err(compile::unknown(cx).to_owned());
     }
     // If threads were recorded and show no compilation, nothing was compiled.
     Ok(MeasuredShare::exact(

@@ -302,6 +302,32 @@ fn truncated_file_keeps_intact_parts() {
     assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 0);
 }
 
+/// What the file lost of a device is no idle time of it, and no work of an unknown kind.
+#[test]
+fn a_device_in_which_the_file_ends_is_marked() {
+    let planes = ["/device:TPU:0", "/device:TPU:1"].map(|name| {
+        let mut plane = PlaneWriter::new(name);
+        let ops = [100, 500].map(|at| plane.event("fusion.1", at, 100, &[]));
+        plane.line(3, "XLA Ops", 0, &ops);
+        plane
+    });
+    let first = space(&[&planes[0]]).len();
+    let bytes = space(&[&planes[0], &planes[1]]);
+    let cut = |length: usize| {
+        let model = read(bytes[..length].to_vec()).unwrap();
+        let cores = model.tensor_cores().into_iter();
+        let found: Vec<bool> = cores.map(|core| model.group(core).is_cut).collect();
+        let logged = model.import_log().count(IssueKind::DeviceCut);
+        assert_eq!(logged, found.iter().filter(|&&cut| cut).count() as u64);
+        found
+    };
+    assert_eq!(cut(bytes.len()), [false, false]);
+    // The names of its ops are missing; its ops; between two planes.
+    assert_eq!(cut(bytes.len() - 8), [false, true]);
+    assert_eq!(cut(first + 24), [false, true]);
+    assert_eq!(cut(first), [false]);
+}
+
 #[test]
 fn file_without_usable_data_is_an_error_with_offset() {
     let huge_length = [

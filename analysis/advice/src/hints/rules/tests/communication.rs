@@ -30,6 +30,14 @@ fn communication_exceeding_compute_has_another_hint() {
     let reduce = |compute, wait| communicating(compute, wait, "all-reduce", "");
     assert_eq!(ids(&reduce(49, 51)), ["K01", "K02", "K44"]);
     assert!(!ids(&reduce(51, 49)).contains(&"K44"));
+    // Without compute there is nothing to compare with.
+    let only = report(&format!(
+        "@column 10us\nops: {}\nR = all-reduce.1 [all-reduce]",
+        run('R', 9)
+    ));
+    let mut said = only.hints.iter().filter(|hint| hint.id == "K44");
+    let said = &said.next().unwrap().statement;
+    assert!(said.contains("does not compute"), "{said}");
 }
 
 #[test]

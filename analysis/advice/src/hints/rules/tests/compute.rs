@@ -77,6 +77,11 @@ fn tiny_ops_are_counted_together() {
     assert_eq!(saving(&picture(10), "K15"), Some(5_000_000));
     assert_eq!(ids(&picture(10)), ["K15"]);
     assert_eq!(saving(&picture(8), "K15"), None);
+    // Cycles of an assumed clock have no length.
+    let mut builder = text_builder(&picture(10));
+    builder.log(trace_model::IssueKind::AssumedClock, String::new);
+    let cycles = report_of(&builder.finish(), HintOptions::default());
+    assert!(cannot_tell(&cycles, "K15"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod lazy_tensors;
 
 use engine::{Options, ReportCache, Scope, Tabular as _};
-use sample_traces::text_trace;
+use sample_traces::{text_builder, text_trace};
 use trace_model::TraceModel;
 
 use super::*;
@@ -36,6 +36,30 @@ const ONE: &str = "
     W = TfrtTpuCompiler::Compile
     M = jit_f(1)
 ";
+
+/// The end of a file that is missing may hold compilations: none is not known to be 0.
+#[test]
+fn a_cut_file_does_not_show_that_nothing_was_compiled() {
+    let is_recorded = |picture: &str, is_cut: bool| {
+        let mut builder = text_builder(picture);
+        if is_cut {
+            builder.log(IssueKind::TruncatedFile, || "byte 9".to_owned());
+        }
+        let (model, options, reports) =
+            (builder.finish(), Options::default(), ReportCache::default());
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
+        cx.report::<Compile>()
+            .is_ok_and(|report| report.is_recorded)
+    };
+    let nothing = "host python: PPPP\nP = PjitFunction(f)";
+    assert!(is_recorded(nothing, false) && !is_recorded(nothing, true));
+    assert!(is_recorded(ONE, false) && is_recorded(ONE, true));
+}
 
 #[test]
 fn threads_share_one_compilation() {
