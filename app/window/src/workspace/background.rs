@@ -94,8 +94,11 @@ impl Workspace {
     }
 
     /// Starts the jobs that the state needs; jobs already started cost nothing. None is started before the first frame is
-    /// drawn: they would take most of the CPU time that it needs.
+    /// drawn: they would take most of the CPU time that it needs. Of a first look nothing is computed.
     pub fn ask_jobs(&mut self) {
+        if self.is_first_look() {
+            return;
+        }
         if !std::mem::replace(&mut self.is_drawn, true) {
             (self.wake)();
             return;
