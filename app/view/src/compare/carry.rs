@@ -43,6 +43,10 @@ pub fn carried(
     }
     let (first, second) = (from.extent(), to.extent());
     let shifted = |range: TimeRange| TimeRange::new(range.start + later_by, range.end + later_by);
+    // Before the mark, which a selection would clear.
+    let selected = state.place.selection;
+    let selected = selected.and_then(|slice| same_slice(from, to, &matching, slice));
+    out.extend(selected.map(ViewCommand::Select));
     if let Some(mark) = state.place.mark.map(shifted) {
         let tracks = matching.tracks(TraceSide::A, &state.mark_tracks);
         let has_tracks = tracks.is_empty() == state.mark_tracks.is_empty();
@@ -50,9 +54,6 @@ pub fn carried(
             out.push(ViewCommand::Mark(mark, tracks));
         }
     }
-    let selected = state.place.selection;
-    let selected = selected.and_then(|slice| same_slice(from, to, &matching, slice));
-    out.extend(selected.map(ViewCommand::Select));
     // Last: other commands may move the view.
     let shown = state.place.time.range();
     if !shown.encloses(first) && shifted(shown).overlaps(second) {
@@ -134,6 +135,7 @@ mod tests {
         }
         let same = named(&to, "fusion.4", 1);
         assert_eq!(next.place.selection, Some(same));
+        assert_eq!(next.place.mark, state.place.mark, "it is kept beside it");
         assert_eq!(next.pinned, [to.slice(same).track()]);
         assert_ne!(next.pinned, state.pinned, "it has another number there");
         let gone = text_trace("@column 1us\nTPU:0 ops: AAAA\nA = fusion.1 [loop fusion]\n");
