@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use analysis::Analysis as _;
+use analysis::hints::Hints;
 use analysis::reports::communication::collectives::Collectives;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
@@ -114,7 +115,12 @@ impl Workspace {
                     &mut self.reports
                 };
                 for id in wanted(tab) {
-                    reports.want(id);
+                    // Rules ask for replays and for reports that nothing else here needs: of a part of the trace the
+                    // figures come first.
+                    let waits = id == Hints::ID && !reports.is_settled();
+                    if !(waits && tab.follows(self.state.scope)) {
+                        reports.want(id);
+                    }
                 }
                 for id in tab.of_whole {
                     self.reports.want(id);
