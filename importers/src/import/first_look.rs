@@ -86,9 +86,11 @@ mod tests {
     #[test]
     fn first_devices_are_as_in_the_whole_trace_and_the_others_are_empty() {
         let whole = read(None).unwrap();
-        let size = std::fs::metadata(SAMPLE).unwrap().len();
+        let options = ImportOptions::default();
+        let source = open_file(Path::new(SAMPLE), &options, &Progress::new()).unwrap();
+        let [of_devices, _] = xplane::event_bytes(&source).unwrap();
         let mut shown = Vec::new();
-        for bytes in [1, size / 3] {
+        for bytes in [1, of_devices / 3] {
             let look = read(Some(bytes)).unwrap();
             assert!(look.is_partial() && !whole.is_partial());
             let full = |track: &TrackId| look.slices_on(*track).next().is_some();

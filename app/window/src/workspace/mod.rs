@@ -417,9 +417,9 @@ impl Workspace {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn draws_slices(&self) -> bool {
         let drawn = self.timeline.drawn();
-        [&drawn.scrolled, &drawn.pinned]
-            .iter()
-            .any(|rows| !(rows.boxes.is_empty() && rows.loads.is_empty()))
+        [&drawn.scrolled, &drawn.pinned].iter().any(|rows| {
+            !(rows.boxes.is_empty() && rows.loads.is_empty() && rows.columns.is_empty())
+        })
     }
 
     /// The visible times in the last frame.
