@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use analysis::hints::Hints;
 use analysis::reports::steps::step_times::Steps;
-use analysis::{ANALYSES, AnalysisEntry, Scope, Table};
+use analysis::{ANALYSES, Analysis as _, AnalysisEntry, Scope, Table};
 use session::Session;
 use window::{TABS, wanted_reports};
 
