@@ -4,6 +4,7 @@
 mod gui_capture;
 mod gui_derived;
 mod gui_dropped;
+mod gui_early;
 mod gui_figures;
 mod gui_first_look;
 mod gui_following;

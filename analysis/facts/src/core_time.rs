@@ -47,7 +47,7 @@ impl CoreTime {
         Self {
             core,
             window,
-            segments: op_scan(cx, core).segments.within(window.measured),
+            segments: op_scan(cx, core).segments_within(window.measured),
         }
     }
 

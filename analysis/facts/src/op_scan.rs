@@ -1,23 +1,41 @@
 //! One pass over the ops of a core in the whole trace, for all that needs each of them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use engine::{Context, Fact, OnceMap, Scope};
-use trace_model::{GroupId, Picos, SliceSpans, TimeRange, TrackId, TrackKind};
+use trace_model::{GroupId, Picos, SliceSpans, TimeRange, TrackId, TrackKind, locked};
 
 use crate::category::OpClasses;
 use crate::segments::{Segments, SelfTimeSegment, self_time_segments};
 
 /// What one pass over the ops of a core finds.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct OpScan {
     /// From the first to the last op of each track.
     pub(crate) extents: Vec<(TrackId, TrackExtent)>,
     /// How the two clocks agree on the lengths of ops.
     pub lengths: LengthsByClock,
     /// The self time of all ops.
-    pub(crate) segments: Segments,
+    segments: Segments,
+    /// That in the last window whose borders cut ops, which is a copy: the reports of a marked range ask for it several
+    /// times.
+    part: Mutex<(TimeRange, Segments)>,
+}
+
+impl OpScan {
+    /// The self time of all ops in a window.
+    pub(crate) fn segments_within(&self, window: TimeRange) -> Segments {
+        let mut part = locked(&self.part);
+        if part.0 == window {
+            return part.1.clone();
+        }
+        let found = self.segments.within(window);
+        if !found.is_shared_with(&self.segments) {
+            *part = (window, found.clone());
+        }
+        found
+    }
 }
 
 /// The lengths of ops on the timeline beside those by the clock of the device.

@@ -52,6 +52,11 @@ impl Segments {
         segments.extend(inside.iter().filter_map(clip));
         segments.into()
     }
+
+    /// Whether nothing was copied.
+    pub(crate) fn is_shared_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.all, &other.all)
+    }
 }
 
 impl From<Vec<SelfTimeSegment>> for Segments {

@@ -4,14 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use importers::Progress;
-use trace_model::{Picos, TimeRange};
 use view::panels::area::{AreaGrouping, AreaSummaries, MarkedArea};
 use view::timeline::trace::OpenTrace;
 
-use super::{fastest, line, ms, part_of};
-
-/// Marked ranges whose 95th percentile is shown.
-const RANGES: usize = 60;
+use super::{RANGES, fastest, line, ms, part_of, random_parts};
 
 /// Sums of ranges of all tracks: at first, and when blocks are known.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
@@ -61,20 +57,8 @@ pub fn areas(trace: &OpenTrace) {
             60.0,
         );
     }
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut time = || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
-        extent.start + Picos::from_ps((extent.dur().as_ps_f64() * share) as i64)
-    };
-    let mut times: Vec<Duration> = (0..RANGES)
-        .map(|_| {
-            let [one, other] = [time(), time()];
-            let range = TimeRange::new(one.min(other), one.max(other));
-            fastest(|| sum(&areas, range))
-        })
+    let mut times: Vec<Duration> = random_parts(extent, RANGES)
+        .map(|range| fastest(|| sum(&areas, range)))
         .collect();
     times.sort_unstable();
     let p95 = times.get(RANGES * 95 / 100).copied().unwrap_or_default();

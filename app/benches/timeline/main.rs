@@ -13,6 +13,7 @@
 //! known that are found while nobody marks anything.
 
 mod areas;
+mod scopes;
 mod start;
 mod traces;
 
@@ -20,8 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use analysis::reports::steps::step_times::Steps;
-use analysis::{ANALYSES, AnalysisEntry, Options, Scope};
+use analysis::Options;
 use cpu_time::ThreadTime;
 use egui::{Context, RawInput, Rect, pos2, vec2};
 use importers::Progress;
@@ -31,9 +31,9 @@ use view::search::{SearchFor, search};
 use view::state::{ViewCommand, ViewState};
 use view::timeline::trace::OpenTrace;
 use window::timeline::{Timeline, TimelineContext};
-use window::{TABS, wanted_reports};
 
 use areas::areas;
+use scopes::scopes;
 use start::starts;
 use traces::{capture, import, model};
 
@@ -52,6 +52,8 @@ const WARM_UP: u32 = 40;
 const SCREEN: f32 = 1_200.0;
 const HIGH: f32 = TRACKS as f32 * 28.0 + 90.0;
 const REPETITIONS: usize = 5;
+/// Marked ranges whose 95th percentile is shown.
+const RANGES: usize = 60;
 
 /// A window without a window: what egui needs to run frames.
 struct Stage<'a> {
@@ -255,6 +257,22 @@ fn part_of(extent: TimeRange, share: i64) -> TimeRange {
     }
 }
 
+/// Parts of the trace between two random instants, always the same ones.
+fn random_parts(extent: TimeRange, count: usize) -> impl Iterator<Item = TimeRange> {
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut time = move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
+        extent.start + Picos::from_ps((extent.dur().as_ps_f64() * share) as i64)
+    };
+    (0..count).map(move |_| {
+        let [one, other] = [time(), time()];
+        TimeRange::new(one.min(other), one.max(other))
+    })
+}
+
 fn searches(trace: &OpenTrace) {
     for text in [
         "op.17",
@@ -269,52 +287,6 @@ fn searches(trace: &OpenTrace) {
         let time = fastest(|| search(&trace.model, &trace.classes, &wanted, &Progress::new()));
         line(&format!("search for {text}: {found} slices"), time, 100.0);
     }
-}
-
-/// What the overview needs for another scope, once it is there for the whole capture.
-fn scopes(path: &Path) -> io::Result<()> {
-    let session = import(path)?;
-    let wanted: Vec<_> = wanted_reports(&TABS[0]).collect();
-    let wanted: Vec<&AnalysisEntry> = ANALYSES
-        .iter()
-        .filter(|entry| wanted.contains(&entry.id))
-        .collect();
-    session.context(Scope::WholeTrace).reports_of(&wanted);
-    let steps = session
-        .report::<Steps>(Scope::WholeTrace)
-        .map_err(io::Error::other)?;
-    let step = steps
-        .steps
-        .get(steps.steps.len() / 2)
-        .map(|step| step.number)
-        .unwrap_or_default();
-    let extent = session.model().extent();
-    let part = |share: i64| Scope::Range(part_of(extent, share));
-    let one = Scope::Steps {
-        first: step,
-        last: step,
-    };
-    let slices = session.model().slice_count();
-    for (scope, name) in [
-        (one, "one step"),
-        (part(100), "a hundredth"),
-        (part(10), "a tenth"),
-        (part(2), "half"),
-    ] {
-        let time = fastest(|| {
-            session.forget(scope);
-            session.context(scope).reports_of(&wanted);
-            let tables =
-                |entry: &&AnalysisEntry| Some(session.report_by_id(entry.id, scope).ok()?.tables());
-            wanted.iter().filter_map(tables).collect::<Vec<_>>()
-        });
-        line(
-            &format!("overview of {name} of a capture with {slices} slices"),
-            time,
-            100.0,
-        );
-    }
-    Ok(())
 }
 
 fn main() -> io::Result<()> {

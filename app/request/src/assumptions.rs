@@ -250,6 +250,7 @@ impl Assumptions {
             roots: Vec::new(),
             fingerprints: false,
             for_reports: None,
+            first_look: None,
         })
     }
 

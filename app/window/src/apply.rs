@@ -10,8 +10,8 @@ use crate::panels::path_dialog::{PathDialog, PathPurpose};
 use crate::panels::search;
 use crate::panels::welcome::FailedToOpen;
 use crate::{
-    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, panels,
-    platform, samples, timeline,
+    App, AppCommand, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, panels, platform,
+    samples, timeline,
 };
 use render::pictures::{self, Picture, PictureFormat, PictureStyle};
 use view::charts::timeline::OtherTraceColors;
@@ -19,7 +19,6 @@ use view::compare::TraceSide;
 use view::drawing::shortened;
 use view::sessions::{SavedSession, SessionStore};
 use view::state::{DeviceOrder, Panel, ViewCommand};
-use view::timeline::trace::TraceLoader;
 
 impl App {
     /// Carries out the commands collected so far.
@@ -30,6 +29,9 @@ impl App {
     }
 
     fn apply(&mut self, command: AppCommand, ctx: &egui::Context) {
+        if self.must_wait(&command) {
+            return;
+        }
         match command {
             AppCommand::Open(path) => self.open(&path),
             AppCommand::OpenSample(index) => match samples::SAMPLES
@@ -84,6 +86,7 @@ impl App {
             AppCommand::CancelLoad => {
                 self.loading.clear();
                 self.next = None;
+                self.leave_first_look();
             }
             AppCommand::DismissError => self.error = None,
             AppCommand::DismissNotice => self.notice = None,
@@ -342,6 +345,9 @@ impl App {
             .sessions
             .find(path)
             .map_or_else(|| path.to_owned(), |saved| saved.trace);
+        if self.compares_later(&path) {
+            return;
+        }
         self.load(&path, self.open_traces.is_some());
     }
 
@@ -460,22 +466,11 @@ impl App {
             return;
         }
         self.loading.clear();
-        load(&mut self.loading, &self.loader, path, beside);
-    }
-}
-
-/// Starts to load a trace.
-pub(super) fn load(loading: &mut LoadJob, loader: &TraceLoader, path: &Path, beside: bool) {
-    let (loader, path) = (Arc::clone(loader), path.to_owned());
-    let wanted = TraceToOpen {
-        path: path.clone(),
-        beside,
-    };
-    loading.ask_later(wanted, move |progress, answer| {
-        let (named, shared) = (path.clone(), Arc::clone(&progress));
-        let load = move |there: Result<(), String>| {
-            answer.give(there.and_then(|()| loader(&path, &shared)));
+        self.leave_first_look();
+        let wanted = TraceToOpen {
+            path: path.to_owned(),
+            beside,
         };
-        platform::fetch(&named, &progress, Box::new(load));
-    });
+        self.early = self.loaders.load(&mut self.loading, wanted, &self.wake);
+    }
 }

@@ -8,12 +8,12 @@ use session::{RunLook, WatchedRuns};
 use trace_model::{Picos, TraceModel};
 
 use crate::command::FollowCommand;
+use crate::first_look::keep_view_of;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::notice::PassingNotice;
 use crate::workspace::Workspace;
 use crate::{App, TraceToOpen};
-use view::compare::{TraceSide, carried};
-use view::state::ViewCommand;
+use view::compare::TraceSide;
 
 /// Time between two looks at the directory, and as long the files of a complete run do not change.
 const LOOK: Duration = Duration::from_secs(2);
@@ -335,9 +335,8 @@ impl App {
         else {
             return;
         };
-        workspace.apply(&ViewCommand::Restore(Box::new(open.state.clone())));
-        for command in carried(&open.state, &open.trace.model, &workspace.trace.model) {
-            workspace.apply(&command);
-        }
+        let [first, second] =
+            [&open.trace, &workspace.trace].map(|trace| trace.model.extent().start);
+        keep_view_of(open, workspace, second - first);
     }
 }

@@ -64,8 +64,10 @@ impl eframe::App for App {
         self.follow(ctx);
         self.show_address(ctx);
         #[cfg(not(target_arch = "wasm32"))]
+        let is_whole = self.open_traces.is_some() && !self.is_first_look();
+        #[cfg(not(target_arch = "wasm32"))]
         if let Some(times) = &mut self.start_times {
-            times.frame_begins(ctx, self.open_traces.is_some());
+            times.frame_begins(ctx, is_whole);
         }
         let names: Vec<String> = TraceSide::BOTH
             .into_iter()
@@ -170,12 +172,15 @@ impl eframe::App for App {
             self.screenshot = Some(photographer);
         }
         #[cfg(not(target_arch = "wasm32"))]
+        let is_whole = !self.is_first_look();
+        #[cfg(not(target_arch = "wasm32"))]
         if let Some(times) = &mut self.start_times {
             times.frame_ends(
                 ui.ctx(),
                 self.open_traces
                     .as_ref()
                     .is_some_and(|open| open.focused().draws_slices()),
+                is_whole,
             );
         }
         if !out.is_empty() {

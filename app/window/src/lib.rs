@@ -16,6 +16,7 @@ mod command;
 mod compare;
 mod drawing;
 mod editor;
+mod first_look;
 #[cfg(not(target_arch = "wasm32"))]
 mod following;
 mod frame;
@@ -52,6 +53,8 @@ pub use self::keys::{ACTIONS, Chord};
 pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
 #[cfg(target_arch = "wasm32")]
 pub use self::launch::{import_in_worker, start_in_page};
+#[cfg(not(target_arch = "wasm32"))]
+pub use self::loader::first_look_loader;
 pub use self::loader::{StartOptions, file_loader};
 pub use self::panels::tabs::tab::{Tab, TabSubject};
 pub use self::panels::tabs::{TABS, wanted as wanted_reports};
@@ -63,6 +66,7 @@ pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
 use view::sessions::{SavedSecondTrace, SessionStore};
 
 use self::address::{AddressBar, Place};
+use self::first_look::{EarlyTrace, Loaders};
 use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
 use self::panels::notice::PassingNotice;
@@ -133,8 +137,10 @@ pub struct App {
     /// What was typed in the last frame after a key that opened a text field.
     held_back: Vec<egui::Event>,
     settings: Settings,
-    loader: TraceLoader,
+    loaders: Loaders,
     loading: LoadJob,
+    /// The first look at the trace that is being loaded.
+    early: EarlyTrace,
     /// Whether the trace that was named at the start is being loaded since before there was a window.
     is_loading_early: bool,
     /// The trace to compare with the one that is being opened.
@@ -186,8 +192,12 @@ impl App {
         Self {
             commands: vec![AppCommand::Theme(settings.theme)],
             held_back: Vec::new(),
-            loader,
+            loaders: Loaders {
+                whole: loader,
+                first_look: None,
+            },
             loading: Worker::new("open trace", &wake),
+            early: EarlyTrace::default(),
             is_loading_early: false,
             next: None,
             dropped: Vec::new(),
@@ -234,16 +244,6 @@ impl App {
     #[must_use]
     pub fn with_sessions(self, sessions: SessionStore) -> Self {
         Self { sessions, ..self }
-    }
-
-    /// Takes over a job that loads the first trace already, which is opened next.
-    #[cfg(not(target_arch = "wasm32"))]
-    fn with_early(self, loading: LoadJob) -> Self {
-        Self {
-            loading,
-            is_loading_early: true,
-            ..self
-        }
     }
 
     /// Lists the runs of another server.
@@ -327,12 +327,14 @@ impl App {
                     if self.skips(wanted.as_ref(), &error) {
                         return;
                     }
+                    self.leave_first_look();
                     self.error = Some(FailedToOpen::open(error));
                     self.next = None;
                 }
                 _ => self.next = None,
             }
         }
+        self.poll_first_look();
         if self.dialog.poll() {
             let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
             match self.dialog.take() {
@@ -384,6 +386,7 @@ impl App {
         if !beside {
             self.keep_view(&mut workspace);
         }
+        self.keep_first_look(&mut workspace);
         let (mut second, mut session) = (None, None);
         let packed = |app: &mut Self| {
             wanted

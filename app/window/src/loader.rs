@@ -9,6 +9,8 @@ use importers::{ImportError, ImportOptions, Progress};
 use crate::jobs::CANCELLED;
 use crate::platform;
 use session::Session;
+#[cfg(not(target_arch = "wasm32"))]
+use view::timeline::trace::FirstLookLoader;
 use view::timeline::trace::{OpenTrace, TraceLoader};
 
 /// Reads the analysis options for each newly opened trace; the error is a sentence.
@@ -27,6 +29,16 @@ pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader 
             )),
         },
     )
+}
+
+/// A loader for what is shown first of a large file.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn first_look_loader(import: ImportOptions, options: StartOptions) -> FirstLookLoader {
+    Arc::new(move |path, progress| {
+        let model = importers::first_look(path, &import, progress)?;
+        let session = Session::from_model(model, options().ok()?);
+        Some(OpenTrace::new(importers::shown_path(path), session))
+    })
 }
 
 fn session(

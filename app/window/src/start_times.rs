@@ -9,10 +9,12 @@ pub struct StartTimes {
     began: Instant,
     /// When the first frame began: the window and its OpenGL context exist.
     window: Option<f64>,
-    /// When the trace was there, in whatever frame this was noticed.
+    /// When the whole trace was there, in whatever frame this was noticed.
     opened: Option<f64>,
-    /// Whether the last frame was the first that drew slices.
-    drawn: bool,
+    /// When the first frame with slices was on the screen.
+    first: Option<f64>,
+    /// Whether the last frame drew slices, and whether of the whole trace.
+    drawn: Option<bool>,
     is_printed: bool,
 }
 
@@ -22,7 +24,8 @@ impl StartTimes {
             began: Instant::now(),
             window: None,
             opened: None,
-            drawn: false,
+            first: None,
+            drawn: None,
             is_printed: false,
         }
     }
@@ -31,7 +34,7 @@ impl StartTimes {
         self.began.elapsed().as_secs_f64() * 1e3
     }
 
-    /// To be called when a frame begins, with whether a trace is open.
+    /// To be called when a frame begins, with whether a whole trace is open.
     #[expect(clippy::print_stdout, reason = "these lines are what was asked for")]
     pub fn frame_begins(&mut self, ctx: &Context, is_open: bool) {
         let now = self.elapsed();
@@ -39,21 +42,26 @@ impl StartTimes {
         if is_open {
             self.opened.get_or_insert(now);
         }
-        if std::mem::take(&mut self.drawn) {
+        let Some(is_whole) = self.drawn.take() else {
+            return;
+        };
+        // The frame before this one is on the screen.
+        let first = *self.first.get_or_insert(now);
+        if is_whole {
             self.is_printed = true;
-            // The frame before this one is on the screen.
             let opened = self.opened.unwrap_or(now);
             println!(
-                "window {window:.1} ms, trace {opened:.1} ms, first frame with slices {now:.1} ms"
+                "window {window:.1} ms, trace {opened:.1} ms, first frame with slices {first:.1} ms, \
+                 with the whole trace {now:.1} ms"
             );
             ctx.send_viewport_cmd(ViewportCommand::Close);
         }
     }
 
-    /// To be called when a frame ends, with whether it drew slices.
-    pub fn frame_ends(&mut self, ctx: &Context, has_slices: bool) {
+    /// To be called when a frame ends, with whether it drew slices, and whether of a whole trace.
+    pub fn frame_ends(&mut self, ctx: &Context, has_slices: bool, is_whole: bool) {
         if has_slices && !self.is_printed {
-            self.drawn = true;
+            self.drawn = Some(is_whole);
             ctx.request_repaint();
         }
     }

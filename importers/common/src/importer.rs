@@ -158,6 +158,9 @@ pub struct ImportOptions {
     /// arguments but of those with facts of their own. An importer may read more than is asked for; if it reads less
     /// than the file holds, the model is [partial](trace_model::Columns::is_partial). `None` reads everything.
     pub for_reports: Option<HostEvents>,
+    /// For a first look at a large file, until all of it is read: about so many bytes of events are enough, of whole devices
+    /// in their order and of whole threads. The model is partial then. An importer that cannot do this reads everything.
+    pub first_look: Option<u64>,
     /// Whether files of buckets are read without keeping a copy for the next time.
     pub no_cache: bool,
     /// Whether the fingerprints of files are wanted ([`trace_model::Source::fingerprint`]).

@@ -2,6 +2,7 @@
 
 mod captures;
 mod file_names;
+mod first_look;
 mod locate;
 mod opened;
 mod opening;
@@ -27,6 +28,7 @@ use crate::registry::IMPORTERS;
 use opened::{OpenedFile, drop_copies, note_runs, note_what_was_left_out};
 use opening::FileOpener;
 
+pub use first_look::first_look;
 pub use locate::{HostFiles, LocatedRun, locate};
 pub use programs::holds_programs_only;
 pub use reopen::from_snapshot;

@@ -1,22 +1,31 @@
 //! Carries a view over to another run of the same program.
 
-use trace_model::{SliceId, TimeRange, TraceModel};
+use trace_model::{Picos, SliceId, TimeRange, TraceModel};
 
 use super::TraceSide;
 use super::places::MatchingTracks;
 use crate::state::{ReportScope, TreeItem, ViewCommand, ViewState};
 
 /// What shows in `to` what a view of `from` shows, as far as `to` has it: by name the pinned, folded and hidden tracks and the
-/// selected slice, and by the distance from the beginning the visible and the marked time. Panels and search, which need no
+/// selected slice, and the visible and the marked time, which are later in `to` by some time. Panels and search, which need no
 /// trace, are [`ViewState::fitted_to`] it.
-pub fn carried(state: &ViewState, from: &TraceModel, to: &TraceModel) -> Vec<ViewCommand> {
+pub fn carried(
+    state: &ViewState,
+    from: &TraceModel,
+    to: &TraceModel,
+    later_by: Picos,
+) -> Vec<ViewCommand> {
     let matching = MatchingTracks::new(from, to);
     let track = |track| matching.track(TraceSide::A, track);
     let item = |item| matching.item(TraceSide::A, item);
     let mut out = Vec::new();
+    let usual = ViewState::new(from).folded_groups;
     for group in from.group_ids() {
         let folded = state.folded_groups.contains(&group);
-        if let Some(TreeItem::Group(group)) = item(TreeItem::Group(group)) {
+        // What nobody folded or unfolded is as it is usual there.
+        if folded != usual.contains(&group)
+            && let Some(TreeItem::Group(group)) = item(TreeItem::Group(group))
+        {
             out.push(ViewCommand::FoldGroup(group, folded));
         }
     }
@@ -33,10 +42,11 @@ pub fn carried(state: &ViewState, from: &TraceModel, to: &TraceModel) -> Vec<Vie
         out.push(ViewCommand::Scope(state.scope));
     }
     let (first, second) = (from.extent(), to.extent());
-    let shifted = |range: TimeRange| {
-        let by = second.start - first.start;
-        TimeRange::new(range.start + by, range.end + by)
-    };
+    let shifted = |range: TimeRange| TimeRange::new(range.start + later_by, range.end + later_by);
+    // Before the mark, which a selection would clear.
+    let selected = state.place.selection;
+    let selected = selected.and_then(|slice| same_slice(from, to, &matching, slice));
+    out.extend(selected.map(ViewCommand::Select));
     if let Some(mark) = state.place.mark.map(shifted) {
         let tracks = matching.tracks(TraceSide::A, &state.mark_tracks);
         let has_tracks = tracks.is_empty() == state.mark_tracks.is_empty();
@@ -44,9 +54,6 @@ pub fn carried(state: &ViewState, from: &TraceModel, to: &TraceModel) -> Vec<Vie
             out.push(ViewCommand::Mark(mark, tracks));
         }
     }
-    let selected = state.place.selection;
-    let selected = selected.and_then(|slice| same_slice(from, to, &matching, slice));
-    out.extend(selected.map(ViewCommand::Select));
     // Last: other commands may move the view.
     let shown = state.place.time.range();
     if !shown.encloses(first) && shifted(shown).overlaps(second) {
@@ -123,16 +130,17 @@ mod tests {
             state.apply(&command, &from);
         }
         let mut next = ViewState::new(&to);
-        for command in carried(&state, &from, &to) {
+        for command in carried(&state, &from, &to, to.extent().start - from.extent().start) {
             next.apply(&command, &to);
         }
         let same = named(&to, "fusion.4", 1);
         assert_eq!(next.place.selection, Some(same));
+        assert_eq!(next.place.mark, state.place.mark, "it is kept beside it");
         assert_eq!(next.pinned, [to.slice(same).track()]);
         assert_ne!(next.pinned, state.pinned, "it has another number there");
         let gone = text_trace("@column 1us\nTPU:0 ops: AAAA\nA = fusion.1 [loop fusion]\n");
         let mut next = ViewState::new(&gone);
-        for command in carried(&state, &from, &gone) {
+        for command in carried(&state, &from, &gone, Picos::ZERO) {
             next.apply(&command, &gone);
         }
         assert_eq!((next.place.selection, next.pinned.len()), (None, 0));

@@ -24,6 +24,9 @@ use session::Session;
 /// Opens a file; runs on a thread of its own. The error is a sentence.
 pub type TraceLoader = Arc<dyn Fn(&Path, &Progress) -> Result<OpenTrace, String> + Send + Sync>;
 
+/// Opens what is shown first of a large file, until all of it is read; `None` where nothing is gained by it.
+pub type FirstLookLoader = Arc<dyn Fn(&Path, &Progress) -> Option<OpenTrace> + Send + Sync>;
+
 #[derive(Clone)]
 pub struct OpenTrace {
     /// The path it was opened from.

@@ -306,6 +306,11 @@ impl AddressBar {
         self.wanted = Some(place);
     }
 
+    /// Whether a place waits for its trace.
+    pub fn wants(&self) -> bool {
+        self.wanted.is_some()
+    }
+
     /// The wanted place, once.
     pub fn take_wanted(&mut self) -> Option<Place> {
         self.wanted.take()

@@ -5,15 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use importers::ImportOptions;
 
-use crate::apply::load;
 use crate::command::FollowCommand;
+use crate::first_look::{EarlyTrace, Loaders};
 use crate::jobs::WakeUi;
-use crate::loader::{StartOptions, file_loader};
+use crate::loader::{StartOptions, file_loader, first_look_loader};
 use crate::panels::welcome::FailedToOpen;
 use crate::screenshot::{self, Screenshot};
 use crate::settings::Settings;
 use crate::start_times::StartTimes;
-use crate::{App, AppCommand, LoadJob};
+use crate::{App, AppCommand, LoadJob, TraceToOpen};
 use view::panels::source::SourcePrefix;
 use view::sessions::SessionStore;
 
@@ -81,7 +81,11 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
         dithering: false,
         ..Default::default()
     };
-    let loader = file_loader(launch.import, launch.options.clone());
+    let look = first_look_loader(launch.import.clone(), launch.options.clone());
+    let loaders = Loaders {
+        whole: file_loader(launch.import, launch.options.clone()),
+        first_look: Some(look),
+    };
     // Opening the window takes longer than loading a small trace, so loading begins before.
     let window: Arc<OnceLock<egui::Context>> = Arc::default();
     let waking = Arc::clone(&window);
@@ -91,8 +95,10 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
         }
     });
     let mut loading = LoadJob::new("open trace", &wake);
-    if let Some(path) = launch.path.as_ref().filter(|_| !launch.follow) {
-        load(&mut loading, &loader, path, false);
+    let mut early = EarlyTrace::default();
+    if let Some(path) = launch.path.clone().filter(|_| !launch.follow) {
+        let beside = false;
+        early = loaders.load(&mut loading, TraceToOpen { path, beside }, &wake);
     }
     let shot_sink: screenshot::ScreenshotOutcome = Arc::default();
     let outcome = Arc::clone(&shot_sink);
@@ -113,9 +119,10 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
             } else {
                 None
             };
-            let mut app = App::new(&cc.egui_ctx, settings, loader)
+            let mut app = App::new(&cc.egui_ctx, settings, loaders.whole)
                 .with_sessions(SessionStore::of_user())
-                .with_early(loading);
+                .with_early(loading, early);
+            app.loaders.first_look = loaders.first_look;
             if let Some(text) = &launch.view {
                 app = app.with_view(text)?;
             }

@@ -87,6 +87,10 @@ impl PanelState {
         out: &mut Vec<AppCommand>,
         view: &mut Vec<ViewCommand>,
     ) {
+        if context.trace.model.is_partial() {
+            ui.weak("Reports follow when the whole file is read.");
+            return;
+        }
         let Some((_, panel)) = self.tabs.iter_mut().find(|(id, _)| *id == tab.id) else {
             return;
         };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use analysis::Analysis as _;
+use analysis::hints::Hints;
 use analysis::reports::communication::collectives::Collectives;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
@@ -94,8 +95,11 @@ impl Workspace {
     }
 
     /// Starts the jobs that the state needs; jobs already started cost nothing. None is started before the first frame is
-    /// drawn: they would take most of the CPU time that it needs.
+    /// drawn: they would take most of the CPU time that it needs. Of a first look nothing is computed.
     pub fn ask_jobs(&mut self) {
+        if self.is_first_look() {
+            return;
+        }
         if !std::mem::replace(&mut self.is_drawn, true) {
             (self.wake)();
             return;
@@ -111,7 +115,12 @@ impl Workspace {
                     &mut self.reports
                 };
                 for id in wanted(tab) {
-                    reports.want(id);
+                    // Rules ask for replays and for reports that nothing else here needs: of a part of the trace the
+                    // figures come first.
+                    let waits = id == Hints::ID && !reports.is_settled();
+                    if !(waits && tab.follows(self.state.scope)) {
+                        reports.want(id);
+                    }
                 }
                 for id in tab.of_whole {
                     self.reports.want(id);

@@ -17,6 +17,7 @@ use trace_model::{Arg, GroupId, GroupKind, LabelId, SliceId, Timestamp, TrackId}
 use self::derived::DerivedJobs;
 use self::docks::{docks_ui, tabs_ui};
 use crate::AppCommand;
+use crate::first_look::shown_so_far;
 use crate::jobs::{WakeUi, Worker};
 use crate::keys::Keys;
 use crate::panels::comparison_tables::ComparisonTables;
@@ -174,6 +175,11 @@ impl Workspace {
         self.args.latest().map(Vec::len)
     }
 
+    /// Whether it shows a part of a trace that is still being read.
+    pub fn is_first_look(&self) -> bool {
+        self.trace.model.is_partial()
+    }
+
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
         self.has_asked
@@ -225,6 +231,10 @@ impl Workspace {
         if let Some((path, progress)) = loading {
             floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| {
                 welcome::progress_ui(ui, path, progress, out);
+                if self.is_first_look() {
+                    ui.label(shown_so_far(&self.trace.model));
+                    ui.add_space(4.0);
+                }
             });
         }
         EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {
@@ -407,9 +417,9 @@ impl Workspace {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn draws_slices(&self) -> bool {
         let drawn = self.timeline.drawn();
-        [&drawn.scrolled, &drawn.pinned]
-            .iter()
-            .any(|rows| !(rows.boxes.is_empty() && rows.loads.is_empty()))
+        [&drawn.scrolled, &drawn.pinned].iter().any(|rows| {
+            !(rows.boxes.is_empty() && rows.loads.is_empty() && rows.columns.is_empty())
+        })
     }
 
     /// The visible times in the last frame.

@@ -30,7 +30,7 @@ pub(super) const EPOCH_LIKE_NS: i64 = 100_000_000_000_000_000;
 pub(super) const PIECE: usize = 1 << 16;
 
 /// Tag of the events of a line.
-const EVENTS: u64 = tag::bytes(4);
+pub(super) const EVENTS: u64 = tag::bytes(4);
 
 /// A line without its events.
 #[derive(Clone, Debug, Default)]

@@ -20,6 +20,7 @@ mod decode;
 mod detect;
 mod event;
 mod facts;
+mod first_look;
 mod flows;
 mod host_part;
 mod ids;
@@ -98,7 +99,7 @@ impl Importer for XPlane {
         if let Some(damage) = damage {
             log.add(IssueKind::TruncatedFile, || damage);
         }
-        let space = space::RawSpace::read(file, &mut log);
+        let mut space = space::RawSpace::read(file, &mut log);
         if let Some(broken) = space.broken
             && detect::is_text_mangled(file)
         {
@@ -111,6 +112,12 @@ impl Importer for XPlane {
             });
             let what = format!("{}; no part of the file can be read", broken.why);
             return Err(FORMAT.malformed(broken.at as u64, what));
+        }
+        if let Some(bytes) = options.first_look {
+            if space.broken.is_some() || !space.keep_first(file, bytes) {
+                return Err(FORMAT.unusable("it is read at once"));
+            }
+            out.set_partial();
         }
         out.log_mut().merge(log);
         let wanted = options.for_reports.as_ref();

@@ -1,0 +1,176 @@
+//! A first look at a large file: its first devices are shown while the rest is being read, and the whole trace takes their
+//! place, in the same view. Reports, searches and sums wait for it, because they would be wrong.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use trace_model::{GroupKind, Picos, TraceModel, locked};
+
+use crate::command::AppCommand;
+use crate::jobs::WakeUi;
+use crate::open_traces::OpenTraces;
+use crate::panels::notice::PassingNotice;
+use crate::workspace::Workspace;
+use crate::{App, LoadJob, TraceToOpen, platform};
+use session::number::counted;
+use view::compare::{TraceSide, carried};
+use view::state::ViewCommand;
+use view::timeline::trace::{FirstLookLoader, OpenTrace, TraceLoader};
+
+/// Where a task that loads a trace leaves the first look at it.
+pub type EarlyTrace = Arc<Mutex<Option<OpenTrace>>>;
+
+/// How traces are loaded.
+#[derive(Clone)]
+pub struct Loaders {
+    pub whole: TraceLoader,
+    pub first_look: Option<FirstLookLoader>,
+}
+
+impl Loaders {
+    /// Starts to load a trace; the first look at it is there before.
+    pub fn load(&self, loading: &mut LoadJob, wanted: TraceToOpen, wake: &WakeUi) -> EarlyTrace {
+        let early = EarlyTrace::default();
+        let (whole, path) = (Arc::clone(&self.whole), wanted.path.clone());
+        let look = self.first_look.clone().filter(|_| !wanted.beside);
+        let (slot, wake) = (Arc::clone(&early), WakeUi::clone(wake));
+        loading.ask_later(wanted, move |progress, answer| {
+            let (named, shared) = (path.clone(), Arc::clone(&progress));
+            let load = move |there: Result<(), String>| {
+                answer.give(there.and_then(|()| {
+                    if let Some(trace) = look.and_then(|look| look(&path, &shared)) {
+                        *locked(&slot) = Some(trace);
+                        wake();
+                    }
+                    whole(&path, &shared)
+                }));
+            };
+            platform::fetch(&named, &progress, Box::new(load));
+        });
+        early
+    }
+}
+
+/// What is shown so far, as sentences.
+pub fn shown_so_far(model: &TraceModel) -> String {
+    let devices = model.group_ids().filter(|&group| {
+        matches!(
+            model.group(group).kind,
+            GroupKind::TensorCore { .. } | GroupKind::Gpu { .. }
+        )
+    });
+    let has_slices = |group: &_| {
+        let mut tracks = model.tracks_of(*group).into_iter();
+        tracks.any(|track| !model.lanes(track).is_empty())
+    };
+    let (shown, others): (Vec<_>, Vec<_>) = devices.partition(has_slices);
+    let all = counted((shown.len() + others.len()) as u64, "device");
+    if shown.is_empty() {
+        let threads = counted(model.tracks().len() as u64, "track");
+        return format!("{threads} can be seen so far. The others follow, and then all reports.");
+    }
+    format!(
+        "{} of {all} can be seen so far. The rest follows, and then all reports.",
+        shown.len()
+    )
+}
+
+/// Whether a command is about a trace of which everything is known.
+fn needs_all(command: &AppCommand) -> bool {
+    matches!(
+        command,
+        AppCommand::Save(_) | AppCommand::SavePicture(..) | AppCommand::SaveSession(_)
+    )
+}
+
+/// Gives a workspace the view of another one, whose trace is earlier by some time.
+pub fn keep_view_of(open: &Workspace, workspace: &mut Workspace, later_by: Picos) {
+    workspace.apply(&ViewCommand::Restore(Box::new(open.state.clone())));
+    let (from, to) = (&open.trace.model, &workspace.trace.model);
+    for command in carried(&open.state, from, to, later_by) {
+        workspace.apply(&command);
+    }
+}
+
+impl App {
+    /// Takes over a job that loads the first trace already, which is opened next.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn with_early(self, loading: LoadJob, early: EarlyTrace) -> Self {
+        Self {
+            loading,
+            early,
+            is_loading_early: true,
+            ..self
+        }
+    }
+
+    /// Shows a part of large files while they are being read.
+    #[must_use]
+    pub fn with_first_look(mut self, first_look: FirstLookLoader) -> Self {
+        self.loaders.first_look = Some(first_look);
+        self
+    }
+
+    /// The open trace, as long as it is a first look.
+    fn first_look(&self) -> Option<&Workspace> {
+        let open = self.open_traces.as_ref()?.side(TraceSide::A);
+        open.filter(|open| open.is_first_look())
+    }
+
+    /// Whether only a part of the trace is shown so far.
+    pub fn is_first_look(&self) -> bool {
+        self.first_look().is_some()
+    }
+
+    /// Shows the first look, if it has come before the trace and nothing else is open or waits for the whole trace.
+    pub(super) fn poll_first_look(&mut self) {
+        let Some(trace) = locked(&self.early).take() else {
+            return;
+        };
+        let waits = self.restore.is_some() || self.next.is_some() || self.address.wants();
+        if self.open_traces.is_some() || waits || !self.loading.is_running() {
+            return;
+        }
+        let mut workspace = Workspace::new(trace, &self.wake);
+        workspace.apply(&ViewCommand::Paint(self.settings.colors));
+        self.open_traces = Some(OpenTraces::new(workspace, &self.wake));
+    }
+
+    /// Closes it: the rest does not come.
+    pub(super) fn leave_first_look(&mut self) {
+        if self.is_first_look() {
+            self.open_traces = None;
+        }
+    }
+
+    /// Gives the whole trace the view of the first look at it.
+    pub(super) fn keep_first_look(&self, workspace: &mut Workspace) {
+        let Some(look) = self.first_look() else {
+            return;
+        };
+        keep_view_of(look, workspace, Picos::ZERO);
+        workspace.apply(&ViewCommand::ScrollTo(look.state.place.scroll));
+    }
+
+    /// Whether a command has to wait until everything is read, which is said.
+    pub(super) fn must_wait(&mut self, command: &AppCommand) -> bool {
+        let waits = needs_all(command) && self.is_first_look();
+        if waits {
+            let text = "The file is still being read: do this again when all of it is shown";
+            self.notice = Some(PassingNotice::passing(text.to_owned()));
+        }
+        waits
+    }
+
+    /// Compares the trace at a path with the open one once that is there; whether that is not now.
+    pub(super) fn compares_later(&mut self, path: &Path) -> bool {
+        let is_later = self.is_first_look();
+        if is_later {
+            self.next = Some(crate::QueuedTrace {
+                path: path.to_owned(),
+                saved: None,
+            });
+        }
+        is_later
+    }
+}
