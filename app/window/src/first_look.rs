@@ -2,78 +2,18 @@
 //! place, in the same view. Reports, searches and sums wait for it, because they would be wrong.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use trace_model::{GroupKind, Picos, TraceModel, locked};
+use trace_model::{Picos, locked};
 
+use crate::App;
 use crate::command::AppCommand;
-use crate::jobs::WakeUi;
+use crate::loader::{EarlyTrace, LoadJob};
 use crate::open_traces::OpenTraces;
 use crate::panels::notice::PassingNotice;
 use crate::workspace::Workspace;
-use crate::{App, LoadJob, TraceToOpen, platform};
-use session::number::counted;
 use view::compare::{TraceSide, carried};
 use view::state::ViewCommand;
-use view::timeline::trace::{FirstLookLoader, OpenTrace, TraceLoader};
-
-/// Where a task that loads a trace leaves the first look at it.
-pub type EarlyTrace = Arc<Mutex<Option<OpenTrace>>>;
-
-/// How traces are loaded.
-#[derive(Clone)]
-pub struct Loaders {
-    pub whole: TraceLoader,
-    pub first_look: Option<FirstLookLoader>,
-}
-
-impl Loaders {
-    /// Starts to load a trace; the first look at it is there before.
-    pub fn load(&self, loading: &mut LoadJob, wanted: TraceToOpen, wake: &WakeUi) -> EarlyTrace {
-        let early = EarlyTrace::default();
-        let (whole, path) = (Arc::clone(&self.whole), wanted.path.clone());
-        let look = self.first_look.clone().filter(|_| !wanted.beside);
-        let (slot, wake) = (Arc::clone(&early), WakeUi::clone(wake));
-        loading.ask_later(wanted, move |progress, answer| {
-            let (named, shared) = (path.clone(), Arc::clone(&progress));
-            let load = move |there: Result<(), String>| {
-                answer.give(there.and_then(|()| {
-                    if let Some(trace) = look.and_then(|look| look(&path, &shared)) {
-                        *locked(&slot) = Some(trace);
-                        wake();
-                    }
-                    whole(&path, &shared)
-                }));
-            };
-            platform::fetch(&named, &progress, Box::new(load));
-        });
-        early
-    }
-}
-
-/// What is shown so far, as sentences.
-pub fn shown_so_far(model: &TraceModel) -> String {
-    let devices = model.group_ids().filter(|&group| {
-        matches!(
-            model.group(group).kind,
-            GroupKind::TensorCore { .. } | GroupKind::Gpu { .. }
-        )
-    });
-    let has_slices = |group: &_| {
-        let mut tracks = model.tracks_of(*group).into_iter();
-        tracks.any(|track| !model.lanes(track).is_empty())
-    };
-    let (shown, others): (Vec<_>, Vec<_>) = devices.partition(has_slices);
-    let all = counted((shown.len() + others.len()) as u64, "device");
-    if shown.is_empty() {
-        let threads = counted(model.tracks().len() as u64, "track");
-        return format!("{threads} can be seen so far. The others follow, and then all reports.");
-    }
-    format!(
-        "{} of {all} can be seen so far. The rest follows, and then all reports.",
-        shown.len()
-    )
-}
+use view::timeline::trace::FirstLookLoader;
 
 /// Whether a command is about a trace of which everything is known.
 fn needs_all(command: &AppCommand) -> bool {

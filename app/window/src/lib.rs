@@ -66,8 +66,8 @@ pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
 use view::sessions::{SavedSecondTrace, SessionStore};
 
 use self::address::{AddressBar, Place};
-use self::first_look::{EarlyTrace, Loaders};
 use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
+use self::loader::{EarlyTrace, LoadJob, Loaders, TraceToOpen};
 use self::open_traces::OpenTraces;
 use self::panels::notice::PassingNotice;
 use self::panels::path_dialog::PathDialog;
@@ -97,17 +97,6 @@ impl Default for FileDialogs {
         }
     }
 }
-
-/// A trace that is being opened.
-#[derive(Clone, PartialEq)]
-struct TraceToOpen {
-    path: PathBuf,
-    /// Whether to compare it with the open trace instead of replacing that.
-    beside: bool,
-}
-
-/// Loads traces, one at a time.
-type LoadJob = Worker<TraceToOpen, OpenTrace>;
 
 /// A second trace to open after the first.
 struct QueuedTrace {

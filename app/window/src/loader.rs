@@ -1,17 +1,61 @@
 //! Opens files for the window.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use analysis::Options;
 use importers::{ImportError, ImportOptions, Progress};
 
-use crate::jobs::CANCELLED;
+use crate::jobs::{CANCELLED, WakeUi, Worker};
 use crate::platform;
 use session::Session;
-#[cfg(not(target_arch = "wasm32"))]
-use view::timeline::trace::FirstLookLoader;
-use view::timeline::trace::{OpenTrace, TraceLoader};
+use trace_model::locked;
+use view::timeline::trace::{FirstLookLoader, OpenTrace, TraceLoader};
+
+/// A trace that is being opened.
+#[derive(Clone, PartialEq)]
+pub struct TraceToOpen {
+    pub path: PathBuf,
+    /// Whether to compare it with the open trace instead of replacing that.
+    pub beside: bool,
+}
+
+/// Loads traces, one at a time.
+pub type LoadJob = Worker<TraceToOpen, OpenTrace>;
+
+/// Where a task that loads a trace leaves the first look at it.
+pub type EarlyTrace = Arc<Mutex<Option<OpenTrace>>>;
+
+/// How traces are loaded.
+#[derive(Clone)]
+pub struct Loaders {
+    pub whole: TraceLoader,
+    pub first_look: Option<FirstLookLoader>,
+}
+
+impl Loaders {
+    /// Starts to load a trace; the first look at it is there before.
+    pub fn load(&self, loading: &mut LoadJob, wanted: TraceToOpen, wake: &WakeUi) -> EarlyTrace {
+        let early = EarlyTrace::default();
+        let (whole, path) = (Arc::clone(&self.whole), wanted.path.clone());
+        let look = self.first_look.clone().filter(|_| !wanted.beside);
+        let (slot, wake) = (Arc::clone(&early), WakeUi::clone(wake));
+        loading.ask_later(wanted, move |progress, answer| {
+            let (named, shared) = (path.clone(), Arc::clone(&progress));
+            let load = move |there: Result<(), String>| {
+                answer.give(there.and_then(|()| {
+                    if let Some(trace) = look.and_then(|look| look(&path, &shared)) {
+                        *locked(&slot) = Some(trace);
+                        wake();
+                    }
+                    whole(&path, &shared)
+                }));
+            };
+            platform::fetch(&named, &progress, Box::new(load));
+        });
+        early
+    }
+}
 
 /// Reads the analysis options for each newly opened trace; the error is a sentence.
 pub type StartOptions = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;

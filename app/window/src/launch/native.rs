@@ -6,14 +6,15 @@ use std::sync::{Arc, OnceLock};
 use importers::ImportOptions;
 
 use crate::command::FollowCommand;
-use crate::first_look::{EarlyTrace, Loaders};
 use crate::jobs::WakeUi;
-use crate::loader::{StartOptions, file_loader, first_look_loader};
+use crate::loader::{
+    EarlyTrace, LoadJob, Loaders, StartOptions, TraceToOpen, file_loader, first_look_loader,
+};
 use crate::panels::welcome::FailedToOpen;
 use crate::screenshot::{self, Screenshot};
 use crate::settings::Settings;
 use crate::start_times::StartTimes;
-use crate::{App, AppCommand, LoadJob, TraceToOpen};
+use crate::{App, AppCommand};
 use view::panels::source::SourcePrefix;
 use view::sessions::SessionStore;
 

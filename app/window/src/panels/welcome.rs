@@ -4,6 +4,7 @@ use std::path::Path;
 
 use egui::{Align2, CentralPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
 use importers::{IMPORTERS, Progress};
+use trace_model::{GroupKind, TraceModel};
 
 use super::frame::{bar, floating_ui};
 use super::server_runs::ServerRuns;
@@ -14,6 +15,7 @@ use crate::platform;
 use crate::samples::SAMPLES;
 use crate::settings::Settings;
 use crate::theme;
+use session::number::counted;
 use view::sessions::SessionStore;
 use view::timeline::trace::OpenTrace;
 use view::timeline::tree::group_digits;
@@ -224,6 +226,30 @@ pub fn nothing_inside_ui(ui: &mut Ui, trace: &OpenTrace) {
             ui.weak(format!("{} × {}", issue.count, issue.kind.explain()));
         }
     });
+}
+
+/// What a first look at a trace shows so far, as sentences.
+pub fn shown_so_far(model: &TraceModel) -> String {
+    let devices = model.group_ids().filter(|&group| {
+        matches!(
+            model.group(group).kind,
+            GroupKind::TensorCore { .. } | GroupKind::Gpu { .. }
+        )
+    });
+    let has_slices = |group: &_| {
+        let mut tracks = model.tracks_of(*group).into_iter();
+        tracks.any(|track| !model.lanes(track).is_empty())
+    };
+    let (shown, others): (Vec<_>, Vec<_>) = devices.partition(has_slices);
+    let all = counted((shown.len() + others.len()) as u64, "device");
+    if shown.is_empty() {
+        let threads = counted(model.tracks().len() as u64, "track");
+        return format!("{threads} can be seen so far. The others follow, and then all reports.");
+    }
+    format!(
+        "{} of {all} can be seen so far. The rest follows, and then all reports.",
+        shown.len()
+    )
 }
 
 /// Shown while files are dragged over the window: what dropping them does.

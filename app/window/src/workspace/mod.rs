@@ -17,7 +17,6 @@ use trace_model::{Arg, GroupId, GroupKind, LabelId, SliceId, Timestamp, TrackId}
 use self::derived::DerivedJobs;
 use self::docks::{docks_ui, tabs_ui};
 use crate::AppCommand;
-use crate::first_look::shown_so_far;
 use crate::jobs::{WakeUi, Worker};
 use crate::keys::Keys;
 use crate::panels::comparison_tables::ComparisonTables;
@@ -232,7 +231,7 @@ impl Workspace {
             floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| {
                 welcome::progress_ui(ui, path, progress, out);
                 if self.is_first_look() {
-                    ui.label(shown_so_far(&self.trace.model));
+                    ui.label(welcome::shown_so_far(&self.trace.model));
                     ui.add_space(4.0);
                 }
             });
