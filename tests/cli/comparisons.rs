@@ -312,7 +312,7 @@ fn summaries_of_unlike_runs_are_saved_with_a_warning() {
     let save = |second: &str, to: &str| {
         let output = place.run(&["summarize", &sample("serial"), second, "-o", to]);
         assert_eq!(output.status.code(), Some(0));
-        stderr(&output).to_owned()
+        stderr(&output)
     };
     let said = save(&other, "unlike.json");
     assert!(

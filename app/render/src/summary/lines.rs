@@ -108,7 +108,10 @@ pub fn remark(figure: &KeyFigure, badge: Option<&str>) -> String {
 /// A denominator in few words; `--only utilization` says where peaks come from.
 fn short(of: &str) -> String {
     let of = of.replace(" (recorded in the capture)", "");
-    let of = of.replacen("first op to last (", "the window (", 1);
+    let of = match of.strip_prefix("first op to last (") {
+        Some(rest) => format!("the window ({rest}"),
+        None => of,
+    };
     match of.split_once(" (published ") {
         Some((of, rest)) => format!(
             "{of} (assumed){}",
