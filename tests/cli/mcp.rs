@@ -315,7 +315,9 @@ fn events_beyond_a_limit_are_counted_and_follow() {
         (part["total"].as_u64(), part["cursor"].as_str()),
         (Some(total), Some(&*(10 + shown).to_string()))
     );
-    let none = client.tool("events", &json!({"path": RECOMPILE, "kind": ["threads"]}));
+    let unknown = client.refused("events", &json!({"path": RECOMPILE, "kind": ["threads"]}));
+    assert!(unknown.contains("kinds are steps, modules"), "{unknown}");
+    let none = client.tool("events", &json!({"path": RECOMPILE, "kind": ["stream"]}));
     assert!(
         none["total"] == 0 && none.to_string().contains("there are async_ops"),
         "{none}"

@@ -71,9 +71,8 @@ fn devices(session: &Session) -> Vec<&DeviceInfo> {
 /// What of the chip that the user names is not used, unless it is the recorded one.
 fn unused_chip(session: &Session, devices: &[&DeviceInfo]) -> Option<String> {
     let chip = session.options().chip()?;
-    let peaks = |device, chip| Peaks::choose(Some(device), chip);
     let is_recorded = |&device: &&DeviceInfo| {
-        let [with, without] = [Some(chip), None].map(|chip| peaks(device, chip));
+        let [with, without] = [Some(chip), None].map(|chip| Peaks::choose(Some(device), chip));
         with.chip.as_ref() != Some(&chip.id)
             && (with.flops, with.hbm) == (without.flops, without.hbm)
     };
