@@ -96,7 +96,7 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
         spans: everything,
         partial: None,
         partial_on: Vec::new(),
-        is_cut: false,
+        cut_on: Vec::new(),
     };
     let steps = if extent.is_empty() {
         Vec::new()
@@ -122,7 +122,7 @@ fn cut_off(cx: &Context<'_>, step: &mut RawStep) {
         };
         if cx.model.group(group).is_cut && last().is_none_or(|end| range.end > end) {
             step.partial_on.push(group);
-            step.is_cut = true;
+            step.cut_on.push(group);
             step.partial
                 .get_or_insert_with(|| "the file ends in it".to_owned());
         }

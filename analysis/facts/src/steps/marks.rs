@@ -18,8 +18,8 @@ pub(super) struct RawStep {
     pub partial: Option<String>,
     /// Cores or hosts whose part of it is cut or missing.
     pub partial_on: Vec<GroupId>,
-    /// Whether a file ends before the ops of a device in it do.
-    pub is_cut: bool,
+    /// Devices whose ops in it the file does not hold to the end.
+    pub cut_on: Vec<GroupId>,
 }
 
 /// Marks of one source.
@@ -170,7 +170,7 @@ impl RawStep {
             spans: Vec::new(),
             partial: None,
             partial_on: Vec::new(),
-            is_cut: false,
+            cut_on: Vec::new(),
         }
     }
 

@@ -97,7 +97,9 @@ impl StepsReport {
 
     /// Whether a file ends in each step that the statistics count: what the rest of their time went to is unknown.
     pub fn is_cut(&self) -> bool {
-        self.has_steps() && self.counted().all(|step| step.is_cut) && !self.steps.is_empty()
+        self.has_steps()
+            && self.counted().all(|step| !step.cut_on.is_empty())
+            && !self.steps.is_empty()
     }
 
     /// Steps by their numbers, the last included.
@@ -376,7 +378,7 @@ fn step(
         compile_ps: on_host.map_or(Picos::ZERO, |range| compiling.measure_in(range)),
         is_partial: raw.partial.is_some(),
         partial_on: raw.partial_on.clone(),
-        is_cut: raw.is_cut,
+        cut_on: raw.cut_on.clone(),
         is_warmup: false,
         left_out: raw.partial.as_ref().map(|why| format!("partial: {why}")),
         class: 0,

@@ -55,9 +55,9 @@ pub struct Step {
     /// Cores or hosts whose part of it is cut or missing.
     #[serde(skip)]
     pub partial_on: Vec<GroupId>,
-    /// Whether a file ends before the ops of a device in it do: its length is known, its parts are not.
+    /// Devices whose ops in it the file does not hold to the end: its length on them is known, its parts are not.
     #[serde(skip)]
-    pub is_cut: bool,
+    pub cut_on: Vec<GroupId>,
 }
 
 /// A step on one core or host.

@@ -182,7 +182,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         };
         let name = Arc::<str>::from(cx.model.device_name(core));
         let mut spans = spans_on(cx, steps, core);
-        let is_cut = |step: &Step| step.is_cut && step.partial_on.contains(&core);
+        let is_cut = |step: &Step| step.cut_on.contains(&core);
         spans.retain(|&(index, _)| !steps.steps.get(index).is_some_and(is_cut));
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
         let parts = parts::divide(
