@@ -100,7 +100,7 @@ fn of_json(hint: &Value, report: &Value) -> Said {
             let step = Picos::from_ps(report["step_ps"].as_f64().unwrap() as i64);
             let (a_step, of) = match (&report["of"], &report["is_above_median"]) {
                 (of, _) if of == "whole window" => ("", "the window, "),
-                (_, Value::Bool(true)) => (" a step", "the mean step, "),
+                (_, Value::Bool(true)) => (" a step", "the mean step and what follows it, "),
                 _ => (" a step", ""),
             };
             format!(

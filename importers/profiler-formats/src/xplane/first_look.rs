@@ -21,7 +21,7 @@ impl RawSpace {
         planes.sort_by_key(|(place, _)| place.unwrap_or(u32::MAX));
         let (mut left, mut kept, mut all) = (bytes, 0, 0);
         let mut keep = |lines: &mut [&mut Range<usize>], is_first: bool| {
-            let size: usize = lines.iter().map(|line| line.len()).sum();
+            let size: usize = lines.iter().map(ExactSizeIterator::len).sum();
             all += size;
             if is_first || size as u64 <= left {
                 left = left.saturating_sub(size as u64);
@@ -41,7 +41,7 @@ impl RawSpace {
                 continue;
             }
             // Each thread is a row of its own. Most are short.
-            lines.sort_by_key(|line| line.len());
+            lines.sort_by_key(ExactSizeIterator::len);
             for line in lines {
                 keep(&mut [line], false);
             }
