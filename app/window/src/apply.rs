@@ -83,11 +83,7 @@ impl App {
             AppCommand::Following(command) => self.change_following(command),
             AppCommand::Browse { beside } => self.ask_for_file(beside),
             AppCommand::Dropped(paths) => self.take_dropped(paths),
-            AppCommand::CancelLoad => {
-                self.loading.clear();
-                self.next = None;
-                self.leave_first_look();
-            }
+            AppCommand::CancelLoad => self.cancel_loading(),
             AppCommand::DismissError => self.error = None,
             AppCommand::DismissNotice => self.notice = None,
             AppCommand::ForgetRecent(path) => self.settings.forget(&path),
@@ -106,12 +102,7 @@ impl App {
             AppCommand::NextTimes => self.settings.set_times(self.settings.times.next()),
             AppCommand::PanelSize(part, size) => self.settings.set_size(part, size),
             AppCommand::Scale(scale) => self.scale(scale, ctx),
-            AppCommand::Remap(wish) => {
-                self.settings
-                    .set_keys(keys::remapped(&self.settings.keys, wish));
-                self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
-                self.keys.install(ctx);
-            }
+            AppCommand::Remap(wish) => self.remap(wish, ctx),
             AppCommand::PinHovered => self
                 .open_traces
                 .iter_mut()
@@ -132,6 +123,19 @@ impl App {
                 }
             }
         }
+    }
+
+    fn remap(&mut self, wish: crate::Remap, ctx: &egui::Context) {
+        let keys = keys::remapped(&self.settings.keys, wish);
+        self.settings.set_keys(keys);
+        self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
+        self.keys.install(ctx);
+    }
+
+    fn cancel_loading(&mut self) {
+        self.loading.clear();
+        self.next = None;
+        self.leave_first_look();
     }
 
     fn show_report(&mut self, id: &'static str) {

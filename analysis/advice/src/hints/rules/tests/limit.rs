@@ -184,8 +184,8 @@ fn parts_of_a_window_add_up_to_it() {
     )
     .limit
     .unwrap();
-    assert_eq!(limit.of, "device time");
-    assert_eq!(limit.of_ps, 10e9, "{:?}", limit.parts);
+    let whole = (limit.of, limit.of_ps);
+    assert_eq!(whole, ("device time", 10e9), "{:?}", limit.parts);
     let of = |id| {
         limit
             .parts
