@@ -236,15 +236,14 @@ pub fn shown_so_far(model: &TraceModel) -> String {
             GroupKind::TensorCore { .. } | GroupKind::Gpu { .. }
         )
     });
-    let has_slices = |group: &_| {
-        let mut tracks = model.tracks_of(*group).into_iter();
-        tracks.any(|track| !model.lanes(track).is_empty())
-    };
+    let is_shown = |track| !model.lanes(track).is_empty();
+    let has_slices = |group: &_| model.tracks_of(*group).into_iter().any(is_shown);
     let (shown, others): (Vec<_>, Vec<_>) = devices.partition(has_slices);
     let all = counted((shown.len() + others.len()) as u64, "device");
     if shown.is_empty() {
-        let threads = counted(model.tracks().len() as u64, "track");
-        return format!("{threads} can be seen so far. The others follow, and then all reports.");
+        let shown = model.track_ids().filter(|&track| is_shown(track));
+        let tracks = counted(shown.count() as u64, "track");
+        return format!("{tracks} can be seen so far. The others follow, and then all reports.");
     }
     format!(
         "{} of {all} can be seen so far. The rest follows, and then all reports.",
