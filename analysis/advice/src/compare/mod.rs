@@ -96,7 +96,7 @@ pub use verdict_words::doubt;
 pub use why::{WHY_ROWS, WhyRow};
 
 /// Why runs that differ are not one side of a comparison.
-pub const UNLIKE_RUNS: &str = "the runs of one side are not alike: no number stands for both";
+const UNLIKE_RUNS: &str = "the runs of one side are not alike: no number stands for both";
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {

@@ -122,14 +122,16 @@ fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
 }
 
 /// Words in names of kernels that compute gradients …
-const BACKWARD: [&str; 7] = ["backward", "bwd", "dk", "dkdv", "dkv", "dq", "dv"];
+const BACKWARD: [&str; 5] = ["backward", "bwd", "dkdv", "dkv", "dq"];
 /// … unless these stand beside them: names of kernels hold options of both directions.
 const FORWARD: [&str; 2] = ["forward", "fwd"];
 
 /// Whether a path of the framework within a checkpoint is that of a kernel of the backward pass, which JAX marks as
 /// recomputed with all that belongs to its `custom_vjp`, although it runs once.
 fn is_backward(path: &str) -> bool {
-    path.split('/').any(|part| {
+    // Letters of an einsum (`bd,dq->bq`) are no words.
+    let mut names = path.split('/').filter(|part| !part.contains("->"));
+    names.any(|part| {
         let has = |wanted: &[&str]| {
             part.split(|c: char| !c.is_ascii_alphanumeric())
                 .any(|word| wanted.contains(&word))

@@ -264,6 +264,7 @@ fn kernels_of_the_backward_pass_are_known_by_their_names() {
     }
     for path in [
         "/attention/dot_general",
+        "/attention/bd,dq->bq/dot_general",
         "/splash_mha_fwd_block_kv_dkv=512_use_fused_bwd_kernel=False/pallas_call",
     ] {
         assert!(!is_backward(path), "{path}");

@@ -17,9 +17,7 @@ use std::collections::VecDeque;
 
 use hashbrown::{HashMap, HashSet};
 use hlo::HloText;
-use rayon::prelude::{
-    IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
-};
+use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 use trace_model::{
     FlowEnd, GroupId, GroupKind, IssueKind, LabelId, OpId, SliceAttr, SliceBatch, SliceKey,
     SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
@@ -45,14 +43,10 @@ pub fn complete(builder: &mut TraceBuilder) {
         .filter(is_core)
         .filter_map(|id| CoreTracks::of(builder, id))
         .collect();
-    let roles: Vec<RolesByLabel> = cores
-        .iter()
-        .map(|core| RolesByLabel::of(builder, core.ops))
-        .collect();
+    let roles = RolesByLabel::of(builder, cores.iter().map(|core| core.ops));
     let of_all: Vec<Vec<AsyncPair>> = cores
         .par_iter()
-        .zip(roles)
-        .map(|(core, roles)| pair_up(builder, core, &roles))
+        .map(|core| pair_up(builder, core, &roles))
         .collect();
     for (core, pairs) in cores.into_iter().zip(of_all) {
         match core.recorded {
@@ -252,18 +246,20 @@ fn cut_off(pending: &mut PendingStarts, at: Timestamp, pairs: &mut Vec<AsyncPair
     }));
 }
 
-/// The roles of the labels on a track that start or end an asynchronous op, by number of the label: every op is looked up.
+/// The roles of labels that start or end an asynchronous op, by number of the label, because every op is looked up: one list
+/// for all cores, which is no longer than that of the labels, however many cores a file has.
 struct RolesByLabel(Vec<Option<Box<HalfRole>>>);
 
 impl RolesByLabel {
-    fn of(builder: &mut TraceBuilder, track: TrackId) -> Self {
-        let batch = builder.batch(track);
+    fn of(builder: &mut TraceBuilder, tracks: impl Iterator<Item = TrackId>) -> Self {
         let mut labels: Vec<Option<LabelId>> = Vec::new();
-        for label in (0..batch.len() as u32).map(|i| batch.label(i)) {
-            if label.index() >= labels.len() {
-                labels.resize(label.index() + 1, None);
+        for batch in tracks.map(|track| builder.batch(track)) {
+            for label in (0..batch.len() as u32).map(|i| batch.label(i)) {
+                if label.index() >= labels.len() {
+                    labels.resize(label.index() + 1, None);
+                }
+                labels[label.index()] = Some(label);
             }
-            labels[label.index()] = Some(label);
         }
         let role = |label: Option<LabelId>| role(builder, label?).map(Box::new);
         Self(labels.into_iter().map(role).collect())
