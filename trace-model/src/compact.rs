@@ -107,8 +107,10 @@ impl CompactColumn {
         };
         let width = (block.place & 15) as usize;
         let from = (block.place >> 4) as usize + (row % BLOCK) * width;
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&self.bytes[from..from + 8]);
+        let eight = self.bytes[from..]
+            .first_chunk()
+            .copied()
+            .unwrap_or_default();
         block
             .base
             .wrapping_add((u64::from_le_bytes(eight) & mask(width)) as i64)
@@ -273,7 +275,9 @@ fn pack_as<const WIDTH: usize>(bytes: &mut [u8], values: &[i64], least: i64) {
 fn unpack_from<const WIDTH: usize>(bytes: &[u8], out: &mut [i64], least: i64) {
     for (value, low) in out.iter_mut().zip(bytes.as_chunks::<WIDTH>().0) {
         let mut eight = [0; 8];
-        eight[..WIDTH].copy_from_slice(low);
+        if let Some(place) = eight.first_chunk_mut() {
+            *place = *low;
+        }
         *value = least.wrapping_add(i64::from_le_bytes(eight));
     }
 }

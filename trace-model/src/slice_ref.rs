@@ -312,7 +312,6 @@ impl Columns {
             .map(|row| self.slice(SliceId(row)))
     }
 
-    /// One bit for each row: whether it has children. Looking for the children of each slice would take a search each.
     /// The rows of all lanes of a track.
     pub(crate) fn rows_on(&self, track: TrackId) -> Range<u32> {
         match self.lanes(track) {
@@ -326,6 +325,7 @@ impl Columns {
         &self.slices.starts[self.lane_rows(lane)]
     }
 
+    /// One bit for each row: whether it has children. Looking for the children of each slice would take a search each.
     fn rows_with_children(&self) -> &[u64] {
         self.has_children.get_or_init(|| {
             let mut bits = vec![0_u64; self.slice_count().div_ceil(u64::BITS as usize)];

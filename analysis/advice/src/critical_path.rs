@@ -128,16 +128,32 @@ impl Analysis for CriticalPaths {
     }
 }
 
-/// Sums over pieces.
-#[derive(Default)]
+/// Sums over pieces, of which there are as many as ops.
 struct PathSums {
-    kinds: BTreeMap<WaitsFor, Picos>,
-    devices: BTreeMap<GroupId, Picos>,
+    /// A few, in no order.
+    kinds: Vec<(WaitsFor, Picos)>,
+    /// By group; `None` of those that are on no path.
+    devices: Vec<Option<Picos>>,
     /// By label: time, and number of slices.
     labels: Vec<(Picos, u64)>,
 }
 
 impl PathSums {
+    fn new(model: &TraceModel) -> Self {
+        Self {
+            kinds: Vec::new(),
+            devices: vec![None; model.groups().len()],
+            labels: vec![Default::default(); model.labels().len()],
+        }
+    }
+
+    fn add_kind(&mut self, waits_for: WaitsFor, time: Picos) {
+        match self.kinds.iter_mut().find(|(own, _)| *own == waits_for) {
+            Some((_, sum)) => *sum += time,
+            None => self.kinds.push((waits_for, time)),
+        }
+    }
+
     /// By op and name, because host-made slices have no op.
     fn ops(&self, model: &TraceModel) -> BTreeMap<(Option<OpId>, StringId), (Picos, u64)> {
         let mut out = BTreeMap::new();
@@ -155,19 +171,18 @@ impl PathSums {
 impl CriticalPathReport {
     fn of(cx: &Context<'_>, paths: &[CriticalPath]) -> Self {
         let model = cx.model;
-        let mut sums = PathSums {
-            labels: vec![Default::default(); model.labels().len()],
-            ..PathSums::default()
-        };
+        let mut sums = PathSums::new(model);
         // An op with inner ops is several pieces of a path.
         let mut seen = vec![false; model.slice_count()];
         for path in paths {
             for piece in cx.watched(&path.pieces) {
                 let time = piece.range.dur();
-                *sums.kinds.entry(piece.waits_for).or_default() += time;
+                sums.add_kind(piece.waits_for, time);
                 let Some(slice) = piece.slice else { continue };
-                if piece.waits_for.kind != PathKind::Collective {
-                    *sums.devices.entry(piece.core).or_default() += time;
+                if piece.waits_for.kind != PathKind::Collective
+                    && let Some(sum) = sums.devices.get_mut(piece.core.index())
+                {
+                    *sum.get_or_insert_default() += time;
                 }
                 let label = model.slice(slice).label_id().index();
                 let (Some(own), Some(seen)) =
@@ -183,17 +198,19 @@ impl CriticalPathReport {
         let length_ps: Picos = paths.iter().map(|path| path.span.dur()).sum();
         let each = |time: Picos| time.as_ps_f64() / steps.max(1) as f64;
         let share = |time: Picos| Percent::of(time, length_ps);
-        let kind = |(&waits_for, &time): (&WaitsFor, &Picos)| KindOnPath {
+        let kind = |&(waits_for, time): &(WaitsFor, Picos)| KindOnPath {
             kind: waits_for.kind,
             cause: waits_for.cause,
             each_ps: each(time),
             time_ps: time,
             percent: share(time),
         };
-        let device = |(&group, &time): (&GroupId, &Picos)| DeviceOnPath {
-            device: model.device_name(group),
-            time_ps: time,
-            percent: share(time),
+        let device = |(group, time): (GroupId, &Option<Picos>)| {
+            time.map(|time| DeviceOnPath {
+                device: model.device_name(group),
+                time_ps: time,
+                percent: share(time),
+            })
         };
         let op =
             |(&(op, name), &(time, occurrences)): (&(Option<OpId>, _), &(Picos, u64))| OpOnPath {
@@ -214,7 +231,11 @@ impl CriticalPathReport {
             steps,
             length_ps,
             kinds,
-            devices: sums.devices.iter().map(device).collect(),
+            devices: model
+                .group_ids()
+                .zip(&sums.devices)
+                .filter_map(device)
+                .collect(),
             ops,
         }
     }

@@ -69,7 +69,7 @@ fn core_schedule(cx: &Context<'_>, time: &CoreTime) -> CoreSchedule {
         window: own.unwrap_or(time.window.measured),
         time: time.clone(),
         flights: flights_of(cx, time),
-        by_awaits: OnceLock::new(),
+        awaited: OnceLock::new(),
         members: Vec::new(),
         alone: Vec::new(),
         ops: Vec::new(),

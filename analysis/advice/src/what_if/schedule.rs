@@ -46,8 +46,8 @@ pub(super) struct CoreSchedule {
     pub time: CoreTime,
     /// Flights by the piece that issues them; pieces without a transfer only take their time.
     pub flights: Vec<Flight>,
-    /// Numbers of flights in the order of the pieces that await them, once a path asks for them.
-    pub by_awaits: OnceLock<Vec<u32>>,
+    /// The number of the flight that each piece awaits, or [`NO_FLIGHT`], once a path asks for them.
+    pub awaited: OnceLock<Vec<u32>>,
     /// Flights that are part of a transfer between cores, in the same order.
     pub members: Vec<JointMember>,
     /// Rows of pieces that are themselves a transfer without dependencies.
@@ -65,6 +65,9 @@ pub(super) type TimeByGroup = [Picos; OpGroup::ALL.len()];
 
 /// In place of the number of an op.
 pub(super) const NO_OP: u32 = u32::MAX;
+
+/// In place of the number of a flight.
+const NO_FLIGHT: u32 = u32::MAX;
 
 impl CoreSchedule {
     pub(crate) fn pieces(&self) -> &[SelfTimeSegment] {
@@ -93,16 +96,16 @@ impl CoreSchedule {
 
     /// The flight that a piece awaits. Of several the last one counts, as in a replay.
     pub(crate) fn awaited_by(&self, row: u32) -> Option<Flight> {
-        let flight = |number: &u32| self.flights.get(*number as usize);
-        let order = self.by_awaits.get_or_init(|| {
-            let mut order: Vec<u32> = (0..self.flights.len() as u32).collect();
-            order.sort_by_key(|number| flight(number).map(|it| (it.awaits, it.issues)));
-            order
+        let awaited = self.awaited.get_or_init(|| {
+            let mut awaited = vec![NO_FLIGHT; self.pieces().len()];
+            for (number, flight) in (0..).zip(&self.flights) {
+                awaited[flight.awaits as usize] = number;
+            }
+            awaited
         });
-        let after =
-            order.partition_point(|number| flight(number).is_some_and(|it| it.awaits <= row));
-        let last = flight(order.get(after.checked_sub(1)?)?)?;
-        Some(*last).filter(|it| it.awaits == row)
+        self.flights
+            .get(*awaited.get(row as usize)? as usize)
+            .copied()
     }
 
     /// The op of a piece that belongs to a flight.

@@ -356,6 +356,15 @@ impl DecodedLine {
             args: (!is_bare).then_some(at as u64),
             device,
         });
+        // Most events have none, and emptying empty vectors took a seventh of the time of these.
+        if !is_plain {
+            self.add_stats(event, index, at);
+        }
+        self.add_flows(context, event, index);
+    }
+
+    /// Adds what the stats of an event say of the slice `index`.
+    fn add_stats(&mut self, event: &mut XPlaneEvent, index: u32, at: usize) {
         for (attr, value) in event.attrs.drain(..) {
             if attr == SliceAttr::DroppedTraces {
                 self.log
@@ -375,7 +384,6 @@ impl DecodedLine {
                 .drain(..)
                 .map(|(attr, text)| (attr, index, text)),
         );
-        self.add_flows(context, event, index);
     }
 
     fn add_flows(&mut self, context: &LineContext<'_>, event: &XPlaneEvent, index: u32) {

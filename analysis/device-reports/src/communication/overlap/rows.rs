@@ -1,7 +1,6 @@
 //! One row for each collective and each asynchronous transfer.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::Context;
@@ -153,22 +152,23 @@ fn add_ops(
     core: &CoreTraffic,
 ) {
     let (model, mut seen) = (cx.model, BTreeSet::<SliceId>::new());
-    // Names are looked up once for each label, not for each segment.
-    let mut known: HashMap<LabelId, usize> = HashMap::new();
+    // Rows by label: names are looked up once for each label, not for each segment.
+    let mut known: Vec<Option<u32>> = vec![None; model.labels().len()];
     for segment in cx.watched(&core.time.segments) {
         let class = segment.class;
         if !class.is_collective() && !class.is_async() {
             continue;
         }
         let slice = model.slice(segment.slice);
-        let (place, is_known) = match known.entry(slice.label_id()) {
-            Entry::Occupied(known) => (*known.get(), true),
-            Entry::Vacant(unknown) => {
+        let of_label = &mut known[slice.label_id().index()];
+        let (place, is_known) = match *of_label {
+            Some(place) => (place as usize, true),
+            None => {
                 let own = key_of(model, slice.label_id());
                 let key = dones.get(&own).copied().unwrap_or(own);
                 let (place, is_known) =
                     rows.place(key, || OverlapSums::new(model, segment.slice, class));
-                unknown.insert(place);
+                *of_label = Some(place as u32);
                 (place, is_known)
             }
         };
@@ -204,11 +204,7 @@ fn add_ops(
                 continue;
             };
             if is_one_piece {
-                shared
-                    .synchronous
-                    .entry(index)
-                    .or_default()
-                    .push(segment.slice);
+                shared.add_synchronous(index, segment.slice);
             } else {
                 shared.add_cut(index, slice, core.time.window.measured);
             }

@@ -53,8 +53,8 @@ pub(super) struct MultiCoreTransfers {
     pub has_unknown_hiding_ops: bool,
     /// Spans in flight by core.
     executions: BTreeMap<usize, Vec<CollectiveExecution>>,
-    /// Synchronous executions by core: there can be as many as ops.
-    pub synchronous: BTreeMap<usize, Vec<SliceId>>,
+    /// Synchronous executions by core, one core after the other: there can be as many as ops.
+    synchronous: Vec<(usize, Vec<SliceId>)>,
     /// When synchronous ones ran that the begin of the scope cuts, and those that its end cuts.
     cut: [Option<TimeRange>; 2],
 }
@@ -115,6 +115,18 @@ impl OverlapSums {
 }
 
 impl MultiCoreTransfers {
+    /// Adds a synchronous execution that lies in the window as a whole.
+    pub fn add_synchronous(&mut self, core: usize, slice: SliceId) {
+        match self
+            .synchronous
+            .last_mut()
+            .filter(|(last, _)| *last == core)
+        {
+            Some((_, slices)) => slices.push(slice),
+            None => self.synchronous.push((core, vec![slice])),
+        }
+    }
+
     /// Adds a synchronous execution of which a part may lie outside of the window of its core.
     pub fn add_cut(&mut self, core: usize, slice: SliceRef<'_>, window: TimeRange) {
         let range = slice.measured_range();
