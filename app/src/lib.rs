@@ -7,7 +7,7 @@ mod open;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::{Command, CommandFactory as _, FromArgMatches as _};
 use cli::commands::{
     self, analyze, bisect, cache, chips, compare, compile, completions, config, doctor,
     environment, events, expect, explain, fleet, formats, history, hlo, init, kernels, man, memory,
@@ -23,6 +23,22 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(run(args))
 }
 
+/// The command line. A negative number after an option is its value, which says itself what is wrong with it.
+fn parsed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut command = with_negative_numbers(Cli::command());
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+fn with_negative_numbers(command: Command) -> Command {
+    command
+        .mut_args(|arg| {
+            let has_value = !arg.is_positional() && arg.get_action().takes_values();
+            arg.allow_negative_numbers(has_value)
+        })
+        .mut_subcommands(with_negative_numbers)
+}
+
 /// Runs the program; returns the exit code as a number.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut args: Vec<OsString> = args.into_iter().collect();
@@ -30,7 +46,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         // Started from a desktop, where nobody can read the help.
         args.push("open".into());
     }
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match parsed(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version arrive here too, with code 0. A failure to print them is ignored.

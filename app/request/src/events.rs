@@ -168,7 +168,7 @@ impl EventsRequest {
         {
             return Err(RequestError::argument(
                 "least",
-                "above the greatest length: no event has such a one",
+                "is more than the greatest length: no event fits both",
             ));
         }
         orders(self).map(|_| ())

@@ -9,13 +9,14 @@ use std::io;
 pub enum ImportError {
     /// No importer recognizes the content.
     #[error(
-        "not a profile that this program reads ({found}); likeliest would be {likely}, and systole formats lists all"
+        "not a profile that this program reads ({found}){}; systole formats lists all that it reads",
+        likely.as_ref().map(|likely| format!("; likeliest would be {likely}")).unwrap_or_default()
     )]
     UnknownFormat {
         /// Description of the content.
         found: String,
-        /// Titles of the two formats that such content has most often.
-        likely: String,
+        /// Titles of the two formats that such content has most often; `None` of content that no profile has.
+        likely: Option<String>,
     },
     /// The format was recognized, but the content is damaged.
     #[error("damaged {format} at byte {offset}: {what}")]

@@ -87,16 +87,16 @@ pub fn looks_like(head: &[u8]) -> String {
     format!("it looks like {what}; it begins with {}", start.join(" "))
 }
 
-/// The ending that files with such content usually have.
-pub fn usual_ending(head: &[u8]) -> &'static str {
+/// The ending that files with such content usually have; `None` where it says too little, such as text of any kind.
+pub fn usual_ending(head: &[u8]) -> Option<&'static str> {
     let Some(text) = as_text(head) else {
-        return "pb";
+        return is_wire_format(head).then_some("pb");
     };
     let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     match text.lines().next().unwrap_or_default() {
-        _ if text.starts_with(['{', '[']) => "json",
-        line if line.contains(',') => "csv",
-        _ => "log",
+        _ if text.starts_with(['{', '[']) => Some("json"),
+        line if line.contains(',') => Some("csv"),
+        _ => None,
     }
 }
 

@@ -230,13 +230,15 @@ pub fn detect<'a>(
         .rev()
         .max_by_key(|(sure, _)| *sure);
     best.map(|(_, importer)| importer).ok_or_else(|| {
-        let ending = sniffing::usual_ending(head);
-        let mut likely: Vec<_> = importers.iter().map(|importer| importer.format()).collect();
-        likely.sort_by_key(|format| !format.extensions.contains(&ending));
-        let titles: Vec<_> = likely.iter().take(2).map(|format| format.title).collect();
+        let likely = sniffing::usual_ending(head).map(|ending| {
+            let formats = importers.iter().map(|importer| importer.format());
+            let likely = formats.filter(|format| format.extensions.contains(&ending));
+            let titles: Vec<_> = likely.take(2).map(|format| format.title).collect();
+            titles.join(" or ")
+        });
         ImportError::UnknownFormat {
             found: looks_like(head),
-            likely: titles.join(" or "),
+            likely: likely.filter(|titles| !titles.is_empty()),
         }
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use device_reports::steps::step_times::Steps;
 use engine::{Context, Percent, Table, Tabular};
-use facts::category::OpGroup;
+use facts::category::{OpClass, OpGroup};
 use math::parallel;
 use math::stats::median;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
@@ -226,6 +226,7 @@ pub(super) fn predict(
         ));
     }
     let window_ps = window(recorded);
+    notes.extend(without_effect(recorded, changes));
     notes.extend(
         recorded
             .cores
@@ -251,6 +252,24 @@ pub(super) fn predict(
         core: cx.model.device_name(recorded.cores[slowest].group),
         notes,
     }
+}
+
+/// Changes of transfers that did not run.
+fn without_effect(recorded: &ReplaySchedule, changes: &[Scenario]) -> Vec<String> {
+    let ran = |is_wanted: fn(OpClass) -> bool| {
+        let mut pieces = recorded.cores.iter().flat_map(CoreSchedule::pieces);
+        pieces.any(|piece| is_wanted(piece.class))
+    };
+    let nothing = |change: &Scenario| match change {
+        Scenario::Collectives(_) if !ran(OpClass::is_collective) => Some("No collective"),
+        Scenario::Copies(_) if !ran(|class| class.is_async() && !class.is_collective()) => {
+            Some("No asynchronous copy")
+        }
+        _ => None,
+    };
+    let what = changes.iter().filter_map(nothing);
+    what.map(|what| format!("{what} ran here: another length of it changes nothing"))
+        .collect()
 }
 
 /// Ops that start collectives are worth a note from this share of the window on.

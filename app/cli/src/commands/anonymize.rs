@@ -275,7 +275,7 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
     for kind in NameKind::ALL {
         let of: Vec<_> = names.replaced().filter(|(of, _, _)| *of == kind).collect();
         if !of.is_empty() {
-            let _ = writeln!(text, "  {} {}", of.len(), kind.title());
+            let _ = writeln!(text, "  {}: {}", kind.title(), of.len());
         }
         for (_, name, stand_in) in of.iter().take(EXAMPLES) {
             let [name, stand_in] =
@@ -287,7 +287,7 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
         "Checked: all numbers of all reports are the same\nKept, look at them before you share the profile\n",
     );
     for (kind, texts) in &kept.texts {
-        let _ = writeln!(text, "  {} {}", texts.len(), kind.title());
+        let _ = writeln!(text, "  {}: {}", kind.title(), texts.len());
         for example in texts
             .iter()
             .filter(|text| text.chars().any(char::is_alphabetic))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use analysis::Provenance;
+use analysis::{Provenance, counted};
 use query::{FUNCTIONS, PRESETS, QueryPreset, QueryView, SqlFunction, VIEWS};
 use request::RequestError;
 use serde_json::{Value as Json, json};
@@ -46,9 +46,9 @@ fn all(tables: &[Arc<DataTable>]) -> String {
     let table = |table: &Arc<DataTable>| {
         let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
         format!(
-            "  {} ({} rows): {}\n      {}",
+            "  {} ({}): {}\n      {}",
             table.name,
-            table.len,
+            counted(table.len as u64, "row"),
             table.about,
             columns.join(", ")
         )

@@ -103,12 +103,17 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestE
         watch.runs()?;
     }
     history_file::check(Some(&watch.history))?;
+    let mut is_any_new = false;
     loop {
         let found = watch.look(stderr)?;
+        is_any_new |= found > 0;
         if watch.failed > 0 && args.exit_on_regression {
             break;
         }
         if args.once && found == 0 {
+            if !is_any_new {
+                stderr.warn(&format!("no new run below {}", args.path.display()));
+            }
             break;
         }
         thread::sleep(if found > 0 {
