@@ -113,11 +113,11 @@ impl Scenario {
 
 /// Differences of a replay from the recording.
 #[derive(Debug, Default)]
-pub(super) struct ReplayChanges<'a> {
+pub(super) struct ReplayChanges {
     /// Factor for the self time of each op, by its number; empty if no op is scaled.
     work: ScaledWork,
     /// Changes of transfer times, applied in order.
-    transfers: Vec<TransferChange<'a>>,
+    transfers: Vec<TransferChange>,
     /// Changes of idle time, applied in order.
     gaps: Vec<GapChange>,
     /// The least that a step takes with all changes.
@@ -125,11 +125,11 @@ pub(super) struct ReplayChanges<'a> {
 }
 
 #[derive(Debug)]
-enum TransferChange<'a> {
+enum TransferChange {
     /// Scales all collectives, or all other transfers.
     Kind { collective: bool, factor: f64 },
-    /// Scales the transfers that these ops issue or await.
-    Ops(&'a BTreeMap<OpId, f64>),
+    /// Scales the transfers that ops issue or await which have a factor here, by number of the op.
+    Ops(Vec<Option<f64>>),
 }
 
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl ScaledWork {
     }
 }
 
-impl ReplayChanges<'_> {
+impl ReplayChanges {
     /// A time that was `recorded`, with the changes: no less than a step takes at least.
     pub(crate) fn bounded(&self, predicted_ps: f64, recorded_ps: f64) -> f64 {
         predicted_ps.max(self.step_at_least_ps.min(recorded_ps))
@@ -225,16 +225,17 @@ impl ReplayChanges<'_> {
         flight: Flight,
         recorded: Picos,
     ) -> Picos {
-        let factor = |change: &TransferChange<'_>| match change {
+        let factor = |change: &TransferChange| match change {
             TransferChange::Kind { collective, factor } => {
                 (core.piece(flight.issues).class.is_collective() == *collective).then_some(*factor)
             }
             TransferChange::Ops(factors) => {
-                let chosen = |row: u32| factors.get(&model.slice(core.piece(row).slice).op()?);
+                let chosen = |row: u32| {
+                    let op = model.slice(core.piece(row).slice).op()?;
+                    *factors.get(op.index())?
+                };
                 // A waiting op has no self time: the transfer that it awaits is scaled instead.
-                chosen(flight.issues)
-                    .or_else(|| chosen(flight.awaits))
-                    .copied()
+                chosen(flight.issues).or_else(|| chosen(flight.awaits))
             }
         };
         scaled(recorded, self.transfers.iter().filter_map(factor).product())
@@ -251,16 +252,18 @@ impl ReplayChanges<'_> {
 }
 
 /// Adds a change and reports the ops that it does not apply to.
-pub(super) fn apply<'a>(
+pub(super) fn apply(
     cx: &Context<'_>,
-    change: &'a Scenario,
+    change: &Scenario,
     schedule: &ReplaySchedule,
-    out: &mut ReplayChanges<'a>,
+    out: &mut ReplayChanges,
 ) -> Result<Option<String>, AnalysisError> {
     match change {
         Scenario::Ops { factors, .. } => {
-            out.transfers.push(TransferChange::Ops(factors));
-            out.each_work(cx, |op| factors.get(&op).copied());
+            let of_op = |op: OpId| factors.get(&op).copied();
+            let by_number = cx.model.op_ids().map(of_op).collect();
+            out.transfers.push(TransferChange::Ops(by_number));
+            out.each_work(cx, of_op);
         }
         &Scenario::Collectives(factor) => out.transfers.push(TransferChange::Kind {
             collective: true,
@@ -292,7 +295,7 @@ fn chip(
     cx: &Context<'_>,
     flops: f64,
     hbm: f64,
-    out: &mut ReplayChanges<'_>,
+    out: &mut ReplayChanges,
 ) -> Result<String, AnalysisError> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;

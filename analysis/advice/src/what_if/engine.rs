@@ -23,7 +23,7 @@ use super::schedule::{
 pub(super) struct ReplayInput<'a> {
     pub model: &'a TraceModel,
     pub schedule: &'a ReplaySchedule,
-    pub changed: &'a ReplayChanges<'a>,
+    pub changed: &'a ReplayChanges,
     pub belief: HiddenTransferBound,
     /// Recorded times of each core, sorted; the replay computes when they occur.
     pub instants: &'a [Vec<Timestamp>],

@@ -121,11 +121,11 @@ impl Replay {
         })
     }
 
-    fn changed<'a>(
+    fn changed(
         &self,
         cx: &Context<'_>,
-        changes: &'a [Scenario],
-    ) -> Result<(change::ReplayChanges<'a>, Vec<String>), AnalysisError> {
+        changes: &[Scenario],
+    ) -> Result<(change::ReplayChanges, Vec<String>), AnalysisError> {
         let mut changed = change::ReplayChanges::default();
         let mut notes = Vec::new();
         for change in changes {

@@ -155,7 +155,7 @@ fn step_prediction(
     run: &ReplayedRun,
     steps: &[StepOnCores],
     asked: &AskedInstants,
-    changed: &ReplayChanges<'_>,
+    changed: &ReplayChanges,
     [short, long]: [&[CoreReplay]; 2],
 ) -> Option<StepPrediction> {
     let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
@@ -191,7 +191,7 @@ pub(super) fn predict(
     cx: &Context<'_>,
     recorded: &ReplaySchedule,
     run: &ReplayedRun,
-    changed: &ReplayChanges<'_>,
+    changed: &ReplayChanges,
     changes: &[Scenario],
     mut notes: Vec<String>,
 ) -> Prediction {
@@ -294,7 +294,7 @@ pub(super) fn saving(
     cx: &Context<'_>,
     recorded: &ReplaySchedule,
     run: &ReplayedRun,
-    changed: &ReplayChanges<'_>,
+    changed: &ReplayChanges,
 ) -> Picos {
     let asked = AskedInstants::of(
         recorded.cores.len(),
