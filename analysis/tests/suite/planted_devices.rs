@@ -1,7 +1,7 @@
 //! Devices that run little, stragglers and hosts with other clocks, against what was planted.
 
 use analysis::Scope;
-use analysis::hints::Hints;
+use analysis::hints::{HintSeverity, Hints};
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
 use analysis::reports::steps::step_times::Steps;
@@ -93,6 +93,26 @@ fn devices_that_run_little_stay_in_every_share() {
             "{name}: {steps:?}"
         );
     }
+}
+
+/// Three devices work 18 ms in a step of 20 ms, the fourth runs one program before: evenly divided, each would work 13.5 ms.
+#[test]
+fn the_device_that_runs_nothing_is_named_first() {
+    let Some(capture) = planted("one_idle_device.xplane.pb") else {
+        return;
+    };
+    let hints = capture.report::<Hints>();
+    let limit = &hints.limit.as_ref().unwrap().statement;
+    assert!(limit.contains("mostly TPU:3, are idle"), "{limit}");
+    assert!((saving_ms(&capture, "K46").unwrap() - 4.5).abs() < 0.01);
+    let first = hints.hints.first().unwrap();
+    assert_eq!((first.id, first.severity), ("K46", HintSeverity::Critical));
+    assert_eq!(first.spots.len(), 1);
+    // Of one that joins late nobody knows what it could have taken over.
+    let Some(late) = planted("late_joiner.xplane.pb") else {
+        return;
+    };
+    assert_eq!(saving_ms(&late, "K46"), None);
 }
 
 /// The straggler costs the others 1.000 ms in each step, however many steps were recorded.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use device_reports::communication::overlap::CoreTraffic;
 use device_reports::ops::op_stats::{OpRow, OpsReport};
-use device_reports::steps::balance::Balance;
+use device_reports::steps::balance::{Balance, DeviceLoad};
 use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
 use engine::{AnalysisError, Percent, Provenance, Scope};
 use facts::category::OpGroup;
@@ -156,7 +156,7 @@ impl<'a> Loop<'a> {
             TimeUse::Results => "The loop stalls while the host waits for results",
             TimeUse::Launch => "The loop waits for programs to be launched",
             TimeUse::Idle if self.ops.cores.len() == 1 => "The device is idle",
-            TimeUse::Idle => "The devices are idle",
+            TimeUse::Idle => return self.idle(part),
             TimeUse::Other | TimeUse::SlowSteps => "Loops and other ops take",
         }
         .to_owned()
@@ -167,6 +167,27 @@ impl<'a> Loop<'a> {
         is_loop && self.facts.cx.model.has_caveat(Caveat::LoopsApart)
     }
 
+    /// The devices, and those that run nothing while others work where most of the idle time is theirs.
+    fn idle(&self, part: &TimePart) -> String {
+        let unused = || {
+            let balance = self.facts.report::<Balance>().ok()?;
+            let devices = balance.devices.iter();
+            let unused: Vec<_> = devices.filter(|device| device.is_unused).collect();
+            let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
+            let all = part.time_ps * self.ops.cores.len() as f64;
+            (unused.len() as f64 * whole > MOST * all).then_some(())?;
+            Some(match &unused[..] {
+                [] => return None,
+                [only] => short_name(only),
+                several => format!("{} of them", several.len()),
+            })
+        };
+        match unused() {
+            Some(devices) => format!("The devices, mostly {devices}, are idle"),
+            None => "The devices are idle".to_owned(),
+        }
+    }
+
     fn communication(&self, part: &TimePart) -> String {
         let last = || {
             let balance = self.facts.in_steps::<Balance>().ok()?;
@@ -175,10 +196,7 @@ impl<'a> Loop<'a> {
             (each > MOST * part.time_ps).then_some(())?;
             let late = balance.late().filter(|late| late.share.0 > 100.0 * MOST);
             Some(match late.as_ref().map(|late| (late, &late.devices[..])) {
-                Some((_, [only])) => {
-                    let name = only.core.strip_prefix("/device:");
-                    name.unwrap_or(&only.core).to_owned()
-                }
+                Some((_, [only])) => short_name(only),
                 Some((late, _)) => late.count(),
                 None => "the last device".to_owned(),
             })
@@ -256,6 +274,12 @@ impl<'a> Loop<'a> {
             idle_ps: Picos::rounded(idle.max(0.0)),
         })
     }
+}
+
+/// `TPU:3` of `/device:TPU:3`.
+fn short_name(device: &DeviceLoad) -> String {
+    let name = device.core.strip_prefix("/device:");
+    name.unwrap_or(&device.core).to_owned()
 }
 
 /// The parts of a step, mean over `devices`: what lies between two steps, up to `step_ps`, is idle time, and so is a step

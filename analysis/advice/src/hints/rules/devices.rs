@@ -6,7 +6,7 @@ use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
 use math::stats;
 use math::unit::Unit;
-use trace_model::{OpId, Picos};
+use trace_model::{OpId, Picos, TrackKind};
 
 use crate::hints::{
     Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
@@ -330,20 +330,40 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
             None,
         )
     };
+    let absent = || {
+        let devices = balance.devices.iter();
+        devices.filter(|device| device.absence.is_some())
+    };
+    let model = facts.cx.model;
+    let first_op = |device: &DeviceLoad| {
+        let op = model.slices_of_kind(device.group?, TrackKind::Ops).next()?;
+        Some(op.into())
+    };
     Ok(Some(Finding {
         statement,
-        evidence: balance
-            .devices
-            .iter()
-            .filter(|device| device.absence.is_some())
-            .take(4)
-            .map(busy)
-            .collect(),
+        evidence: absent().take(4).map(busy).collect(),
+        spots: absent().filter_map(first_op).collect(),
+        saving: shared_work(&balance.devices),
         // The devices that work are idle for another reason, but most of the idle time is here.
         explains: &["K31"],
         about: &[TimeUse::Idle],
         ..Finding::default()
     }))
+}
+
+/// At most what a step takes less if the work of the busiest device were divided among those that are unused, too.
+fn shared_work(devices: &[DeviceLoad]) -> PossibleSaving {
+    let unused = devices.iter().filter(|device| device.is_unused).count();
+    let busiest = devices
+        .iter()
+        .filter_map(|device| device.work_ps)
+        .max_by(f64::total_cmp);
+    match busiest.filter(|_| unused > 0) {
+        Some(work) => {
+            PossibleSaving::PerStep(Picos::rounded(work * unused as f64 / devices.len() as f64))
+        }
+        None => PossibleSaving::Unknown,
+    }
 }
 
 /// Steps that differ, or single ones that stand out.
