@@ -74,8 +74,8 @@ impl Attribution {
             signs.insert("~: within noise.");
         }
         let signs: String = signs.iter().flat_map(|text| [" ", text]).collect();
-        let title = "Why: the mean step by what its time is used for";
-        let about = "Mean of the middle half of steps, on the slowest device, by what ops do and not by their names.";
+        let title = "Why: a step by what its time is used for";
+        let about = "A step: the mean of the middle half of them, on the slowest device, by what ops do and not by their names.";
         Table::of("why", title, &rows)
             .remaining()
             .note(format!("{about}{signs}"))

@@ -48,11 +48,15 @@ pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts, AnalysisError> {
         );
     }
     if cx.model.recorded_slices() == 0 {
-        notes.push(
-            "No times: a program was read, not a run of it. Scheduled HLO text is played where its path names the chip \
+        let name_it = if all.len() > 1 {
+            "when it is named alone and"
+        } else {
+            "where"
+        };
+        notes.push(format!(
+            "No times: a program was read, not a run of it. Scheduled HLO text is played {name_it} its path names the chip \
              (v4, v5e, v5p, v6e)."
-                .to_owned(),
-        );
+        ));
     }
     Ok(ProgramParts {
         program: program.title,

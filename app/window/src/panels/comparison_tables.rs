@@ -128,6 +128,7 @@ fn brief_ui(ui: &mut Ui, comparison: &Comparison) {
             .as_ref()
             .filter(|_| brief.conclusion.is_some())
             .cloned(),
+        brief.of_loop.clone(),
         brief
             .look_first
             .as_ref()

@@ -5,7 +5,7 @@ use analysis::hardware::peaks::PeakSource;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::doctor::Doctor;
 use egui::{CollapsingHeader, Ui};
-use trace_model::{Severity, TraceModel};
+use trace_model::{IssueKind, Severity, TraceModel};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
@@ -52,7 +52,7 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
     });
 }
 
-/// Whether import lost enough to affect the figures: more than one event per thousand slices.
+/// Whether import lost enough to affect the figures: more than one event per thousand slices, or the end of a file.
 fn is_much_lost(model: &TraceModel) -> bool {
     const ONE_IN: u64 = 1000;
     let counts = model.import_log().counts();
@@ -61,8 +61,11 @@ fn is_much_lost(model: &TraceModel) -> bool {
         .filter(|issue| issue.kind.severity() == Severity::Loss)
         .map(|issue| issue.count)
         .sum();
+    let is_cut = counts
+        .iter()
+        .any(|issue| issue.kind == IssueKind::TruncatedFile);
     // Losses without a count come from the profiler: their number is unknown.
-    lost == 0 || lost.saturating_mul(ONE_IN) > model.slice_count() as u64
+    is_cut || lost == 0 || lost.saturating_mul(ONE_IN) > model.slice_count() as u64
 }
 
 /// Files, devices and peaks.
