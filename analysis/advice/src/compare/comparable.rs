@@ -4,8 +4,8 @@ use engine::Percent;
 use facts::steps::StepSource;
 
 use super::environment;
-use super::likeness;
 use super::summary::{ProgramFacts, StepFacts, Summary};
+use super::traffic::other_traffic;
 
 /// How much a difference between two runs matters for comparing them.
 #[engine::titled]
@@ -297,7 +297,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
             why,
         );
     }
-    if let Some(texts) = likeness::other_traffic(base, cand) {
+    if let Some(texts) = other_traffic(base, cand) {
         let title = "Recorded memory traffic of a step";
         let why = "the same program moves the same bytes: one capture records other costs, or other parts of it ran";
         found.note("memory_traffic", title, texts, Weight::Care, why);

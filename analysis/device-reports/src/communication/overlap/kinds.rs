@@ -7,7 +7,7 @@ use math::intervals::UnionBuilder;
 use trace_model::{Picos, TimeRange};
 
 use super::cores::CoreActivity;
-use super::report::{KindTotal, Transfer};
+use super::report::{KindTime, KindTotal, Transfer};
 
 /// Which transfers of one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,13 +26,6 @@ impl KindPart {
     fn of(is_fused: bool) -> Self {
         if is_fused { Self::Fused } else { Self::Unfused }
     }
-}
-
-/// The time in flight or of the ops over all devices, and the part of it in which they computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct KindTime {
-    pub time: Picos,
-    pub hidden: Picos,
 }
 
 /// Of the core that is looked at: the spans, and the sum over them.
