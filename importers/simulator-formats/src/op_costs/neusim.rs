@@ -350,7 +350,8 @@ fn clock(of_chip: Option<f64>, clocks: &RowClocks, out: &mut TraceBuilder) -> Op
         .flatten()
         .filter(|_| of_rows.next().is_none());
     let of_rows = of_rows.filter(|ghz| *ghz > 0.0 && *ghz < 1e3);
-    if let Some((chip, rows)) = of_chip.zip(of_rows).filter(|(chip, rows)| chip != rows) {
+    let differ = |(chip, rows): &(f64, f64)| chip.to_bits() != rows.to_bits();
+    if let Some((chip, rows)) = of_chip.zip(of_rows).filter(differ) {
         out.log(IssueKind::ImplausibleValue, || {
             format!("the chip's clock of {chip} GHz: all rows were computed at {rows} GHz, and so are the peaks")
         });

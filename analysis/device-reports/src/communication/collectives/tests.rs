@@ -219,7 +219,7 @@ fn gathers_in_flight_at_the_same_time_count_once() {
     let kinds = report.kinds.iter();
     let exposed = kinds.map(|kind| (kind.kind.as_str(), kind.exposed_ps.ps() / 1_000_000));
     assert_eq!(
-        Vec::from_iter(exposed),
+        exposed.collect::<Vec<_>>(),
         [("all-gather", 4), ("all-reduce", 1), ("all", 5)]
     );
 }

@@ -268,7 +268,7 @@ fn what_overlaps_counts_once_in_the_row_of_its_kind() {
     let kinds = report.kinds.iter();
     let kinds = kinds.map(|kind| [kind.time_ps, kind.hidden_ps, kind.exposed_ps].map(us));
     assert_eq!(
-        (of_ops, Vec::from_iter(kinds)),
+        (of_ops, kinds.collect::<Vec<_>>()),
         (15, vec![[8, 4, 4], [1, 0, 1]])
     );
     let apart = |kind: &str, is_fused| report.of_collectives.get(&(kind.to_owned(), is_fused));

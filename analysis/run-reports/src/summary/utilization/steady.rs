@@ -26,7 +26,7 @@ pub(super) fn metrics(cx: &Context<'_>, ops: &OpsReport) -> Vec<Metric> {
     } else {
         format!("steps {first}–{last}")
     };
-    let why = why_these(&cx.fact::<StepsReport>(), *steps);
+    let why = why_these(cx.fact::<StepsReport>(), *steps);
     let sums = WorkSums {
         hbm_is_estimated: ops.hbm_is_estimated,
         cores: &cores,
