@@ -1,5 +1,6 @@
 //! The definition of the command line: the program and its commands.
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::open::OpenArgs;
@@ -162,6 +163,33 @@ pub enum CliCommand {
     Man(ManArgs),
 }
 
+/// Commands that need a feature, the feature, and whether this build has it.
+const OPTIONAL: [(&str, &str, bool); 6] = [
+    ("export", "export", cfg!(feature = "export")),
+    ("query", "query", cfg!(feature = "query")),
+    ("capture", "capture", cfg!(feature = "capture")),
+    ("top", "capture", cfg!(feature = "capture")),
+    ("mcp", "mcp", cfg!(feature = "mcp")),
+    ("serve", "serve", cfg!(feature = "serve")),
+];
+
+/// Which build has the command that is missing in this one; `None` for all other errors.
+pub fn missing_command(error: &clap::Error) -> Option<String> {
+    let ContextValue::String(name) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    build_with(name, &OPTIONAL)
+}
+
+fn build_with(name: &str, optional: &[(&str, &str, bool)]) -> Option<String> {
+    let mut missing = optional.iter().filter(|(.., is_built)| !is_built);
+    let (_, feature, _) = missing.find(|(command, ..)| *command == name)?;
+    Some(format!(
+        "this program was built without the command {name}: released programs have it, and so do those built with \
+         --features {feature}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -171,5 +199,16 @@ mod tests {
     #[test]
     fn command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_command_that_was_not_built_names_the_build_that_has_it() {
+        let built = |name, is_built| build_with(name, &[("top", "capture", is_built)]);
+        let said = built("top", false).unwrap();
+        assert!(said.ends_with("--features capture"), "{said}");
+        assert_eq!((built("top", true), built("tap", false)), (None, None));
+        let unknown = Cli::try_parse_from(["systole", "tap"]).unwrap_err();
+        let name = unknown.get(ContextKind::InvalidSubcommand);
+        assert_eq!(name, Some(&ContextValue::String("tap".to_owned())));
     }
 }

@@ -13,10 +13,11 @@ use cli::commands::{
     environment, events, expect, explain, fleet, formats, history, hlo, init, kernels, man, memory,
     metrics, render, schema, skill, summarize, watch, whatif,
 };
+use cli::common::args::MessageArgs;
 use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
 
-use command_line::{Cli, CliCommand};
+use command_line::{Cli, CliCommand, missing_command};
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -50,7 +51,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version arrive here too, with code 0. A failure to print them is ignored.
-            let _ = error.print();
+            match missing_command(&error) {
+                Some(why) => Stderr::new(&MessageArgs::default()).error(&why),
+                None => drop(error.print()),
+            }
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };

@@ -378,6 +378,31 @@ mod tests {
         );
     }
 
+    /// Each program runs for 1 ns before its first op and after its last one.
+    #[test]
+    fn a_program_runs_before_its_first_op_and_after_its_last_one() {
+        let picture = "
+            steps  : 000000000
+            modules: MMMM..NNN
+            ops    : .AA....B.
+            0 = 0
+            M = f
+            N = g
+            A = fusion.1 [loop fusion]
+            B = fusion.2 [loop fusion]
+            ";
+        let mut kinds: BTreeMap<PathKind, i64> = BTreeMap::new();
+        for row in report(picture, None).unwrap().kinds {
+            *kinds.entry(row.kind).or_default() += row.time_ps.ps() / 1_000;
+        }
+        let expected = [
+            (PathKind::Compute, 3),
+            (PathKind::BetweenPrograms, 2),
+            (PathKind::Idle, 4),
+        ];
+        assert_eq!(kinds, expected.into());
+    }
+
     #[test]
     fn an_op_with_inner_ops_runs_once() {
         let picture = "

@@ -4,21 +4,25 @@ use std::collections::BTreeMap;
 
 use analysis::Options;
 use analysis::engine::listed;
-use trace_model::TraceModel;
+use trace_model::{GroupId, TraceModel};
 
 /// Devices of a model by their type as recorded: `4 × TPU v6 Lite`, else by the chip that the user names. Devices
-/// without either are described by their names: only those named TPU count as TPUs. A selection of devices is named.
+/// without either are described by their names: only those named TPU count as TPUs. A device whose type is lost with the
+/// end of the file is of the type of the others. A selection of devices is named, and how many the reports leave out.
 pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String> {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-    for core in model.tensor_cores() {
-        let group = model.group(core);
-        let name = model.str(group.name);
+    let cores = model.tensor_cores();
+    let type_of = |core: GroupId| model.group(core).device.as_ref()?.type_name.clone();
+    let mut types: Vec<String> = cores.iter().filter_map(|&core| type_of(core)).collect();
+    types.sort_unstable();
+    types.dedup();
+    let of_others = || types.first().filter(|_| types.len() == 1).cloned();
+    let is_cut = |core: GroupId| model.group(core).is_cut;
+    for &core in &cores {
+        let name = model.str(model.group(core).name);
         let word = ["TPU", "NPU"].into_iter().find(|word| name.contains(word));
-        let recorded = group
-            .device
-            .as_ref()
-            .and_then(|device| device.type_name.clone());
-        let kind = recorded
+        let kind = type_of(core)
+            .or_else(|| of_others().filter(|_| is_cut(core)))
             .or_else(|| Some(options.chip()?.id.clone()))
             .unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
         *kinds.entry(kind).or_default() += 1;
@@ -29,7 +33,11 @@ pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String>
         .collect();
     let only: Vec<String> = options.devices.iter().map(u32::to_string).collect();
     let only = match only.len() {
-        0 => String::new(),
+        0 => match cores.iter().filter(|&&core| is_cut(core)).count() {
+            // Those that are cut are not left out where all are.
+            cut if cut > 0 && cut < cores.len() => format!(", {cut} of these cut off and left out"),
+            _ => String::new(),
+        },
         1 => format!(", of these only device {}", only[0]),
         _ => format!(", of these only devices {}", listed(&only)),
     };
@@ -39,6 +47,38 @@ pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_is_cut_off_is_of_the_type_of_the_others_and_left_out() {
+        use trace_model::{DeviceInfo, GroupKind, TraceBuilder};
+        let words = |types: [Option<&str>; 3], cut: &[usize]| {
+            let mut builder = TraceBuilder::new();
+            for (place, kind) in types.into_iter().enumerate() {
+                let ordinal = place as u32;
+                let name = format!("/device:TPU:{ordinal}");
+                let core = builder.group(None, GroupKind::TensorCore { ordinal }, &name);
+                let type_name = kind.map(str::to_owned);
+                let info = DeviceInfo {
+                    type_name,
+                    ..DeviceInfo::default()
+                };
+                builder.set_device(core, info);
+                if cut.contains(&place) {
+                    builder.mark_cut(core);
+                }
+            }
+            devices_in_words(&builder.finish(), &Options::default()).unwrap()
+        };
+        let (v4, v5p) = (Some("TPU v4"), Some("TPU v5p"));
+        let left_out = "3 × TPU v4, 1 of these cut off and left out";
+        assert_eq!(words([v4, v4, None], &[2]), left_out);
+        assert_eq!(words([v4, v4, v4], &[0, 1, 2]), "3 × TPU v4");
+        let unknown = "1 × TPU of unknown type + 2 × TPU v4";
+        assert_eq!(words([v4, None, v4], &[]), unknown);
+        let mixed =
+            "1 × TPU of unknown type + 1 × TPU v4 + 1 × TPU v5p, 1 of these cut off and left out";
+        assert_eq!(words([v4, v5p, None], &[2]), mixed);
+    }
 
     #[test]
     fn tpu_devices_are_recognized_from_the_capture() {

@@ -33,6 +33,10 @@ impl CompareBrief {
                 "whether the work is the same is not known: what ran is told by steady steps, and there are none"
                     .to_owned()
             }
+            None if compared.differences.iter().any(|found| found.id == "memory_traffic") => format!(
+                "whether the work is the same is not known: the captures record other memory traffic for the same \
+                 program; alike: {alike}"
+            ),
             None if tells_work => format!("the same work, as far as the captures tell: {alike}"),
             None if compared.program.is_some() => {
                 "whether the work is the same is not known: both runs record their programs, but neither shapes nor \

@@ -13,7 +13,7 @@ use facts::steps::{Step, StepsReport};
 use run_reports::host::gaps::Gaps;
 use run_reports::host::input::Input;
 use run_reports::summary::doctor::Doctor;
-use trace_model::{Caveat, GroupKind, Picos, TraceModel};
+use trace_model::{Caveat, GroupKind, IssueKind, Picos, TraceModel};
 
 use super::idle::{IdleByCause, idle_times};
 use super::likeness::{model_file, weight_types};
@@ -230,6 +230,9 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         programs: Vec::new(),
         is_program: false,
         lost: model.import_log().lost(),
+        sessions_apart: Some(model.import_log().count(IssueKind::SessionsApart))
+            .filter(|&others| others > 0)
+            .map(|others| others + 1),
         health: health.collect(),
     }
 }

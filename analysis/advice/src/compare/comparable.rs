@@ -5,6 +5,7 @@ use facts::steps::StepSource;
 
 use super::environment;
 use super::summary::{ProgramFacts, StepFacts, Summary};
+use super::traffic::other_traffic;
 
 /// How much a difference between two runs matters for comparing them.
 #[engine::titled]
@@ -43,7 +44,7 @@ pub struct Difference {
 }
 
 /// Names of differences that a project may declare to prevent a comparison.
-pub const IDS: [&str; 14] = [
+pub const IDS: [&str; 15] = [
     "model_file",
     "weights",
     "versions",
@@ -53,6 +54,7 @@ pub const IDS: [&str; 14] = [
     "hosts",
     "program",
     "module_fingerprint",
+    "memory_traffic",
     "shapes",
     "steps",
     "step_source",
@@ -294,6 +296,11 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
             Weight::Note,
             why,
         );
+    }
+    if let Some(texts) = other_traffic(base, cand) {
+        let title = "Recorded memory traffic of a step";
+        let why = "the same program moves the same bytes: one capture records other costs, or other parts of it ran";
+        found.note("memory_traffic", title, texts, Weight::Care, why);
     }
     let [first, second] =
         [(base, cand), (cand, base)].map(|(run, other)| other_shapes_percent(run, other));

@@ -52,6 +52,7 @@ mod table;
 #[expect(clippy::float_cmp, reason = "whole picoseconds are exact")]
 mod tests;
 mod times;
+mod traffic;
 mod uses;
 mod verdict_words;
 mod why;

@@ -153,6 +153,9 @@ pub struct RunFacts {
     /// Events and files lost on import.
     #[serde(default)]
     pub lost: u64,
+    /// Sessions that are far apart in time and whose files are read as one run: no number is of one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions_apart: Option<u64>,
     /// Problems of the capture.
     #[serde(default)]
     pub health: Vec<HealthFact>,
@@ -464,11 +467,8 @@ impl Summary {
             .iter_mut()
             .filter_map(|value| value.value.as_mut());
         let rest = self.rest.iter_mut().map(|rest| &mut rest.middle_ps);
-        let programs = self
-            .facts
-            .programs
-            .iter_mut()
-            .map(|program| &mut program.time_ps);
+        let programs = self.facts.programs.iter_mut();
+        let programs = programs.map(|program| &mut program.time_ps);
         for number in ops
             .chain(series)
             .chain(values)

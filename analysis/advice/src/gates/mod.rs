@@ -1,8 +1,8 @@
 //! Gates that a run must pass: budgets, which limit a number, and regressions, which limit its change against a
 //! baseline.
 //!
-//! A gate passes, fails, or is [`Status::Inconclusive`]: too few steps, no baseline, or a baseline that is not
-//! comparable. The effect of a failure depends on the gate's [`GateLevel`].
+//! A gate passes, fails, or is [`Status::Inconclusive`]: too few steps, files of several sessions, no baseline, or a
+//! baseline that is not comparable. The effect of a failure depends on the gate's [`GateLevel`].
 
 mod config;
 mod limits;
@@ -140,6 +140,10 @@ fn judge_budget(
         limit,
         message: String::new(),
     };
+    if let Some(why) = mixed_sessions(sides.runs) {
+        gate.message = format!("{}: {why}", budget.metric);
+        return gate;
+    }
     let runs = of_module(sides.runs, budget.module.as_deref());
     let measured =
         runs.and_then(|runs| MetricRuns::of(&runs, &budget.metric, budget.op.as_deref()));
@@ -192,6 +196,15 @@ fn judge_budget(
         gate.limit
     );
     gate
+}
+
+/// The reason why a run that mixes sessions proves nothing.
+fn mixed_sessions(runs: &[Summary]) -> Option<String> {
+    let sessions = runs.iter().find_map(|run| run.facts.sessions_apart)?;
+    Some(format!(
+        "the files are of {sessions} sessions that are far apart, and numbers mix them: name the file of one host, or put \
+         each session into a folder of its own"
+    ))
 }
 
 /// The reason why this many steps are too few.
@@ -283,6 +296,9 @@ fn compared(
     let Some((base, comparison)) = baseline else {
         return Err("there is no baseline: give --baseline".to_owned());
     };
+    if let Some(why) = mixed_sessions(runs).or_else(|| mixed_sessions(base)) {
+        return Err(why);
+    }
     if !comparison.is_comparable && config.comparable.on_mismatch == OnMismatch::Inconclusive {
         return Err(comparison.statement.clone());
     }

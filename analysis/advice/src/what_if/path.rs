@@ -15,6 +15,7 @@ use engine::{Context, Scope};
 use facts::category::OpClass;
 use facts::core_time::SelfTimeSegment;
 use facts::steps::Step;
+use math::intervals::IntervalSet;
 use run_reports::host::gaps::IdleCause;
 use trace_model::{
     GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind,
@@ -116,6 +117,8 @@ struct PathFinder<'a> {
     last: Vec<Option<(Picos, usize, u32)>>,
     /// Starts of executions of programs of each core, on the timeline.
     programs: Vec<Vec<Timestamp>>,
+    /// When they ran, by the clock of the ops of the core.
+    executions: Vec<IntervalSet>,
     model: &'a TraceModel,
 }
 
@@ -196,6 +199,7 @@ impl<'a> PathFinder<'a> {
             idle: IdleCauses::of(cx),
             last,
             programs: cores.iter().map(programs).collect(),
+            executions: cores.iter().map(|core| executions(model, core)).collect(),
             model,
         }
     }
@@ -259,12 +263,12 @@ impl<'a> PathFinder<'a> {
         else {
             // Before the first recorded op.
             let before = TimeRange::new(walk.at - walk.left, walk.at);
-            return self.between_programs(walk, core, None, before);
+            return self.without_ops(walk, None, before);
         };
         if piece.range.end < walk.at {
             let idle = TimeRange::new(piece.range.end, walk.at);
             match self.idle_after(number, row, piece) {
-                PathKind::BetweenPrograms => self.between_programs(walk, core, Some(row), idle),
+                PathKind::BetweenPrograms => self.without_ops(walk, Some(row), idle),
                 kind => walk.add(idle.dur(), kind.into(), core.group, None),
             }
             walk.at = piece.range.end;
@@ -309,6 +313,19 @@ impl<'a> PathFinder<'a> {
         }
     }
 
+    /// Adds a part of the time after the last op of an execution, or before the first one of all: a program can run before
+    /// its first op and after its last one.
+    fn without_ops(&self, walk: &mut PathWalk, row: Option<usize>, part: TimeRange) {
+        let core = &self.cores[walk.core];
+        let mut until = part.end;
+        for running in self.executions[walk.core].clip(part).ranges().iter().rev() {
+            self.between_programs(walk, core, row, TimeRange::new(running.end, until));
+            walk.add(running.dur(), PathKind::Idle.into(), core.group, None);
+            until = running.start;
+        }
+        self.between_programs(walk, core, row, TimeRange::new(part.start, until));
+    }
+
     /// Adds a part of the time after a piece of a core, or before its first one, by what the host did.
     fn between_programs(
         &self,
@@ -349,4 +366,20 @@ impl<'a> PathFinder<'a> {
             _ => PathKind::BetweenPrograms,
         }
     }
+}
+
+/// When programs ran on a core, by the clock of its ops; empty where only ops have that clock.
+fn executions(model: &TraceModel, core: &CoreSchedule) -> IntervalSet {
+    let on = |kind| model.slices_of_kind(core.group, kind);
+    let is_of_device = |kind| {
+        on(kind)
+            .next()
+            .is_some_and(|slice| slice.device_range().is_some())
+    };
+    if is_of_device(TrackKind::Modules) != is_of_device(TrackKind::Ops) {
+        return IntervalSet::default();
+    }
+    on(TrackKind::Modules)
+        .map(SliceRef::measured_range)
+        .collect()
 }

@@ -9,7 +9,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::values::OutputFormat;
 use render::CsvCells;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Messages")]
 pub struct MessageArgs {
     /// Print only errors on stderr

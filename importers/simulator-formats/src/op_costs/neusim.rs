@@ -3,6 +3,7 @@
 //!
 //! - Times are whole nanoseconds of **one** execution; `Count` is the number of executions.
 //!   A block is a sequence of rows with equal `Count`.
+//! - Times and `flops_util` are by the clock of the rows, and not by that of the chip's JSON where the two differ.
 //! - `hbm_bw_GBps` of the chip is in GiB/s (the times prove it), `ici_bw_GBps` in 1e9 bytes/s.
 //! - `Bounded-by` is Compute also if VMEM is the bound; the times of the parts show the difference.
 //! - `FLOP Count` of `FlashAttention` does not include its matrix products.
@@ -11,6 +12,7 @@
 //!
 //! Written from the output of `NeuSim` for llama3-8b on TPU v5e, v5p and v6e.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use importer_common::TraceFormat;
@@ -53,9 +55,14 @@ const PART_COLUMNS: [&str; 5] = [
     "Memory time",
     "ICI/NVLink time",
 ];
+/// The clocks of the matrix units and of HBM, in GHz, by which an operator was computed; older tables do not have them.
+const CLOCKS: [&str; 2] = ["DVFS SA Frequency (GHz)", "DVFS HBM Frequency (GHz)"];
 const GIB: f64 = 1_073_741_824.0;
 /// Maximum size of the chip's JSON file, which usually has a few kilobytes.
 const MAX_JSON: u64 = 1 << 20;
+
+/// What the rows say of [`CLOCKS`].
+type RowClocks = BTreeSet<String>;
 
 /// The name of a table without its ending, and that of the run.
 fn stems(name: &str) -> (&str, &str) {
@@ -87,27 +94,27 @@ fn read(
     let (stem, run) = stems(source.name());
     let part = |phase: &str| source.beside(&format!("{stem}_{phase}.csv"));
     let chip = source.beside(&format!("{run}.json"));
-    let mut programs = Vec::new();
+    let (mut programs, mut clocks) = (Vec::new(), RowClocks::new());
     if let (Some(prefill), Some(decode)) = (part("prefill"), part("decode")) {
         let name = source.name();
         out.log(IssueKind::Duplicate, || {
             format!("{name} repeats the rows of its prefill and decode; these were read")
         });
         for (phase, source) in [("prefill", prefill), ("decode", decode)] {
-            programs.push(program(phase, &source, progress, out)?);
+            programs.push(program(phase, &source, &mut clocks, progress, out)?);
         }
     } else {
         let name = stem
             .strip_prefix(run)
             .filter(|phase| !phase.is_empty())
             .map_or(stem, |phase| &phase[1..]);
-        programs.push(program(name, source, progress, out)?);
+        programs.push(program(name, source, &mut clocks, progress, out)?);
     }
     if chip.is_none() {
         let wanted = format!("no {run}.json beside the table: the peaks of the chip are not known");
         out.log(IssueKind::UnknownMetadata, || wanted);
     }
-    Ok((programs, device(chip.as_ref(), out)))
+    Ok((programs, device(chip.as_ref(), &clocks, out)))
 }
 
 /// Columns that every row needs; older tables do not have [`EINSUM`].
@@ -131,6 +138,7 @@ const EINSUM: [&str; 4] = [
 fn program(
     name: &str,
     source: &InputSource,
+    clocks: &mut RowClocks,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<CostedProgram, ImportError> {
@@ -146,6 +154,8 @@ fn program(
                 continue;
             }
         };
+        let said = CLOCKS.into_iter().map(|column| row.text(column));
+        clocks.extend(said.filter(|clock| !clock.is_empty()).map(str::to_owned));
         match blocks.last_mut().filter(|block| block.passes == passes) {
             Some(block) => block.costs.push(cost),
             None => blocks.push(CostBlock {
@@ -254,7 +264,7 @@ fn product(row: CsvRow<'_>, flops: Option<u64>) -> Option<String> {
 }
 
 /// The chip, from the JSON file next to the table.
-fn device(chip: Option<&InputSource>, out: &mut TraceBuilder) -> CostedDevice {
+fn device(chip: Option<&InputSource>, clocks: &RowClocks, out: &mut TraceBuilder) -> CostedDevice {
     let read = |source: &InputSource| {
         // The limit applies to the unpacked text, because a small gzip file can unpack to any size.
         let mut text = Vec::new();
@@ -285,6 +295,10 @@ fn device(chip: Option<&InputSource>, out: &mut TraceBuilder) -> CostedDevice {
             .and_then(Value::as_f64)
             .filter(|&number| number > 0.0 && number < 1e12)
     };
+    let said = number("freq_GHz");
+    let ghz = clock(said, clocks, out);
+    // All parts of the chip are faster at a faster clock: the times of memory and links prove it.
+    let faster = ghz.zip(said).map_or(1.0, |(ghz, said)| ghz / said);
     let arrays = number("num_sa").zip(number("sa_dim"));
     let multipliers = arrays.map(|(arrays, side)| arrays * side * side);
     device.info = DeviceInfo {
@@ -293,9 +307,9 @@ fn device(chip: Option<&InputSource>, out: &mut TraceBuilder) -> CostedDevice {
             .and_then(Value::as_str)
             .map(|name| format!("TPU v{name}")),
         peak_flops: multipliers
-            .zip(number("freq_GHz"))
+            .zip(ghz)
             .map(|(multipliers, ghz)| 2.0 * multipliers * ghz * 1e9),
-        peak_hbm_bytes: number("hbm_bw_GBps").map(|gib| gib * GIB),
+        peak_hbm_bytes: number("hbm_bw_GBps").map(|gib| gib * GIB * faster),
         matrix_unit: number("sa_dim").map(|side| side as u32),
         ..DeviceInfo::default()
     };
@@ -325,4 +339,22 @@ fn device(chip: Option<&InputSource>, out: &mut TraceBuilder) -> CostedDevice {
         }
     }
     device
+}
+
+/// The clock of the peaks, in GHz: the one that all rows were computed at, or else that of the chip. Peaks at another
+/// clock than that of the times are exceeded, or never reached.
+fn clock(of_chip: Option<f64>, clocks: &RowClocks, out: &mut TraceBuilder) -> Option<f64> {
+    let mut of_rows = clocks.iter().map(|clock| clock.parse().ok());
+    let of_rows: Option<f64> = of_rows
+        .next()
+        .flatten()
+        .filter(|_| of_rows.next().is_none());
+    let of_rows = of_rows.filter(|ghz| *ghz > 0.0 && *ghz < 1e3);
+    let differ = |(chip, rows): &(f64, f64)| chip.to_bits() != rows.to_bits();
+    if let Some((chip, rows)) = of_chip.zip(of_rows).filter(differ) {
+        out.log(IssueKind::ImplausibleValue, || {
+            format!("the chip's clock of {chip} GHz: all rows were computed at {rows} GHz, and so are the peaks")
+        });
+    }
+    of_rows.or(of_chip)
 }

@@ -155,6 +155,44 @@ fn chip_comes_from_the_adjacent_file() {
     }
 }
 
+/// The table with a clock of matrix units and of HBM in each row.
+fn clocked(clocks: [&str; 4]) -> String {
+    let header = TABLE.lines().next().unwrap();
+    let mut lines = vec![format!(
+        "{header},DVFS SA Frequency (GHz),DVFS HBM Frequency (GHz)"
+    )];
+    let row = |(row, ghz): (&&str, &str)| format!("{row},{ghz},{ghz}");
+    lines.extend(ROWS.iter().zip(clocks).map(row));
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn peaks_are_at_the_clock_that_the_rows_were_computed_at() {
+    // The clock of the peaks, and how often it is said that the chip's, 1.7 GHz, is another.
+    let cases = [
+        (["1.5"; 4], 1.5, 1),
+        (["1.7"; 4], 1.7, 0),
+        (["1.5", "1.5", "1.6", "1.5"], 1.7, 0),
+        (["x"; 4], 1.7, 0),
+    ];
+    for (clocks, ghz, conflicts) in cases {
+        let dir = dir(&[("m.csv", &clocked(clocks)), ("m.json", CHIP)]);
+        let model = open(&dir, "m.csv");
+        let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
+        let is_near = |peak: Option<f64>, wanted: f64| (peak.unwrap() / wanted - 1.0).abs() < 1e-9;
+        let flops = 2.0 * 8.0 * 128.0 * 128.0 * ghz * 1e9;
+        assert!(is_near(device.peak_flops, flops), "{clocks:?}");
+        let bytes = 2765.0 * 1_073_741_824.0 * ghz / 1.7;
+        assert!(is_near(device.peak_hbm_bytes, bytes), "{clocks:?}");
+        let log = model.import_log();
+        assert_eq!(
+            log.count(IssueKind::ImplausibleValue),
+            conflicts,
+            "{clocks:?}"
+        );
+    }
+}
+
 #[test]
 fn separate_phase_tables_replace_the_combined_one() {
     let all = table(&ROWS);

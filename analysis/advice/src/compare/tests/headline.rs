@@ -182,3 +182,37 @@ fn what_is_not_known_of_both_runs_does_not_agree() {
     (known.facts.devices, known.facts.programs, known.ops) = (0, Vec::new(), Vec::new());
     assert_eq!(said(&known), expected);
 }
+
+/// The same program moves the same bytes, however long its step takes.
+#[test]
+fn other_memory_traffic_of_one_program_is_not_called_the_same_work() {
+    let with = |ms: f64, percent: f64| {
+        let mut run = made(ms, 1.0, 20, 0);
+        run.values.push(RunValue {
+            id: "hbm_util_steady_percent".to_owned(),
+            title: "HBM".to_owned(),
+            unit: Unit::Percent,
+            better: Better::Higher,
+            value: Some(percent),
+            of: String::new(),
+            provenance: engine::Provenance::Derived,
+            note: None,
+        });
+        run
+    };
+    let of = |cand: Summary| {
+        let compared = compare(&[with(20.0, 81.0)], &[cand], &CompareOptions::default());
+        let mut found = compared.differences.iter();
+        let traffic = found.find(|found| found.id == "memory_traffic");
+        let traffic = traffic.map(|found| format!("{} ↔ {}", found.base, found.cand));
+        (compared.brief.work, traffic)
+    };
+    let (work, traffic) = of(with(20.0, 18.0));
+    assert!(work.contains("other memory traffic"), "{work}");
+    let expected = "16.20 ms at peak bandwidth ↔ 3.600 ms at peak bandwidth";
+    assert_eq!(traffic.as_deref(), Some(expected));
+    // Twice as long at half the rate.
+    let (work, traffic) = of(with(40.0, 40.5));
+    assert!(work.starts_with("the same work"), "{work}");
+    assert_eq!(traffic, None);
+}

@@ -166,6 +166,30 @@ fn missing_value_is_inconclusive_with_a_reason() {
 }
 
 #[test]
+fn files_of_several_sessions_prove_nothing() {
+    let config = GateConfig {
+        budget: vec![budget("step.time_ms", 1.0)],
+        regression: vec![Regression {
+            metric: "step.time_ms".to_owned(),
+            max_increase_pct: Some(5.0),
+            ..Regression::default()
+        }],
+        ..GateConfig::default()
+    };
+    let mut mixed = run(100.0);
+    mixed.facts.sessions_apart = Some(2);
+    let (one, both) = (run(100.0), [Status::Inconclusive; 2]);
+    let on_one = status(&config, &one, std::slice::from_ref(&one));
+    assert!(!on_one.contains(&Status::Inconclusive), "{on_one:?}");
+    assert_eq!(status(&config, &mixed, std::slice::from_ref(&one)), both);
+    let with_mixed_baseline = status(&config, &one, std::slice::from_ref(&mixed));
+    assert!(with_mixed_baseline.contains(&Status::Inconclusive));
+    let (report, _) = against(&mixed, &[], &config);
+    let said = |gate: &Gate| gate.message.contains("2 sessions that are far apart");
+    assert!(report.gates.iter().any(said), "{report:?}");
+}
+
+#[test]
 fn level_decides_between_failure_and_warning() {
     let regression = |level| Regression {
         metric: "step.time_ms".to_owned(),

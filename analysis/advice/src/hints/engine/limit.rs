@@ -86,6 +86,12 @@ impl<'a> Loop<'a> {
             one.cmp(other).then_with(|| lost.total_cmp(other_lost))
         });
         let part = most.map(|(part, ..)| part).or(self.parts.first())?;
+        // What work may save is nothing to begin with while most of the time is in kernels that nobody knows anything of.
+        let kernels = self
+            .parts
+            .iter()
+            .find(|part| part.time_ps > MOST * of_ps && self.is_unknown_kernel(part.id));
+        let part = kernels.filter(|_| part.id.is_work()).unwrap_or(part);
         let (percent, of) = (Percent(100.0 * part.time_ps / of_ps), self.denominator());
         let subject = self.subject(part);
         let mut limit = LoopLimit {
@@ -127,6 +133,12 @@ impl<'a> Loop<'a> {
         }
     }
 
+    /// Whether these are custom kernels for most of whose time nobody knows what they do: the compiler cannot see into them.
+    fn is_unknown_kernel(&self, id: TimeUse) -> bool {
+        let known = || Efficiency::of(self.ops, id).map_or(0.0, |of| of.known_ps / of.all_ps);
+        id == TimeUse::CustomKernel && known() < MOST
+    }
+
     /// What shares are of.
     fn denominator(&self) -> &'static str {
         match self.facts.steps() {
@@ -142,6 +154,7 @@ impl<'a> Loop<'a> {
             TimeUse::MatMul => "Matrix products take",
             TimeUse::Vector => "Element-wise work takes",
             TimeUse::DataMovement => "Copies and layout changes take",
+            id if self.is_unknown_kernel(id) => "Custom kernels of unknown efficiency take",
             TimeUse::CustomKernel => "Custom kernels take",
             TimeUse::SparseCore => "SparseCore work takes",
             _ if self.is_loops_apart(part.id) => "Loops, whose bodies appear as separate ops, take",

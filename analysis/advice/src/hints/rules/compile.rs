@@ -35,7 +35,7 @@ pub(super) static RULES: &[Rule] = &[
     ),
     rule!(
         "K49",
-        "Much of the capture is compilation",
+        "Much of the time is compilation",
         High,
         [WARM_UP_SHARE],
         warm_up

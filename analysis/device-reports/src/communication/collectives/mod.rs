@@ -33,7 +33,7 @@ use engine::{Analysis, AnalysisError, Context, Percent};
 use facts::sum_over::SumOver;
 use row::rounded;
 
-use crate::communication::overlap::{CoreOverlap, Overlap, Transfer};
+use crate::communication::overlap::{CoreOverlap, Overlap, OverlapReport, Transfer};
 
 /// The analysis `collectives`.
 pub struct Collectives;
@@ -62,7 +62,7 @@ impl Analysis for Collectives {
         let over = overlap.sums_over;
         let axes = axes::axes(&rows, &links);
         Ok(CollectivesReport {
-            kinds: kinds(&rows, over, &overlap.cores),
+            kinds: kinds(&rows, over, &overlap),
             places: places::places(cx, &rows, &axes, &links),
             axes,
             steps: over.steps,
@@ -137,7 +137,7 @@ pub struct KindRow {
     /// Bytes that devices had to send, summed over all executions; `None` if any is unknown.
     #[column("Sent (sum)", compiler)]
     pub sent_bytes: Option<f64>,
-    /// Sum of the times in flight or of the ops; of all together, each moment of a core counts once.
+    /// Sum over devices of the time in flight or of the ops; each moment of a device counts once.
     #[column("In flight (sum)")]
     pub time_ps: Picos,
     /// The part of it while the core computed.
@@ -159,9 +159,8 @@ pub struct KindRow {
     pub sent_bytes_per_step: Option<f64>,
 }
 
-/// The rows of kinds, and of all together. Transfers that are in flight at the same time count each in their own row, and
-/// once in that of all.
-fn kinds(rows: &[CollectiveRow], over: SumOver, cores: &[CoreOverlap]) -> Vec<KindRow> {
+/// The rows of kinds, and of all together. What is in flight at the same time counts once in each row.
+fn kinds(rows: &[CollectiveRow], over: SumOver, overlap: &OverlapReport) -> Vec<KindRow> {
     let mut by_kind: std::collections::BTreeMap<(&str, bool), Vec<&CollectiveRow>> =
         std::collections::BTreeMap::new();
     for row in rows {
@@ -171,7 +170,11 @@ fn kinds(rows: &[CollectiveRow], over: SumOver, cores: &[CoreOverlap]) -> Vec<Ki
             .push(row);
     }
     let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| {
-        KindRow::of(kind, is_fused, rows, over)
+        let mut row = KindRow::of(kind, is_fused, rows, over);
+        if let Some(once) = overlap.of_collectives.get(&(kind.to_owned(), is_fused)) {
+            row.set_times((once.time, once.hidden), over);
+        }
+        row
     };
     let mut out: Vec<KindRow> = by_kind
         .into_iter()
@@ -184,7 +187,7 @@ fn kinds(rows: &[CollectiveRow], over: SumOver, cores: &[CoreOverlap]) -> Vec<Ki
         out.push(sum(("all", false), &rows.iter().collect::<Vec<_>>()));
     }
     if let Some(all) = out.last_mut() {
-        all.count_once(cores, over);
+        all.count_once(&overlap.cores, over);
     }
     out
 }
@@ -203,11 +206,15 @@ impl KindRow {
             return;
         }
         let exposed = sum(|core| core.exposed_ps);
-        (self.time_ps, self.exposed_ps, self.hidden_ps) = (time, exposed, time - exposed);
+        self.set_times((time, time - exposed), over);
+    }
+
+    fn set_times(&mut self, (time, hidden): (Picos, Picos), over: SumOver) {
+        let exposed = time - hidden;
+        (self.time_ps, self.exposed_ps, self.hidden_ps) = (time, exposed, hidden);
         self.exposed_per_step_ps = over.steps.map(|_| over.each(exposed.as_ps_f64()));
-        self.bus_bandwidth = self
-            .sent_bytes
-            .map(|sent| sent / (time.as_ps_f64() * 1e-12));
+        let sent = self.sent_bytes.filter(|_| time > Picos::ZERO);
+        self.bus_bandwidth = sent.map(|sent| sent / (time.as_ps_f64() * 1e-12));
     }
 
     fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], over: SumOver) -> Self {
@@ -216,24 +223,19 @@ impl KindRow {
             .iter()
             .map(|row| Some(row.message.sent_bytes? * row.executions))
             .sum::<Option<f64>>();
-        let (time_ps, exposed_ps) = (time(|row| row.time_ps), time(|row| row.exposed_ps));
         let of_step = |sum: f64| over.steps.map(|_| over.each(sum));
-        Self {
+        let mut out = Self {
             kind: kind.to_owned(),
             is_fused,
             ops: rows.len(),
             occurrences: rows.iter().map(|row| row.occurrences).sum(),
             sent_bytes: sent,
-            time_ps,
-            hidden_ps: time(|row| row.hidden_ps),
-            exposed_ps,
-            bus_bandwidth: sent
-                .filter(|_| time_ps > Picos::ZERO)
-                .map(|sent| sent / (time_ps.as_ps_f64() * 1e-12)),
             share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
             sent_bytes_per_step: sent.and_then(of_step),
-            exposed_per_step_ps: of_step(exposed_ps.as_ps_f64()),
-        }
+            ..Self::default()
+        };
+        out.set_times((time(|row| row.time_ps), time(|row| row.hidden_ps)), over);
+        out
     }
 }
 

@@ -35,7 +35,7 @@ impl CollectivesReport {
             let once = if kinds.is_empty() {
                 "Collectives that are in flight at the same time count once."
             } else {
-                "What is in flight at the same time counts in the row of each kind, and once in that of all."
+                "What is in flight at the same time counts once in the row of its kind, and once in that of all."
             };
             notes.insert(1, once.to_owned());
         }

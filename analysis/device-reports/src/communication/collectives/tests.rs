@@ -202,6 +202,29 @@ fn patterns_are_summed_and_averaged_by_step() {
 }
 
 #[test]
+fn gathers_in_flight_at_the_same_time_count_once() {
+    let picture = "
+        @column 1us
+        ops  : abCCCCxyr
+        async: aaaaaaa
+        async: .bbbbbbb
+        C = fusion.1 [loop fusion]
+        a = all-gather-start.1 [all-gather-start] done=all-gather-done.1
+        x = all-gather-done.1 [all-gather-done]
+        b = all-gather-start.2 [all-gather-start] done=all-gather-done.2
+        y = all-gather-done.2 [all-gather-done]
+        r = all-reduce.1 [all-reduce]
+    ";
+    let report = report(picture, &on("v5e", None)).unwrap();
+    let kinds = report.kinds.iter();
+    let exposed = kinds.map(|kind| (kind.kind.as_str(), kind.exposed_ps.ps() / 1_000_000));
+    assert_eq!(
+        exposed.collect::<Vec<_>>(),
+        [("all-gather", 4), ("all-reduce", 1), ("all", 5)]
+    );
+}
+
+#[test]
 fn groups_without_an_axis_are_told_from_those_that_are_not_recorded() {
     let picture = "
         @column 100us

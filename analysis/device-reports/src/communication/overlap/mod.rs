@@ -23,6 +23,7 @@
 
 mod cores;
 mod hiding_ops;
+mod kinds;
 mod report;
 mod rows;
 pub mod skew;
@@ -63,7 +64,7 @@ impl Analysis for Overlap {
         if !has_ops {
             return Err("no TPU device recorded ops here".into());
         }
-        let (transfers, waits) = rows.finish(cx, classes, &cores);
+        let (transfers, waits, times) = rows.finish(cx, &cores);
         for (index, core) in cores.iter_mut().enumerate() {
             core.skew_wait_ps = waits.own.get(&index).copied();
             core.awaited_ps = core
@@ -74,7 +75,8 @@ impl Analysis for Overlap {
         Ok(OverlapReport {
             summary,
             cores,
-            kinds: rows::kinds(&transfers),
+            kinds: kinds::kinds(&transfers, &times),
+            of_collectives: times.collectives(),
             transfers,
             sums_over,
         })

@@ -1,5 +1,6 @@
 //! Rows of the report on communication and the compute that hides it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::Percent;
@@ -19,6 +20,9 @@ pub struct OverlapReport {
     pub cores: Vec<CoreOverlap>,
     /// The same by pattern, most exposed first.
     pub kinds: Vec<KindTotal>,
+    /// The times of collectives by pattern, those apart that are fused with other work.
+    #[serde(skip)]
+    pub(crate) of_collectives: BTreeMap<(String, bool), KindTime>,
     /// Each collective and each asynchronous transfer, most exposed first.
     pub transfers: Vec<Transfer>,
     /// What times of kinds and transfers are sums over.
@@ -218,6 +222,13 @@ impl Skew {
     }
 }
 
+/// The time in flight or of the ops over all devices, and the part of it in which they computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KindTime {
+    pub time: Picos,
+    pub hidden: Picos,
+}
+
 /// All transfers of one pattern.
 #[engine::row(measured)]
 pub struct KindTotal {
@@ -232,7 +243,7 @@ pub struct KindTotal {
     /// Executions over all cores.
     #[column("Times")]
     pub occurrences: u64,
-    /// Sum of the times in flight (asynchronous) or of the ops.
+    /// Sum over devices of the time in flight (asynchronous) or of the ops; what overlaps on a device counts once.
     #[column("In flight (sum)")]
     pub time_ps: Picos,
     /// The part of it while the core computed.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::Context;
-use facts::category::OpClasses;
+use facts::TraceFacts as _;
+use facts::category::OpClass;
 use facts::clock_alignment::SharedClock;
 use facts::collective_traffic::CollectiveTraffic;
 use math::parallel;
@@ -12,7 +13,8 @@ use trace_model::{GroupId, LabelId, Picos, SliceId, SourceId, StringId, TraceMod
 
 use super::cores::{CoreActivity, CoreTraffic};
 use super::hiding_ops::HidingOps;
-use super::report::{CoreOverlap, HiddenBy, KindTotal, Skew, Transfer};
+use super::kinds::KindTimes;
+use super::report::{CoreOverlap, HiddenBy, Skew, Transfer};
 use super::skew::{MatchedCollective, matched};
 use super::sums::{OverlapSums, TransferKey, key_of};
 
@@ -24,15 +26,23 @@ const MAX_HIDERS: usize = 5;
 pub(super) struct OverlapRows {
     places: BTreeMap<TransferKey, usize>,
     rows: Vec<OverlapSums>,
+    kinds: KindTimes,
 }
 
 impl OverlapRows {
-    /// Index of the row of `key`, and whether there was one before.
-    fn place(&mut self, key: TransferKey, new: impl FnOnce() -> OverlapSums) -> (usize, bool) {
+    /// Index of the row of `key`, and whether there was one before; `slice` is one of its executions.
+    fn place(
+        &mut self,
+        cx: &Context<'_>,
+        key: TransferKey,
+        (slice, class): (SliceId, OpClass),
+    ) -> (usize, bool) {
         let known = self.rows.len();
         let place = *self.places.entry(key).or_insert(known);
         if place == known {
-            self.rows.push(new());
+            let mut row = OverlapSums::new(cx.model, slice, class);
+            row.kinds = self.kinds.places(kind_of(cx, &row), class);
+            self.rows.push(row);
         }
         (place, place < known)
     }
@@ -47,16 +57,16 @@ impl OverlapRows {
     ) {
         let dones = add_spans(cx, self, index, core, meanwhile);
         add_ops(cx, self, &dones, index, core);
+        self.kinds.end_core(meanwhile);
     }
 
-    /// All rows, most exposed first, and how long cores waited for each other in
-    /// synchronous collectives.
+    /// All rows, most exposed first, how long cores waited for each other in synchronous collectives, and the times of
+    /// kinds.
     pub fn finish(
         mut self,
         cx: &Context<'_>,
-        classes: &OpClasses,
         cores: &[CoreOverlap],
-    ) -> (Vec<Transfer>, SkewWaits) {
+    ) -> (Vec<Transfer>, SkewWaits, KindTimes) {
         let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
         let groups: Vec<GroupId> = cores.iter().map(|core| core.group).collect();
         // What several rows need is found before threads of the pool would wait for it.
@@ -73,7 +83,7 @@ impl OverlapRows {
         let rows: Vec<_> = self.places.into_iter().map(row).collect();
         let finished = parallel::map_owned(rows, executions as usize, |row| {
             trace_model::may_pause();
-            finish(cx, classes, row, (&names, &groups))
+            finish(cx, row, (&names, &groups))
         });
         let mut waits = SkewWaits::default();
         let mut out = Vec::with_capacity(finished.len());
@@ -94,7 +104,7 @@ impl OverlapRows {
                 .cmp(&rank(b))
                 .then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
         });
-        (out, waits)
+        (out, waits, self.kinds)
     }
 }
 
@@ -134,8 +144,10 @@ fn add_spans(
     let mut compute = HidingOps::of(core, &label_of);
     for span in cx.watched(&core.in_flight) {
         let key = key_of(model, span.label);
-        let (place, _) = rows.place(key, || OverlapSums::new(model, span.slice, span.class));
-        rows.rows[place].add_span(model, span, (index, meanwhile), &mut compute);
+        let (place, _) = rows.place(cx, key, (span.slice, span.class));
+        let row = &mut rows.rows[place];
+        let hidden = row.add_span(model, span, (index, meanwhile), &mut compute);
+        rows.kinds.add(row.kinds, span.range, hidden);
         if let Some(done) = span.done {
             dones.insert((key.0, done), key);
         }
@@ -166,8 +178,7 @@ fn add_ops(
             None => {
                 let own = key_of(model, slice.label_id());
                 let key = dones.get(&own).copied().unwrap_or(own);
-                let (place, is_known) =
-                    rows.place(key, || OverlapSums::new(model, segment.slice, class));
+                let (place, is_known) = rows.place(cx, key, (segment.slice, class));
                 *of_label = Some(place as u32);
                 (place, is_known)
             }
@@ -183,6 +194,7 @@ fn add_ops(
         }
         row.ran_on(index);
         row.time += segment.range.dur();
+        rows.kinds.add(row.kinds, segment.range, Picos::ZERO);
         // A done op whose start came before the window is no execution of the window.
         let counts = !class.is_async()
             || (class.is_done() && (core.unknown_flight || !class.is_collective()));
@@ -215,7 +227,6 @@ fn add_ops(
 /// A row, and how cores waited for each other in it, if they did nothing else meanwhile.
 fn finish(
     cx: &Context<'_>,
-    classes: &OpClasses,
     (key, mut row, message): (TransferKey, OverlapSums, Option<CollectiveTraffic>),
     (names, cores): (&[String], &[GroupId]),
 ) -> (Transfer, Option<MatchedCollective>) {
@@ -238,16 +249,10 @@ fn finish(
         .as_ref()
         .filter(|found| found.instances > 0)
         .map(|found| Arc::new(Skew::of(found, names)));
-    let name = cx.model.str(row.name);
-    let category = row.op.map_or("", |op| classes.category(op));
-    let stem = if category.is_empty() { name } else { category };
     // A core that has an asynchronous collective in flight may compute meanwhile.
     let waited = found.filter(|_| !row.class.is_async());
     let transfer = Transfer {
-        kind: kind.map_or_else(
-            || stem.trim_end_matches("-start").to_owned(),
-            |kind| kind.name().to_owned(),
-        ),
+        kind: kind_of(cx, &row).to_owned(),
         hidden_by: hidden_by(cx.model, &row),
         issued_by: row.op,
         program: op
@@ -267,11 +272,22 @@ fn finish(
         idle_ps: row.idle,
         adjacent: row.adjacent,
         skew,
-        op: name.to_owned(),
+        op: cx.model.str(row.name).to_owned(),
         collective: kind,
         message: message.map(Arc::new),
     };
     (transfer, waited)
+}
+
+/// `all-reduce`, …, or the kind of transfer (`copy`).
+fn kind_of<'a>(cx: &'a Context<'_>, row: &OverlapSums) -> &'a str {
+    if let Some(kind) = row.class.collective {
+        return kind.name();
+    }
+    let category = row.op.map_or("", |op| cx.classes().category(op));
+    let name = cx.model.str(row.name);
+    let stem = if category.is_empty() { name } else { category };
+    stem.trim_end_matches("-start")
 }
 
 /// The ops that hid it, most time first; `None` if they are unknown.
@@ -301,39 +317,4 @@ fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
     });
     named.truncate(MAX_HIDERS);
     Some(named)
-}
-
-/// The sum of the transfers of one pattern.
-pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
-    let mut by_kind: BTreeMap<(&str, bool), Vec<&Transfer>> = BTreeMap::new();
-    for transfer in transfers {
-        by_kind
-            .entry((&transfer.kind, transfer.is_collective))
-            .or_default()
-            .push(transfer);
-    }
-    let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
-        let sum = |of: fn(&Transfer) -> Picos| rows.iter().map(|row| of(row)).sum();
-        KindTotal {
-            kind: kind.to_owned(),
-            is_collective,
-            ops: rows.len(),
-            occurrences: rows.iter().map(|row| row.occurrences).sum(),
-            time_ps: sum(|row| row.time_ps),
-            hidden_ps: sum(|row| row.hidden_ps),
-            exposed_ps: sum(|row| row.exposed_ps),
-            blocking_ps: sum(|row| row.blocking_ps),
-        }
-    };
-    let mut kinds: Vec<KindTotal> = by_kind.into_iter().map(total).collect();
-    kinds.sort_by(|a, b| {
-        let rank = |kind: &KindTotal| {
-            (
-                std::cmp::Reverse(kind.is_collective),
-                std::cmp::Reverse(kind.exposed_ps),
-            )
-        };
-        rank(a).cmp(&rank(b)).then_with(|| a.kind.cmp(&b.kind))
-    });
-    kinds
 }

@@ -12,6 +12,7 @@ use trace_model::{
 
 use super::cores::{CoreActivity, InFlightSpan, name_of};
 use super::hiding_ops::{HidingOps, HidingTime};
+use super::kinds::KindPlaces;
 use super::skew::CollectiveExecution;
 
 /// Program and index of the name of the op that issues a transfer.
@@ -41,6 +42,7 @@ pub(super) struct OverlapSums {
     last_core: Option<usize>,
     /// The last core on which it was in flight.
     pub in_flight_on: Option<usize>,
+    pub kinds: KindPlaces,
     /// For collectives only.
     pub shared: Option<Box<MultiCoreTransfers>>,
 }
@@ -77,14 +79,14 @@ impl OverlapSums {
         self.last_core = Some(core);
     }
 
-    /// Adds one span in flight on the core `index`.
+    /// Adds one span in flight on the core `index`; returns how much of it is hidden.
     pub fn add_span(
         &mut self,
         model: &TraceModel,
         span: &InFlightSpan,
         (index, meanwhile): (usize, &CoreActivity),
         compute: &mut HidingOps<'_>,
-    ) {
+    ) -> Picos {
         self.ran_on(index);
         self.in_flight_on = Some(index);
         let (hidden, blocked) = (
@@ -99,7 +101,7 @@ impl OverlapSums {
         self.idle += idle;
         self.adjacent += u64::from(span.begins_here && hidden == Picos::ZERO && idle < ADJACENT);
         let Some(shared) = &mut self.shared else {
-            return;
+            return hidden;
         };
         if hidden > Picos::ZERO {
             shared.has_unknown_hiding_ops |= !compute.add(span.range, &mut shared.hiding_ops);
@@ -111,6 +113,7 @@ impl OverlapSums {
             ..CollectiveExecution::of(slice, span.whole, blocked)
         };
         shared.executions.entry(index).or_default().push(execution);
+        hidden
     }
 }
 

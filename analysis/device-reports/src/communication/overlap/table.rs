@@ -41,7 +41,7 @@ impl OverlapReport {
         )
         .remaining()
         .note(self.note())
-        .note("Spans of one kind may overlap each other: their sum can exceed the window, that of a step the step.")
+        .note("What a device has in flight at the same time counts once in the row of its kind.")
         .build()
     }
 

@@ -88,7 +88,7 @@ impl Analysis for Utilization {
         let ops = cx.report::<Ops>()?;
         let all: Vec<&CoreOps> = ops.cores.iter().collect();
         let mut combined = metrics(&WorkSums::new(cx, &ops, &all));
-        combined.extend(steady::metrics(&ops));
+        combined.extend(steady::metrics(cx, &ops));
         let duties = CoreDuty::of_all(cx, &ops.cores)?;
         combined.push(xprof_duty_cycle(&duties));
         combined.extend(capture::covered(cx, &ops));

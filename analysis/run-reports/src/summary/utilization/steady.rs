@@ -2,16 +2,20 @@
 //! parts of the capture.
 
 use device_reports::ops::op_stats::{CoreOps, OpsReport, SteadyOps};
-use engine::Metric;
+use engine::{Context, Metric};
+use facts::steps::StepsReport;
 use hardware::limits::BoundBy;
 
 use super::sums::{UtilizationShare, WorkSums, utilization, window};
 
 /// Only for the whole trace, because the user selects any other scope. No metrics if no steps were found, or if the
 /// devices recorded no ops in them.
-pub(super) fn metrics(ops: &OpsReport) -> Vec<Metric> {
+pub(super) fn metrics(cx: &Context<'_>, ops: &OpsReport) -> Vec<Metric> {
     let Some(SteadyOps {
-        first, last, cores, ..
+        first,
+        last,
+        steps,
+        cores,
     }) = ops.steady.as_deref()
     else {
         return Vec::new();
@@ -22,6 +26,7 @@ pub(super) fn metrics(ops: &OpsReport) -> Vec<Metric> {
     } else {
         format!("steps {first}–{last}")
     };
+    let why = why_these(cx.fact::<StepsReport>(), *steps);
     let sums = WorkSums {
         hbm_is_estimated: ops.hbm_is_estimated,
         cores: &cores,
@@ -29,7 +34,8 @@ pub(super) fn metrics(ops: &OpsReport) -> Vec<Metric> {
         is_whole: false,
     };
     let metric = |id, title, limit, amount: Option<f64>| {
-        let note = sums.notes_on(limit, amount.is_some());
+        let note = sums.notes_on(limit, amount.is_some()).into_iter();
+        let notes: Vec<String> = note.chain(why.clone()).collect();
         utilization(
             &sums,
             UtilizationShare {
@@ -40,7 +46,7 @@ pub(super) fn metrics(ops: &OpsReport) -> Vec<Metric> {
                 over: &sums.window,
                 time: window,
                 of_all_ops: true,
-                note,
+                note: (!notes.is_empty()).then(|| notes.join("; ")),
             },
         )
     };
@@ -62,4 +68,12 @@ pub(super) fn metrics(ops: &OpsReport) -> Vec<Metric> {
             hbm,
         ),
     ]
+}
+
+/// Why only so many of the counted steps are meant, where unusually long ones stand between them.
+fn why_these(all: &StepsReport, steps: u32) -> Option<String> {
+    let slowest = all.outliers().first()?.number;
+    (all.counted().count() > steps as usize).then(|| {
+        format!("the longest run of steps between unusually long ones, such as step {slowest}")
+    })
 }

@@ -323,6 +323,15 @@ fn steady_steps_have_their_own_utilization() {
     near(Some(value), 100.0 * 6.0 / 22.0);
     assert!(text.starts_with("first op to last (22.00 µs)"), "{text}");
     near(Some(of(&warm, "hbm_util_steady_percent").0), 5.0);
+    let note = |options: &Options| {
+        let report = utilization_of(&model, options);
+        report
+            .metric("mfu_steady_percent")
+            .and_then(|metric| metric.note.clone())
+    };
+    assert_eq!(note(&warm), None);
+    let why = note(&Options::default()).unwrap();
+    assert!(why.ends_with("such as step 0"), "{why}");
     // A slow step is not steady, whether it was selected or not.
     near(Some(of(&Options::default(), "mfu_steady_percent").0), 50.0);
 }

@@ -197,6 +197,30 @@ fn parts_of_a_window_add_up_to_it() {
     assert_eq!(of(TimeUse::Idle), Some(1e9));
 }
 
+/// Most of a step is in a kernel without costs; a hint saves time in the rest of it, which is work or a wait.
+#[test]
+fn kernels_of_which_nothing_is_known_lead_before_other_work() {
+    let statement = |rest: &str| {
+        let picture = format!(
+            "
+            @column 1ms
+            steps: 000000000011111111112222222222
+            ops  : kkkkkkkrrrkkkkkkkrrrkkkkkkkrrr
+            k = kernel.1 [custom-call] :: %kernel.1 = f32[8]{{0}} custom-call(f32[8]{{0}} %p), custom_call_target=\"tpu_custom_call\"
+            r = {rest}
+            "
+        );
+        let limit = report(&picture).limit.unwrap();
+        (limit.id, limit.statement)
+    };
+    let expected =
+        "Custom kernels of unknown efficiency take 70.0 % of each step: 7.000 ms of 10.00 ms";
+    let slow = "slice.1 [dynamic-update-slice]";
+    assert_eq!(statement(slow), (TimeUse::CustomKernel, expected.into()));
+    let wait = "all-reduce.1 [all-reduce]";
+    assert_eq!(statement(wait).0, TimeUse::Collective);
+}
+
 /// Compilation fills the first step, and one hint says so.
 #[test]
 fn a_step_that_compiles_is_not_idle_for_reasons_of_the_loop() {
