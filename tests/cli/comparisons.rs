@@ -224,7 +224,10 @@ fn gates_of_a_short_run_find_a_slower_one_and_say_what_they_cannot() {
     );
     let output = judged("slow.pb");
     assert_eq!(output.status.code(), Some(10), "{}", stderr(&output));
-    for gate in ["loop.step_ms (mean) is ", "op.time_ms_per_step (mean) is "] {
+    for gate in [
+        "loop.step_ms (mean) is ",
+        "op.time_ms_per_step of * (mean) is ",
+    ] {
         assert!(
             stderr(&output).contains(gate),
             "{gate}: {}",

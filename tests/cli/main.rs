@@ -26,6 +26,7 @@ mod expect;
 mod gates;
 mod gates_ci;
 mod gates_outputs;
+mod gates_unjudged;
 mod guide;
 mod guide_outputs;
 mod help;

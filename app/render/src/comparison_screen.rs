@@ -102,7 +102,7 @@ pub fn why_in_full(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
 fn joined(compared: &ComparedRuns<'_>, mut parts: Vec<String>, layout: &TextLayout) -> String {
     parts.retain(|part| !part.is_empty());
     let gates = compared.gates.map_or_else(String::new, |gates| {
-        gates::lines(gates, None, layout) + "\n"
+        gates::lines(gates, Some(compared.comparison), layout) + "\n"
     });
     gates + &parts.join("\n")
 }

@@ -1,7 +1,7 @@
 //! Gates at the top of a screen, failed ones first.
 
 use analysis::compare::Comparison;
-use analysis::gates::{Gate, GateLevel, GatesReport, Status};
+use analysis::gates::{GateLevel, GatesReport, Status};
 
 use crate::TextLayout;
 use analysis::capitalised;
@@ -9,10 +9,12 @@ use analysis::capitalised;
 /// Column where messages begin.
 const INDENT: usize = 16;
 
-/// The verdict, each gate, and what changed.
+/// The verdict, and each gate, beside a comparison that is shown, too.
 pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &TextLayout) -> String {
     let mut text = layout.heading(&capitalised(&report.statement));
-    for (gate, message) in alike(report) {
+    let statement = comparison.map_or("", |comparison| &comparison.statement);
+    for alike in report.alike() {
+        let (gate, message) = (alike.first, alike.text_beside(statement));
         let word = match (gate.status, gate.level) {
             (Status::Fail, GateLevel::Warn) => "warning",
             (status, _) => status.title(),
@@ -25,12 +27,13 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Tex
         };
         text.push_str(&layout.beside(&format!("  {word}"), INDENT, &message));
     }
-    if let Some(comparison) = comparison {
-        text.push_str(&layout.plain_lines(2, &capitalised(&comparison.statement)));
-        let runs = format!("Beside {}", comparison.base.runs.join(", "));
-        text.push_str(&layout.dim_lines(2, &runs));
-    }
     text
+}
+
+/// What changed, and beside what.
+pub fn change(comparison: &Comparison, layout: &TextLayout) -> String {
+    let runs = format!("Beside {}", comparison.base.runs.join(", "));
+    layout.plain_lines(2, &capitalised(&comparison.statement)) + &layout.dim_lines(2, &runs)
 }
 
 /// A number of a gate in a table: `12.346`, `2`, `8,589,934,592`; a dash where it is not known.
@@ -43,31 +46,23 @@ pub fn cell(value: Option<f64>) -> String {
     }
 }
 
-/// Each gate and its message; gates with the same message are one entry.
-pub fn alike(report: &GatesReport) -> impl Iterator<Item = (&Gate, String)> {
-    let same =
-        |a: &Gate, b: &Gate| (a.status, a.level, &a.message) == (b.status, b.level, &b.message);
-    report.gates.chunk_by(same).filter_map(|alike| {
-        let gate = alike.first()?;
-        let names = || alike.iter().map(Gate::name).collect::<Vec<_>>().join(", ");
-        let message = match alike.len() {
-            1 => gate.message.clone(),
-            gates => format!("{gates} gates ({}): {}", names(), gate.message),
-        };
-        Some((gate, message))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn counts_have_no_decimals() {
-        let values = [1.0, 12.3456, 7.7e-7, 8_589_934_592.0];
+        let values = [1.0, 12.3456, 0.002, 0.001_234_56, 7.7e-7, 8_589_934_592.0];
         assert_eq!(
             values.map(|value| cell(Some(value))),
-            ["1", "12.346", "7.700e-7", "8,589,934,592"]
+            [
+                "1",
+                "12.346",
+                "0.002",
+                "0.001235",
+                "7.700e-7",
+                "8,589,934,592"
+            ]
         );
         assert_eq!(cell(None), "–");
     }

@@ -20,11 +20,9 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
         header(document, layout)
     };
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
-        text.push_str(&gates::lines(
-            &gated.report,
-            gated.comparison.as_ref(),
-            layout,
-        ));
+        let comparison = gated.comparison.as_ref();
+        text.push_str(&gates::lines(&gated.report, comparison, layout));
+        text.extend(comparison.map(|found| gates::change(found, layout)));
         text.push('\n');
     }
     match document.view {

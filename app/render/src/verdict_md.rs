@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, Summary};
-use analysis::gates::{Gate, GateLevel, GatesReport, Status};
+use analysis::gates::{AlikeGates, Gate, GateLevel, GatesReport, GatesVerdict, Status};
 use analysis::{Tabular as _, printable, shortened_path};
 
 use crate::markdown::{MOST_BYTES, Room, block, escaped, folded, folded_tables, group};
@@ -137,8 +137,12 @@ impl FirstScreen<'_> {
         let Some(report) = self.gates else {
             return String::new();
         };
-        let alike = gates::alike(report).filter(|(gate, _)| gate.status != Status::Pass);
-        let all: Vec<_> = alike.collect();
+        let statement = self.comparison.map_or("", |found| &found.statement);
+        let open = |alike: &AlikeGates<'_>| alike.first.status != Status::Pass;
+        let all = report.alike().into_iter().filter(open);
+        let all: Vec<_> = all
+            .map(|alike| (alike.first, alike.text_beside(statement)))
+            .collect();
         let shown = all.iter().filter(|(_, message)| message.len() <= LINE);
         let mut text = String::new();
         let mut listed = 0;
@@ -287,11 +291,10 @@ fn to_do(overview: &Overview, detail: usize) -> String {
 
 /// The verdict of gates in one line.
 fn verdict_of(gates: &GatesReport) -> String {
-    let (failed, unclear) = (gates.failed().count(), gates.inconclusive().count());
-    let word = match (failed, unclear) {
-        (1.., _) => "❌ Failed",
-        (0, unclear) if unclear > 0 && unclear == gates.gates.len() => "❔ Inconclusive",
-        _ => "✅ Passed",
+    let word = match gates.verdict() {
+        GatesVerdict::Failed => "❌ Failed",
+        GatesVerdict::Inconclusive => "❔ Inconclusive",
+        GatesVerdict::Warned | GatesVerdict::Passed => "✅ Passed",
     };
     format!("{word}: {}", escaped(&gates.statement))
 }

@@ -4,7 +4,7 @@ use crate::Warnings;
 use crate::error::RequestError;
 use crate::places::check_place;
 use analysis::compare::{Summary, SummaryInput};
-use analysis::gates::{GateLevel, GatesReport, Status};
+use analysis::gates::{GateLevel, GatesReport, GatesVerdict, Status};
 use analysis::math::stats::median;
 use importers::{ListedFile, ListedRun};
 use serde::{Deserialize, Serialize};
@@ -322,14 +322,8 @@ impl HistoryLine {
             "unreadable"
         } else if self.gates.is_empty() {
             "not judged"
-        } else if self.failed() {
-            "FAIL"
-        } else if self.has(Status::Fail, None) {
-            "warned"
-        } else if self.has(Status::Inconclusive, None) {
-            "inconclusive"
         } else {
-            "pass"
+            GatesVerdict::of(|status, level| self.has(status, level)).title()
         }
     }
 

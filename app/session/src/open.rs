@@ -4,6 +4,8 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use analysis::hints::Hints;
+use analysis::reports::summary::verdict::Verdict;
 use analysis::{
     ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope, host_event_use,
 };
@@ -186,6 +188,14 @@ impl Session {
     /// One report by its type; computed on first use.
     pub fn report<A: Analysis>(&self, scope: Scope) -> Result<Arc<A::Report>, AnalysisError> {
         self.context(scope).report::<A>()
+    }
+
+    /// What limits the run, in the words of the first screen; those of the verdict where no device shows it.
+    pub fn limit(&self, scope: Scope) -> Option<String> {
+        let hints = self.report::<Hints>(scope).ok();
+        let limit = hints.and_then(|hints| Some(hints.limit.as_ref()?.statement.clone()));
+        let verdict = || Some(self.report::<Verdict>(scope).ok()?.statement.clone());
+        limit.or_else(verdict)
     }
 
     /// Drops the reports of a scope that nobody looks at any more.

@@ -1,7 +1,6 @@
 //! What a run says of itself in a list of runs.
 
 use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::verdict::Verdict;
 use analysis::{Scope, Unit, counted, number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,13 +27,12 @@ impl RunSummary {
     /// Of an open run.
     pub fn of(session: &Session) -> Self {
         let steps = session.report::<Steps>(Scope::WholeTrace).ok();
-        let verdict = session.report::<Verdict>(Scope::WholeTrace).ok();
         Self {
             devices: devices_in_words(session.model(), session.options()),
             // As many as the median is of.
             steps: steps.as_ref().map(|report| report.counted().count()),
             step_ps: steps.and_then(|report| Some(report.time.as_ref()?.median)),
-            verdict: verdict.map(|report| report.statement.clone()),
+            verdict: session.limit(Scope::WholeTrace),
             lost: losses_in_words(session.model()),
         }
     }

@@ -11,6 +11,7 @@ mod programs;
 mod reopen;
 mod run_search;
 mod runs;
+mod sessions;
 mod writing;
 
 use std::io::Read as _;
@@ -62,40 +63,10 @@ pub fn import_path(
     let model = import_located(&located, IMPORTERS, options, progress);
     let model = model.map_err(|error| writing::explained(error, &before))?;
     if located.run.is_none() {
-        refuse_different_sessions(&model)?;
+        sessions::refuse_far_apart(&model)?;
+        sessions::refuse_other_programs(&model)?;
     }
     Ok(model)
-}
-
-/// Rejects files of different sessions: hosts of one session start within seconds of each other, and unrelated files on
-/// one timeline would be meaningless.
-fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
-    let starts = model
-        .sources()
-        .iter()
-        .filter_map(trace_model::Source::zero_unix_ns);
-    let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else {
-        return Ok(());
-    };
-    if last.saturating_sub(first) <= trace_model::Source::MOST_APART_NS {
-        return Ok(());
-    }
-    let names: Vec<_> = model
-        .sources()
-        .iter()
-        .map(|source| source.name.as_str())
-        .collect();
-    let minutes = last.saturating_sub(first) / 60_000_000_000;
-    let apart = if minutes < 2 * 24 * 60 {
-        format!("{minutes} minutes")
-    } else {
-        format!("{} days", minutes / (24 * 60))
-    };
-    let what = format!(
-        "these files are not hosts of one session, they began up to {apart} apart; name one of {}",
-        names.join(", ")
-    );
-    Err(ImportError::NothingFound { what })
 }
 
 /// Opens one file, wherever it is. A file of a bucket or web server is copied to this machine first.
@@ -282,7 +253,10 @@ fn import_packed(
         options,
         progress,
     )?;
-    refuse_different_sessions(&model)?;
+    sessions::refuse_far_apart(&model)?;
+    if run.located.run.is_none() {
+        sessions::refuse_other_programs(&model)?;
+    }
     Ok(model)
 }
 

@@ -236,7 +236,7 @@ pub const METRICS: &[SummaryMetric] = metrics! {
     Run "collectives.*.bus" gb_per_s Higher "Bus bandwidth" "Bus bandwidth of a kind of collectives (all-reduce, all-gather …; all): bytes sent ÷ time";
     Run "memory.peak" gib Lower "Memory peak" "Memory peak of the fullest memory";
     Run "memory.peak" pct Lower "Memory peak of capacity" "The same, of its capacity";
-    Run "input_wait" pct Lower "Waiting for input" "Waiting for input, of the time of the steady steps on the device (or host) that waits most";
+    Run "input_wait" pct Lower "Waiting for input" "Waiting for input, of the time of the steady steps without pauses to compile, on the device (or host) that waits most";
     Run "host_offload_wait" pct Lower "Waiting for copies to and from the host" "Waiting for copies to and from the memory of the host, of the time of ops";
     Run "recompute" pct Lower "Computed a second time to save memory" "Ops recomputed to save memory, of the time of ops";
     Run "padding_waste" pct Lower "Padding of matmuls" "Padding of matmuls of known size, of their work on whole tiles";

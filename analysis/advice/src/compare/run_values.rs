@@ -9,6 +9,7 @@ use engine::{Context, Metric, Percent, Provenance, Scope};
 use facts::host_class::host_threads;
 use facts::steps::StepsReport;
 use run_reports::host::compile::Compile;
+use run_reports::host::gaps::{Gaps, IdleCause};
 use run_reports::host::input::Input as InputWaits;
 use run_reports::summary::utilization::Utilization;
 use trace_model::Picos;
@@ -38,7 +39,7 @@ pub(super) fn values(
         ]);
     }
     if let Some((waits, percent)) = input_wait(cx, steps) {
-        let of = format!("time of the steady steps, {waits}");
+        let of = format!("time of the steady steps without pauses to compile, {waits}");
         let (metric, inferred) = ("input_wait_percent", Provenance::Inferred);
         out.push(RunValue::of(metric, Some(percent), of, inferred));
     }
@@ -157,7 +158,8 @@ fn ops(cx: &Context<'_>) -> Vec<RunValue> {
 }
 
 /// The device (without a TPU the host) that waits most for input, and the share of the time that it waits between the
-/// first and the last steady step; `None` if neither a host nor an infeed op shows it.
+/// first and the last steady step; `None` if neither a host nor an infeed op shows it. The time in which a device waits
+/// for the compiler does not count: otherwise a compilation fewer would look like more waiting for input.
 fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
     let numbers = || steps.counted().map(|step| step.number);
     let scope = match (numbers().min(), numbers().max()) {
@@ -166,13 +168,25 @@ fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
         }
         _ => cx.scope,
     };
-    let input = cx.scoped(scope).report::<InputWaits>().ok()?;
+    let scoped = cx.scoped(scope);
+    let input = scoped.report::<InputWaits>().ok()?;
+    let gaps = scoped.report::<Gaps>().ok();
+    let compiling = |name: &str| {
+        let devices = gaps.iter().flat_map(|gaps| &gaps.devices);
+        let own = devices.filter(|device| device.core == name);
+        let causes = own.flat_map(|device| &device.between);
+        let compiling = causes.filter(|part| part.cause == IdleCause::Compile);
+        compiling.map(|part| part.time_ps).sum::<Picos>()
+    };
     let has_host = host_threads(cx.model).next().is_some();
     let known = input
         .devices
         .iter()
         .filter(|wait| has_host || wait.infeed_ps > Some(Picos::ZERO));
-    let known = known.filter_map(|wait| Some((&wait.name, wait.percent?.0)));
+    let known = known.filter_map(|wait| {
+        let length = wait.length_ps - compiling(&wait.name);
+        Some((&wait.name, Percent::of(wait.total_ps(), length)?.0))
+    });
     let most = known.reduce(|most, wait| if wait.1 > most.1 { wait } else { most })?;
     Some((most.0.clone(), most.1))
 }

@@ -8,6 +8,7 @@ use facts::time_use::TimeUse;
 use hlo::element_bits;
 
 use super::attribution::{Attribution, OpChange};
+use super::change::ChangeVerdict;
 use super::headline::ps;
 use super::run_loop::signed;
 use super::uses::{GroupChange, TimesOfSides, UseChange};
@@ -199,7 +200,8 @@ impl Attribution {
         Some(text)
     }
 
-    /// The ops that took more time than before, most first: where to look. `None` if none did.
+    /// The ops that took more time than before, most first: where to look. `None` if none did by more than noise; what
+    /// could not be tested counts.
     pub fn look_first(&self) -> Option<String> {
         let least = (NEGLIGIBLE * self.base_ps).max(0.5);
         let told = self.told();
@@ -207,6 +209,14 @@ impl Attribution {
             let groups = one.groups.iter();
             groups.map(move |group| (*one, group))
         });
+        let may_be_noise = |(one, group): &(&UseChange, &GroupChange)| {
+            let tested = group.finding.or(one.finding);
+            matches!(
+                tested,
+                Some(ChangeVerdict::Noise | ChangeVerdict::BetweenRuns)
+            )
+        };
+        let groups = groups.filter(|both| !may_be_noise(both));
         // Of ops that replaced others only what is more than those took counts.
         let grown = |one: &UseChange, group: &GroupChange| {
             group.times.change_ps.min(one.times.change_ps.max(0.0))

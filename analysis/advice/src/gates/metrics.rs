@@ -169,7 +169,7 @@ pub fn is_listed(id: &str, unit: Unit) -> bool {
     find(id).is_ok_and(|wanted| wanted.id == id && wanted.metric.unit == unit)
 }
 
-/// Formats a value with four digits.
+/// Formats a value with four digits, small ones without zeros at the end.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value.fract() == 0.0 && magnitude < 1e6 {
@@ -180,6 +180,10 @@ pub fn number(value: f64) -> String {
         format!("{value:.1}")
     } else if magnitude >= 0.01 {
         format!("{value:.3}")
+    } else if magnitude >= 1e-6 {
+        let places = (3.0 - magnitude.log10().floor()) as usize;
+        let text = format!("{value:.places$}");
+        text.trim_end_matches('0').to_owned()
     } else {
         format!("{value:.3e}")
     }

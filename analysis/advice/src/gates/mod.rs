@@ -22,14 +22,14 @@ use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, 
 use measure::MetricOfBoth;
 use metrics::{written_difference, written_unit};
 use proof::{NoiseVerdict, proof};
-use report::{statement, titled};
+use report::statement;
 
 pub use config::{Comparable, GateConfig, GateConfigError, GateDefaults, OnMismatch};
 pub use limits::{Budget, GateLevel, Regression, StepAggregate};
 pub use measure::MetricRuns;
 pub use metrics::{is_listed, meaning, number, suffixes};
 pub use preset::preset;
-pub use report::{Gate, GatesReport, Status};
+pub use report::{AlikeGates, Gate, GatesReport, GatesVerdict, Status};
 
 /// Options of the comparison, from the configuration of the gates.
 pub fn compare_options(config: &GateConfig) -> CompareOptions {
@@ -108,8 +108,9 @@ pub fn judge(
         };
         (order, gate.name())
     });
+    let mismatch = baseline.filter(|(_, comparison)| !comparison.is_comparable);
     GatesReport {
-        statement: statement(&gates),
+        statement: statement(&gates, mismatch.map_or("", |(_, found)| &found.statement)),
         gates,
     }
 }
@@ -159,17 +160,18 @@ fn judge_budget(
     let Some(actual) = actual else { return gate };
     let exceeds =
         budget.max.is_some_and(|max| actual > max) || budget.min.is_some_and(|min| actual < min);
+    gate.message = format!(
+        "{} is {}{unit}, allowed {}",
+        gate.subject(),
+        number(actual),
+        gate.limit
+    );
     let steps = measured.steps();
     if measured.is_series
         && !sides.are_computed()
         && let Some(few) = too_few(steps, aggregate, config)
     {
-        let metric = titled(&budget.metric, aggregate);
-        gate.message = format!(
-            "{metric} is {}{unit}, allowed {}, but {few}",
-            number(actual),
-            gate.limit
-        );
+        let _ = write!(gate.message, ", but {few}");
         return gate;
     }
     let may_exceed = |limit: Option<f64>| {
@@ -179,22 +181,12 @@ fn judge_budget(
     if may_exceed(budget.max)
         || (exceeds && budget.max.is_none_or(|max| actual <= max) && may_exceed(budget.min))
     {
-        let metric = titled(&budget.metric, aggregate);
-        gate.message = format!(
-            "{metric} is {}{unit}, allowed {}, but ops that the saved summary does not list may add to it (systole \
-             summarize --ops N)",
-            number(actual),
-            gate.limit
+        gate.message.push_str(
+            ", but ops that the saved summary does not list may add to it (systole summarize --ops N)",
         );
         return gate;
     }
     gate.status = if exceeds { Status::Fail } else { Status::Pass };
-    let metric = titled(&budget.metric, aggregate);
-    gate.message = format!(
-        "{metric} is {}{unit}, allowed {}",
-        number(actual),
-        gate.limit
-    );
     gate
 }
 
@@ -271,13 +263,13 @@ fn judge_regression(
         limit: regression.limit(),
         message: String::new(),
     };
-    match compared(sides, regression, aggregate, config) {
+    match compared(sides, regression, (&gate.subject(), aggregate), config) {
         Ok((status, actual, base, message)) => {
             (gate.status, gate.actual, gate.base, gate.message) =
                 (status, Some(actual), Some(base), message);
         }
         Err(why) if why.contains(&regression.metric) => gate.message = why,
-        Err(why) => gate.message = format!("{}: {why}", regression.metric),
+        Err(why) => gate.message = format!("{}: {why}", gate.subject()),
     }
     gate
 }
@@ -288,7 +280,7 @@ type GateJudgement = (Status, f64, f64, String);
 fn compared(
     sides: GateSides<'_>,
     regression: &Regression,
-    aggregate: StepAggregate,
+    (subject, aggregate): (&str, StepAggregate),
     config: &GateConfig,
 ) -> Result<GateJudgement, String> {
     let is_computed = sides.are_computed();
@@ -338,8 +330,7 @@ fn compared(
     );
     let shown = Some(regression.shown(change, percent)).filter(|shown| !shown.is_empty());
     let mut message = format!(
-        "{} is {}{unit}, was {}{unit}{}, allowed {}",
-        titled(&regression.metric, aggregate),
+        "{subject} is {}{unit}, was {}{unit}{}, allowed {}",
         number(after),
         number(before),
         shown.map(|shown| format!(" ({shown})")).unwrap_or_default(),

@@ -1,5 +1,7 @@
 //! What gates found in a run.
 
+use std::fmt::Write as _;
+
 use engine::{Table, Tabular};
 
 use super::limits::{GateLevel, StepAggregate};
@@ -47,16 +49,109 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// `step.time_ms (p90)`: unique enough to identify the gate in every run.
+    /// `step.time_ms (p90) +10 %`: unique enough to identify the gate in every run.
     pub fn name(&self) -> String {
-        let op = self
-            .op
-            .as_ref()
-            .map(|op| format!(" of {op}"))
-            .unwrap_or_default();
-        let name = titled(&self.metric, self.aggregate);
         // Expectations name no limit beside themselves.
-        format!("{name}{op} {}", self.limit).trim_end().to_owned()
+        format!("{} {}", self.subject(), self.limit)
+            .trim_end()
+            .to_owned()
+    }
+
+    /// What is judged: `op.time_ms_per_step of all-reduce* (p90)`; the median is not mentioned.
+    pub(super) fn subject(&self) -> String {
+        let mut text = self.metric.clone();
+        if let Some(op) = &self.op {
+            let _ = write!(text, " of {op}");
+        }
+        if self.aggregate != StepAggregate::Median {
+            let _ = write!(text, " ({})", self.aggregate.title());
+        }
+        text
+    }
+
+    /// The message without the name before it, for what several gates have in common.
+    fn reason(&self) -> &str {
+        let message = &*self.message;
+        let after = |name: &str| message.strip_prefix(name)?.strip_prefix(": ");
+        let said = after(&self.subject()).or_else(|| after(&self.metric));
+        said.unwrap_or(message)
+    }
+}
+
+/// What all gates say together, the most important first.
+#[engine::titled]
+pub enum GatesVerdict {
+    /// A gate whose failure fails the run.
+    Failed = "FAIL",
+    /// Some gates could not be judged, and no other failed.
+    Inconclusive = "inconclusive",
+    /// Only gates failed that warn.
+    Warned = "warned",
+    /// All limits are kept.
+    Passed = "pass",
+}
+
+impl GatesVerdict {
+    /// The verdict of gates, by whether any of them `has` a status, and at a level.
+    pub fn of(has: impl Fn(Status, Option<GateLevel>) -> bool) -> Self {
+        if has(Status::Fail, Some(GateLevel::Error)) {
+            Self::Failed
+        } else if has(Status::Inconclusive, None) {
+            Self::Inconclusive
+        } else if has(Status::Fail, None) {
+            Self::Warned
+        } else {
+            Self::Passed
+        }
+    }
+}
+
+/// Gates of the same status that say the same.
+#[derive(Clone, Debug)]
+pub struct AlikeGates<'a> {
+    /// The first of them.
+    pub first: &'a Gate,
+    /// `2 gates (step.time_ms, step.idle_pct)`; empty for one gate, which names itself.
+    pub names: String,
+    /// What they say.
+    pub message: &'a str,
+}
+
+impl<'a> AlikeGates<'a> {
+    fn of(group: &[&'a Gate]) -> Option<Self> {
+        let first = *group.first()?;
+        let mut subjects: Vec<String> = group.iter().map(|gate| gate.subject()).collect();
+        subjects.dedup();
+        let (names, message) = match group.len() {
+            1 => (String::new(), &*first.message),
+            gates => {
+                let names = format!("{gates} gates ({})", subjects.join(", "));
+                (names, first.reason())
+            }
+        };
+        Some(Self {
+            first,
+            names,
+            message,
+        })
+    }
+
+    /// The names and what they say.
+    pub fn text(&self) -> String {
+        if self.names.is_empty() {
+            self.message.to_owned()
+        } else {
+            format!("{}: {}", self.names, self.message)
+        }
+    }
+
+    /// The same beside a sentence that is said anyway: of it only the beginning, `not the same work`.
+    pub fn text_beside(&self, statement: &str) -> String {
+        let text = self.text();
+        match text.strip_suffix(statement) {
+            Some(names) if !statement.is_empty() => format!("{names}{}", brief(statement)),
+            _ => text,
+        }
     }
 }
 
@@ -71,6 +166,37 @@ pub struct GatesReport {
 }
 
 impl GatesReport {
+    /// What all of them say together.
+    pub fn verdict(&self) -> GatesVerdict {
+        GatesVerdict::of(|status, level| {
+            let is = |gate: &Gate| {
+                gate.status == status && level.is_none_or(|level| gate.level == level)
+            };
+            self.gates.iter().any(is)
+        })
+    }
+
+    /// The gates in their order; those of one status with the same reason are one entry.
+    pub fn alike(&self) -> Vec<AlikeGates<'_>> {
+        let mut found: Vec<Vec<&Gate>> = Vec::new();
+        for gate in &self.gates {
+            let same = |group: &&mut Vec<&Gate>| {
+                let is_unclear = gate.status == Status::Inconclusive;
+                group.first().is_some_and(|first| {
+                    first.status == gate.status
+                        && (is_unclear || first.level == gate.level)
+                        && first.reason() == gate.reason()
+                })
+            };
+            match found.iter_mut().find(same) {
+                Some(group) => group.push(gate),
+                None => found.push(vec![gate]),
+            }
+        }
+        let found = found.iter();
+        found.filter_map(|group| AlikeGates::of(group)).collect()
+    }
+
     /// Gates whose failure fails the run.
     pub fn failed(&self) -> impl Iterator<Item = &Gate> {
         self.gates
@@ -93,24 +219,38 @@ impl GatesReport {
     }
 }
 
-pub(super) fn statement(gates: &[Gate]) -> String {
+/// `not the same work`, of a sentence that goes on to say what differs.
+fn brief(statement: &str) -> &str {
+    statement
+        .split_once(": ")
+        .map_or(statement, |parts| parts.0)
+}
+
+/// The numbers of gates by their results; `mismatch` says why the runs are not compared.
+pub(super) fn statement(gates: &[Gate], mismatch: &str) -> String {
     let count = |wanted: &dyn Fn(&&Gate) -> bool| gates.iter().filter(wanted).count();
     let failed = count(&|gate| gate.status == Status::Fail && gate.level == GateLevel::Error);
     let warned = count(&|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn);
     let unclear = count(&|gate| gate.status == Status::Inconclusive);
     let passed = count(&|gate| gate.status == Status::Pass);
+    let other = count(&|gate| !mismatch.is_empty() && gate.reason() == mismatch);
     if gates.is_empty() {
         return "no gates are set".to_owned();
     }
     let mut parts = Vec::new();
-    for (number, what) in [
-        (failed, "failed"),
-        (warned, "warned"),
-        (unclear, "inconclusive"),
-        (passed, "passed"),
+    let why = match other {
+        0 => String::new(),
+        other if other == unclear => format!(" ({})", brief(mismatch)),
+        other => format!(" ({other}: {})", brief(mismatch)),
+    };
+    for (number, what, why) in [
+        (failed, "failed", ""),
+        (warned, "warned", ""),
+        (unclear, "inconclusive", &why),
+        (passed, "passed", ""),
     ] {
         if number > 0 {
-            parts.push(format!("{number} {what}"));
+            parts.push(format!("{number} {what}{why}"));
         }
     }
     let all = gates.len();
@@ -127,14 +267,5 @@ impl Tabular for GatesReport {
             .remaining()
             .note(self.statement.clone());
         vec![table.build()]
-    }
-}
-
-/// `step.time_ms (p90)`; the median is not mentioned.
-pub(super) fn titled(metric: &str, aggregate: StepAggregate) -> String {
-    if aggregate == StepAggregate::Median {
-        metric.to_owned()
-    } else {
-        format!("{metric} ({})", aggregate.title())
     }
 }

@@ -9,8 +9,9 @@ use engine::{Analysis, AnalysisError, Context, Percent, Scope, Threshold};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::framework::Framework;
+use facts::host_class::host_threads;
 use facts::steps::StepsReport;
-use trace_model::{GroupId, OpId, Picos, TimeRange, locked};
+use trace_model::{GroupId, IssueKind, OpId, Picos, TimeRange, locked};
 
 use super::finding::short_name;
 use super::{Finding, HintEvidence, PossibleSaving};
@@ -87,6 +88,12 @@ impl<'a> HintFacts<'a> {
     /// That analysis does not apply; the error is the reason why a rule cannot tell.
     pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
         self.cx.report::<A>()
+    }
+
+    /// Whether the file ends early and no thread of a host is in what came before.
+    pub(crate) fn has_lost_its_host(&self) -> bool {
+        let is_cut = self.cx.model.import_log().count(IssueKind::TruncatedFile) > 0;
+        is_cut && host_threads(self.cx.model).next().is_none()
     }
 
     /// The value of a threshold: the user's, or its own.

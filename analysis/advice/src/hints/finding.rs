@@ -24,7 +24,7 @@ pub struct Finding {
     pub statement: String,
     /// What to do about just this, as sentences that come before those of the page; empty where the page says it all.
     pub advice: String,
-    /// The code or setting to copy, where it depends on the capture; that of the page where `None`.
+    /// The code or setting to copy, where it depends on the capture; that of the page where `None`, none where empty.
     pub code: Option<String>,
     /// What was compared with what.
     pub evidence: Vec<HintEvidence>,

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use engine::counted;
-use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+use trace_model::{
+    GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId,
+    TrackKind,
+};
 
 use super::marks::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
 
@@ -73,6 +76,16 @@ impl HostAnnotations {
 /// Whether a host annotates steps.
 pub fn has_annotations(model: &TraceModel) -> bool {
     !candidates(model).is_empty()
+}
+
+/// The number that the host gives to the step in which it is at a time, on the host of `source`.
+pub fn annotated_number(model: &TraceModel, source: SourceId, at: Timestamp) -> Option<u32> {
+    let annotated = annotations(model).ok()?;
+    let of_host = |(host, _): &&(GroupId, Vec<StepMark>)| model.group(*host).source == source;
+    let (_, marks) = annotated.by_host.iter().find(of_host)?;
+    let begun = marks.partition_point(|mark| mark.range.start <= at);
+    let last = marks.get(begun.checked_sub(1)?)?;
+    last.number.filter(|_| last.range.contains(at))
 }
 
 /// The annotations of steps; the error says that there are none.

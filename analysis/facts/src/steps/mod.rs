@@ -29,8 +29,8 @@ use super::device_shift::shifted;
 use marks::RawStep;
 
 pub use detection::StepSource;
-pub use host::has_annotations;
 pub(crate) use host::is_step_name;
+pub use host::{annotated_number, has_annotations};
 pub use programs::function_of;
 pub use step::{Step, StepClass, StepSpan, on_host};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::Scope;
 use analysis::compare::Summary;
-use analysis::gates::{GateConfig, GateConfigError, GatesReport};
+use analysis::gates::{AlikeGates, GateConfig, GateConfigError, GateLevel, GatesReport, Status};
 
 use crate::common::args::{GateArgs, JudgeArgs};
 use crate::common::loading::Loading;
@@ -114,12 +114,10 @@ pub fn outcome(
             code: args.exit_code_on_fail,
         });
     }
-    let mut unclear: Vec<&str> = report
-        .inconclusive()
-        .map(|gate| gate.message.as_str())
-        .collect();
+    let is_unclear = |alike: &AlikeGates<'_>| alike.first.status == Status::Inconclusive;
     // A reason shared by several inconclusive gates is printed once.
-    unclear.dedup();
+    let unclear = report.alike().into_iter().filter(is_unclear);
+    let unclear: Vec<String> = unclear.map(|alike| alike.text()).collect();
     if !unclear.is_empty() {
         if strict && !args.exit_zero {
             return Some(CommandOutcome::Inconclusive(unclear.join("; ")));
@@ -135,19 +133,24 @@ fn tell(report: &GatesReport, stderr: &Stderr) {
     for gate in report.warned() {
         stderr.warn(&gate.message);
     }
-    if annotate {
-        let failed = report.failed().map(|gate| ("error", "", gate));
-        let warned = report.warned().map(|gate| ("warning", "", gate));
-        let unclear = report
-            .inconclusive()
-            .map(|gate| ("warning", "inconclusive: ", gate));
-        for (kind, what, gate) in failed.chain(warned).chain(unclear) {
-            Stderr::command(&format!(
-                "::{kind} title={}::{what}{}",
-                property(&gate.name()),
-                data(&gate.message)
-            ));
-        }
+    // The failed ones come first.
+    for alike in report.alike().into_iter().filter(|_| annotate) {
+        let gate = alike.first;
+        let (kind, what) = match (gate.status, gate.level) {
+            (Status::Pass, _) => continue,
+            (Status::Fail, GateLevel::Error) => ("error", ""),
+            (Status::Fail, _) => ("warning", ""),
+            (Status::Inconclusive, _) => ("warning", "inconclusive: "),
+        };
+        let title = match alike.names.as_str() {
+            "" => gate.name(),
+            names => names.to_owned(),
+        };
+        Stderr::command(&format!(
+            "::{kind} title={}::{what}{}",
+            property(&title),
+            data(alike.message)
+        ));
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use analysis::compare::Summary;
 use analysis::compare::WHY_ROWS;
-use analysis::gates::{GatesReport, Status};
+use analysis::gates::{GatesReport, GatesVerdict};
 use analysis::hints::{Hint, HintsReport};
 use analysis::reports::summary::doctor::CaptureFinding;
 use analysis::reports::summary::targets::TargetColor;
@@ -65,7 +65,7 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let overview = summary::overview(document);
     let badge = model.badge();
     let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);
-    let is_failed = gated.are_set && gated.report.failed().next().is_some();
+    let is_failed = gated.are_set && gated.report.verdict() == GatesVerdict::Failed;
     let time = |time: Picos| time.to_string();
     let body = html! {
         header {
@@ -100,14 +100,11 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
 
 /// The verdict of the gates: what failed, or that nothing did.
 fn verdict(report: &GatesReport) -> Markup {
-    if report.failed().next().is_some() {
-        return failures(report);
-    }
-    let passed = report.gates.iter().all(|gate| gate.status == Status::Pass);
-    let (class, sign) = if passed {
-        ("pass", "✓")
-    } else {
-        ("warn", "!")
+    let (class, sign) = match report.verdict() {
+        GatesVerdict::Failed => return failures(report),
+        GatesVerdict::Inconclusive => ("warn", "? Inconclusive:"),
+        GatesVerdict::Warned => ("warn", "!"),
+        GatesVerdict::Passed => ("pass", "✓"),
     };
     html! { p class=(class) { b { (sign) " " (capitalised(&report.statement)) } } }
 }

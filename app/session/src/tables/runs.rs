@@ -5,7 +5,6 @@ use analysis::reports::steps::step_parts::{StepParts, StepPartsReport};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
-use analysis::reports::summary::verdict::Verdict;
 use analysis::{OpGroup, Provenance, Scope, Table, Unit};
 use std::sync::Arc;
 use trace_model::Picos;
@@ -76,7 +75,7 @@ impl RunRow<'_> {
             .report::<Steps>(self.scope)
             .ok()
             .filter(|steps| steps.has_steps());
-        let verdict = self.session.report::<Verdict>(self.scope).ok();
+        let limit = self.session.limit(self.scope);
         let doctor = self.session.report::<Doctor>(Scope::WholeTrace).ok();
         let started = model
             .sources()
@@ -86,7 +85,7 @@ impl RunRow<'_> {
         let ps = Unit::Picoseconds;
         let mut table = Table::of(NAME, "The run", [self])
             .inferred("verdict", "What limits the program", Unit::None, |_| {
-                verdict.as_ref().map(|it| &*it.statement)
+                limit.as_deref()
             })
             .recorded("device_type", "Devices", Unit::None, |_| {
                 devices_in_words(model, self.session.options())

@@ -35,6 +35,18 @@ fn planted_regression_is_found_and_noise_is_not() {
 }
 
 #[test]
+fn nothing_is_to_be_looked_at_where_nothing_became_slower() {
+    let look = |ms: f64| {
+        let base = [made(100.0, 0.5, 30, 0)];
+        let compared = compare(&base, &[made(ms, 0.5, 30, 3)], &CompareOptions::default());
+        compared.brief.look_first
+    };
+    // Noise, what runs may differ by, and a faster run.
+    assert_eq!([100.0, 102.0, 90.0].map(look), [None, None, None]);
+    assert!(look(110.0).is_some());
+}
+
+#[test]
 fn several_runs_of_a_side_are_pooled() {
     let base = [made(100.0, 0.2, 20, 0), made(102.0, 0.2, 20, 1)];
     let compared = compare(

@@ -401,7 +401,8 @@ fn hint_of(
         brief: brief_of(&finding.advice).unwrap_or_else(|| page.brief()),
         code: finding
             .code
-            .or_else(|| page.code(facts.framework).map(str::to_owned)),
+            .or_else(|| page.code(facts.framework).map(str::to_owned))
+            .filter(|code| !code.is_empty()),
         action: if finding.advice.is_empty() {
             action
         } else {

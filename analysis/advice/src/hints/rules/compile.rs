@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use device_reports::steps::step_times::Steps;
 use engine::{AnalysisError, Provenance, Scope, Threshold};
 use facts::framework::Framework;
-use facts::steps::Step;
+use facts::steps::{Step, annotated_number};
 use facts::time_use::TimeUse;
 use math::unit::Unit;
 use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport};
 use trace_model::time::PS_PER_S;
-use trace_model::{Picos, TimeRange};
+use trace_model::{Picos, TimeRange, TraceModel};
 
 use crate::hints::{
     Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
@@ -100,18 +100,25 @@ fn spots(facts: &HintFacts<'_>, list: &[&Compilation]) -> Vec<FindingPlace> {
         .collect()
 }
 
-/// Where they happened, the longest first: `steps 14, 9 and 5`.
-fn places(list: &[&Compilation]) -> String {
+/// Where they happened, the longest first: `steps 14 (15 on the host), 9 and 5`. A step of a device lasts until the next
+/// one begins, so it ends with what the host does in the step after it.
+fn places(model: &TraceModel, list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
-    let places: Vec<CompilePlace> = list
+    let places: Vec<(CompilePlace, &Compilation)> = list
         .iter()
-        .filter_map(|own| own.place)
-        .filter(|place| seen.insert(place.title()))
+        .filter_map(|own| Some((own.place?, *own)))
+        .filter(|(place, _)| seen.insert(place.title()))
         .collect();
     let steps: Vec<String> = places
         .iter()
-        .filter_map(|place| match place {
-            CompilePlace::InStep(step) => Some(step.to_string()),
+        .enumerate()
+        .filter_map(|(at, (place, own))| match place {
+            CompilePlace::InStep(step) => {
+                let on_host = number_on_host(model, own).filter(|_| at < NAMED);
+                let on_host = on_host.filter(|number| number != step);
+                let on_host = on_host.map(|number| format!(" ({number} on the host)"));
+                Some(format!("{step}{}", on_host.unwrap_or_default()))
+            }
             _ => None,
         })
         .collect();
@@ -124,8 +131,17 @@ fn places(list: &[&Compilation]) -> String {
     }
     format!(
         " ({})",
-        listed(places.iter().map(|place| place.title()).collect(), NAMED)
+        listed(
+            places.iter().map(|(place, _)| place.title()).collect(),
+            NAMED
+        )
     )
+}
+
+/// The number that the host gives to the step in which it compiles.
+fn number_on_host(model: &TraceModel, own: &Compilation) -> Option<u32> {
+    let track = model.slice(own.slice?).track_ref();
+    annotated_number(model, model.group(track.group).source, own.start_ps)
 }
 
 /// What a run without these compilations saves. On a host without devices a step is
@@ -218,7 +234,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
         statement: format!(
             "compiling takes {wall}, {share:.1} of the {scope}; {again} {count}: {}{}",
             listed(functions, NAMED),
-            places(&late)
+            places(facts.cx.model, &late)
         ),
         evidence: vec![
             HintEvidence::percent(
@@ -255,9 +271,9 @@ pub(super) fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
     let list = longest(report.list.iter());
     let names = functions(&list);
     let what = if names.is_empty() {
-        places(&list)
+        places(facts.cx.model, &list)
     } else {
-        format!(": {names}{}", places(&list))
+        format!(": {names}{}", places(facts.cx.model, &list))
     };
     let what = if what.is_empty() {
         step_that_compiles(facts)
@@ -368,7 +384,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
         statement: format!(
             "the same function is compiled again: {} {count}{}{more}{changed}",
             short_name(&first.function),
-            places(&own)
+            places(facts.cx.model, &own)
         ),
         evidence: vec![
             HintEvidence::count(

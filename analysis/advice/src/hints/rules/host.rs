@@ -126,7 +126,11 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
         Scope::WholeTrace | Scope::Range(_) => "in the steps after warm-up",
     };
     let mut statement = format!("no op runs for {:.1} of device time", Percent(share));
-    if let Some(of_steps) = &of_steps {
+    let lost_host = facts.has_lost_its_host();
+    if lost_host {
+        statement
+            .push_str("; the file ends before what the host did, so the reasons are not known");
+    } else if let Some(of_steps) = &of_steps {
         if let Some(why) = of_steps.leading_causes() {
             statement = format!("{statement}; {which} {why}");
         }
@@ -153,8 +157,11 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
             HintEvidence::percent(what, left_percent, of, Some(rest)).by(Provenance::Inferred),
         );
     }
+    let advice = lost_host.then_some("Copy the whole file, or capture again.");
     Ok(Some(Finding {
         statement,
+        advice: advice.unwrap_or_default().to_owned(),
+        code: advice.map(|_| String::new()),
         evidence,
         about: TimeUse::IDLE,
         spots: places.map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),

@@ -13,7 +13,6 @@ use std::time::Duration;
 use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
-use analysis::reports::summary::verdict::Verdict;
 use clap::{Args, ValueEnum};
 use importers::{ImportError, ImportOptions, ListedRun, Progress, is_remote};
 
@@ -261,10 +260,7 @@ impl Watch<'_> {
             status: line.verdict(),
             step_ps: line.number("step.time_ps"),
             steps: line.steps,
-            verdict: session
-                .report::<Verdict>(Scope::WholeTrace)
-                .ok()
-                .map(|verdict| verdict.statement.clone()),
+            verdict: session.limit(Scope::WholeTrace),
             change: comparison.map(|comparison| comparison.statement),
             lost: losses_in_words(session.model()),
             failed,

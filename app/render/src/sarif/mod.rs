@@ -1,29 +1,34 @@
-//! Hints and failed gates as SARIF 2.1.0, which code hosts show beside the source.
+//! Hints and gates that did not pass as SARIF 2.1.0, which code hosts show beside the source.
 //!
 //! A location is the source line that the compiler recorded for the first op of a hint, if the working directory has
 //! that file; paths are relative to it, never absolute. Other results are located at the trace.
 
+mod places;
+
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use analysis::compare::{OpChange, signed};
 use analysis::expect::{ExpectReport, JudgedExpectation, Verdict};
-use analysis::gates::{Gate, GateLevel, GatesReport, Status};
+use analysis::gates::{AlikeGates, Gate, GateLevel, GatesReport, Status};
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, rules};
+use analysis::sentence;
 use serde_json::{Value, json};
 
 use crate::Document;
 use crate::comparison::ComparedRuns;
+use places::{location, location_of, trace_in};
 
 /// The rule for slower ops in a comparison.
 const SLOWER: &str = "op-slower";
+/// The rule for gates that could not be judged.
+const UNCLEAR: &str = "inconclusive";
 /// The rule for expectations.
 const EXPECTATION: &str = "expectation";
 /// GitHub's limit of results per run; the results left out are counted.
 const MOST_RESULTS: usize = 5_000;
 
-/// SARIF of a document: its hints, and its failed gates.
+/// SARIF of a document: its hints, and its gates that did not pass.
 pub fn of(document: &Document) -> serde_json::Result<String> {
     let hints = document.session.report::<Hints>(document.scope).ok();
     let gates = document
@@ -106,7 +111,7 @@ pub struct JudgedRuns {
     pub badge: Option<String>,
 }
 
-/// SARIF of a comparison: failed gates, and slower ops.
+/// SARIF of a comparison: gates that did not pass, and slower ops.
 pub fn of_comparison(compared: &ComparedRuns<'_>) -> serde_json::Result<String> {
     let below = std::env::current_dir().ok();
     let file = compared
@@ -115,7 +120,7 @@ pub fn of_comparison(compared: &ComparedRuns<'_>) -> serde_json::Result<String> 
         .and_then(|run| run.inputs.first()?.path.as_deref());
     let trace = file.or(compared.trace.to_str()).unwrap_or("trace");
     let trace = trace_in(trace, below.as_deref());
-    let mut results = failed(compared.gates, &trace);
+    let mut results = not_passed(compared.gates, &trace);
     let classes = std::iter::once(compared.comparison).chain(&compared.comparison.classes);
     // Compared with a prediction, nothing became slower.
     let classes = classes.filter(|class| class.prediction.is_none());
@@ -143,7 +148,7 @@ pub fn sarif(
     trace: &str,
     below: Option<&Path>,
 ) -> serde_json::Result<String> {
-    let mut results = failed(gates, trace);
+    let mut results = not_passed(gates, trace);
     results.extend(
         hints
             .iter()
@@ -153,12 +158,18 @@ pub fn sarif(
     log(results, runs)
 }
 
-fn failed(gates: Option<&GatesReport>, trace: &str) -> Vec<Value> {
-    let failed = gates
-        .into_iter()
-        .flat_map(|gates| &gates.gates)
-        .filter(|gate| gate.status == Status::Fail);
-    failed.map(|gate| gate_result(gate, trace)).collect()
+/// The gates that failed, and once for each reason those that could not be judged: no result would mean that they passed.
+fn not_passed(gates: Option<&GatesReport>, trace: &str) -> Vec<Value> {
+    let of_gates = |gates: &GatesReport| {
+        let all = gates.gates.iter();
+        let failed = all.filter(|gate| gate.status == Status::Fail);
+        let failed = failed.map(|gate| gate_result(gate, trace));
+        let alike = gates.alike().into_iter();
+        let unclear = alike.filter(|alike| alike.first.status == Status::Inconclusive);
+        let unclear = unclear.map(|alike| unclear_result(&alike, trace));
+        failed.chain(unclear).collect::<Vec<_>>()
+    };
+    gates.into_iter().flat_map(of_gates).collect()
 }
 
 fn log(mut results: Vec<Value>, runs: &JudgedRuns) -> serde_json::Result<String> {
@@ -226,6 +237,10 @@ fn rules_of(results: &[Value]) -> Vec<Value> {
                 "A number is worse than the baseline's",
                 "Regressions are set in systole.toml.".to_owned(),
             ),
+            UNCLEAR => (
+                "Gates could not be judged",
+                "The message has the reason; systole analyze --strict fails then.".to_owned(),
+            ),
             EXPECTATION => (
                 "An expectation is not met",
                 "Expectations of programs and profiles: systole expect.".to_owned(),
@@ -267,6 +282,16 @@ fn gate_result(gate: &Gate, trace: &str) -> Value {
     })
 }
 
+fn unclear_result(alike: &AlikeGates<'_>, trace: &str) -> Value {
+    json!({
+        "ruleId": UNCLEAR,
+        "level": "note",
+        "message": { "text": message(&format!("Inconclusive: {}", alike.text())) },
+        "locations": [location(trace, None)],
+        "partialFingerprints": { "gate/v1": alike.first.name() },
+    })
+}
+
 fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
     let level = match hint.severity {
         HintSeverity::Critical | HintSeverity::High => "warning",
@@ -281,7 +306,7 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
     json!({
         "ruleId": hint.id,
         "level": level,
-        "message": { "text": message(&format!("{}: {} {}", hint.title, hint.statement, hint.action)) },
+        "message": { "text": message(&format!("{} {}", sentence(&hint.statement), sentence(&hint.action))) },
         "locations": [place],
         "properties": { "ops": ops, "savingPs": hint.saving_ps },
         "partialFingerprints": { "hint/v1": format!("{} {}", hint.id, ops.first().copied().unwrap_or_default()) },
@@ -307,42 +332,8 @@ fn op_result(op: &OpChange, trace: &str, below: Option<&Path>) -> Value {
     })
 }
 
-/// The first source that is a file of the project, else the trace.
-fn location_of<'a>(
-    mut sources: impl Iterator<Item = &'a str>,
-    trace: &str,
-    below: Option<&Path>,
-) -> Value {
-    let found = sources.find_map(|source| {
-        let (file, line) = file_and_line(source)?;
-        Some(location(&source_in(file, below?)?, Some(line)))
-    });
-    found.unwrap_or_else(|| location(trace, None))
-}
-
-fn location(uri: &str, line: Option<u32>) -> Value {
-    let mut physical = json!({ "artifactLocation": { "uri": uri_of(uri) } });
-    if let Some(line) = line {
-        physical["region"] = json!({ "startLine": line });
-    }
-    json!({ "physicalLocation": physical })
-}
-
-/// File and line of `a/model.py:12`, also with a column.
-fn file_and_line(source: &str) -> Option<(&str, u32)> {
-    let (head, last) = source.rsplit_once(':')?;
-    let last = last.parse::<u32>().ok()?;
-    match head
-        .rsplit_once(':')
-        .map(|(file, line)| (file, line.parse::<u32>()))
-    {
-        Some((file, Ok(line))) if line > 0 => Some((file, line)),
-        _ => (last > 0 && !head.is_empty()).then_some((head, last)),
-    }
-}
-
 /// Escapes a message: braces would be placeholders and brackets links (SARIF 2.1.0, 3.11.5 and 3.11.6).
-pub(super) fn message(text: &str) -> String {
+fn message(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -354,136 +345,9 @@ pub(super) fn message(text: &str) -> String {
     out
 }
 
-/// The trace as a path below the working directory, else its name.
-pub(super) fn trace_in(trace: &str, below: Option<&Path>) -> String {
-    let path = Path::new(trace);
-    let inside = below
-        .and_then(|root| path.strip_prefix(root).ok())
-        .unwrap_or(path);
-    let is_below = inside
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let shown = if is_below {
-        Some(inside)
-    } else {
-        inside.file_name().map(Path::new)
-    };
-    shown
-        .and_then(Path::to_str)
-        .filter(|path| !path.is_empty())
-        .unwrap_or("trace")
-        .to_owned()
-}
-
-/// Longer paths are not looked up.
-const MOST_PARTS: usize = 64;
-
-/// The path of a source file below `root`. The program may have run elsewhere, so the longest suffix of the recorded
-/// path that exists is used; other files are not part of the project.
-pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
-    let mut parts: Vec<&OsStr> = Vec::new();
-    for part in Path::new(file).components() {
-        match part {
-            Component::Normal(name) => parts.push(name),
-            Component::ParentDir => return None,
-            _ => {}
-        }
-    }
-    if parts.len() > MOST_PARTS {
-        return None;
-    }
-    let below = |end: PathBuf| {
-        let is_there = root.join(&end).is_file();
-        is_there.then(|| end.to_str().map(str::to_owned))?
-    };
-    if let Ok(inside) = Path::new(file).strip_prefix(root) {
-        return below(inside.to_owned());
-    }
-    // A file name without directories can belong to many files: it counts below a directory of the root's name.
-    (0..parts.len()).find_map(|from| {
-        let before = from.checked_sub(1).and_then(|at| parts.get(at).copied());
-        let is_alone = from > 0 && from + 1 == parts.len() && before != root.file_name();
-        below(parts.get(from..)?.iter().collect()).filter(|_| !is_alone)
-    })
-}
-
-/// A relative path as a URI reference (RFC 3986).
-pub(super) fn uri_of(path: &str) -> String {
-    use std::fmt::Write as _;
-    let mut uri = String::new();
-    for byte in path.replace('\\', "/").bytes() {
-        match byte {
-            b'a'..=b'z'
-            | b'A'..=b'Z'
-            | b'0'..=b'9'
-            | b'/'
-            | b'-'
-            | b'_'
-            | b'.'
-            | b'~'
-            | b'@'
-            | b'+' => {
-                uri.push(char::from(byte));
-            }
-            _ => {
-                let _ = write!(uri, "%{byte:02X}");
-            }
-        }
-    }
-    uri
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn source_locations_have_files_and_lines() {
-        assert_eq!(file_and_line("a/b.py:12"), Some(("a/b.py", 12)));
-        assert_eq!(file_and_line("a/b.py:12:7"), Some(("a/b.py", 12)));
-        for wrong in ["a/b.py", ":3", "a:0", "a:b", ""] {
-            assert_eq!(file_and_line(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn paths_are_relative() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("src")).unwrap();
-        std::fs::write(dir.path().join("src/a.py"), "").unwrap();
-        std::fs::write(dir.path().join("setup.py"), "").unwrap();
-        let inside = dir.path().join("src/a.py");
-        let beside = dir.path().join("setup.py");
-        let name = dir.path().file_name().unwrap().to_str().unwrap();
-        for (file, expected) in [
-            (inside.to_str().unwrap(), Some("src/a.py")),
-            (beside.to_str().unwrap(), Some("setup.py")),
-            (&format!("/home/me/{name}/setup.py"), Some("setup.py")),
-            ("src/a.py", Some("src/a.py")),
-            // On the profiled machine, the project was in another directory.
-            ("/home/me/project/src/a.py", Some("src/a.py")),
-            ("/usr/lib/python3/b.py", None),
-            // Every project has one.
-            ("/usr/lib/python3/setup.py", None),
-            ("setup.py", Some("setup.py")),
-            (&"a/".repeat(100_000), None),
-            ("../src/a.py", None),
-            ("/", None),
-        ] {
-            assert_eq!(source_in(file, dir.path()).as_deref(), expected, "{file}");
-        }
-        let trace = |path| trace_in(path, Some(Path::new("/w")));
-        assert_eq!(trace("/w/runs/t.pb"), "runs/t.pb");
-        assert_eq!(
-            [
-                trace("/x/t.pb"),
-                trace("../t.pb"),
-                trace("t.pb"),
-                trace("/")
-            ],
-            ["t.pb", "t.pb", "t.pb", "trace"]
-        );
-    }
 
     #[test]
     fn messages_escape_placeholders_and_links() {
@@ -491,10 +355,5 @@ mod tests {
             message(r"f32[8]{1,0} [x](http://y) \"),
             r"f32\[8\]{{1,0}} \[x\](http://y) \\"
         );
-    }
-
-    #[test]
-    fn any_path_becomes_a_valid_uri() {
-        assert_eq!(uri_of("a b/ü\".py"), "a%20b/%C3%BC%22.py");
     }
 }

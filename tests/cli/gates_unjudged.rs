@@ -1,0 +1,69 @@
+//! Runs that gates could not judge: every output says so, and the reason once.
+
+use crate::gates::place_with_runs;
+use crate::place::{json, stderr, stdout};
+
+#[test]
+fn no_output_says_that_a_run_of_other_work_passed() {
+    let place = place_with_runs();
+    place.write(
+        "systole.toml",
+        b"[[budget]]\nmetric = \"step.time_ms\"\nmax = 1000\n\
+          [[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\n\
+          [[regression]]\nmetric = \"step.time_ms\"\naggregate = \"p90\"\nmax_increase_pct = 5\n\
+          [[regression]]\nmetric = \"op.time_ms_per_step\"\nop = \"fusion*\"\nmax_increase_pct = 5\n",
+    );
+    let judged = ["--budget", "systole.toml", "--strict"];
+    let analyze = ["analyze", "more.xplane.pb", "--baseline", "base.xplane.pb"];
+    let compare = ["compare", "base.xplane.pb", "more.xplane.pb"];
+    let reason = "not the same work: the runs differ in devices (2 against 4)";
+    for command in [&analyze[..], &compare] {
+        let args = [command, &judged].concat();
+        let written = [&args[..], &["--format", "md", "-o", "sarif=s.sarif"]].concat();
+        let output = place.run(&written);
+        assert_eq!(output.status.code(), Some(11), "{command:?}");
+        let markdown = stdout(&output);
+        let headline = "## ❔ Inconclusive: 4 gates: 3 inconclusive (not the same work), 1 passed";
+        assert!(markdown.contains(headline), "{markdown}");
+        assert!(!markdown.contains("✅ Passed"), "{markdown}");
+        let said = stderr(&output);
+        let three = "3 gates (op.time_ms_per_step of fusion*, step.time_ms (p90), step.time_ms): ";
+        assert!(said.contains(&format!("{three}{reason}")), "{said}");
+        assert_eq!(said.matches(reason).count(), 1, "{said}");
+        let sarif = json(&place.read("s.sarif"));
+        let results = sarif["runs"][0]["results"].as_array().unwrap();
+        let notes = results
+            .iter()
+            .filter(|result| result["ruleId"] == "inconclusive" && result["level"] == "note");
+        assert_eq!(notes.count(), 1, "{results:#?}");
+        // On the screen the comparison says what differs.
+        let output = place.run(&args);
+        let text = stdout(&output).split_whitespace().collect::<Vec<_>>();
+        let text = text.join(" ");
+        assert!(
+            text.contains(&format!("{three}not the same work ")),
+            "{text}"
+        );
+        let differs = text.to_lowercase().matches("the runs differ in").count();
+        assert_eq!(differs, 1, "{text}");
+    }
+}
+
+#[test]
+fn a_gate_on_ops_names_them_and_small_numbers_have_no_exponent() {
+    let place = place_with_runs();
+    place.write(
+        "systole.toml",
+        b"[[budget]]\nmetric = \"op.time_ms_per_step\"\nop = \"fusion*\"\nmax = 0.002\n",
+    );
+    let args = ["analyze", "base.xplane.pb", "--budget", "systole.toml"];
+    let output = place.run(&[&args[..], &["-o", "junit=j.xml"]].concat());
+    assert_eq!(output.status.code(), Some(10));
+    for text in [stderr(&output), place.read("j.xml")] {
+        assert!(
+            text.contains("op.time_ms_per_step of fusion* is "),
+            "{text}"
+        );
+        assert!(text.contains("allowed at most 0.002 ms"), "{text}");
+    }
+}
