@@ -310,6 +310,7 @@ fn side(runs: &[Summary]) -> ComparisonSide {
         middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>()
             / runs.len().max(1) as f64,
         are_programs: are_programs(runs),
+        lost: runs.iter().map(|run| run.facts.lost).sum(),
     }
 }
 
