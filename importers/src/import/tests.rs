@@ -358,9 +358,9 @@ fn files_of_different_sessions_are_not_merged() {
         builder.finish()
     };
     let hour = 3_600 * 1_000_000_000;
-    assert!(refuse_different_sessions(&model(&[Some(5), Some(7), None])).is_ok());
-    assert!(refuse_different_sessions(&model(&[Some(5 * hour)])).is_ok());
-    let error = refuse_different_sessions(&model(&[Some(5 * hour), None, Some(6 * hour)]))
+    assert!(sessions::refuse_far_apart(&model(&[Some(5), Some(7), None])).is_ok());
+    assert!(sessions::refuse_far_apart(&model(&[Some(5 * hour)])).is_ok());
+    let error = sessions::refuse_far_apart(&model(&[Some(5 * hour), None, Some(6 * hour)]))
         .unwrap_err()
         .to_string();
     assert!(error.contains("60 minutes apart"), "{error}");
