@@ -54,6 +54,7 @@ fn outputs_of_a_failing_run_are_valid_and_deterministic() {
     let first: Vec<String> = names.iter().map(|name| place.read(name)).collect();
     junit_is_valid(&first[0]);
     sarif_is_valid(&json(&first[1]));
+    assert!(first[1].contains("hint/v1"), "{}", first[1]);
     assert!(
         first[2].contains("❌ Failed: 9 gates: 3 failed"),
         "{}",
@@ -314,6 +315,20 @@ fn sarif_is_valid(log: &Value) {
         );
     }
     assert!(results.iter().any(|result| result["level"] == "error"));
+    // A hint is two sentences, and its title that of the rule.
+    let title = |id: &Value| {
+        let own = rules.iter().find(|rule| rule["id"] == *id).unwrap();
+        own["shortDescription"]["text"].as_str().unwrap()
+    };
+    let is_hint = |result: &&Value| result["partialFingerprints"]["hint/v1"].is_string();
+    for hint in results.iter().filter(is_hint) {
+        let text = hint["message"]["text"].as_str().unwrap();
+        assert!(text.contains(". ") && text.ends_with('.'), "{text}");
+        assert!(
+            !text.starts_with(&format!("{}:", title(&hint["ruleId"]))),
+            "{text}"
+        );
+    }
 }
 
 #[test]

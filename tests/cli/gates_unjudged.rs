@@ -1,7 +1,7 @@
 //! Runs that gates could not judge: every output says so, and the reason once.
 
 use crate::gates::place_with_runs;
-use crate::place::{json, stderr, stdout};
+use crate::place::{Place, corpus, json, stderr, stdout};
 
 #[test]
 fn no_output_says_that_a_run_of_other_work_passed() {
@@ -65,5 +65,32 @@ fn a_gate_on_ops_names_them_and_small_numbers_have_no_exponent() {
             "{text}"
         );
         assert!(text.contains("allowed at most 0.002 ms"), "{text}");
+    }
+}
+
+/// The first 12,000 bytes hold the ops of the device, not its facts and not the host.
+#[test]
+fn a_file_that_was_cut_off_is_a_loss_and_no_other_chip() {
+    let Some(corpus) = corpus() else { return };
+    let place = Place::empty();
+    let whole = std::fs::read(corpus.join("planted/base_v6e.xplane.pb")).unwrap();
+    place.write("base.xplane.pb", &whole);
+    place.write("cut.xplane.pb", &whole[..12_000]);
+    place.write(
+        "systole.toml",
+        b"[comparable]\nrequire = [\"device_type\"]\n[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\n",
+    );
+    let baseline = ["--baseline", "base.xplane.pb", "--budget", "systole.toml"];
+    let output = place.run(&[&["analyze", "cut.xplane.pb"][..], &baseline].concat());
+    let text = stdout(&output).split_whitespace().collect::<Vec<_>>();
+    let text = text.join(" ");
+    for said in [
+        "The capture of the run is incomplete, 1 event or file was lost on import: the runs differ in",
+        "Copy the whole file, or capture again.",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    for wrong in ["the same work", "lax.scan", "nothing recorded on the host"] {
+        assert!(!text.contains(wrong), "{wrong}: {text}");
     }
 }

@@ -145,6 +145,11 @@ fn runs_are_listed_newest_first_with_their_verdicts() {
         first["verdict"].is_string() && second["verdict"].is_null() && second["bytes"].is_number(),
         "{json}"
     );
+    // In the words of the first screen.
+    let screen = printed(&["analyze", path]);
+    let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = first["verdict"].as_str().unwrap();
+    assert!(screen.contains(said), "{said}: {screen}");
     assert!(printed(&["runs", path, "--verdicts", "0"]).contains("2 of 2 runs were not opened"));
     assert!(
         printed(&["runs", path, "--format", "csv", "--verdicts", "0"])

@@ -286,3 +286,31 @@ fn placeholders_are_not_judged() {
             .contains("Top ops of a step")
     );
 }
+
+/// Computed times have no noise: one step is enough to compare and to guard.
+#[test]
+fn one_step_of_computed_times_is_compared_and_guarded() {
+    let Some(corpus) = crate::place::corpus() else {
+        return;
+    };
+    let path = |name: &str| corpus.join(name).to_str().unwrap().to_owned();
+    let [base, cand] =
+        ["is", "ws"].map(|flow| path(&format!("simulators/scalesim/v3.0.0_decoder_{flow}")));
+    let said = text(&["compare", &base, &cand]);
+    assert!(said.contains("slower by 13.05 µs"), "{said}");
+    assert!(said.contains("matrix products: s8 dots"), "{said}");
+    for wrong in ["too few", "may be noise", "XLA"] {
+        assert!(!said.contains(wrong), "{wrong}: {said}");
+    }
+    let output = run(&[
+        "init",
+        &path("simulators/neusim/llama3-8b-tpuv6e-tp4_decode.csv"),
+    ]);
+    let config = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        config.contains("[[budget]]                # 75.066 in this run"),
+        "{config}"
+    );
+    let warned = String::from_utf8_lossy(&output.stderr);
+    assert!(!warned.contains("steady steps"), "{warned}");
+}

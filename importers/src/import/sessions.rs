@@ -95,8 +95,10 @@ mod tests {
 
     use super::*;
 
-    /// Files with the time at which they began and the programs of their device, each with its length.
-    fn model(files: &[(Option<i64>, &[(&str, i64)])]) -> TraceModel {
+    /// When a file began, and the programs of its device, each with its length.
+    type MadeFile<'a> = (Option<i64>, &'a [(&'a str, i64)]);
+
+    fn model(files: &[MadeFile<'_>]) -> TraceModel {
         let mut builder = TraceBuilder::new();
         for (at, (began, programs)) in files.iter().enumerate() {
             builder.begin_source(Source {

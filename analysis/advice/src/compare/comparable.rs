@@ -63,7 +63,7 @@ pub const IDS: [&str; 15] = [
 ];
 
 /// Shown for facts that a capture does not have.
-const UNKNOWN: &str = "not known";
+pub(super) const UNKNOWN: &str = "not known";
 /// From this share of op time in shapes that the other side does not have, the work is considered different.
 const OTHER_SHAPES_PERCENT: f64 = 5.0;
 /// From this share on it is another model, or another batch.

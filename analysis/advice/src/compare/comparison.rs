@@ -178,6 +178,9 @@ pub struct ComparisonSide {
     /// Its runs are programs that were not run.
     #[serde(skip)]
     pub are_programs: bool,
+    /// Events and files that were lost when its runs were read.
+    #[serde(skip)]
+    pub(super) lost: u64,
     /// Why no run has a steady step, if all steps are excluded as warm-up.
     #[serde(skip)]
     pub(super) all_warmup: Option<String>,

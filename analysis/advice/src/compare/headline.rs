@@ -6,6 +6,7 @@ use trace_model::Picos;
 use super::attribution::Attribution;
 use super::cause_lines::CauseChain;
 use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
+use super::comparable::UNKNOWN;
 use super::comparison::Comparison;
 use super::run_loop::{LoopChange, signed};
 use super::{Difference, Weight};
@@ -98,23 +99,40 @@ impl Comparison {
                 .iter()
                 .filter(|found| found.weight == Weight::Incomparable)
         };
+        let differ = |found: Vec<&Difference>, what: &str| {
+            // What is not known of a capture that lost something may be the same.
+            let is_unknown = |found: &&Difference| found.base == UNKNOWN || found.cand == UNKNOWN;
+            let reason = self
+                .loss()
+                .filter(|_| found.iter().any(is_unknown))
+                .unwrap_or_else(|| what.to_owned());
+            format!("{reason}: the runs differ in {}", differing(found))
+        };
         if self.other_work().next().is_some() {
-            return Some(format!(
-                "not the same work: the runs differ in {}",
-                differing(self.other_work())
-            ));
+            return Some(differ(self.other_work().collect(), "not the same work"));
         }
-        (!self.is_comparable).then(|| {
-            format!(
-                "not comparable: the runs differ in {}",
-                differing(incomparable())
-            )
-        })
+        (!self.is_comparable).then(|| differ(incomparable().collect(), "not comparable"))
+    }
+
+    /// `the capture of the run is incomplete, 1 event or file was lost on import`; `None` if nothing was lost.
+    fn loss(&self) -> Option<String> {
+        let sides = [("baseline", &self.base), ("run", &self.cand)];
+        let (side, lost) = sides
+            .into_iter()
+            .map(|(name, side)| (name, side.lost))
+            .find(|(_, lost)| *lost > 0)?;
+        let lost = match lost {
+            1 => "1 event or file was".to_owned(),
+            lost => format!("{lost} events or files were"),
+        };
+        Some(format!(
+            "the capture of the {side} is incomplete, {lost} lost on import"
+        ))
     }
 }
 
 /// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
-fn differing<'a>(found: impl Iterator<Item = &'a Difference>) -> String {
+fn differing(found: Vec<&Difference>) -> String {
     let one = |found: &Difference| {
         format!(
             "{} ({} against {})",
@@ -123,7 +141,7 @@ fn differing<'a>(found: impl Iterator<Item = &'a Difference>) -> String {
             found.cand
         )
     };
-    found.map(one).collect::<Vec<_>>().join(", ")
+    found.into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// `the median step is slower by 3.000 ms (10.00 ms to 13.00 ms, +30.00 %)`

@@ -81,6 +81,7 @@ pub use comparison::{PredictedOp, PredictionError};
 pub use facts::EnvironmentChange;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
+pub use predicted::are_computed;
 pub use programs::ProgramComparison;
 pub(crate) use run_loop::compilations_in_loop;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
@@ -101,6 +102,9 @@ const UNLIKE_RUNS: &str = "the runs of one side are not alike: no number stands 
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
+    let mut options = options.clone();
+    options.test.are_computed = are_computed(base.iter().chain(cand));
+    let options = &options;
     let found = classes::classes(base, cand);
     let main = found.matched.first();
     let (first, second) = main.map_or((base, cand), |main| (&*main.base, &*main.cand));
@@ -307,6 +311,7 @@ fn side(runs: &[Summary]) -> ComparisonSide {
         middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>()
             / runs.len().max(1) as f64,
         are_programs: are_programs(runs),
+        lost: runs.iter().map(|run| run.facts.lost).sum(),
     }
 }
 

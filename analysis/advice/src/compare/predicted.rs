@@ -41,6 +41,12 @@ pub(super) fn simulator<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Option<
     }
 }
 
+/// Whether no time of any of these runs was measured.
+pub fn are_computed<'a>(runs: impl Iterator<Item = &'a Summary>) -> bool {
+    let mut runs = runs.peekable();
+    runs.peek().is_some() && runs.all(|run| run.facts.simulator.is_some())
+}
+
 /// Some differences that prevent a comparison of two measurements do not prevent one with a prediction: one simulated
 /// device represents all, and a simulator runs one step.
 pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), required: &[String]) {

@@ -99,7 +99,7 @@ impl Attribution {
         for one in shown {
             let below = groups_of(one, least, room, self);
             room -= below.len();
-            let only = below.is_empty().then(|| explaining(one)).flatten();
+            let only = below.is_empty().then(|| alone(one)).flatten();
             let mut row = self.row(one.id.title().to_owned(), one.times, one.verdict());
             if let Some(group) = only.filter(|group| group.name != one.id.title()) {
                 row.name = format!("{}: {}", row.name, group.name);
@@ -256,9 +256,9 @@ impl UseChange {
     }
 }
 
-/// Rows of the groups that moved most, and of the rest of them: none if one group alone explains the use.
+/// Rows of the groups that moved most, and of the rest of them: none if the use is that of one group alone.
 fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> Vec<WhyRow> {
-    if explaining(one).is_some() {
+    if alone(one).is_some() {
         return Vec::new();
     }
     let is_moved = |group: &&GroupChange| group.times.change_ps.abs() >= least;
@@ -296,6 +296,14 @@ fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> V
         });
     }
     rows
+}
+
+/// The group that explains the change of a use alone and takes all of its time, as far as times are shown: a row of its
+/// name has its times.
+fn alone(one: &UseChange) -> Option<&GroupChange> {
+    let shown =
+        |times: TimesOfSides| [times.base_ps, times.cand_ps].map(|time| ps(time).to_string());
+    explaining(one).filter(|group| shown(group.times) == shown(one.times))
 }
 
 /// The group that explains the change of a use alone.

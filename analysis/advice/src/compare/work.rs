@@ -34,7 +34,10 @@ impl OpWork {
         };
         let group = match time_use {
             _ if is_kernel => kernel(op, time_use),
-            TimeUse::MatMul => with_type("XLA", op, plural_kind(&op.name)),
+            TimeUse::MatMul => {
+                let (writer, kind) = product_kind(&op.name);
+                with_type(writer, op, kind)
+            }
             TimeUse::Collective => collective(op),
             TimeUse::AsyncWait | TimeUse::HostIo | TimeUse::SparseCore => {
                 without_number(&op.name).to_owned()
@@ -180,14 +183,16 @@ fn with_type(what: &str, op: &OpTimes, kind: &str) -> String {
         Some(kind.to_owned()),
     ];
     let words: Vec<String> = words.into_iter().flatten().collect();
-    words.join(" ").trim_end().to_owned()
+    words.join(" ").trim().to_owned()
 }
 
-fn plural_kind(name: &str) -> &'static str {
+/// Who wrote a product, and its kind; other names than XLA's are those of layers, which simulators give.
+fn product_kind(name: &str) -> (&'static str, &'static str) {
     match name {
-        name if name.contains("fusion") => "fusions",
-        name if name.contains("conv") => "convolutions",
-        _ => "dots",
+        name if name.contains("fusion") => ("XLA", "fusions"),
+        name if name.contains("conv") => ("XLA", "convolutions"),
+        name if name.contains("dot") => ("XLA", "dots"),
+        _ => ("", "dots"),
     }
 }
 

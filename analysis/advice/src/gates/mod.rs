@@ -18,7 +18,9 @@ mod tests;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
+use crate::compare::{
+    CompareOptions, Comparison, Summary, TestOptions, are_computed, compare, matched_classes,
+};
 use measure::MetricOfBoth;
 use metrics::{written_difference, written_unit};
 use proof::{NoiseVerdict, proof};
@@ -56,8 +58,7 @@ impl GateSides<'_> {
     /// Whether all times are computed: without noise, one step says what many would.
     fn are_computed(&self) -> bool {
         let base = self.baseline.into_iter().flat_map(|(base, _)| base);
-        let mut all = self.runs.iter().chain(base);
-        all.all(|run| run.facts.simulator.is_some())
+        are_computed(self.runs.iter().chain(base))
     }
 }
 

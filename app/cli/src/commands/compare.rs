@@ -270,6 +270,10 @@ fn doubt(compared: &Comparison) -> Option<String> {
     if !compared.is_comparable {
         return Some(compared.statement.clone());
     }
+    // One step of computed times says what many would.
+    if compared.options.test.are_computed {
+        return None;
+    }
     let (steps, needed) = (
         compared.base.steps.min(compared.cand.steps),
         compared.options.test.min_steps,

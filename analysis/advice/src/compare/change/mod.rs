@@ -22,6 +22,9 @@ pub struct TestOptions {
     pub min_steps: usize,
     /// Assumed standard deviation of runs of the same program, in percent; it counts like eight more runs.
     pub assumed_spread_percent: f64,
+    /// All times are computed: every change is one, because they have no noise.
+    #[serde(skip)]
+    pub are_computed: bool,
 }
 
 impl Default for TestOptions {
@@ -34,6 +37,7 @@ impl Default for TestOptions {
             min_effect_percent: 0.1,
             min_steps: resample::FEWEST,
             assumed_spread_percent,
+            are_computed: false,
         }
     }
 }
@@ -164,7 +168,7 @@ impl MetricChange {
         });
         let by_runs = is_by_runs(base, cand);
         change.finding = match first.count.min(second.count) {
-            _ if by_runs => ChangeVerdict::Noise,
+            _ if by_runs || options.are_computed => ChangeVerdict::Noise,
             1 => ChangeVerdict::Untested,
             few if few < options.min_steps => ChangeVerdict::TooFew,
             _ => ChangeVerdict::Noise,
@@ -180,6 +184,15 @@ impl MetricChange {
         effect: f64,
         options: &TestOptions,
     ) {
+        if let Some(change) = self.change.filter(|_| options.are_computed) {
+            let is_real = change != 0.0 && change.abs() >= effect;
+            self.finding = if is_real {
+                ChangeVerdict::Changed
+            } else {
+                ChangeVerdict::Noise
+            };
+            return;
+        }
         let (Some(change), Some(p)) = (self.change, self.p) else {
             return;
         };

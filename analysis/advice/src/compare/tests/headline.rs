@@ -216,3 +216,33 @@ fn other_memory_traffic_of_one_program_is_not_called_the_same_work() {
     assert!(work.starts_with("the same work"), "{work}");
     assert_eq!(traffic, None);
 }
+
+/// A file that was cut off does not say that another chip ran.
+#[test]
+fn what_a_damaged_capture_does_not_know_is_a_loss_and_no_difference() {
+    let run = |device: Option<&str>, lost: u64| {
+        let mut run = made(20.0, 0.0, 20, 0);
+        (run.facts.device_type, run.facts.lost) = (device.map(str::to_owned), lost);
+        run
+    };
+    let say = |cand: Summary| {
+        let options = CompareOptions {
+            require: vec!["device_type".to_owned()],
+            ..CompareOptions::default()
+        };
+        compare(&[run(Some("TPU v6 Lite"), 0)], &[cand], &options).statement
+    };
+    let differs = "the runs differ in device (TPU v6 Lite against";
+    assert_eq!(
+        say(run(None, 3)),
+        format!(
+            "the capture of the run is incomplete, 3 events or files were lost on import: {differs} not known)"
+        )
+    );
+    for (cand, shown) in [
+        (run(None, 0), "not known"),
+        (run(Some("TPU v5 Lite"), 3), "TPU v5 Lite"),
+    ] {
+        assert_eq!(say(cand), format!("not the same work: {differs} {shown})"));
+    }
+}

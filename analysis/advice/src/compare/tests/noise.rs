@@ -182,3 +182,28 @@ fn steps_that_vary_by_more_than_the_step_get_no_percentage() {
     let (_, next) = said(&[run.clone()], &[run], &CompareOptions::default());
     assert!(!next.contains('%'), "{next}");
 }
+
+#[test]
+fn one_step_of_computed_times_shows_any_change() {
+    let computed = |ms: f64| {
+        let mut run = made(ms, 0.0, 1, 0);
+        run.facts.simulator = Some("SCALE-Sim".to_owned());
+        run
+    };
+    let found = |base: Summary, cand: Summary| {
+        let compared = compare(&[base], &[cand], &CompareOptions::default());
+        let step = compared.brief.step.unwrap();
+        (
+            compared.steps[0].change.finding,
+            step.contains("too few"),
+            compared.ops[0].change.finding,
+        )
+    };
+    let changed = (ChangeVerdict::Changed, false, ChangeVerdict::Changed);
+    assert_eq!(found(computed(10.0), computed(10.2)), changed);
+    let same = found(computed(10.0), computed(10.0));
+    assert_eq!((same.0, same.1), (ChangeVerdict::Noise, false));
+    // Of measured times, one step says nothing.
+    let measured = found(made(10.0, 0.0, 1, 0), made(10.2, 0.0, 1, 0));
+    assert_eq!((measured.0, measured.1), (ChangeVerdict::Untested, true));
+}

@@ -255,3 +255,28 @@ fn what_to_record_follows_from_the_doubt() {
     );
     assert_eq!(say(made(20.0, 0.1, 20, 0), made(26.0, 0.1, 20, 3)), None);
 }
+
+/// The row that names ops has their times, and not those of others with the same use.
+#[test]
+fn rows_with_the_name_of_ops_have_their_times_alone() {
+    let legend = format!(
+        "{LAYER}g = all-gather.1 [all-gather] tf=jit(f)/gather :: %all-gather.1 = bf16[8,16] all-gather(bf16[8,8] %p)"
+    );
+    let base = steps_of("mmmmmmmmvvaag", &legend);
+    let cand = steps_of("mmmmmmmmvvaaaag", &legend);
+    let compared = compare(&[base], &[cand], &CompareOptions::default());
+    assert_eq!(
+        rows(&compared),
+        [
+            "waiting for communication 3 → 5",
+            "– all-reduce 2 → 4",
+            "all else 11 → 11",
+            "the step 14 → 16"
+        ]
+    );
+    let look = compared.brief.look_first.unwrap();
+    assert!(
+        look.ends_with("+2.000 ns a step, 2.000 ns before"),
+        "{look}"
+    );
+}

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
+use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary, are_computed};
 use analysis::gates::{self, GateDefaults, Regression, StepAggregate, preset};
 use analysis::reports::steps::step_parts::StepPart;
 use analysis::{counted, distinct};
@@ -216,6 +216,10 @@ fn too_few(
     metric: Option<&str>,
 ) -> Option<String> {
     let run = runs.iter().min_by_key(|run| run.steps.counted)?;
+    // One step of computed times says what many would.
+    if run.steps.counted > 0 && are_computed(runs.iter()) {
+        return None;
+    }
     let aggregate = aggregate.unwrap_or_default();
     // A sum of few steps is known well; a median, a quantile or a share is not.
     let is_share = metric == Some(SLOW);
