@@ -253,7 +253,7 @@ impl Workspace {
             prefixes: &settings.source_prefixes,
             other,
         };
-        tabs_ui(ui, context, &mut self.with_data, out);
+        tabs_ui(ui, context, &self.with_data, out);
         wanted.extend(overlay_command(ui, state.reports_over));
         let covered = if state.shows(Panel::Reports) {
             docks_ui(ui, context, &mut self.memory, comparison, settings, out)

@@ -1,13 +1,14 @@
 //! What limits the run, and the key figures.
 
 use std::borrow::Cow;
+use std::task::Poll;
 
 use analysis::Unit;
 use analysis::reports::summary::targets::Target;
 use analysis::reports::summary::utilization::Utilization;
 use egui::{Color32, FontId, Frame, Margin, Role, Sense, Ui, vec2};
 
-use crate::panels::context::{PanelContext, section_ui};
+use crate::panels::context::{PanelContext, computing_ui, section_ui};
 use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
 use crate::panels::late::late_ui;
@@ -27,7 +28,10 @@ use view::state::ViewCommand;
 pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
-    if let Some(limit) = overview.limit(times::time) {
+    let limit = context.reports.limit();
+    if limit.is_pending() {
+        computing_ui(ui);
+    } else if let Poll::Ready(Some(limit)) = limit {
         let frame = Frame::new()
             .fill(theme.raised)
             .corner_radius(5.0)
