@@ -6,7 +6,7 @@ use egui::{RichText, Ui};
 use super::context::computing_ui;
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
-use super::widgets::{ResponseExt as _, at_right};
+use super::widgets::{ResponseExt as _, at_right, remark_ui};
 use crate::AppCommand;
 use crate::jobs::JobAnswer;
 use crate::keys::LEAVE;
@@ -82,6 +82,9 @@ pub fn area_ui(
             );
         }
     });
+    if let Some(clocks) = summary.latest().and_then(AreaSummary::clocks) {
+        remark_ui(ui, clocks);
+    }
     ui.separator();
     match summary {
         JobAnswer::Failed { error, .. } => drop(ui.label(error)),
