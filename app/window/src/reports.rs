@@ -175,7 +175,11 @@ mod tests {
         };
         reports.want("verdict");
         until_settled(&mut reports);
-        assert!(reports.ready::<analysis::reports::summary::verdict::Verdict>().is_some());
+        assert!(
+            reports
+                .ready::<analysis::reports::summary::verdict::Verdict>()
+                .is_some()
+        );
         assert!(reports.overview().limit(times::time).is_some());
         assert_eq!(reports.limit(), Poll::Pending);
         reports.want(Hints::ID);

@@ -1,8 +1,7 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
 use egui::{
-    Align2, Context, FontId, Panel as EguiPanel, Rect, Role, ScrollArea, Sense, Ui, pos2,
-    vec2,
+    Align2, Context, FontId, Panel as EguiPanel, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2,
 };
 
 use super::context::PanelContext;
