@@ -2,7 +2,7 @@
 
 use trace_model::{TimeRange, Timestamp};
 
-use crate::drawing::{Anchor, ColorRole, Drawing, Ink, width_of};
+use crate::drawing::{Anchor, ColorRole, Drawing, Ink, neighbours_per_label, width_of};
 use crate::state::{TreeItem, ViewState};
 use crate::timeline::bands::StepBand;
 use crate::timeline::layout::DrawList;
@@ -72,6 +72,7 @@ impl TimeArea {
     pub fn band_names(&self, drawing: &mut Drawing, bands: &[StepBand]) {
         // Steps of devices whose clocks differ begin almost together, and their names must not overlap.
         let mut free = self.left;
+        let every = self.steps_per_name(bands);
         for band in bands {
             let (left, right) = self.ends(band.range);
             if right - left < MIN_BAND {
@@ -89,13 +90,34 @@ impl TimeArea {
             drawing.rect(left + 0.5, self.top, right - left - 1.0, 3.0, line, &long);
             let x = left + 4.0;
             // A truncated number would be read as another number.
-            let fits = |text: &&str| width_of(text, FONT) <= right - left - 8.0;
-            let text = [long.as_str(), &short].into_iter().find(fits);
+            let end = if every > 1 { self.right() } else { right };
+            let fits = |text: &&str| width_of(text, FONT) <= end - left - 8.0;
+            let is_named = band.number % every == 0;
+            let long = Some(long.as_str()).filter(|_| every == 1);
+            let text = long
+                .into_iter()
+                .chain([&*short])
+                .find(fits)
+                .filter(|_| is_named);
             if let Some(text) = text.filter(|_| x >= free) {
                 drawing.text(x, self.top + 9.0, Anchor::Start, FONT, color, text);
                 free = x + width_of(text, FONT) + 4.0;
             }
         }
+    }
+
+    /// How many steps share a name, so that names come at regular intervals where they do not fit every step.
+    fn steps_per_name(&self, bands: &[StepBand]) -> u32 {
+        let seen = bands.iter().filter_map(|band| {
+            let (left, right) = self.ends(band.range);
+            (right - left >= MIN_BAND)
+                .then(|| (right - left, width_of(&band.short_name(), FONT) + 8.0))
+        });
+        let (mut widths, names): (Vec<f32>, Vec<f32>) = seen.unzip();
+        widths.sort_by(f32::total_cmp);
+        let longest = names.into_iter().fold(0.0, f32::max);
+        let usual = widths.get(widths.len() / 2).copied();
+        usual.map_or(1, |width| neighbours_per_label(width, longest) as u32)
     }
 
     /// Shades the time before the first and after the last slice.
@@ -174,5 +196,50 @@ impl TimeArea {
         let width = width_of(text, FONT) + 12.0;
         drawing.rect(x - width / 2.0, y - 8.0, width, 16.0, ColorRole::Raised, "");
         drawing.text(x, y, Anchor::Middle, FONT, ColorRole::TextStrong, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawing::DrawingShape;
+    use trace_model::Picos;
+
+    /// The names of forty steps of this width, which follow each other.
+    fn names(width: f32) -> Vec<String> {
+        let time = |at: i64| Timestamp::from_ps(at * 1_000);
+        let band = |number: u32| StepBand {
+            range: TimeRange::new(time(number.into()), time(i64::from(number) + 1)),
+            time: Picos::from_ps(1_000),
+            number,
+            title: "jit_f".to_owned(),
+            is_outlier: false,
+            is_odd: false,
+        };
+        let bands: Vec<StepBand> = (0..40).map(band).collect();
+        let area = TimeArea {
+            left: 0.0,
+            top: 0.0,
+            width: 40.0 * width,
+            height: 20.0,
+            time: Viewport::of(TimeRange::new(time(0), time(40))),
+        };
+        let mut drawing = Drawing::new(area.width, area.height, ColorRole::Labels);
+        area.band_names(&mut drawing, &bands);
+        let text = |shape| match shape {
+            DrawingShape::Text { text, .. } => Some(text),
+            _ => None,
+        };
+        drawing.shapes.into_iter().filter_map(text).collect()
+    }
+
+    #[test]
+    fn names_of_narrow_steps_come_at_regular_intervals() {
+        let every = |step: usize| (0..40).step_by(step).map(|at: i32| at.to_string());
+        assert_eq!(names(30.0), every(1).collect::<Vec<_>>());
+        // Two digits do not fit, as one would.
+        assert_eq!(names(18.0), every(2).collect::<Vec<_>>());
+        assert_eq!(names(8.0), every(5).collect::<Vec<_>>());
+        assert_eq!(names(5.0), [""; 0]);
     }
 }
