@@ -55,7 +55,8 @@ impl LabelPlaces {
         places: impl IntoIterator<Item = (DrawingPoint, Anchor)>,
         must_be_clear: bool,
     ) -> Option<(DrawingPoint, Anchor)> {
-        let (width, half) = (width_of(text, self.font), self.font * 0.7);
+        // Wider than the mean of all letters: short names are often capitals.
+        let (width, half) = (width_of(text, self.font) + self.font, self.font * 0.7);
         let area = |(x, y): DrawingPoint, anchor| {
             let left = match anchor {
                 Anchor::Start => x,
