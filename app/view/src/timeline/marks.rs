@@ -9,8 +9,10 @@ use crate::timeline::layout::DrawList;
 use crate::timeline::tree::TrackTree;
 use crate::viewport::Viewport;
 
-/// Narrower bands are not shaded.
+/// Narrower bands are not drawn, unless the others are wider: some of about this width would look like a change.
 const MIN_BAND: f32 = 6.0;
+/// Bands of this width are drawn whatever the others are.
+const WIDE_BAND: f32 = 18.0;
 /// Size of the texts.
 pub const FONT: f32 = 11.5;
 
@@ -56,9 +58,10 @@ impl TimeArea {
 
     /// Shades every other step behind the tracks.
     pub fn bands(&self, drawing: &mut Drawing, bands: &[StepBand]) {
+        let least = self.least_width(bands);
         for band in bands {
             let ends = self.ends(band.range);
-            if ends.1 - ends.0 < MIN_BAND {
+            if ends.1 - ends.0 < least {
                 continue;
             }
             if band.is_odd {
@@ -72,10 +75,10 @@ impl TimeArea {
     pub fn band_names(&self, drawing: &mut Drawing, bands: &[StepBand]) {
         // Steps of devices whose clocks differ begin almost together, and their names must not overlap.
         let mut free = self.left;
-        let every = self.steps_per_name(bands);
+        let (every, least) = (self.steps_per_name(bands), self.least_width(bands));
         for band in bands {
             let (left, right) = self.ends(band.range);
-            if right - left < MIN_BAND {
+            if right <= left {
                 continue;
             }
             let (line, color) = if band.is_outlier {
@@ -87,7 +90,9 @@ impl TimeArea {
                 )
             };
             let (long, short) = (band.name(), band.short_name());
-            drawing.rect(left + 0.5, self.top, right - left - 1.0, 3.0, line, &long);
+            if right - left >= least {
+                drawing.rect(left + 0.5, self.top, right - left - 1.0, 3.0, line, &long);
+            }
             let x = left + 4.0;
             // A truncated number would be read as another number.
             let end = if every > 1 { self.right() } else { right };
@@ -108,16 +113,27 @@ impl TimeArea {
 
     /// How many steps share a name, so that names come at regular intervals where they do not fit every step.
     fn steps_per_name(&self, bands: &[StepBand]) -> u32 {
-        let seen = bands.iter().filter_map(|band| {
-            let (left, right) = self.ends(band.range);
-            (right - left >= MIN_BAND)
-                .then(|| (right - left, width_of(&band.short_name(), FONT) + 8.0))
-        });
-        let (mut widths, names): (Vec<f32>, Vec<f32>) = seen.unzip();
+        let widths = bands.iter().map(|band| width_of(&band.short_name(), FONT));
+        let longest = widths.fold(0.0, f32::max) + 8.0;
+        neighbours_per_label(self.usual_width(bands), longest) as u32
+    }
+
+    /// The width from which bands are drawn.
+    fn least_width(&self, bands: &[StepBand]) -> f32 {
+        if self.usual_width(bands) < MIN_BAND {
+            WIDE_BAND
+        } else {
+            0.0
+        }
+    }
+
+    /// The median of the widths of bands, also of those that are partly in sight.
+    fn usual_width(&self, bands: &[StepBand]) -> f32 {
+        let points = f64::from(self.width) / self.time.span_ps();
+        let width = |band: &StepBand| (band.range.dur().as_ps_f64() * points) as f32;
+        let mut widths: Vec<f32> = bands.iter().map(width).collect();
         widths.sort_by(f32::total_cmp);
-        let longest = names.into_iter().fold(0.0, f32::max);
-        let usual = widths.get(widths.len() / 2).copied();
-        usual.map_or(1, |width| neighbours_per_label(width, longest) as u32)
+        widths.get(widths.len() / 2).copied().unwrap_or_default()
     }
 
     /// Shades the time before the first and after the last slice.
@@ -240,6 +256,6 @@ mod tests {
         // Two digits do not fit, as one would.
         assert_eq!(names(18.0), every(2).collect::<Vec<_>>());
         assert_eq!(names(8.0), every(5).collect::<Vec<_>>());
-        assert_eq!(names(5.0), [""; 0]);
+        assert_eq!(names(3.0), every(10).collect::<Vec<_>>());
     }
 }
