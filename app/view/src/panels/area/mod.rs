@@ -10,6 +10,7 @@
 //! row take on average is another question, which the clock of the device answers, as in all reports.
 
 mod blocks;
+mod counters;
 mod lengths;
 mod marked;
 mod rows;
@@ -23,6 +24,7 @@ use importers::Progress;
 use trace_model::{LabelId, Picos, TraceModel, locked};
 
 use self::blocks::{AreaBlocks, AreaSums};
+use self::counters::counters_in;
 pub use self::marked::{AreaGrouping, MarkedArea};
 use crate::timeline::bands::StepBand;
 
@@ -37,6 +39,8 @@ pub struct AreaSummary {
     pub union_ps: Picos,
     /// One row per name, category or program, by self time.
     pub table: Table,
+    /// A sentence about each marked counter.
+    pub counters: Vec<String>,
     blocks: Arc<AreaBlocks>,
     /// The row of the blocks that each row of the table is.
     rows: Vec<usize>,
@@ -76,7 +80,11 @@ impl AreaSummaries {
     ) -> Result<AreaSummary, String> {
         let blocks = self.blocks_of(steps, area);
         let sums = blocks.sums(area.range, progress)?;
-        Ok(AreaSummary::new(&self.classes, area, blocks, sums))
+        let counters = counters_in(&self.model, area);
+        Ok(AreaSummary {
+            counters,
+            ..AreaSummary::new(&self.classes, area, blocks, sums)
+        })
     }
 
     fn blocks_of(&self, steps: &Arc<[StepBand]>, area: &MarkedArea) -> Arc<AreaBlocks> {
@@ -168,6 +176,7 @@ impl AreaSummary {
             tracks,
             union_ps,
             table,
+            counters: Vec::new(),
             blocks,
             rows,
         }
