@@ -81,6 +81,10 @@ pub fn steps_ui(
         };
     }
     let Some(bars) = &made.bars else { return };
+    if matches!(&bars.bars[..], [only] if only.parts.is_empty()) {
+        // All of a step without parts: the bar would say nothing.
+        return;
+    }
     let height = if bars.bars.len() == 1 { BAR } else { HEIGHT };
     let size = vec2(ui.available_width(), height);
     let chart = StepsChart {
