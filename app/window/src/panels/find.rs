@@ -205,15 +205,22 @@ fn names(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
 mod tests {
     use analysis::hints::Hints;
     use analysis::{Options, Scope};
-    use sample_traces::text_trace;
+    use importers::{ImportOptions, Progress};
     use session::Session;
 
     use super::*;
 
     #[test]
     fn evidence_of_hints_is_found_by_their_titles() {
-        let trace = text_trace("@column 1ms\nops: AA........BB........AA........BB\n");
-        let session = Session::from_model(trace, Options::default());
+        let sample = "/../../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb";
+        let path = format!("{}{sample}", env!("CARGO_MANIFEST_DIR"));
+        let session = Session::open(
+            path.as_ref(),
+            &ImportOptions::default(),
+            Options::default(),
+            &Progress::new(),
+        );
+        let session = session.unwrap();
         let report = session.report::<Hints>(Scope::WholeTrace).unwrap();
         let trace = OpenTrace::new("trace".into(), session);
         let hint = report.hints.iter().find(|hint| can_show(hint)).unwrap();
