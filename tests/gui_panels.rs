@@ -186,7 +186,7 @@ fn unsavable_settings_are_not_reported_unreadable() {
     });
     click(&mut window, "Dismiss");
     open(&mut window, "/tmp/notes.txt");
-    window.get_by_label("This file cannot be opened.");
+    window.get_by_label("This cannot be opened.");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn an_error_covers_nothing_on_a_small_start_screen() {
         });
     open(&mut window, &"/a/long/path".repeat(20));
     let rect = |label: &str| window.get_by_label(label).rect();
-    let (error, dismiss) = (rect("This file cannot be opened."), rect("Dismiss"));
+    let (error, dismiss) = (rect("This cannot be opened."), rect("Dismiss"));
     let shown = error.union(dismiss);
     for label in ["Systole", "Open a profile…", "Samples"] {
         assert!(

@@ -5,8 +5,10 @@ mod command_line;
 mod open;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, FromArgMatches as _};
 use cli::commands::{
     self, analyze, bisect, cache, chips, compare, compile, completions, config, doctor,
@@ -47,9 +49,23 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         // Started from a desktop, where nobody can read the help.
         args.push("open".into());
     }
+    let path = args
+        .get(1)
+        .filter(|first| Path::new(first).exists())
+        .cloned();
     let cli = match parsed(args) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            if let (ErrorKind::InvalidSubcommand, Some(path)) = (error.kind(), path) {
+                let path = path.display();
+                let tip = format!(
+                    "'systole open {path}' shows it, 'systole analyze {path}' reports on it"
+                );
+                error.insert(
+                    ContextKind::Suggested,
+                    ContextValue::StyledStrs(vec![tip.into()]),
+                );
+            }
             // Help and version arrive here too, with code 0. A failure to print them is ignored.
             match missing_command(&error) {
                 Some(why) => Stderr::new(&MessageArgs::default()).error(&why),

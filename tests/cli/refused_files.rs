@@ -43,6 +43,18 @@ fn missing_paths_exit_with_3() {
     );
 }
 
+#[test]
+fn a_file_without_a_command_is_told_the_commands_for_it() {
+    let (_dir, path) = small_trace();
+    let said = run(&[&path]);
+    assert_eq!(code(&said), 2);
+    for command in ["open", "analyze"] {
+        let command = format!("systole {command} {path}");
+        assert!(stderr(&said).contains(&command), "{}", stderr(&said));
+    }
+    assert!(!stderr(&run(&["no-such-file"])).contains("systole open"));
+}
+
 #[cfg(unix)]
 #[test]
 fn unreadable_files_exit_with_3() {

@@ -157,6 +157,16 @@ impl App {
             self.notice = Some(PassingNotice::passing(text));
             return;
         }
+        if *command == ViewCommand::Isolate(true)
+            && open_traces
+                .side(side)
+                .is_some_and(|own| !own.state.is_searching())
+        {
+            let text =
+                "Nothing is found or highlighted: search, or Ctrl+click a slice first".to_owned();
+            self.notice = Some(PassingNotice::passing(text));
+            return;
+        }
         let adds_note = matches!(
             command,
             ViewCommand::AddNote(_) | ViewCommand::MarkSelection(true)

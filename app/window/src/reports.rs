@@ -3,11 +3,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
+use analysis::hints::Hints;
 use analysis::{ANALYSES, Analysis, Report, Scope, Table};
 use trace_model::locked;
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::times;
 use session::Session;
 use view::overview::{Overview, ReportSource};
 
@@ -110,6 +113,14 @@ impl ReportJobs {
             .get_or_init(|| Overview::of(self, &self.session, self.scope == Scope::WholeTrace))
     }
 
+    /// What limits the run, in one sentence. Pending until the hints are known, whose sentence would replace another one.
+    pub fn limit(&self) -> Poll<Option<String>> {
+        match self.get::<Hints>() {
+            Ok(None) => Poll::Pending,
+            _ => Poll::Ready(self.overview().limit(times::time)),
+        }
+    }
+
     pub fn by_id(&self, id: &str) -> ReportState<'_, ShownReport> {
         match self.slots.get(id).map(Worker::memo) {
             Some(JobAnswer::Failed { error, .. }) => Err(error),
@@ -142,4 +153,37 @@ pub fn title_of(id: &str) -> &'static str {
         .iter()
         .find(|entry| entry.id == id)
         .map_or("Report", |entry| entry.title)
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::Options;
+    use sample_traces::text_trace;
+
+    use super::*;
+
+    #[test]
+    fn the_limit_of_the_run_waits_for_the_hints() {
+        let trace = text_trace("@column 1us\nops: AAAABBBB\n");
+        let session = Session::from_model(trace, Options::default());
+        let mut reports = ReportJobs::new(session, Arc::new(|| {}));
+        let until_settled = |reports: &mut ReportJobs| {
+            while !reports.is_settled() {
+                reports.poll();
+                std::thread::yield_now();
+            }
+        };
+        reports.want("verdict");
+        until_settled(&mut reports);
+        assert!(
+            reports
+                .ready::<analysis::reports::summary::verdict::Verdict>()
+                .is_some()
+        );
+        assert!(reports.overview().limit(times::time).is_some());
+        assert_eq!(reports.limit(), Poll::Pending);
+        reports.want(Hints::ID);
+        until_settled(&mut reports);
+        assert!(matches!(reports.limit(), Poll::Ready(Some(_))));
+    }
 }

@@ -160,9 +160,8 @@ fn locate_in(
     }
     if runs.is_empty() {
         return nothing(format!(
-            "looked for plugins/profile/<run>/ up to {MAX_DEPTH} levels down, and for files that end in {}{}",
-            endings(),
-            markers()
+            "no capture (plugins/profile/<run>/*.xplane.pb, up to {MAX_DEPTH} levels down), and no file of a format that \
+             `systole formats` lists"
         ));
     }
     sort_newest_first(&mut runs);
@@ -283,12 +282,8 @@ fn by_content(
     let mut paths: Vec<PathBuf> = named.take(MAX_LOOKED_INTO + 1).collect();
     if paths.len() > MAX_LOOKED_INTO {
         // A choice from only a part of the files would be arbitrary.
-        let folder = directories
-            .first()
-            .map(|folder| folder.display().to_string())
-            .unwrap_or_default();
         return nothing(format!(
-            "{folder} holds more than {MAX_LOOKED_INTO} files that could be a simulator's; name one"
+            "more than {MAX_LOOKED_INTO} files are there that could be a simulator's; name one"
         ));
     }
     paths.retain(is_sure);
@@ -308,11 +303,10 @@ fn by_content(
     match &paths[..] {
         [] => Ok(None),
         [only] => Ok(Some(LocatedRun::of(vec![HostFiles::named(only.clone())]))),
-        [first, ..] => {
+        _ => {
             let names = paths.iter().map(|path| file_name(path)).collect();
-            let folder = first.parent().unwrap_or(first).display();
             nothing(format!(
-                "{folder} holds {} files of simulators; name one of {}",
+                "{} files of simulators are there; name one of {}",
                 paths.len(),
                 shortened(names, SHOWN)
             ))
@@ -325,15 +319,6 @@ const PHASES: [&str; 2] = ["_prefill.csv", "_decode.csv"];
 
 /// Maximum number of names in a message.
 const SHOWN: usize = 8;
-
-fn markers() -> String {
-    let markers = IMPORTERS
-        .iter()
-        .flat_map(|importer| importer.format().markers);
-    markers.fold(String::new(), |text, marker| {
-        text + ", or are called " + marker
-    })
-}
 
 /// The first of these names, and how many more there are.
 pub(super) fn shortened(mut names: Vec<String>, shown: usize) -> String {

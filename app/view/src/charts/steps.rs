@@ -60,7 +60,7 @@ impl StepsChart<'_> {
             area.width / self.bars.bars.len() as f32,
             frame.time(bar.time_ps),
         );
-        let (x, width) = (area.x_of(at as f64) + slot * 0.07, slot * 0.86);
+        let (x, width) = span_of_bar(area, slot, at);
         let y_of = |ps: i64| area.y_of(ps.min(cut) as f64);
         let share = if bar.is_counted { 1.0 } else { PALE };
         let mut part = |from: i64, to: i64, role: ColorRole, title: &dyn Fn() -> String| {
@@ -101,7 +101,7 @@ impl StepsChart<'_> {
                 &text,
             );
         }
-        drawing.hit(x - slot * 0.07, area.top, slot, area.height, at);
+        drawing.hit(area.x_of(at as f64), area.top, slot, area.height, at);
     }
 }
 
@@ -148,6 +148,18 @@ impl Chart for StepsChart<'_> {
         }
         drawing
     }
+}
+
+/// Left edge and width of a bar, at whole points with gaps of one width: others would be drawn wider here than there, which
+/// looks like a change of the steps. Narrow bars have no gaps.
+fn span_of_bar(area: &PlotArea, slot: f32, at: usize) -> (f32, f32) {
+    const NARROW: f32 = 6.0;
+    if slot < NARROW {
+        return (area.x_of(at as f64), slot);
+    }
+    let gap = (0.14 * slot).round();
+    let [left, right] = [at, at + 1].map(|at| area.x_of(at as f64).round());
+    (left + (gap / 2.0).floor(), right - left - gap)
 }
 
 /// Distance of the marks of an axis: at most so many, at round numbers.
@@ -306,5 +318,30 @@ mod tests {
             assert!((1..=3).contains(&count), "{top}: {count}");
         }
         assert_eq!(round_mark(58_690_000_000, 3), 20_000_000_000);
+    }
+
+    #[test]
+    fn gaps_between_bars_have_one_width() {
+        let gaps = |width: f32| {
+            let area = PlotArea {
+                left: 77.0,
+                top: 6.0,
+                width,
+                height: 100.0,
+                range: PlotRange {
+                    x: (0.0, 99.0),
+                    y: (0.0, 1.0),
+                },
+                font: 11.0,
+            };
+            let spans: Vec<_> = (0..99)
+                .map(|at| span_of_bar(&area, width / 99.0, at))
+                .collect();
+            let gap = |pair: &[(f32, f32)]| pair[1].0 - pair[0].0 - pair[0].1;
+            spans.windows(2).map(gap).collect::<Vec<f32>>()
+        };
+        assert!(gaps(301.0).iter().all(|gap| gap.abs() < 0.01));
+        assert!(gaps(700.0).iter().all(|gap| (gap - 1.0).abs() < 0.01));
+        assert!(gaps(1_900.0).iter().all(|gap| (gap - 3.0).abs() < 0.01));
     }
 }

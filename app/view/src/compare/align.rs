@@ -11,6 +11,7 @@ use analysis::facts::steps::{Step, StepsReport};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::TraceSide;
+use crate::timeline::bands::short_name;
 use crate::viewport::Viewport;
 
 /// A pair of matching steps, of A and of B.
@@ -18,7 +19,7 @@ use crate::viewport::Viewport;
 pub struct AlignedStep {
     /// Numbers in the reports.
     pub numbers: [u32; 2],
-    /// Recorded names.
+    /// What they are called.
     pub titles: [String; 2],
     pub ranges: [TimeRange; 2],
     /// Times on the slowest core, by the device clock.
@@ -50,7 +51,7 @@ impl StepAlignment {
             let b: &Step = b.steps.get(*of_b.get(&second)?)?;
             Some(AlignedStep {
                 numbers: [first, second],
-                titles: [a, b].map(|step| step.label.clone()),
+                titles: [a, b].map(|step| short_name(&step.label, step.number).into_owned()),
                 ranges: [a.range()?, b.range()?],
                 times_ps: [a.time_ps.ps(), b.time_ps.ps()],
             })

@@ -37,7 +37,26 @@ impl LabelPlaces {
         text: &str,
         places: impl IntoIterator<Item = (DrawingPoint, Anchor)>,
     ) -> Option<(DrawingPoint, Anchor)> {
-        let (width, half) = (width_of(text, self.font), self.font * 0.7);
+        self.find_place(text, places, false)
+    }
+
+    /// Like [`Self::find`], but never on a line: the name of a line on another one would be read as that of the other.
+    pub fn find_clear(
+        &mut self,
+        text: &str,
+        places: impl IntoIterator<Item = (DrawingPoint, Anchor)>,
+    ) -> Option<(DrawingPoint, Anchor)> {
+        self.find_place(text, places, true)
+    }
+
+    fn find_place(
+        &mut self,
+        text: &str,
+        places: impl IntoIterator<Item = (DrawingPoint, Anchor)>,
+        must_be_clear: bool,
+    ) -> Option<(DrawingPoint, Anchor)> {
+        // Wider than the mean of all letters: short names are often capitals.
+        let (width, half) = (width_of(text, self.font) + self.font, self.font * 0.7);
         let area = |(x, y): DrawingPoint, anchor| {
             let left = match anchor {
                 Anchor::Start => x,
@@ -63,7 +82,8 @@ impl LabelPlaces {
             .collect();
         let is_clear = |own| !self.lines.iter().any(|line| crosses(line, own));
         let clear = free.iter().find(|(.., own)| is_clear(own));
-        let &(at, anchor, own) = clear.or(free.first())?;
+        let otherwise = free.first().filter(|_| !must_be_clear);
+        let &(at, anchor, own) = clear.or(otherwise)?;
         self.taken.push(own);
         Some((at, anchor))
     }
@@ -146,6 +166,9 @@ mod tests {
         );
         assert_eq!(places(vec![line]).find("name", [on, beside]), Some(beside));
         assert_eq!(places(vec![line]).find("name", [on]), Some(on));
+        assert_eq!(places(vec![line]).find_clear("name", [on]), None);
+        let clear = places(vec![line]).find_clear("name", [on, beside]);
+        assert_eq!(clear, Some(beside));
         assert_eq!(places(Vec::new()).find("name", [on, beside]), Some(on));
         assert!(!crosses(&line, &[0.0, 0.0, 100.0, 70.0]));
         assert!(crosses(&line, &[0.0, 0.0, 110.0, 80.0]));

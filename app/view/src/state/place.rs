@@ -45,11 +45,12 @@ pub fn first_view(model: &TraceModel) -> Viewport {
     Viewport::fit(of_devices.unwrap_or(extent))
 }
 
-/// From the first op to the end of the last one, on any device.
+/// From the first op, or kernel of a GPU, to the end of the last one, on any device.
 fn device_activity(model: &TraceModel) -> Option<TimeRange> {
+    let is_of_ops = |kind| matches!(kind, TrackKind::Ops | TrackKind::Stream);
     let tracks = model
         .track_ids()
-        .filter(|&track| model.track(track).kind == TrackKind::Ops);
+        .filter(|&track| is_of_ops(model.track(track).kind));
     // Slices of a lane follow each other.
     let ranges = tracks.filter_map(|track| {
         let rows = model.lane_rows(model.lanes(track).first()?);

@@ -32,11 +32,16 @@ impl StepBand {
 
     /// A shorter form, for little room.
     pub fn short_name(&self) -> Cow<'_, str> {
-        if is_number(&self.title) {
-            Cow::Borrowed(&self.title)
-        } else {
-            Cow::Owned(self.number.to_string())
-        }
+        short_name(&self.title, self.number)
+    }
+}
+
+/// What a step is called, from its recorded name and its number: see [`StepBand::name`].
+pub fn short_name(recorded: &str, number: u32) -> Cow<'_, str> {
+    if is_number(recorded) {
+        Cow::Borrowed(recorded)
+    } else {
+        Cow::Owned(number.to_string())
     }
 }
 

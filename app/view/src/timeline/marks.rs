@@ -2,15 +2,17 @@
 
 use trace_model::{TimeRange, Timestamp};
 
-use crate::drawing::{Anchor, ColorRole, Drawing, Ink, width_of};
+use crate::drawing::{Anchor, ColorRole, Drawing, Ink, neighbours_per_label, width_of};
 use crate::state::{TreeItem, ViewState};
 use crate::timeline::bands::StepBand;
 use crate::timeline::layout::DrawList;
 use crate::timeline::tree::TrackTree;
 use crate::viewport::Viewport;
 
-/// Narrower bands are not shaded.
+/// Narrower bands are not drawn, unless the others are wider: some of about this width would look like a change.
 const MIN_BAND: f32 = 6.0;
+/// Bands of this width are drawn whatever the others are.
+const WIDE_BAND: f32 = 18.0;
 /// Size of the texts.
 pub const FONT: f32 = 11.5;
 
@@ -56,9 +58,10 @@ impl TimeArea {
 
     /// Shades every other step behind the tracks.
     pub fn bands(&self, drawing: &mut Drawing, bands: &[StepBand]) {
+        let least = self.least_width(bands);
         for band in bands {
             let ends = self.ends(band.range);
-            if ends.1 - ends.0 < MIN_BAND {
+            if ends.1 - ends.0 < least {
                 continue;
             }
             if band.is_odd {
@@ -72,9 +75,10 @@ impl TimeArea {
     pub fn band_names(&self, drawing: &mut Drawing, bands: &[StepBand]) {
         // Steps of devices whose clocks differ begin almost together, and their names must not overlap.
         let mut free = self.left;
+        let (every, least) = (self.steps_per_name(bands), self.least_width(bands));
         for band in bands {
             let (left, right) = self.ends(band.range);
-            if right - left < MIN_BAND {
+            if right <= left {
                 continue;
             }
             let (line, color) = if band.is_outlier {
@@ -86,16 +90,50 @@ impl TimeArea {
                 )
             };
             let (long, short) = (band.name(), band.short_name());
-            drawing.rect(left + 0.5, self.top, right - left - 1.0, 3.0, line, &long);
+            if right - left >= least {
+                drawing.rect(left + 0.5, self.top, right - left - 1.0, 3.0, line, &long);
+            }
             let x = left + 4.0;
             // A truncated number would be read as another number.
-            let fits = |text: &&str| width_of(text, FONT) <= right - left - 8.0;
-            let text = [long.as_str(), &short].into_iter().find(fits);
+            let end = if every > 1 { self.right() } else { right };
+            let fits = |text: &&str| width_of(text, FONT) <= end - left - 8.0;
+            let is_named = band.number % every == 0;
+            let long = Some(long.as_str()).filter(|_| every == 1);
+            let text = long
+                .into_iter()
+                .chain([&*short])
+                .find(fits)
+                .filter(|_| is_named);
             if let Some(text) = text.filter(|_| x >= free) {
                 drawing.text(x, self.top + 9.0, Anchor::Start, FONT, color, text);
                 free = x + width_of(text, FONT) + 4.0;
             }
         }
+    }
+
+    /// How many steps share a name, so that names come at regular intervals where they do not fit every step.
+    fn steps_per_name(&self, bands: &[StepBand]) -> u32 {
+        let widths = bands.iter().map(|band| width_of(&band.short_name(), FONT));
+        let longest = widths.fold(0.0, f32::max) + 8.0;
+        neighbours_per_label(self.usual_width(bands), longest) as u32
+    }
+
+    /// The width from which bands are drawn.
+    fn least_width(&self, bands: &[StepBand]) -> f32 {
+        if self.usual_width(bands) < MIN_BAND {
+            WIDE_BAND
+        } else {
+            0.0
+        }
+    }
+
+    /// The median of the widths of bands, also of those that are partly in sight.
+    fn usual_width(&self, bands: &[StepBand]) -> f32 {
+        let points = f64::from(self.width) / self.time.span_ps();
+        let width = |band: &StepBand| (band.range.dur().as_ps_f64() * points) as f32;
+        let mut widths: Vec<f32> = bands.iter().map(width).collect();
+        widths.sort_by(f32::total_cmp);
+        widths.get(widths.len() / 2).copied().unwrap_or_default()
     }
 
     /// Shades the time before the first and after the last slice.
@@ -174,5 +212,50 @@ impl TimeArea {
         let width = width_of(text, FONT) + 12.0;
         drawing.rect(x - width / 2.0, y - 8.0, width, 16.0, ColorRole::Raised, "");
         drawing.text(x, y, Anchor::Middle, FONT, ColorRole::TextStrong, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawing::DrawingShape;
+    use trace_model::Picos;
+
+    /// The names of forty steps of this width, which follow each other.
+    fn names(width: f32) -> Vec<String> {
+        let time = |at: i64| Timestamp::from_ps(at * 1_000);
+        let band = |number: u32| StepBand {
+            range: TimeRange::new(time(number.into()), time(i64::from(number) + 1)),
+            time: Picos::from_ps(1_000),
+            number,
+            title: "jit_f".to_owned(),
+            is_outlier: false,
+            is_odd: false,
+        };
+        let bands: Vec<StepBand> = (0..40).map(band).collect();
+        let area = TimeArea {
+            left: 0.0,
+            top: 0.0,
+            width: 40.0 * width,
+            height: 20.0,
+            time: Viewport::of(TimeRange::new(time(0), time(40))),
+        };
+        let mut drawing = Drawing::new(area.width, area.height, ColorRole::Labels);
+        area.band_names(&mut drawing, &bands);
+        let text = |shape| match shape {
+            DrawingShape::Text { text, .. } => Some(text),
+            _ => None,
+        };
+        drawing.shapes.into_iter().filter_map(text).collect()
+    }
+
+    #[test]
+    fn names_of_narrow_steps_come_at_regular_intervals() {
+        let every = |step: usize| (0..40).step_by(step).map(|at: i32| at.to_string());
+        assert_eq!(names(30.0), every(1).collect::<Vec<_>>());
+        // Two digits do not fit, as one would.
+        assert_eq!(names(18.0), every(2).collect::<Vec<_>>());
+        assert_eq!(names(8.0), every(5).collect::<Vec<_>>());
+        assert_eq!(names(3.0), every(10).collect::<Vec<_>>());
     }
 }

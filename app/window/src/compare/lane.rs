@@ -382,8 +382,12 @@ fn about(
             step.titles[0], step.titles[1], a, b
         ),
         _ => {
+            let ends = [steps.first(), steps.last()].map(|step| step.map(|step| &step.titles));
+            let [first, last] = ends.map(|titles| titles.map_or(["", ""], |[a, b]| [a, b]));
             format!(
-                "{count} steps\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show them in both"
+                "{count} steps: {} to {} of A, {} to {} of B\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show \
+                 them in both",
+                first[0], last[0], first[1], last[1]
             )
         }
     }

@@ -1,6 +1,9 @@
 //! Shows steps and ops in both traces, and describes the selected op.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
+
+use analysis::compare::OpChange;
 
 use super::TraceComparison;
 use crate::times;
@@ -39,29 +42,39 @@ impl TraceComparison {
         let Some(compared) = self.compared.latest() else {
             return;
         };
-        let Some(op) = rows
-            .first()
-            .and_then(|&row| compared.comparison.ops.get(row))
-        else {
-            return;
-        };
-        let title = op
-            .cand_name
-            .as_ref()
-            .or(op.base_name.as_ref())
-            .cloned()
-            .unwrap_or_default();
-        let labels = TraceSide::BOTH.map(|side| {
+        let ops = || {
             rows.iter()
-                .flat_map(|&row| compared.partners.labels(row, side))
-                .collect::<BTreeSet<_>>()
-        });
-        // The side in focus leads, unless it lacks the op.
-        let lead = if labels[self.link.focus.index()].is_empty() {
-            self.link.focus.other()
-        } else {
-            self.link.focus
+                .filter_map(|&row| Some((row, compared.comparison.ops.get(row)?)))
         };
+        let time = |op: &OpChange, side| {
+            let of = [op.change.base, op.change.cand][TraceSide::index(side)];
+            of.map_or(0.0, |estimate| estimate.median)
+        };
+        let labels = TraceSide::BOTH.map(|side| {
+            let own = ops().flat_map(|(row, _)| compared.partners.labels(row, side));
+            own.collect::<BTreeSet<_>>()
+        });
+        // The run where they take more leads: what a row is about may be a moment in the other one.
+        let [a, b] = TraceSide::BOTH.map(|side| ops().map(|(_, op)| time(op, side)).sum::<f64>());
+        let longer = match a.total_cmp(&b) {
+            Ordering::Greater => TraceSide::A,
+            Ordering::Less => TraceSide::B,
+            Ordering::Equal => self.link.focus,
+        };
+        let has_any = |side: &TraceSide| !labels[side.index()].is_empty();
+        let lead = Some(longer).filter(has_any).unwrap_or(longer.other());
+        let longest = ops().max_by(|(_, a), (_, b)| time(a, lead).total_cmp(&time(b, lead)));
+        let Some((row, op)) = longest else { return };
+        let names = [&op.base_name, &op.cand_name];
+        let name = names[lead.index()]
+            .as_ref()
+            .or(names[lead.other().index()].as_ref());
+        let name = name.map_or("", |name| name);
+        let title = match rows.len() - 1 {
+            0 => name.to_owned(),
+            more => format!("{name} and {more} more"),
+        };
+        let shown = compared.partners.labels(row, lead);
         let steps = self.alignment();
         for side in TraceSide::BOTH {
             let highlighted = HighlightedLabels::new(&title, labels[side.index()].iter().copied());
@@ -75,13 +88,12 @@ impl TraceComparison {
             let range = step.ranges[lead.index()];
             let lanes = model.all_lanes().iter();
             let slices = lanes.flat_map(|lane| model.slices_in(lane, range));
-            let own = slices.filter(|slice| {
-                slice.start() >= range.start && labels[lead.index()].contains(&slice.label_id())
-            });
+            let own = slices
+                .filter(|slice| slice.start() >= range.start && shown.contains(&slice.label_id()));
             own.max_by_key(|slice| slice.measured_dur())
                 .map(trace_model::SliceRef::id)
         });
-        if let Some(slice) = in_steps.or_else(|| trace.longest(&labels[lead.index()])) {
+        if let Some(slice) = in_steps.or_else(|| trace.longest(&shown)) {
             self.apply(first, lead, &ViewCommand::GoTo(slice));
         }
     }

@@ -106,7 +106,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     }),
     ("Window", actions! {
         "search", "Search; Enter / Shift+Enter: next / previous", ["Slash", "Ctrl+F"] => { ViewCommand::ShowPanel(Panel::Search, true) }
-        "found-list", "List search results", ["L"] => { ViewCommand::ShowTab(FOUND_TAB.to_owned()) }
+        "found-list", "List search results", ["L", "Ctrl+L"] => { ViewCommand::ShowTab(FOUND_TAB.to_owned()) }
         "palette", "Command palette", ["Ctrl+Shift+P", "F1"] => { |state| toggle(state, Panel::Palette) }
         "filter-tracks", "Filter tracks by name", ["Ctrl+P", "Shift+T"] => { AppCommand::FilterTracks }
         "details", "Details", ["Q"] => { |state| toggle(state, Panel::Details) }

@@ -16,9 +16,15 @@ pub enum KeyFocus {
     Text,
 }
 
-/// Actions that are also for who types, if their keys type nothing: they lead from one text field to another, or keep
-/// what was typed.
-const WHILE_TYPING: [&str; 4] = ["palette", "search", "filter-tracks", "save-session"];
+/// Actions that are also for who types, if their keys type nothing: they lead from one text field to another, show what was
+/// found, or keep what was typed.
+const WHILE_TYPING: [&str; 5] = [
+    "palette",
+    "search",
+    "found-list",
+    "filter-tracks",
+    "save-session",
+];
 
 /// Actions that open a text field: what is typed after their keys belongs to it, even in the same frame.
 const OPENS_FIELD: [&str; 8] = [

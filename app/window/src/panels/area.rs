@@ -6,7 +6,7 @@ use egui::{RichText, Ui};
 use super::context::computing_ui;
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
-use super::widgets::{ResponseExt as _, at_right};
+use super::widgets::{ResponseExt as _, at_right, remark_ui, sentence_ui};
 use crate::AppCommand;
 use crate::jobs::JobAnswer;
 use crate::keys::LEAVE;
@@ -82,12 +82,23 @@ pub fn area_ui(
             );
         }
     });
+    if let Some(clocks) = summary.latest().and_then(AreaSummary::clocks) {
+        remark_ui(ui, clocks);
+    }
     ui.separator();
     match summary {
         JobAnswer::Failed { error, .. } => drop(ui.label(error)),
         memo => match memo.latest() {
             None => computing_ui(ui),
-            Some(summary) => rows_ui(ui, summary, choice, out),
+            Some(summary) => {
+                for about in &summary.counters {
+                    sentence_ui(ui, about, |text| text);
+                }
+                // Counters have no slices.
+                if summary.counters.is_empty() || summary.slices > 0 {
+                    rows_ui(ui, summary, choice, out);
+                }
+            }
         },
     }
 }

@@ -1,10 +1,12 @@
-//! What the command palette finds besides commands: steps, times, reports, tracks and ops.
+//! What the command palette finds besides commands: steps, times, reports, hints, tracks and ops.
 
 use std::collections::BTreeSet;
 
 use analysis::ANALYSES;
+use analysis::hints::Hint;
 use trace_model::StringId;
 
+use super::tabs::hints::{self as hints_tab, can_show, evidence_commands};
 use super::tabs::tab_of_report;
 use crate::AppCommand;
 use crate::times::time;
@@ -131,6 +133,22 @@ fn reports(words: &[String]) -> Vec<PaletteEntry> {
     entries.map(entry).collect()
 }
 
+/// The evidence of hints on the timeline by their titles; the hints themselves where there is none.
+pub fn hints(words: &[String], trace: &OpenTrace, hints: &[Hint]) -> Vec<PaletteEntry> {
+    let entry = |hint: &Hint| {
+        let (what, commands) = if can_show(hint) {
+            ("Show evidence", evidence_commands(trace, hint))
+        } else {
+            ("Hint", vec![hints_tab::TAB.show()])
+        };
+        let title = format!("{what}: {}", hint.title);
+        PaletteEntry::new(title, format!("hint {}", hint.id), commands)
+    };
+    let is_wanted = |entry: &PaletteEntry| fits(&format!("{} {}", entry.title, entry.note), words);
+    let any = hints.iter().filter(|_| !words.is_empty());
+    any.map(entry).filter(is_wanted).take(MOST).collect()
+}
+
 /// Tracks by their names and those of their groups.
 fn tracks(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
     let nodes = trace.tree.nodes().iter().enumerate();
@@ -181,4 +199,36 @@ fn names(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
         }
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::hints::Hints;
+    use analysis::{Options, Scope};
+    use importers::{ImportOptions, Progress};
+    use session::Session;
+
+    use super::*;
+
+    #[test]
+    fn evidence_of_hints_is_found_by_their_titles() {
+        let sample = "/../../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb";
+        let path = format!("{}{sample}", env!("CARGO_MANIFEST_DIR"));
+        let session = Session::open(
+            path.as_ref(),
+            &ImportOptions::default(),
+            Options::default(),
+            &Progress::new(),
+        );
+        let session = session.unwrap();
+        let report = session.report::<Hints>(Scope::WholeTrace).unwrap();
+        let trace = OpenTrace::new("trace".into(), session);
+        let hint = report.hints.iter().find(|hint| can_show(hint)).unwrap();
+        let words = |text: &str| text.to_lowercase().split(' ').map(str::to_owned).collect();
+        let of = |words: Vec<String>| hints(&words, &trace, &report.hints);
+        let found = of(words(&format!("evidence {}", hint.title)));
+        assert_eq!(found[0].title, format!("Show evidence: {}", hint.title));
+        assert!(!found[0].commands.is_empty());
+        assert!(of(words("no such hint")).is_empty() && of(Vec::new()).is_empty());
+    }
 }

@@ -1,6 +1,6 @@
 //! The list of keys, from the same table that defines them.
 
-use egui::{Context, Grid, ScrollArea};
+use egui::{Context, Grid, ScrollArea, Ui};
 
 use super::widgets::{check_box, dialog};
 use crate::AppCommand;
@@ -11,6 +11,9 @@ use view::state::{Panel, ViewCommand};
 /// Width that a dialog leaves beside what it scrolls.
 pub(super) const BESIDE: f32 = 48.0;
 
+/// Width of the list: that of its longest line.
+const WIDTH: f32 = 680.0;
+
 /// The window with all keys and mouse actions.
 pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<AppCommand>) {
     let mut open = true;
@@ -18,6 +21,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
         .open(&mut open)
         .anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO)
         .show(ctx, |ui| {
+            ui.set_width((ctx.content_rect().width() - BESIDE).min(WIDTH));
             ui.horizontal_wrapped(|ui| {
                 if ui.button("Change keys…").clicked() {
                     out.push(ViewCommand::ShowPanel(Panel::Help, false).into());
@@ -31,39 +35,38 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
             });
             ui.separator();
             let height = ctx.content_rect().height() * 0.75;
-            ScrollArea::both()
-                .max_width(ctx.content_rect().width() - BESIDE)
+            ScrollArea::vertical()
                 .max_height(height)
                 .min_scrolled_height(height)
-                .show(ui, |ui| {
-                    for (title, actions) in ACTIONS {
-                        ui.strong(*title);
-                        Grid::new(title)
-                            .num_columns(2)
-                            .spacing([24.0, 3.0])
-                            .min_col_width(170.0)
-                            .show(ui, |ui| {
-                                let with_keys = actions
-                                    .iter()
-                                    .map(|action| (keys.shown(action.id), action.title));
-                                for (shown, about) in
-                                    with_keys.filter(|(shown, _)| !shown.is_empty())
-                                {
-                                    ui.monospace(shown);
-                                    ui.label(about);
-                                    ui.end_row();
-                                }
-                                for (shown, about) in MOUSE.iter().filter(|_| *title == "Mouse") {
-                                    ui.monospace(*shown);
-                                    ui.label(*about);
-                                    ui.end_row();
-                                }
-                            });
-                        ui.add_space(8.0);
-                    }
-                });
+                .auto_shrink([false, true])
+                .show(ui, |ui| actions_ui(ui, keys));
         });
     if !open {
         out.push(ViewCommand::ShowPanel(Panel::Help, false).into());
     }
+}
+
+/// A table of keys and what they do, by group.
+fn actions_ui(ui: &mut Ui, keys: &Keys) {
+    // A limit makes the last column wrap its texts.
+    let table = Grid::new("keys").num_columns(2).spacing([24.0, 3.0]);
+    table.max_col_width(WIDTH).show(ui, |ui| {
+        for (title, actions) in ACTIONS {
+            ui.strong(*title);
+            ui.end_row();
+            let actions = actions
+                .iter()
+                .map(|action| (keys.shown(action.id), action.title));
+            let of_mouse = MOUSE.iter().filter(|_| *title == "Mouse");
+            let of_mouse = of_mouse.map(|(shown, about)| ((*shown).to_owned(), *about));
+            for (shown, about) in actions.chain(of_mouse) {
+                if !shown.is_empty() {
+                    ui.monospace(shown);
+                    ui.label(about);
+                    ui.end_row();
+                }
+            }
+            ui.end_row();
+        }
+    });
 }

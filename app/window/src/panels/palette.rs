@@ -1,8 +1,9 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
+use analysis::hints::Hint;
 use egui::{Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, vec2};
 
-use super::find::{PaletteEntry, begins, find, fits};
+use super::find::{PaletteEntry, begins, find, fits, hints};
 use super::tabs::{TABS, tab::TabSubject};
 use super::widgets::{ResponseExt as _, dialog, remark};
 use crate::AppCommand;
@@ -82,6 +83,7 @@ impl PaletteInput {
                 commands: vec![command],
             })
             .collect();
+        entries.extend(hints(&words, context.trace, context.hints));
         let found = self
             .found
             .as_ref()
@@ -111,6 +113,8 @@ pub struct PaletteContext<'a> {
     pub trace: &'a OpenTrace,
     pub state: &'a ViewState,
     pub steps: &'a [StepBand],
+    /// Those of the whole trace, if they are known.
+    pub hints: &'a [Hint],
     /// Whether two traces are open.
     pub comparing: bool,
 }
@@ -129,7 +133,7 @@ pub fn palette_ui(
         .anchor(Align2::CENTER_TOP, [0.0, 76.0])
         .show(ctx, |ui| {
             ui.set_width(width);
-            let about = "Commands, reports, tracks, ops, steps (step 40), times (48.93 s)";
+            let about = "Commands, reports, hints, tracks, ops, steps (step 40), times (48.93 s)";
             let label = ui.label(remark(about));
             let field = ui
                 .add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY))

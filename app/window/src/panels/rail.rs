@@ -1,8 +1,7 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
 use egui::{
-    Align2, Context, FontId, Panel as EguiPanel, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2,
-    vec2,
+    Align2, Context, FontId, Panel as EguiPanel, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2,
 };
 
 use super::context::PanelContext;
@@ -12,7 +11,7 @@ use super::tabs_with_data::TabWithoutData;
 use super::widgets::ResponseExt as _;
 use crate::keys::hint;
 use crate::theme;
-use view::state::{Panel, ViewCommand, ViewState};
+use view::state::{Panel, ViewCommand};
 
 /// Width with names, and without.
 const WIDTHS: [f32; 2] = [68.0, 40.0];
@@ -52,18 +51,11 @@ pub fn rail_ui(
     without_data: &[TabWithoutData],
     out: &mut Vec<ViewCommand>,
 ) {
-    let (hidden, shown): (Vec<_>, Vec<_>) = offered(context)
-        .map(|tab| {
-            let empty = without_data.iter().find(|(other, _)| other.id == tab.id);
-            (tab, empty.filter(|_| !is_open(context.state, tab.id)))
-        })
-        .partition(|(_, empty)| empty.is_some());
-    let hidden: Vec<&TabWithoutData> = hidden.into_iter().filter_map(|(_, empty)| empty).collect();
-    let count = shown.len() + usize::from(!hidden.is_empty());
+    let shown: Vec<&'static Tab> = offered(context).collect();
     let room = ui.available_height() - 8.0;
-    let (width, named) = width(room, count);
+    let (width, named) = width(room, shown.len());
     let [most, _, least] = HEIGHTS;
-    let height = (room / count.max(1) as f32).clamp(least, most);
+    let height = (room / shown.len().max(1) as f32).clamp(least, most);
     let panel = EguiPanel::right("rail").exact_size(width).resizable(false);
     panel
         .frame(egui::Frame::NONE.fill(theme::current(ui).labels))
@@ -74,25 +66,20 @@ pub fn rail_ui(
                 .auto_shrink([false, false])
                 .show(ui, |ui| {
                     ui.add_space(4.0);
-                    for (tab, _) in shown {
-                        entry_ui(ui, context, tab, vec2(width, height), named, out);
-                    }
-                    if !hidden.is_empty() {
-                        hidden_ui(ui, &hidden, vec2(width, height.min(28.0)), out);
+                    for tab in shown {
+                        let empty = without_data.iter().find(|(other, _)| other.id == tab.id);
+                        let reason = empty.map(|(_, reason)| &**reason);
+                        entry_ui(ui, context, (tab, reason), vec2(width, height), named, out);
                     }
                 });
         });
 }
 
-/// Whether a tab is open at its side.
-fn is_open(state: &ViewState, id: &str) -> bool {
-    state.tab == id || state.tab_below() == Some(id)
-}
-
+/// An entry; one that the trace has no data for keeps its place, in a weaker colour, and its tooltip says why.
 fn entry_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
-    tab: &'static Tab,
+    (tab, why_empty): (&'static Tab, Option<&str>),
     size: egui::Vec2,
     named: bool,
     out: &mut Vec<ViewCommand>,
@@ -101,7 +88,8 @@ fn entry_ui(
     let (state, id, title) = (context.state, tab.id, tab.full_title(context));
     let is_open = state.shows_tab(id);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-    response.labeled_choice(Role::Tab, is_open, &title);
+    let label = why_empty.map_or_else(|| title.clone(), |_| format!("{title}: no data"));
+    response.labeled_choice(Role::Tab, is_open, label);
     response.dnd_set_drag_payload(DraggedTab(id));
     let painter = ui.painter_at(rect);
     if is_open {
@@ -120,6 +108,8 @@ fn entry_ui(
     }
     let color = if is_open || response.hovered() {
         theme.text_strong
+    } else if why_empty.is_some() {
+        theme.text_weak.gamma_multiply(0.6)
     } else {
         theme.text
     };
@@ -150,7 +140,8 @@ fn entry_ui(
         });
     }
     response.context_menu(|ui| move_menu(ui, id, state.is_below(id), out));
-    let text = tooltip(ui.ctx(), &title, is_open);
+    let about = why_empty.map_or(title.clone(), |why| format!("{title}, no data: {why}"));
+    let text = tooltip(ui.ctx(), &about, is_open);
     let _ = response.hint_left(|ui| drop(ui.label(text)));
 }
 
@@ -160,30 +151,4 @@ fn tooltip(ctx: &Context, title: &str, is_open: bool) -> String {
     } else {
         title.to_owned()
     }
-}
-
-/// The menu of tabs that this trace has no data for.
-fn hidden_ui(
-    ui: &mut Ui,
-    hidden: &[&TabWithoutData],
-    size: egui::Vec2,
-    out: &mut Vec<ViewCommand>,
-) {
-    ui.allocate_ui(size, |ui| {
-        ui.centered_and_justified(|ui| {
-            let text = RichText::new("no data").size(10.5).weak();
-            let menu = ui.menu_button(text, |ui| {
-                ui.spacing_mut().item_spacing = vec2(8.0, 5.0);
-                ui.weak("This trace has no data for:");
-                for (tab, reason) in hidden {
-                    ui.button(tab.title)
-                        .on_hover_text(reason)
-                        .chooses(ui, out, tab.show());
-                }
-            });
-            menu.response.labeled(Role::Button, "Reports without data");
-            menu.response
-                .on_hover_text("Reports that this trace has no data for");
-        });
-    });
 }

@@ -16,6 +16,7 @@ use analysis::capitalised;
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};
 use view::state::{ReportScope, ViewCommand};
+use view::timeline::bands::short_name;
 
 /// Height of the plot.
 const HEIGHT: f32 = 150.0;
@@ -80,6 +81,10 @@ pub fn steps_ui(
         };
     }
     let Some(bars) = &made.bars else { return };
+    if matches!(&bars.bars[..], [only] if only.parts.is_empty()) {
+        // All of a step without parts: the bar would say nothing.
+        return;
+    }
     let height = if bars.bars.len() == 1 { BAR } else { HEIGHT };
     let size = vec2(ui.available_width(), height);
     let chart = StepsChart {
@@ -143,7 +148,7 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
         let title = if is_mean {
             bar.title()
         } else {
-            format!("Step {}", step.label)
+            format!("Step {}", short_name(&step.label, step.number))
         };
         ui.label(RichText::new(title).strong());
         ui.label(time_ps(bar.time_ps));
@@ -158,7 +163,7 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
         if is_mean {
             ui.label(format!(
                 "The longest is step {}: {}",
-                step.label,
+                short_name(&step.label, step.number),
                 time(step.time_ps)
             ));
         }

@@ -1,6 +1,5 @@
 //! Which tabs have something to show for a trace.
 
-use egui::Rect;
 use importers::Progress;
 
 use super::tabs::{TABS, reports_of, tab::Tab};
@@ -13,8 +12,6 @@ pub type TabWithoutData = (&'static Tab, String);
 /// Finds the tabs that a trace has no data for.
 pub struct TabsWithData {
     job: Worker<(), Vec<TabWithoutData>>,
-    left_out: Vec<TabWithoutData>,
-    pub rail: Rect,
 }
 
 impl TabsWithData {
@@ -22,8 +19,6 @@ impl TabsWithData {
     pub fn new(wake: &WakeUi) -> Self {
         Self {
             job: Worker::new("tabs with data", wake),
-            left_out: Vec::new(),
-            rail: Rect::NOTHING,
         }
     }
 
@@ -46,15 +41,9 @@ impl TabsWithData {
         !self.job.is_running()
     }
 
-    /// The tabs that the rail leaves out. While the pointer is there, nothing moves.
-    pub fn left_out(&mut self, is_at_rail: bool) -> &[TabWithoutData] {
-        if let JobAnswer::Ready(found) = self.job.memo()
-            && self.left_out.len() != found.len()
-            && !is_at_rail
-        {
-            self.left_out.clone_from(found);
-        }
-        &self.left_out
+    /// The tabs that are known to have nothing to show.
+    pub fn without(&self) -> &[TabWithoutData] {
+        self.job.memo().latest().map_or(&[], Vec::as_slice)
     }
 }
 

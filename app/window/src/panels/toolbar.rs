@@ -132,7 +132,7 @@ fn panels_ui(
         (
             "Commands",
             Panel::Palette,
-            "Commands, reports, tracks, ops, steps and times",
+            "Commands, reports, hints, tracks, ops, steps and times",
             "palette",
         ),
         ("Search", Panel::Search, "Find slices", "search"),

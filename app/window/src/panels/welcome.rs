@@ -180,10 +180,10 @@ pub struct FailedToOpen {
 }
 
 impl FailedToOpen {
-    /// A file cannot be opened.
+    /// A file or a folder cannot be opened.
     pub fn open(why: String) -> Self {
         Self {
-            what: "This file cannot be opened.",
+            what: "This cannot be opened.",
             why,
         }
     }
@@ -199,7 +199,10 @@ impl FailedToOpen {
 
 /// The error message above open traces, in a bar below the toolbar that covers the content there.
 pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
+    /// Leaves the filter of tracks and the rail in sight.
+    const MOST: f32 = 640.0;
     floating_ui(ui, "error", Align2::CENTER_TOP, |ui| {
+        ui.set_max_width(ui.max_rect().width().min(MOST));
         failed_ui(ui, failed, out);
     });
 }

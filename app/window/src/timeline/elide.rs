@@ -135,10 +135,17 @@ fn with_end(widths: &LetterWidths<'_>, text: &str, room: f32) -> Option<String> 
 fn telling_end(text: &str) -> Option<usize> {
     /// Longer numbers are identifiers, whose beginning tells as much.
     const DIGITS: usize = 6;
-    if let Some(at) = text.rfind('/') {
-        return Some(at);
-    }
+    /// Digits of the identifier of a thread, which leave room for the name in front of it.
+    const OF_THREAD: usize = 4;
     let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    if let Some(at) = text.rfind('/') {
+        let is_thread = rest.len() <= at + 2 && text.len() - rest.len() > DIGITS;
+        return Some(if is_thread {
+            text.len() - OF_THREAD
+        } else {
+            at
+        });
+    }
     if rest.len() == text.len() || text.len() - rest.len() > DIGITS {
         return None;
     }
@@ -161,6 +168,8 @@ mod tests {
                 Some("/module.py:1008"),
             ),
             ("jit(f)/mlp/dot_general", Some("/dot_general")),
+            ("tf_XLAEigen/-8098553554287613410", Some("3410")),
+            ("tf_XLAEigen/42", Some("/42")),
             ("broadcast_add_fusion", None),
             ("XLA Modules", None),
             ("jit_train_step(12190760917235803885)", None),

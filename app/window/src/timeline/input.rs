@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{Event, Key, PointerButton, Pos2, Rect, Response, Ui};
+use egui::{Event, Key, PointerButton, Pos2, Rect, Response, Ui, pos2};
 use trace_model::{TimeRange, Timestamp, TrackId};
 
 use super::motion::{MovementSpeed, pan_points, zoom_factor};
@@ -304,13 +304,16 @@ impl InputTarget<'_> {
         self.rect.left() + (self.time.fraction(at) * f64::from(self.rect.width())) as f32
     }
 
-    /// The time at a point; with `snap`, the nearest slice edge.
+    /// The time at a point, or at the nearest one in sight and within the trace; with `snap`, the nearest slice edge.
     fn time_near(&self, at: Pos2, snap: bool) -> Timestamp {
+        let at = at.clamp(pos2(self.rect.left(), at.y), pos2(self.rect.right(), at.y));
         let local = at - self.rect.min;
         let edge = snap
             .then(|| self.list.snap(&self.trace.model, local.x, local.y, GRAB))
             .flatten();
-        edge.unwrap_or_else(|| self.time.time_at(f64::from(local.x / self.rect.width())))
+        let time = || self.time.time_at(f64::from(local.x / self.rect.width()));
+        let extent = self.trace.model.extent();
+        edge.unwrap_or_else(time).clamp(extent.start, extent.end)
     }
 
     /// Tracks of the rows between two heights of the canvas.

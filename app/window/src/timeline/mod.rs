@@ -13,7 +13,7 @@ mod minimap;
 mod motion;
 pub mod paint;
 mod pointer;
-mod reveal;
+pub mod reveal;
 mod tooltip;
 
 use std::borrow::Cow;

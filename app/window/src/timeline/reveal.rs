@@ -1,11 +1,28 @@
 //! Scrolls to a slice that the state asks to show.
 
+use trace_model::{SliceId, SliceRef, TimeRange};
+
 use view::state::TreeItem;
 use view::state::{ViewCommand, ViewState};
-use view::timeline::layout::LayoutWindow;
+use view::timeline::layout::{DrawList, LayoutWindow};
 use view::timeline::trace::OpenTrace;
 use view::timeline::tree;
-use view::timeline::tree::LANE;
+use view::timeline::tree::{LANE, TrackRow};
+
+/// The slice that begins first in the uppermost of the drawn tracks where one begins in a range.
+pub fn first_in_sight(trace: &OpenTrace, list: &DrawList, range: TimeRange) -> Option<SliceId> {
+    let model = &trace.model;
+    let begins = |slice: &SliceRef<'_>| range.contains(slice.start());
+    let first = |row: &TrackRow| {
+        let TreeItem::Track(track) = trace.tree.node(row.node).item else {
+            return None;
+        };
+        let lanes = model.lanes(track).iter();
+        let firsts = lanes.filter_map(|lane| model.slices_in(lane, range).find(begins));
+        Some(firsts.min_by_key(|slice| (slice.start(), slice.id()))?.id())
+    };
+    list.rows_in(0.0, f32::INFINITY).find_map(first)
+}
 
 /// Scrolls to the slice or track that `state` asks for, unfolding groups and showing hidden tracks.
 pub fn reveal(

@@ -20,14 +20,11 @@ use view::state::Panel;
 pub(super) fn tabs_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
-    with_data: &mut TabsWithData,
+    with_data: &TabsWithData,
     out: &mut Vec<AppCommand>,
 ) {
-    let is_at_rail = ui.rect_contains_pointer(with_data.rail);
     let mut wanted = Vec::new();
-    let before = ui.available_rect_before_wrap();
-    rail_ui(ui, context, with_data.left_out(is_at_rail), &mut wanted);
-    with_data.rail = before.with_min_x(ui.available_rect_before_wrap().right());
+    rail_ui(ui, context, with_data.without(), &mut wanted);
     out.extend(wanted.into_iter().map(AppCommand::from));
 }
 

@@ -7,6 +7,7 @@ mod docks;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use analysis::hints::Hints;
 use analysis::reports::communication::collectives::{Collectives, DevicePlaces};
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
@@ -31,6 +32,7 @@ use crate::panels::{
 };
 use crate::reports::ReportJobs;
 use crate::settings::{PanelPart, Settings};
+use crate::timeline::reveal::first_in_sight;
 use crate::timeline::{OtherTrace, Timeline, TimelineContext};
 use crate::times;
 use view::palette::ColorKey;
@@ -147,7 +149,13 @@ impl Workspace {
             self.typed.clone_from(text);
         }
         let scope = self.state.scope;
-        self.state.apply(command, &self.trace.model);
+        // Where nothing is selected, a step begins at what can be seen, which the state does not know.
+        let first = matches!(command, ViewCommand::Step(_)) && self.state.place.selection.is_none();
+        let range = self.state.place.time.range();
+        let first = first.then(|| first_in_sight(&self.trace, self.timeline.drawn(), range));
+        let first = first.flatten().map(ViewCommand::Select);
+        self.state
+            .apply(first.as_ref().unwrap_or(command), &self.trace.model);
         if self.state.scope != scope {
             self.scoped.set_scope(self.state.scope.into());
             self.memory.forget_made();
@@ -253,7 +261,7 @@ impl Workspace {
             prefixes: &settings.source_prefixes,
             other,
         };
-        tabs_ui(ui, context, &mut self.with_data, out);
+        tabs_ui(ui, context, &self.with_data, out);
         wanted.extend(overlay_command(ui, state.reports_over));
         let covered = if state.shows(Panel::Reports) {
             docks_ui(ui, context, &mut self.memory, comparison, settings, out)
@@ -326,11 +334,13 @@ impl Workspace {
                 &self.state,
                 self.bands.as_deref().unwrap_or_default(),
             );
+            let hints = self.reports.ready::<Hints>();
             let context = palette::PaletteContext {
                 keys,
                 trace,
                 state,
                 steps,
+                hints: hints.map_or(&[], |report| &report.hints),
                 comparing,
             };
             palette::palette_ui(ui.ctx(), context, &mut self.palette, out);

@@ -399,7 +399,7 @@ fn directory_opens_its_only_run_or_lists_several() {
     let two = dir(&[&files[..], &[("b.csv", &*all)]].concat());
     let error = open(&two).unwrap_err().to_string();
     assert!(
-        error.contains("holds 2 files of simulators; name one of a.csv, b.csv"),
+        error.contains("2 files of simulators are there; name one of a.csv, b.csv"),
         "{error}"
     );
 }

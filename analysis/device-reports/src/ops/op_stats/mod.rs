@@ -150,6 +150,8 @@ fn why_no_ops(cx: &Context<'_>) -> String {
         }
     } else if has(|kind| matches!(kind, GroupKind::Gpu { .. })) {
         "this trace has GPUs but no TPU: op statistics read the \"XLA Ops\" track of TPU cores"
+    } else if let Some(by) = cx.model.simulator() {
+        return format!("this trace has no TPU device: {by} computed it, without ops of devices");
     } else {
         "this trace has no TPU device: it was recorded on hosts only, or by another profiler"
     };

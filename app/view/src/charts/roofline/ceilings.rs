@@ -50,6 +50,13 @@ impl RooflineCeiling {
         self.roof.ink()
     }
 
+    /// Its name; then, for places with less room, only what it is of.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let short = self.name.split([' ', ',']).next();
+        let short = short.filter(|_| self.roof != RooflineRoof::Compute);
+        std::iter::once(&*self.name).chain(short)
+    }
+
     /// Places for its name: above the right end of the flat ceiling; above a slope or below it, from the lower end on,
     /// because slopes converge at the top.
     pub fn places(&self, area: &PlotArea) -> impl Iterator<Item = (DrawingPoint, Anchor)> {

@@ -159,9 +159,9 @@ impl<'a> RooflineChart<'a> {
         }
         let of_ceilings = |drawing: &mut Drawing, places: &mut LabelPlaces| {
             for ceiling in ceilings.iter().filter(|ceiling| !ceiling.name.is_empty()) {
-                let found = places.find(&ceiling.name, ceiling.places(area));
-                if let Some((at, anchor)) = found {
-                    drawing.label(at, anchor, area.font, ceiling.ink(), &ceiling.name);
+                let place = |name| Some((places.find_clear(name, ceiling.places(area))?, name));
+                if let Some(((at, anchor), name)) = ceiling.names().find_map(place) {
+                    drawing.label(at, anchor, area.font, ceiling.ink(), name);
                 }
             }
         };
@@ -310,8 +310,7 @@ fn range(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clon
 mod tests {
     use super::*;
 
-    #[test]
-    fn reading_and_writing_share_the_name_of_the_upper_line() {
+    fn report() -> std::sync::Arc<RooflineReport> {
         use analysis::reports::ops::roofline::Roofline;
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
@@ -324,9 +323,14 @@ mod tests {
             &importers::Progress::default(),
         )
         .unwrap();
-        let report = session
+        session
             .report::<Roofline>(analysis::Scope::WholeTrace)
-            .unwrap();
+            .unwrap()
+    }
+
+    #[test]
+    fn reading_and_writing_share_the_name_of_the_upper_line() {
+        let report = report();
         let chart = RooflineChart::of(&report, []);
         let named = ceilings(&report, chart.range);
         let named = named.iter().filter(|own| own.roof == RooflineRoof::Memory);
@@ -337,6 +341,33 @@ mod tests {
         let names: Vec<&str> = named.map(|own| own.name.as_str()).collect();
         let links = "ICI, one link 100.0 GB/s, all links 400.0 GB/s";
         assert_eq!(names, [links, ""]);
+    }
+
+    /// The texts of a chart of this size.
+    fn texts(report: &RooflineReport, width: f32, height: f32) -> Vec<String> {
+        let frame = ChartFrame {
+            width,
+            height,
+            font: 11.0,
+            times: crate::time_format::TimeFormat::Digits,
+            has_titles: false,
+        };
+        let drawing = RooflineChart::of(report, []).draw(&frame);
+        let shapes = drawing.shapes.into_iter();
+        let text = |shape| match shape {
+            crate::drawing::DrawingShape::Text { text, .. } => Some(text),
+            _ => None,
+        };
+        shapes.filter_map(text).collect()
+    }
+
+    #[test]
+    fn names_of_ceilings_are_short_where_long_ones_would_lie_on_other_lines() {
+        let report = report();
+        let hbm = |texts: Vec<String>| texts.into_iter().find(|text| text.starts_with("HBM"));
+        let wide = hbm(texts(&report, 1600.0, 600.0));
+        assert_eq!(wide.as_deref(), Some("HBM 1.638 TB/s"));
+        assert_eq!(hbm(texts(&report, 400.0, 300.0)).as_deref(), Some("HBM"));
     }
 
     #[test]

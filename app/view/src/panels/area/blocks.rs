@@ -45,7 +45,7 @@ pub(super) struct AreaRow {
     pub(super) self_ps: Picos,
     /// Time in which at least one of its slices runs.
     pub(super) union_ps: Picos,
-    /// Mean, median and 95th percentile of slices entirely inside the area; `None` without any.
+    /// Mean, median and 95th percentile of slices entirely inside the area, as they were measured; `None` without any.
     pub(super) lengths: [Option<f64>; 3],
 }
 
@@ -104,6 +104,13 @@ impl AreaBlocks {
     /// Name of a row, and what its tracks contain.
     pub(super) fn title(&self, classes: &OpClasses, row: usize) -> (String, &'static str) {
         self.rows.title(&self.model, classes, row)
+    }
+
+    /// Whether a device has measured the slices of a track; it has all of a track or none.
+    pub(super) fn are_timed_by_devices(&self) -> bool {
+        let first = |&track: &TrackId| self.model.slices_on(track).next();
+        let mut firsts = self.tracks.iter().filter_map(first);
+        firsts.any(|slice| slice.device_range().is_some())
     }
 
     /// Finds all blocks that are not known yet.
@@ -170,7 +177,7 @@ impl AreaBlocks {
                 sums.slices += 1;
                 if area.encloses(slice.shown) {
                     sums.self_ps += slice.self_ps;
-                    sums.of_beyond.push(slice.shown.dur().ps());
+                    sums.of_beyond.push(slice.length.ps());
                 } else {
                     sums.self_ps += self_of_part(&self.model, *slice, area);
                 }

@@ -5,8 +5,12 @@
 //! several tracks or inside each other count once. Tracks of different kinds cover the same time: a program runs while
 //! its ops run, and asynchronous ops are in flight at the same time. Rows therefore never mix kinds of tracks, and a
 //! share is of the self time on tracks of the row's kind.
+//!
+//! An area is a part of the timeline, and so are total, busy and self time: they are shares of it. How long the slices of a
+//! row take on average is another question, which the clock of the device answers, as in all reports.
 
 mod blocks;
+mod counters;
 mod lengths;
 mod marked;
 mod rows;
@@ -20,6 +24,7 @@ use importers::Progress;
 use trace_model::{LabelId, Picos, TraceModel, locked};
 
 use self::blocks::{AreaBlocks, AreaSums};
+use self::counters::counters_in;
 pub use self::marked::{AreaGrouping, MarkedArea};
 use crate::timeline::bands::StepBand;
 
@@ -34,6 +39,8 @@ pub struct AreaSummary {
     pub union_ps: Picos,
     /// One row per name, category or program, by self time.
     pub table: Table,
+    /// A sentence about each marked counter.
+    pub counters: Vec<String>,
     blocks: Arc<AreaBlocks>,
     /// The row of the blocks that each row of the table is.
     rows: Vec<usize>,
@@ -73,7 +80,11 @@ impl AreaSummaries {
     ) -> Result<AreaSummary, String> {
         let blocks = self.blocks_of(steps, area);
         let sums = blocks.sums(area.range, progress)?;
-        Ok(AreaSummary::new(&self.classes, area, blocks, sums))
+        let counters = counters_in(&self.model, area);
+        Ok(AreaSummary {
+            counters,
+            ..AreaSummary::new(&self.classes, area, blocks, sums)
+        })
     }
 
     fn blocks_of(&self, steps: &Arc<[StepBand]>, area: &MarkedArea) -> Arc<AreaBlocks> {
@@ -114,6 +125,13 @@ impl AreaSummary {
         })
     }
 
+    /// Which times are by which clock, where tracks of the area have times by that of a device, too.
+    pub fn clocks(&self) -> Option<&'static str> {
+        self.blocks.are_timed_by_devices().then_some(
+            "Total, union and self: on the timeline. Mean, median and p95: by the clock of the device.",
+        )
+    }
+
     fn new(
         classes: &OpClasses,
         area: &MarkedArea,
@@ -148,7 +166,7 @@ impl AreaSummary {
         .measured("median_ps", "Median", Unit::Picoseconds, |(.., row)| row.lengths[1])
         .measured("p95_ps", "p95", Unit::Picoseconds, |(.., row)| row.lengths[2])
         .note(
-            "Total, busy and self time: the parts of slices inside the area. Mean, median and p95: slices entirely inside it. Share: of the self time on tracks of the same kind, because tracks of programs, ops and asynchronous ops cover the same time.",
+            "Total, busy and self time: the parts of slices inside the area. Mean, median and p95: slices entirely inside it, as they were measured. Share: of the self time on tracks of the same kind, because tracks of programs, ops and asynchronous ops cover the same time.",
         )
         .build();
         let rows = rows.into_iter().map(|(.., row)| row).collect();
@@ -158,6 +176,7 @@ impl AreaSummary {
             tracks,
             union_ps,
             table,
+            counters: Vec::new(),
             blocks,
             rows,
         }

@@ -187,7 +187,9 @@ fn plain_sums(
             let whole = slices
                 .iter()
                 .filter(|slice| area.range.encloses(slice.range()));
-            let lengths: Vec<f64> = whole.map(|slice| slice.dur().as_ps_f64()).collect();
+            let lengths: Vec<f64> = whole
+                .map(|slice| slice.measured_range().dur().as_ps_f64())
+                .collect();
             let mean =
                 (!lengths.is_empty()).then(|| lengths.iter().sum::<f64>() / lengths.len() as f64);
             let total = parts.iter().map(|part| part.dur().ps()).sum();

@@ -33,7 +33,7 @@ pub(super) struct SpanSums {
 }
 
 impl SpanSums {
-    /// Lengths of slices entirely inside the area.
+    /// Lengths of slices entirely inside the area, as they were measured.
     pub(super) fn lengths_of(&self, sums: &RowSums) -> SortedList<'_> {
         self.lengths.get(sums.lengths)
     }
@@ -58,6 +58,8 @@ pub(super) struct SliceBeyond {
     pub(super) slice: SliceId,
     pub(super) row: u32,
     pub(super) shown: TimeRange,
+    /// As it was measured.
+    pub(super) length: Picos,
     /// If all of it is in the area.
     pub(super) self_ps: Picos,
 }
@@ -152,7 +154,12 @@ impl<'a> SpanAdder<'a> {
         self.pieces.clear();
         for &track in self.tracks {
             let rows = self.rows.of_track(model, track);
-            for SliceSpans { slice, shown, .. } in model
+            for SliceSpans {
+                slice,
+                shown,
+                measured,
+                ..
+            } in model
                 .lanes(track)
                 .iter()
                 .flat_map(|lane| model.spans_in(lane, span))
@@ -178,6 +185,7 @@ impl<'a> SpanAdder<'a> {
                         slice: slice.id(),
                         row,
                         shown,
+                        length: measured.dur(),
                         self_ps,
                     });
                     continue;
@@ -185,7 +193,7 @@ impl<'a> SpanAdder<'a> {
                 sums.slices += 1;
                 sums.self_ps += self_ps;
                 if area.encloses(shown) {
-                    sums.lengths.push(shown.dur().ps());
+                    sums.lengths.push(measured.dur().ps());
                 }
             }
         }

@@ -235,6 +235,10 @@ fn area_times_use_the_timeline_clock() {
         expected,
         "self time is no longer than the slice"
     );
+    assert!(summary.clocks().is_some());
+    let means: Vec<&Cell> = summary.table.rows.iter().map(|row| &row[7]).collect();
+    let by_device = [Cell::Float(150.0), Cell::Float(30.0)];
+    assert_eq!(means, by_device.iter().collect::<Vec<_>>());
 }
 
 #[test]

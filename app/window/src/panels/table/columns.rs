@@ -11,12 +11,21 @@ const SAMPLE: usize = 200;
 /// A text takes no more than this, unless there is room.
 const MOST_TEXT: f32 = 300.0;
 /// Texts may be shortened to this, so that more columns have room: the first, which names the row, and others.
-const LEAST_TEXT: [f32; 2] = [66.0, 90.0];
+const LEAST_TEXT: [f32; 2] = [110.0, 90.0];
 /// Width of the narrowest column.
 const LEAST: f32 = 46.0;
 
-/// The width that each column needs for its heading and cells.
-pub(super) fn widths(ui: &Ui, table: &Table) -> Vec<f32> {
+/// What a column needs.
+#[derive(Clone, Copy)]
+pub(super) struct ColumnNeed {
+    /// The width for its heading and cells.
+    width: f32,
+    /// Whether a cell has a value.
+    has_values: bool,
+}
+
+/// What each column needs.
+pub(super) fn needs(ui: &Ui, table: &Table) -> Vec<ColumnNeed> {
     let width = |font: &FontId, text: &str| {
         ui.fonts_mut(|fonts| {
             text.chars()
@@ -37,10 +46,15 @@ pub(super) fn widths(ui: &Ui, table: &Table) -> Vec<f32> {
         let widest = cells.map(width_of).fold(heading, f32::max);
         // Rounded up: positions of letters are.
         let needed = (widest + 2.0 * PAD + 2.0).ceil().max(LEAST);
-        if is_text(column) {
-            needed.min(MOST_TEXT)
+        let most = if is_text(column) {
+            MOST_TEXT
         } else {
-            needed
+            f32::INFINITY
+        };
+        let is_value = |row: &Vec<Cell>| row.get(index).is_some_and(|cell| *cell != Cell::Missing);
+        ColumnNeed {
+            width: needed.min(most),
+            has_values: table.rows.iter().any(is_value),
         }
     };
     table.columns.iter().enumerate().map(needed).collect()
@@ -51,27 +65,41 @@ pub(super) struct ShownColumns(pub(super) Vec<(usize, f32)>);
 
 impl ShownColumns {
     /// All columns; the first text takes the room that is left.
-    pub(super) fn all(table: &Table, widths: &[f32], room: f32) -> Self {
-        Self(widths.iter().copied().enumerate().collect()).filling(table, room)
+    pub(super) fn all(table: &Table, needs: &[ColumnNeed], room: f32) -> Self {
+        Self(widths(needs)).filling(table, room)
     }
 
     /// The columns that have room: tables list the most important first. The first and the one that rows are sorted by
-    /// always have.
-    pub(super) fn fitting(table: &Table, widths: &[f32], room: f32, by: Option<usize>) -> Self {
+    /// always have. Those without values make room before a text is shortened.
+    pub(super) fn fitting(
+        table: &Table,
+        needs: &[ColumnNeed],
+        room: f32,
+        by: Option<usize>,
+    ) -> Self {
         let is_text_at = |at: usize| table.columns.get(at).is_some_and(is_text);
         let least = |&(at, width): &(usize, f32)| match at {
             _ if !is_text_at(at) => width,
             0 => width.min(LEAST_TEXT[0]),
             _ => width.min(LEAST_TEXT[1]),
         };
-        let mut kept: Vec<(usize, f32)> = widths.iter().copied().enumerate().collect();
+        let mut kept = widths(needs);
+        let width = |kept: &[(usize, f32)]| kept.iter().map(|&(_, width)| width).sum::<f32>();
+        while width(&kept) > room {
+            let is_empty =
+                |&(at, _): &(usize, f32)| at > 0 && Some(at) != by && !needs[at].has_values;
+            let Some(empty) = kept.iter().rposition(is_empty) else {
+                break;
+            };
+            kept.remove(empty);
+        }
         while kept.iter().map(least).sum::<f32>() > room {
             let spare = kept.iter().rposition(|&(at, _)| at > 0 && Some(at) != by);
             let Some(spare) = spare else { break };
             kept.remove(spare);
         }
         // Texts are shortened, the last first.
-        let mut missing = kept.iter().map(|&(_, width)| width).sum::<f32>() - room;
+        let mut missing = width(&kept) - room;
         for column in kept.iter_mut().rev() {
             let less = (column.1 - least(column)).min(missing).max(0.0);
             (column.1, missing) = (column.1 - less, missing - less);
@@ -94,6 +122,11 @@ impl ShownColumns {
     }
 }
 
+/// The columns, by their places in the table, with the widths that they need.
+fn widths(needs: &[ColumnNeed]) -> Vec<(usize, f32)> {
+    needs.iter().map(|need| need.width).enumerate().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use analysis::Unit;
@@ -108,13 +141,16 @@ mod tests {
             .measured("y", "y", Unit::Count, |row| row.2)
             .measured("z", "z", Unit::Count, |row| row.3)
             .build();
-        let widths = [200.0, 80.0, 90.0, 70.0];
-        let fitting = |room, by| ShownColumns::fitting(&table, &widths, room, by).0;
+        let needs = [200.0, 80.0, 90.0, 70.0].map(|width| ColumnNeed {
+            width,
+            has_values: true,
+        });
+        let fitting = |room, by| ShownColumns::fitting(&table, &needs, room, by).0;
         let all = [(0, 260.0), (1, 80.0), (2, 90.0), (3, 70.0)];
         assert_eq!(fitting(500.0, None), all, "the text takes what is left");
         assert_eq!(
-            fitting(316.0, None),
-            [(0, 76.0), (1, 80.0), (2, 90.0), (3, 70.0)],
+            fitting(356.0, None),
+            [(0, 116.0), (1, 80.0), (2, 90.0), (3, 70.0)],
             "the text is shortened first"
         );
         assert_eq!(fitting(305.0, None), [(0, 135.0), (1, 80.0), (2, 90.0)]);
@@ -123,6 +159,13 @@ mod tests {
             [(0, 120.0), (1, 80.0), (3, 70.0)],
             "the one that rows are sorted by stays"
         );
-        assert_eq!(fitting(50.0, None), [(0, 66.0)]);
+        assert_eq!(fitting(50.0, None), [(0, 110.0)]);
+        let mut needs = needs;
+        needs[1].has_values = false;
+        let fitted = ShownColumns::fitting(&table, &needs, 360.0, None).0;
+        let whole = [(0, 200.0), (2, 90.0), (3, 70.0)];
+        assert_eq!(fitted, whole, "what has no values makes room");
+        let fitted = ShownColumns::fitting(&table, &needs, 440.0, None).0;
+        assert_eq!(fitted.len(), 4, "there is room for all");
     }
 }

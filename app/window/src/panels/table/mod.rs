@@ -13,7 +13,7 @@ pub use self::cell_text::PAD;
 use self::cell_text::{is_text, number_of};
 use self::cells::cells_ui;
 pub use self::cells::write_cell;
-use self::columns::{ShownColumns, widths};
+use self::columns::{ColumnNeed, ShownColumns, needs};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
@@ -49,7 +49,7 @@ struct PreparedTable {
     rows: usize,
     times: TimeFormat,
     order: Vec<u32>,
-    widths: Vec<f32>,
+    needs: Vec<ColumnNeed>,
 }
 
 impl SortedTable {
@@ -80,9 +80,9 @@ impl SortedTable {
             return;
         }
         let order = order(table, &self.filter, self.by);
-        let widths = match self.made.take() {
-            Some(made) if made.rows == table.rows.len() && made.times == times => made.widths,
-            _ => widths(ui, table),
+        let needs = match self.made.take() {
+            Some(made) if made.rows == table.rows.len() && made.times == times => made.needs,
+            _ => needs(ui, table),
         };
         self.made = Some(PreparedTable {
             filter: self.filter.clone(),
@@ -90,7 +90,7 @@ impl SortedTable {
             rows: table.rows.len(),
             times,
             order,
-            widths,
+            needs,
         });
     }
 }
@@ -199,10 +199,10 @@ pub fn table_ui(
     };
     let room = ui.available_width() - 12.0;
     let by = sorted.by.map(|(column, _)| column);
-    let fitted = ShownColumns::fitting(table, &made.widths, room, by);
+    let fitted = ShownColumns::fitting(table, &made.needs, room, by);
     sorted.left_out = table.columns.len() - fitted.0.len();
     let columns = if sorted.all_columns && sorted.left_out > 0 {
-        ShownColumns::all(table, &made.widths, room)
+        ShownColumns::all(table, &made.needs, room)
     } else {
         fitted
     };

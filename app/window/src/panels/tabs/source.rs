@@ -14,7 +14,7 @@ use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::panels::widgets::{ResponseExt as _, remark, remark_ui};
 use crate::platform;
 use crate::theme::{self, small_font};
 use crate::times::time;
@@ -300,16 +300,11 @@ fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool, out: &mut Vec<AppCommand>)
     if platform::IN_BROWSER {
         return;
     }
-    ui.horizontal_wrapped(|ui| {
-        ui.button("Find it…")
-            .on_hover_text("Choose the folder where it lies now")
-            .sends(out, AppCommand::FindSource(file.to_owned()));
-        ui.label(
-            RichText::new(format!("next time: {}", prefix_option(file)))
-                .small()
-                .weak(),
-        );
-    });
+    ui.button("Find it…")
+        .on_hover_text("Choose the folder where it lies now")
+        .sends(out, AppCommand::FindSource(file.to_owned()));
+    // Beside the button, a folder that is longer than the line would widen the panel to the left.
+    remark_ui(ui, &format!("next time: {}", prefix_option(file)));
 }
 
 /// The option that tells where a file is; a file that is recorded without its folder has an empty beginning.

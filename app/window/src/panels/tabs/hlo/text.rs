@@ -1,10 +1,10 @@
 //! The text of a program, with the time of each line beside it.
 
 use analysis::reports::hlo::ProgramListing;
-use egui::{CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2};
+use egui::{CursorIcon, FontId, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use trace_model::OpId;
 
-use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::panels::widgets::{ResponseExt as _, remark, remark_ui};
 use crate::theme::{self, small_font};
 use crate::times;
 
@@ -30,7 +30,7 @@ pub(super) fn text_ui(
     let mut filter = ui
         .data(|data| data.get_temp::<String>(id))
         .unwrap_or_default();
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
         let response = ui.add(field.desired_width(190.0));
         response.labeled(Role::TextInput, "Filter lines");
@@ -38,11 +38,7 @@ pub(super) fn text_ui(
             let sums = sums.unwrap_or("on all devices");
             format!(" · self {}; times are {sums}", times::time(ps))
         });
-        ui.label(
-            RichText::new(format!("{} lines{known}", text.lines.len()))
-                .small()
-                .weak(),
-        );
+        remark_ui(ui, &format!("{} lines{known}", text.lines.len()));
     });
     ui.data_mut(|data| data.insert_temp(id, filter.clone()));
     for note in &text.notes {

@@ -1,13 +1,15 @@
 //! What limits the run, and the key figures.
 
 use std::borrow::Cow;
+use std::task::Poll;
 
 use analysis::Unit;
+use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::targets::Target;
 use analysis::reports::summary::utilization::Utilization;
 use egui::{Color32, FontId, Frame, Margin, Role, Sense, Ui, vec2};
 
-use crate::panels::context::{PanelContext, section_ui};
+use crate::panels::context::{PanelContext, computing_ui, section_ui};
 use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
 use crate::panels::late::late_ui;
@@ -27,7 +29,10 @@ use view::state::ViewCommand;
 pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
-    if let Some(limit) = overview.limit(times::time) {
+    let limit = context.reports.limit();
+    if limit.is_pending() {
+        computing_ui(ui);
+    } else if let Poll::Ready(Some(limit)) = limit {
         let frame = Frame::new()
             .fill(theme.raised)
             .corner_radius(5.0)
@@ -69,6 +74,16 @@ fn size_of(ui: &Ui, sentence: &str) -> f32 {
 
 /// The key figures as cards; the tooltip shows the denominator.
 pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
+    // Where devices have no time, the part about it says why.
+    if let (Err(_), Err(_)) = (
+        context.reports.get::<Utilization>(),
+        context.reports.get::<Ops>(),
+    ) {
+        let mut figures = context.reports.overview().figures();
+        if figures.all(|figure| figure.value.is_none() || figure.id == "step") {
+            return;
+        }
+    }
     let about = section_ui(ui, "Key figures", "the mark is the target");
     about.on_hover_text(
         "First those that miss their target. Hover over a figure to see its denominator.",
@@ -83,7 +98,9 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
     if !others.is_empty() {
         ui.collapsing("More figures", |ui| cards_ui(ui, &others));
     }
-    context.report_ui::<Utilization>(ui);
+    if context.reports.get::<Ops>().is_ok() {
+        context.report_ui::<Utilization>(ui);
+    }
 }
 
 fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
