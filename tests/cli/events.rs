@@ -176,7 +176,7 @@ fn wrong_questions_are_refused_with_a_cure() {
         ),
         (
             &["--least", "2us", "--most", "1us"],
-            "--least: above the greatest length",
+            "--least: is more than the greatest length",
         ),
         (&["--least", "2 parsecs"], "length of time"),
         (&["--steps", "900"], "the trace has steps"),

@@ -64,7 +64,7 @@ const fn format(id: &'static str, title: &'static str) -> TraceFormat {
     TraceFormat {
         id,
         title,
-        extensions: &[],
+        extensions: &["json"],
         markers: &[],
         about: "",
     }
@@ -145,14 +145,23 @@ fn archive_is_not_opened_as_its_content() {
 
 #[test]
 fn unknown_format_error_names_guess_and_supported_formats() {
-    let error = detect(b"\x7fELF", &[&TOY, &OTHER])
-        .err()
-        .unwrap()
-        .to_string();
+    let error = |head: &[u8]| {
+        let found = detect(head, &[&TOY, &OTHER]);
+        found.err().unwrap().to_string()
+    };
+    let json = error(b"{\"neither\": 1}");
     assert!(
-        error.contains("ELF") && error.contains("Toy traces or Other traces"),
-        "{error}"
+        json.contains("likeliest would be Toy traces or Other traces"),
+        "{json}"
     );
+    // What no profile looks like is likely none of them.
+    for head in [&b"\x7fELF"[..], b"", b"<html></html>", b"Out of memory"] {
+        let error = error(head);
+        assert!(
+            !error.contains("likeliest") && error.contains("systole formats"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -114,7 +114,8 @@ fn places(model: &TraceModel, list: &[&Compilation]) -> String {
         .enumerate()
         .filter_map(|(at, (place, own))| match place {
             CompilePlace::InStep(step) => {
-                let on_host = number_on_host(model, own).filter(|_| at < NAMED);
+                // To find it takes a pass over the annotations.
+                let on_host = (at < NAMED).then(|| number_on_host(model, own)).flatten();
                 let on_host = on_host.filter(|number| number != step);
                 let on_host = on_host.map(|number| format!(" ({number} on the host)"));
                 Some(format!("{step}{}", on_host.unwrap_or_default()))
