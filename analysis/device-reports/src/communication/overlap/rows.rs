@@ -173,15 +173,14 @@ fn add_ops(
         }
         let slice = model.slice(segment.slice);
         let of_label = &mut known[slice.label_id().index()];
-        let (place, is_known) = match *of_label {
-            Some(place) => (place as usize, true),
-            None => {
-                let own = key_of(model, slice.label_id());
-                let key = dones.get(&own).copied().unwrap_or(own);
-                let (place, is_known) = rows.place(cx, key, (segment.slice, class));
-                *of_label = Some(place as u32);
-                (place, is_known)
-            }
+        let (place, is_known) = if let Some(place) = *of_label {
+            (place as usize, true)
+        } else {
+            let own = key_of(model, slice.label_id());
+            let key = dones.get(&own).copied().unwrap_or(own);
+            let (place, is_known) = rows.place(cx, key, (segment.slice, class));
+            *of_label = Some(place as u32);
+            (place, is_known)
         };
         let row = &mut rows.rows[place];
         row.blocking += segment.range.dur();
