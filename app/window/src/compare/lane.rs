@@ -376,17 +376,14 @@ fn about(
     let verdict = parts_of(compared, delta)
         .iter()
         .fold(verdict, |text, part| format!("{text}\n  {part}"));
-    let (what, them) = match steps {
-        [step] => (
-            format!("Step {} of A, {} of B", step.titles[0], step.titles[1]),
-            "it",
-        ),
-        _ => {
-            let ends = [steps.first(), steps.last()].map(|step| step.map(|step| &step.titles));
-            let [first, last] = ends.map(|titles| titles.map_or(["", ""], |[a, b]| [a, b]));
-            let [a, b] = [0, 1].map(|side| format!("{} to {}", first[side], last[side]));
-            (format!("{count} steps: {a} of A, {b} of B"), "them")
-        }
+    let (what, them) = if let [step] = steps {
+        let [a, b] = &step.titles;
+        (format!("Step {a} of A, {b} of B"), "it")
+    } else {
+        let ends = [steps.first(), steps.last()].map(|step| step.map(|step| &step.titles));
+        let [first, last] = ends.map(|titles| titles.map_or(["", ""], |[a, b]| [a, b]));
+        let [a, b] = [0, 1].map(|side| format!("{} to {}", first[side], last[side]));
+        (format!("{count} steps: {a} of A, {b} of B"), "them")
     };
     format!("{what}\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show {them} in both")
 }
