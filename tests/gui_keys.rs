@@ -202,6 +202,20 @@ fn nothing_is_asked_about_the_wheel_and_help_changes_it() {
 }
 
 #[test]
+fn help_shows_its_texts_whole() {
+    let mut window = tall();
+    want(&mut window, ViewCommand::ShowPanel(Panel::Help, true));
+    let right = window.get_by_label("Close window").rect().right();
+    for text in ["Zoom in at the pointer", "Mark an area and show its sums"] {
+        let label = window.get_by_label_contains(text).rect();
+        assert!(
+            label.width() > 100.0 && label.right() < right,
+            "{text}: {label:?} beyond {right}"
+        );
+    }
+}
+
+#[test]
 fn held_actions_cannot_use_ctrl_keys() {
     let mut window = tall();
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));

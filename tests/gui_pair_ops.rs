@@ -99,6 +99,18 @@ fn comparison_row_shows_the_op_on_both_sides() {
 }
 
 #[test]
+fn row_about_several_ops_leads_to_the_longest_where_they_take_more() {
+    let mut window = compared("a", "b");
+    // By change: `fusion.2` takes 2 µs more in B, a copy in A is gone, and B has a new reduction.
+    want(&mut window, ComparisonCommand::ShowOps(vec![2, 1, 0]));
+    assert_eq!(both_selected(&window)[1].as_deref(), Some("fusion.2"));
+    let b = window.state().state_of(TraceSide::B).unwrap();
+    let highlighted = b.highlighted.as_ref();
+    let title = highlighted.map(|highlighted| highlighted.title.as_str());
+    assert_eq!(title, Some("fusion.2 and 2 more"));
+}
+
+#[test]
 fn go_to_op_shows_it_in_both_runs() {
     let mut window = compared("a", "late");
     let slice = execution(&window, TraceSide::A, "fusion.2", 5);

@@ -136,6 +136,24 @@ fn reports_overlay_the_timeline_in_a_narrow_window() {
 }
 
 #[test]
+fn a_long_folder_of_a_source_stays_in_its_panel() {
+    const LONG: &str = "
+        @column 1us
+        ops: AAAABBBB
+        A = fusion.1 source=/home/somebody_with_a_long_name/a-repository/of_a_model/layers/common/model.py:335
+        B = fusion.2 source=/home/somebody_with_a_long_name/a-repository/of_a_model/layers/common/model.py:385
+    ";
+    let mut window = window_with(vec2(900.0, 600.0), Settings::default(), LONG);
+    want(&mut window, ViewCommand::ShowTab("source".to_owned()));
+    let panel = window.get_by_label("Reports over the timeline").rect();
+    let advice = window.get_by_label_contains("next time").rect();
+    assert!(
+        panel.left() <= advice.left() && advice.right() <= panel.right(),
+        "{advice:?} is not in {panel:?}"
+    );
+}
+
+#[test]
 fn details_lie_beside_reports_that_cover_the_timeline() {
     let mut window = window_with(vec2(900.0, 600.0), Settings::default(), TWO_DEVICES);
     show_op_table(&mut window);

@@ -1,6 +1,6 @@
 //! Navigation by keys and by clicks on rows.
 
-use trace_model::{SliceId, SliceRef, Timestamp, TraceModel};
+use trace_model::{SliceId, SliceRef, TraceModel};
 
 use std::sync::Arc;
 
@@ -97,11 +97,8 @@ impl ViewState {
     }
 
     pub(super) fn step(&mut self, neighbour: Neighbour, model: &TraceModel) {
-        let slice = match self.place.selection {
-            Some(selected) => neighbour_of(model, selected, neighbour),
-            None => first_visible(model, &self.place.time),
-        };
-        if let Some(slice) = slice {
+        let selected = self.place.selection;
+        if let Some(slice) = selected.and_then(|slice| neighbour_of(model, slice, neighbour)) {
             self.show_selected(slice, model);
         }
     }
@@ -155,19 +152,4 @@ fn of_same_name(model: &TraceModel, selected: SliceId, forth: bool) -> Option<Sl
         all.max_by_key(|&slice| place(slice))
     }
     .map(SliceRef::id)
-}
-
-/// The first visible slice, from which stepping starts if nothing is selected.
-fn first_visible(model: &TraceModel, time: &Viewport) -> Option<SliceId> {
-    let from: Timestamp = time.start();
-    model
-        .all_lanes()
-        .iter()
-        .filter_map(|lane| {
-            model
-                .slices_in(lane, time.range())
-                .find(|slice| slice.start() >= from)
-        })
-        .min_by_key(|slice| (slice.start(), slice.id()))
-        .map(SliceRef::id)
 }

@@ -91,7 +91,8 @@ fn focus_shows_surroundings_then_the_slice_alone() {
 fn stepping_walks_the_lane_and_the_nesting() {
     let model = model();
     let mut state = ViewState::new(&model);
-    state.apply(&ViewCommand::Step(Neighbour::Next), &model);
+    let first = model.all_slices().next().unwrap().id();
+    state.apply(&ViewCommand::Select(first), &model);
     assert_eq!(selected(&state, &model), "a");
     assert!(state.shows(Panel::Details));
     for (step, name) in [

@@ -376,19 +376,14 @@ fn about(
     let verdict = parts_of(compared, delta)
         .iter()
         .fold(verdict, |text, part| format!("{text}\n  {part}"));
-    match steps {
-        [step] => format!(
-            "Step {} of A, {} of B\n{} in A, {} in B\n{verdict}\n{MEASURED}\nClick to show it in both",
-            step.titles[0], step.titles[1], a, b
-        ),
-        _ => {
-            let ends = [steps.first(), steps.last()].map(|step| step.map(|step| &step.titles));
-            let [first, last] = ends.map(|titles| titles.map_or(["", ""], |[a, b]| [a, b]));
-            format!(
-                "{count} steps: {} to {} of A, {} to {} of B\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show \
-                 them in both",
-                first[0], last[0], first[1], last[1]
-            )
-        }
-    }
+    let (what, them) = if let [step] = steps {
+        let [a, b] = &step.titles;
+        (format!("Step {a} of A, {b} of B"), "it")
+    } else {
+        let ends = [steps.first(), steps.last()].map(|step| step.map(|step| &step.titles));
+        let [first, last] = ends.map(|titles| titles.map_or(["", ""], |[a, b]| [a, b]));
+        let [a, b] = [0, 1].map(|side| format!("{} to {}", first[side], last[side]));
+        (format!("{count} steps: {a} of A, {b} of B"), "them")
+    };
+    format!("{what}\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show {them} in both")
 }
