@@ -43,6 +43,7 @@ pub mod table;
 pub mod tables;
 pub mod tabs;
 pub mod tabs_with_data;
+pub mod timed_lines;
 pub mod toolbar;
 pub mod welcome;
 pub mod widgets;

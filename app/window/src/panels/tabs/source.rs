@@ -5,18 +5,16 @@ use std::sync::Arc;
 
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, Scope, counted};
-use egui::{
-    Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2,
-};
+use egui::{ComboBox, RichText, Role, Ui};
 use trace_model::{OpId, Picos, SliceId};
 
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
+use crate::panels::timed_lines::{TimedLine, timed_lines_ui};
 use crate::panels::widgets::{ResponseExt as _, remark, remark_ui};
 use crate::platform;
-use crate::theme::{self, small_font};
 use crate::times::time;
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, is_library, locate, own_frame, read,
@@ -50,13 +48,6 @@ pub const TAB: Tab = Tab {
     panel: |wake| Box::new(SourcePanel::new(wake)),
     ..TABLES
 };
-
-/// Height of a line.
-const LINE: f32 = 17.0;
-/// Width of the times and numbers beside the text.
-const MARGIN: f32 = 122.0;
-/// Width of the times.
-const TIMES: f32 = 80.0;
 
 /// A file to look for.
 #[derive(Clone, Debug, PartialEq)]
@@ -334,108 +325,35 @@ fn lines_ui(
         .max()
         .unwrap_or_default()
         .max(Picos::from_ps(1));
-    let letters = text
-        .map_or(0, |text| {
-            text.lines.iter().map(String::len).max().unwrap_or(0)
-        })
-        .min(400);
-    let width = letters as f32 * 7.3 + MARGIN;
-    let mut area = ScrollArea::both()
-        .auto_shrink([false, false])
-        .id_salt("source");
-    if scrolls && let Some(at) = numbers.iter().position(|&number| number == line) {
-        area =
-            area.vertical_scroll_offset((at as f32 * LINE - ui.available_height() * 0.35).max(0.0));
-    }
-    let mut clicked = None;
-    ui.spacing_mut().item_spacing.y = 0.0;
-    area.show_rows(ui, LINE, numbers.len(), |ui, rows| {
-        for &number in numbers.get(rows).unwrap_or_default() {
-            let (rect, _) =
-                ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
-            let own = times.lines.get(&number);
-            let place = rect.intersect(ui.clip_rect());
-            let response = ui.interact(
-                place,
-                ui.scope_id().with(("source line", number)),
-                Sense::click(),
-            );
-            let code = text
-                .and_then(|text| text.lines.get(number as usize - 1))
-                .map_or("", String::as_str);
-            line_ui(
-                ui,
-                rect,
-                (number, code),
-                own.map(|own| (own.self_time_ps, longest)),
-                number == line,
-            );
-            let Some(own) = own else { continue };
-            let time = time(own.self_time_ps);
-            response.labeled(Role::Button, format_args!("Line {number}, self {time}"));
-            let ops = counted(own.ops.len(), "op");
-            let response = response.on_hover_cursor(CursorIcon::PointingHand);
-            if response
-                .on_hover_text(format!("self {time} in {ops}, sum over {sums}"))
-                .clicked()
-            {
-                clicked = Some(number);
-            }
+    let of_text = |text: &SourceText| text.lines.iter().map(String::len).max();
+    let letters = text.and_then(of_text).unwrap_or(0);
+    let place = || numbers.iter().position(|&number| number == line);
+    let scrolls_to = scrolls.then(place).flatten();
+    let size = (numbers.len(), letters);
+    let clicked = timed_lines_ui(ui, "source", size, scrolls_to, |at| {
+        let number = numbers.get(at).copied().unwrap_or_default();
+        let code = text.and_then(|text| text.lines.get((number as usize).checked_sub(1)?));
+        let shown = TimedLine {
+            text: code.map_or("", String::as_str),
+            number: Some(number),
+            is_shown: number == line,
+            ..TimedLine::default()
+        };
+        let Some(own) = times.lines.get(&number) else {
+            return shown;
+        };
+        let (length, ops) = (time(own.self_time_ps), counted(own.ops.len(), "op"));
+        TimedLine {
+            time: Some((
+                own.self_time_ps,
+                own.self_time_ps.ps() as f32 / longest.ps() as f32,
+            )),
+            label: Some(format!("Line {number}, self {length}")),
+            about: format!("self {length} in {ops}, sum over {sums}"),
+            ..shown
         }
     });
-    clicked
-}
-
-fn line_ui(
-    ui: &Ui,
-    rect: Rect,
-    (number, code): (u32, &str),
-    times: Option<(Picos, Picos)>,
-    is_shown: bool,
-) {
-    let (theme, painter) = (theme::current(ui), ui.painter());
-    if is_shown {
-        painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
-    }
-    if let Some((own, longest)) = times {
-        let bar = vec2(
-            (TIMES - 6.0) * (own.ps() as f32 / longest.ps() as f32),
-            LINE - 4.0,
-        );
-        painter.rect_filled(
-            Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar),
-            1.0,
-            theme.accent.gamma_multiply(0.35),
-        );
-        let at = pos2(rect.left() + TIMES - 8.0, rect.center().y);
-        painter.text(
-            at,
-            Align2::RIGHT_CENTER,
-            time(own),
-            small_font(),
-            theme.text,
-        );
-    }
-    let at = pos2(rect.left() + MARGIN - 10.0, rect.center().y);
-    painter.text(
-        at,
-        Align2::RIGHT_CENTER,
-        number.to_string(),
-        FontId::monospace(11.0),
-        theme.text_weak,
-    );
-    let at = pos2(rect.left() + MARGIN, rect.center().y);
-    let end = code
-        .char_indices()
-        .nth(400)
-        .map_or(code.len(), |(end, _)| end);
-    painter.text(
-        at,
-        Align2::LEFT_CENTER,
-        &code[..end],
-        FontId::monospace(12.0),
-        theme.text,
-    );
+    clicked.and_then(|at| numbers.get(at).copied())
 }
 
 #[cfg(test)]
