@@ -1,5 +1,6 @@
 //! Memory traffic that two captures record for a step of the same program.
 
+use math::stats::median;
 use trace_model::Picos;
 
 use super::summary::Summary;
@@ -14,10 +15,10 @@ pub(super) fn other_traffic(base: &Summary, cand: &Summary) -> Option<[String; 2
     let is_same = program(base)? == program(cand)?
         && base.facts.device_type == cand.facts.device_type
         && base.facts.simulator.is_none();
+    // The share is of steps without unusually long ones, which the median does not see either.
     let at_peak_ps = |run: &Summary| {
-        let steps = run.step_values("step.time_ps")?;
-        let mean = steps.iter().sum::<f64>() / steps.len().max(1) as f64;
-        Some(mean * run.value("hbm_util_steady_percent")?.value? / 100.0)
+        let step_ps = median(&run.step_values("step.time_ps")?)?;
+        Some(step_ps * run.value("hbm_util_steady_percent")?.value? / 100.0)
     };
     let times = [at_peak_ps(base)?, at_peak_ps(cand)?];
     let (least, most) = (times[0].min(times[1]), times[0].max(times[1]));

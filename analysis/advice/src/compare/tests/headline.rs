@@ -211,10 +211,17 @@ fn other_memory_traffic_of_one_program_is_not_called_the_same_work() {
     assert!(work.contains("other memory traffic"), "{work}");
     let expected = "16.20 ms at peak bandwidth ↔ 3.600 ms at peak bandwidth";
     assert_eq!(traffic.as_deref(), Some(expected));
-    // Twice as long at half the rate.
-    let (work, traffic) = of(with(40.0, 40.5));
-    assert!(work.starts_with("the same work"), "{work}");
-    assert_eq!(traffic, None);
+    // Twice as long at half the rate; and a step of half a second that compiles, which no share is of.
+    let mut compiles = with(20.0, 81.0);
+    let steps = compiles.series.iter_mut();
+    for step in steps.filter(|series| series.id == "step.time_ps") {
+        step.values[7] = 520e9;
+    }
+    for cand in [with(40.0, 40.5), compiles] {
+        let (work, traffic) = of(cand);
+        assert!(work.starts_with("the same work"), "{work}");
+        assert_eq!(traffic, None);
+    }
 }
 
 /// A file that was cut off does not say that another chip ran.
