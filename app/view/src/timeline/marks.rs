@@ -1,6 +1,6 @@
 //! Marks of times over and under the tracks and at the top of the ruler: steps, the marked range, the ends of the trace.
 
-use trace_model::{TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use crate::drawing::{Anchor, ColorRole, Drawing, Ink, neighbours_per_label, width_of};
 use crate::state::{TreeItem, ViewState};
@@ -58,7 +58,7 @@ impl TimeArea {
 
     /// Shades every other step behind the tracks.
     pub fn bands(&self, drawing: &mut Drawing, bands: &[StepBand]) {
-        let least = self.least_width(bands);
+        let least = least_width(self.usual_width(bands));
         for band in bands {
             let ends = self.ends(band.range);
             if ends.1 - ends.0 < least {
@@ -75,10 +75,13 @@ impl TimeArea {
     pub fn band_names(&self, drawing: &mut Drawing, bands: &[StepBand]) {
         // Steps of devices whose clocks differ begin almost together, and their names must not overlap.
         let mut free = self.left;
-        let (every, least) = (self.steps_per_name(bands), self.least_width(bands));
+        let usual = self.usual_width(bands);
+        let (every, least) = (steps_per_name(usual, bands), least_width(usual));
         for band in bands {
             let (left, right) = self.ends(band.range);
-            if right <= left {
+            let (is_named, is_drawn) = (band.number.is_multiple_of(every), right - left >= least);
+            // There can be many more than points.
+            if right <= left || !(is_named || is_drawn) {
                 continue;
             }
             let (line, color) = if band.is_outlier {
@@ -90,14 +93,13 @@ impl TimeArea {
                 )
             };
             let (long, short) = (band.name(), band.short_name());
-            if right - left >= least {
+            if is_drawn {
                 drawing.rect(left + 0.5, self.top, right - left - 1.0, 3.0, line, &long);
             }
             let x = left + 4.0;
             // A truncated number would be read as another number.
             let end = if every > 1 { self.right() } else { right };
             let fits = |text: &&str| width_of(text, FONT) <= end - left - 8.0;
-            let is_named = band.number % every == 0;
             let long = Some(long.as_str()).filter(|_| every == 1);
             let text = long
                 .into_iter()
@@ -111,29 +113,15 @@ impl TimeArea {
         }
     }
 
-    /// How many steps share a name, so that names come at regular intervals where they do not fit every step.
-    fn steps_per_name(&self, bands: &[StepBand]) -> u32 {
-        let widths = bands.iter().map(|band| width_of(&band.short_name(), FONT));
-        let longest = widths.fold(0.0, f32::max) + 8.0;
-        neighbours_per_label(self.usual_width(bands), longest) as u32
-    }
-
-    /// The width from which bands are drawn.
-    fn least_width(&self, bands: &[StepBand]) -> f32 {
-        if self.usual_width(bands) < MIN_BAND {
-            WIDE_BAND
-        } else {
-            0.0
-        }
-    }
-
     /// The median of the widths of bands, also of those that are partly in sight.
     fn usual_width(&self, bands: &[StepBand]) -> f32 {
-        let points = f64::from(self.width) / self.time.span_ps();
-        let width = |band: &StepBand| (band.range.dur().as_ps_f64() * points) as f32;
-        let mut widths: Vec<f32> = bands.iter().map(width).collect();
-        widths.sort_by(f32::total_cmp);
-        widths.get(widths.len() / 2).copied().unwrap_or_default()
+        let mut lengths: Vec<Picos> = bands.iter().map(|band| band.range.dur()).collect();
+        if lengths.is_empty() {
+            return 0.0;
+        }
+        let middle = lengths.len() / 2;
+        let (_, usual, _) = lengths.select_nth_unstable(middle);
+        (usual.as_ps_f64() * f64::from(self.width) / self.time.span_ps()) as f32
     }
 
     /// Shades the time before the first and after the last slice.
@@ -215,11 +203,22 @@ impl TimeArea {
     }
 }
 
+/// The width from which bands are drawn.
+fn least_width(usual: f32) -> f32 {
+    if usual < MIN_BAND { WIDE_BAND } else { 0.0 }
+}
+
+/// How many steps share a name, so that names come at regular intervals where they do not fit every step. The last one has
+/// the longest number.
+fn steps_per_name(usual: f32, bands: &[StepBand]) -> u32 {
+    let longest = bands.last().map(|band| width_of(&band.short_name(), FONT));
+    neighbours_per_label(usual, longest.unwrap_or_default() + 8.0) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::drawing::DrawingShape;
-    use trace_model::Picos;
 
     /// The names of forty steps of this width, which follow each other.
     fn names(width: f32) -> Vec<String> {
