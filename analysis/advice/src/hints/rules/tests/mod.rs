@@ -380,16 +380,25 @@ fn uneven_work_is_relative_to_the_median_device() {
 
 #[test]
 fn device_idle_while_others_work_is_named() {
-    let picture = |busy: usize| {
-        format!(
-            "@column 1us\nTPU:0 ops: {}\nTPU:1 ops: {}\nw = fusion.1 [convolution fusion]",
-            run('w', 100),
-            run('w', busy)
-        )
+    const OPS: &str = "w = fusion.1 [convolution fusion]\nv = fusion.2 [convolution fusion]";
+    let work = |ops: &str, busy: usize| {
+        let busy = run('w', busy);
+        format!("@column 1us\nTPU:0 ops: {ops}\nTPU:1 ops: {busy}\n{OPS}")
     };
     // Who is unused is not compared with the others.
-    assert_eq!(ids(&picture(4)), ["K46"]);
-    assert!(!ids(&picture(6)).contains(&"K46"));
+    let one = run('w', 100);
+    assert_eq!(ids(&work(&one, 4)), ["K46"]);
+    assert!(!ids(&work(&one, 6)).contains(&"K46"));
+    // Half of the work of the other, in one op or many, of the window or of a step.
+    let many = "wv".repeat(50);
+    for ops in [&one, &many] {
+        assert_eq!(saving(&work(ops, 4), "K46"), Some(50_000_000));
+    }
+    let steps: String = ['0', '1', '2', '3', '4'].map(|step| run(step, 20)).concat();
+    for ops in [run('w', 100), many] {
+        let marked = format!("{}\nTPU:0 steps: {steps}", work(&ops, 4));
+        assert_eq!(saving(&marked, "K46"), Some(10_000_000));
+    }
 }
 
 #[test]
