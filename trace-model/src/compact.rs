@@ -107,6 +107,7 @@ impl CompactColumn {
         };
         let width = (block.place & 15) as usize;
         let from = (block.place >> 4) as usize + (row % BLOCK) * width;
+        // There always are eight bytes: PADDING of them follow the last value.
         let eight = self.bytes[from..]
             .first_chunk()
             .copied()
