@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// `TPU:3` of `/device:TPU:3`.
+pub fn short_device_name(name: &str) -> &str {
+    name.strip_prefix("/device:").unwrap_or(name)
+}
+
 /// Device type and peaks *as recorded in the capture*. Published values, and the choice between recorded and published
 /// ones, belong to the analyses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

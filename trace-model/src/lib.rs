@@ -70,7 +70,7 @@ pub use attrs::SliceAttr;
 pub use batch::{SliceBatch, SliceSpec};
 pub use builder::{FlowEnd, SliceKey, TraceBuilder};
 pub use counters::CounterSeries;
-pub use device::{DeviceInfo, DeviceLinks};
+pub use device::{DeviceInfo, DeviceLinks, short_device_name};
 pub use flow::{Flow, FlowPoint, FlowRole};
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity, UNKNOWN_EVENT};
 pub use lod::{ClassSums, LaneMipmap, LodIndex, LodSlices};

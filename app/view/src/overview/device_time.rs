@@ -6,7 +6,7 @@ use analysis::facts::sum_over::SumOver;
 use analysis::reports::ops::op_stats::{CoreOps, OpsReport};
 use analysis::reports::steps::balance::DeviceLoad;
 use analysis::{OpGroup, Percent};
-use trace_model::Picos;
+use trace_model::{Picos, short_device_name};
 
 /// What devices spend their time on.
 pub struct DeviceTime {
@@ -91,7 +91,7 @@ impl DeviceBar {
 
     /// The name without `/device:`.
     pub fn short_name(&self) -> &str {
-        self.name.strip_prefix("/device:").unwrap_or(&self.name)
+        short_device_name(&self.name)
     }
 }
 

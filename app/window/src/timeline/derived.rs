@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use egui::{RichText, Ui};
-use trace_model::{TrackId, TrackKind};
+use trace_model::{TrackId, TrackKind, short_device_name};
 
 use super::tooltip;
 use crate::times::time;
@@ -26,10 +26,7 @@ fn about_time(trace: &OpenTrace, hit: &DerivedHit) -> String {
         DerivedTrack::CriticalPath => format!("{own} of the critical path"),
         DerivedTrack::Scopes(core) | DerivedTrack::Sources(core) => {
             let device = trace.model.device_name(core);
-            let device = device
-                .strip_prefix("/device:")
-                .unwrap_or(&device)
-                .to_owned();
+            let device = short_device_name(&device);
             let whole = time(hit.slice.range.dur());
             format!(
                 "{own}: self time of its ops on {device} that follow each other; they are drawn over {whole}"

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use device_reports::communication::overlap::CoreTraffic;
 use device_reports::ops::op_stats::{OpRow, OpsReport};
-use device_reports::steps::balance::{Balance, DeviceLoad};
+use device_reports::steps::balance::Balance;
 use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
 use engine::{AnalysisError, Percent, Provenance, Scope};
 use facts::category::OpGroup;
@@ -13,7 +13,7 @@ use facts::time_use::TimeUse;
 use hardware::limits::BoundBy;
 use run_reports::host::compile::Compile;
 use run_reports::host::gaps::{Gaps, IdleCause};
-use trace_model::{Caveat, Picos};
+use trace_model::{Caveat, Picos, short_device_name};
 
 use crate::hints::facts::{HintFacts, counted_numbers};
 use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};
@@ -191,7 +191,7 @@ impl<'a> Loop<'a> {
             (unused.len() as f64 * whole > MOST * all).then_some(())?;
             Some(match &unused[..] {
                 [] => return None,
-                [only] => short_name(only),
+                [only] => short_device_name(&only.core).to_owned(),
                 several => format!("{} of them", several.len()),
             })
         };
@@ -209,7 +209,7 @@ impl<'a> Loop<'a> {
             (each > MOST * part.time_ps).then_some(())?;
             let late = balance.late().filter(|late| late.share.0 > 100.0 * MOST);
             Some(match late.as_ref().map(|late| (late, &late.devices[..])) {
-                Some((_, [only])) => short_name(only),
+                Some((_, [only])) => short_device_name(&only.core).to_owned(),
                 Some((late, _)) => late.count(),
                 None => "the last device".to_owned(),
             })
@@ -287,12 +287,6 @@ impl<'a> Loop<'a> {
             idle_ps: Picos::rounded(idle.max(0.0)),
         })
     }
-}
-
-/// `TPU:3` of `/device:TPU:3`.
-fn short_name(device: &DeviceLoad) -> String {
-    let name = device.core.strip_prefix("/device:");
-    name.unwrap_or(&device.core).to_owned()
 }
 
 /// The parts of a step, mean over `devices`: what lies between two steps, up to `step_ps`, is idle time, and so is a step

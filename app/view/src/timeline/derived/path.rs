@@ -8,6 +8,7 @@ use analysis::what_if::{CriticalPath, PathPiece, SharedReplay, WaitsFor};
 use analysis::{AnalysisError, Context, OpGroup, TraceFacts as _};
 use trace_model::{
     GroupId, GroupKind, LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel,
+    short_device_name,
 };
 
 use super::{DerivedData, DerivedLane, DerivedName, DerivedSlice};
@@ -184,7 +185,7 @@ impl PathTrack {
             let name = match elsewhere {
                 Some(core) => {
                     let device = model.device_name(core);
-                    let device = device.strip_prefix("/device:").unwrap_or(&device);
+                    let device = short_device_name(&device);
                     format!("{own} on {device}")
                 }
                 None => own,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use analysis::measured_range;
 use egui::{Align2, CursorIcon, FontId, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
-use trace_model::{Picos, SliceId, Timestamp};
+use trace_model::{Picos, SliceId, Timestamp, short_device_name};
 
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, Worker};
@@ -293,7 +293,11 @@ fn row_ui(
             }
             OrderBy::Name => write_cell(&painter, cell, own.name(), true, &font, theme.text_strong),
             OrderBy::Track => {
-                let text = format!("{} {}", short(group), trace.model.str(track.name));
+                let text = format!(
+                    "{} {}",
+                    short_device_name(group),
+                    trace.model.str(track.name)
+                );
                 let at = pos2(cell.left() + PAD, cell.center().y);
                 elided(
                     &painter,
@@ -319,11 +323,6 @@ fn row_ui(
             ));
         });
     response.clicked()
-}
-
-/// `TPU:0` of `/device:TPU:0`.
-fn short(group: &str) -> &str {
-    group.strip_prefix("/device:").unwrap_or(group)
 }
 
 /// The start of a slice with a precision of at least a millionth of the trace; with four digits, neighbouring rows
