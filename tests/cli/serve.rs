@@ -204,6 +204,12 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
     let reopened =
         trace_model::TraceModel::from_snapshot(&model.body, &|saved| Err(saved)).unwrap();
     assert_eq!(json!(reopened.slice_count()), rows["total"]);
+    let first = server.get(&format!("/api/v1/runs/{one}/model?first=true"), &[]);
+    assert_eq!(
+        (first.status, first.body.len()),
+        (204, 0),
+        "it is read at once"
+    );
 
     let (status, code) = server
         .get(&format!("/api/v1/runs/{broken}/reports"), &[])

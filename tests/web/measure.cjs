@@ -1,6 +1,6 @@
 // Measures the window in Chromium: node measure.cjs LOGDIR [RUN...]. Prints a line of JSON for each run, link and way to read
-// it: milliseconds from the key that opens it until the trace came from the server, until it is on the screen and until all
-// reports are there; the longest that the page could not answer, and when; and memory. Then what a frame takes while the view
+// it: milliseconds from the key that opens it until a part of it is on the screen, until the trace came from the server, until all
+// of it is on the screen and until all reports are there; the longest that the page could not answer, and when; and memory. Then what a frame takes while the view
 // moves. FRAMES=0 leaves frames out; MODES and LINKS name some of the ways.
 "use strict";
 const { execFileSync } = require("node:child_process");
@@ -54,17 +54,19 @@ async function opened(page, name) {
   await page.evaluate(() => {
     globalThis.blocked = [];
     globalThis.shown = new Promise((resolve) => addEventListener("keydown", () => {
+      let first;
       const began = performance.now();
       const noted = (entry) => blocked.push([Math.round(entry.startTime - began), Math.round(entry.duration)]);
       new PerformanceObserver((list) => list.getEntries().forEach(noted)).observe({ type: "longtask" });
       const looking = setInterval(() => {
-        const { error, slices } = systole.state();
-        if (!error && !(slices[0] > 0)) return;
+        const { error, slices, is_first_look } = systole.state();
+        const shown = Math.round(performance.now() - began);
+        if (slices[0] > 0) first ??= shown;
+        if (!error && (is_first_look || !(slices[0] > 0))) return;
         clearInterval(looking);
         const came = performance.getEntriesByName("systole-trace")[0];
         resolve({
-          error, slices: slices[0], came_ms: came && Math.round(came.startTime - began),
-          shown_ms: Math.round(performance.now() - began),
+          error, slices: slices[0], first_ms: first, came_ms: came && Math.round(came.startTime - began), shown_ms: shown,
         });
       }, 5);
     }, { once: true, capture: true }));

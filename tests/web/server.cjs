@@ -71,6 +71,19 @@ function hostPlanes(bytes) {
   return Buffer.concat(kept);
 }
 
+// A profile of 26 MB, more than is read at once: a short thread, and a long one whose events have long arguments.
+function largeProfile() {
+  const varint = (value) => value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)];
+  const number = (field, value) => Buffer.from([field << 3, ...varint(value)]);
+  const part = (field, bytes) => Buffer.concat([Buffer.from([(field << 3) | 2, ...varint(bytes.length)]), Buffer.from(bytes)]);
+  const message = (field, ...parts) => part(field, Buffer.concat(parts));
+  const argument = message(4, number(1, 1), part(5, Buffer.alloc(10_000, "x")));
+  const event = (at) => message(4, number(1, 1), number(2, at * 1_000_000), number(3, 500_000), argument);
+  const line = (id, name, events) => message(3, number(1, id), part(2, name), ...Array.from({ length: events }, (_, at) => event(at)));
+  const name = (field, text) => message(field, number(1, 1), message(2, number(1, 1), part(2, text)));
+  return message(1, number(1, 1), part(2, "/host:CPU"), line(1, "short", 3), line(2, "long", 2_600), name(4, "work"), name(5, "note"));
+}
+
 class Server {
   // Ends with the server; `port` 0 is any free one.
   static async start(root, port = 0, more = []) {
@@ -103,4 +116,4 @@ class Server {
   }
 }
 
-module.exports = { chromiumOptions, hostPlanes, logs, packed, Server, slicesOf };
+module.exports = { chromiumOptions, hostPlanes, largeProfile, logs, packed, Server, slicesOf };

@@ -7,7 +7,7 @@ const http = require("node:http");
 const os = require("node:os");
 const path = require("node:path");
 const { chromium } = require("playwright-core");
-const { chromiumOptions, hostPlanes, logs, packed, Server, slicesOf } = require("./server.cjs");
+const { chromiumOptions, hostPlanes, largeProfile, logs, packed, Server, slicesOf } = require("./server.cjs");
 
 const [folder, pictures] = process.argv.slice(2);
 const samples = path.join(__dirname, "../../assets/samples");
@@ -356,6 +356,40 @@ const tests = {
         assert.equal(asked.some((url) => url.includes("/model?packed=true")), run === "devices", `${run}: the trace`);
         assert.ok(asked.some((url) => url.includes("/files/0?packed=true")), `${run}: the files`);
       }
+    } finally {
+      await own.stop();
+      fs.rmSync(folder, { recursive: true });
+    }
+  },
+
+  async "a part of a large file is shown before the rest"(page) {
+    const profile = largeProfile();
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "systole-web-"));
+    fs.mkdirSync(path.join(folder, "plugins/profile/large"), { recursive: true });
+    fs.writeFileSync(path.join(folder, "plugins/profile/large/h.xplane.pb"), profile);
+    const own = await Server.start(folder);
+    try {
+      // Of a run, by the server, which also reads all of it.
+      await page.addInitScript(() => { globalThis.systoleRule = { fastBytesPerMs: 0 }; });
+      let send;
+      const isSeen = new Promise((resolve) => { send = resolve; });
+      await page.route(/\/model\?packed/, (route) => isSeen.then(() => route.continue()));
+      await page.goto(`${own.address}?run=${await own.id("large")}`);
+      await page.waitForFunction(() => globalThis.systole?.state().is_first_look, null, { timeout: 30_000 });
+      const early = await page.evaluate(() => systole.state());
+      assert.deepEqual([early.slices, early.error], [[3], null]);
+      await shot(page, "first_look");
+      send();
+      const whole = await settled(page, (state) => state.slices[0] > 3);
+      assert.deepEqual([whole.slices, whole.is_first_look], [[2603], false]);
+      // Of a file of this machine, by the page.
+      await page.goto("about:blank");
+      await page.goto(origin);
+      await settled(page, () => true);
+      await drop(page, "large.xplane.pb", profile);
+      const dropped = await settled(page, (state) => state.slices[0] > 3);
+      assert.equal(dropped.slices[0], 2603);
+      assert.equal(await page.evaluate(() => performance.getEntriesByName("systole-first").length), 1);
     } finally {
       await own.stop();
       fs.rmSync(folder, { recursive: true });

@@ -56,7 +56,7 @@ globalThis.systolePage = {
   work,
   pause,
   keep,
-  read: (path, step) => read(path, module, step),
+  read: (path, step, first) => read(path, module, step, first),
   runs: server.runs,
   keepBytes: (name, bytes) => keep(new File([bytes], name)),
   pick: () => new Promise((resolve) => {

@@ -8,7 +8,7 @@ let count = 0;
 // How a run is read. The server reads one that is not small, and sends the trace: as it is over a fast link, packed over a
 // slow one. The first bytes of its files tell how fast the link is; the rest follows the trace, because only the arguments of
 // slices need them. Measurements (scripts/web-bench) set other limits, and `slowSends`.
-const rule = { small: 4e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, mostFiles: 200e6, ...globalThis.systoleRule };
+const rule = { small: 4e6, large: 24e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, mostFiles: 200e6, ...globalThis.systoleRule };
 
 // What comes over a slow link. Packed, a trace of devices has four tenths of the bytes of its files, one of hosts as many: then
 // the files are faster, which the server needs not read before it sends them, and a page can hold them and the trace.
@@ -167,8 +167,16 @@ async function traceOf(id, isPacked, signal, step) {
   return arriving.pieces;
 }
 
+// Lets what is shown first of a large run be seen, while the rest comes.
+async function lookAt(id, isPacked, signal, first) {
+  const answer = await server.firstOf(id, isPacked, { signal }).catch(() => null);
+  if (answer?.status !== 200) return;
+  const arriving = new Arriving("what is shown first");
+  await collect(answer.body, arriving, () => true).then(() => first(arriving.pieces), () => {});
+}
+
 // A run of the server: its bytes, or the trace as the server has read it and promises of the bytes.
-async function readRun(id, { files, events }, step) {
+async function readRun(id, { files, events }, step, first) {
   const total = sum(files.map((file) => file.size));
   const isAlone = files.every((file) => standsAlone.test(file.name));
   if (isAlone && total < rule.small) return { files: await bytesOf(files, false, step) };
@@ -176,6 +184,7 @@ async function readRun(id, { files, events }, step) {
   let isPacked = false;
   try {
     isPacked = (await speedOf(files[0], () => step(false, 0, total))) < rule.fastBytesPerMs;
+    if (total >= rule.large) await cancellable(lookAt(id, isPacked, stop.signal, first), () => step(true, 0, 0));
     if (isAlone && isPacked && slowSends(total, events) === "files") return { files: await bytesOf(files, true, step) };
     const snapshot = await cancellable(traceOf(id, isPacked, stop.signal, step), () => step(true, 0, 0));
     performance.mark("systole-trace");
@@ -234,19 +243,27 @@ function cancellable(promise, goesOn) {
   });
 }
 
-// Reads what a path names. `step` is told whether it is being imported, and bytes done and in total.
-export async function read(path, module, step) {
+// Reads what a path names. `step` is told whether it is being imported, and bytes done and in total; `first` gets a snapshot of
+// what is shown first of a large file.
+export async function read(path, module, step, first) {
   const id = path.startsWith("run/") ? path.split("/")[1] : null;
   const run = id ? await server.filesOf(id, () => step(false, 0, 0)) : { files: listed(path) };
   const total = sum(run.files.map((file) => file.size));
   if (total > limit) throw new Error(tooLarge(run.files.map((file) => file.name).join(", "), total));
-  if (!id) return imported(await bytesOf(run.files, false, step), module, step);
-  const { files: read, snapshot } = await readRun(id, run, step);
-  return snapshot ? { files: read, snapshot } : imported(read, module, step);
+  let isShown = false;
+  const once = (snapshot) => {
+    if (isShown) return;
+    isShown = true;
+    performance.mark("systole-first");
+    first(snapshot);
+  };
+  if (!id) return imported(await bytesOf(run.files, false, step), module, step, once);
+  const { files: read, snapshot } = await readRun(id, run, step, once);
+  return snapshot ? { files: read, snapshot } : imported(read, module, step, once);
 }
 
 // Imports files in a worker, which keeps the page alive meanwhile and can be stopped at any time.
-function imported(files, module, step) {
+function imported(files, module, step, first) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     let at = [0, 0];
@@ -261,6 +278,7 @@ function imported(files, module, step) {
     worker.onerror = (event) => end(() => reject(new Error(`the import stopped: ${event.message || "the worker did not start"}`)));
     worker.onmessage = ({ data }) => {
       if (data.progress) at = data.progress;
+      if (data.first) first([data.first]);
       if (data.error) end(() => reject(new Error(data.error)));
       if (data.snapshot) end(() => resolve({ files: data.files, snapshot: [data.snapshot] }));
     };

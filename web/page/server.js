@@ -144,5 +144,8 @@ export async function filesOf(id, goesOn) {
   return { files: read.map(file), events: facts.events };
 }
 
+// The answer with what is shown first of a run, or without content.
+export const firstOf = (id, isPacked, options) => asked(`${run(id)}/model?first=true&packed=${isPacked}`, options);
+
 // The answer with a run as the server has read it.
 export const modelOf = (id, isPacked, options) => asked(`${run(id)}/model?packed=${isPacked}`, options);

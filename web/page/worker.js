@@ -19,7 +19,8 @@ self.onmessage = async ({ data: { module, files } }) => {
       self.postMessage({ progress: [done, total] });
     };
     const hosts = files.map((file) => file.host ?? "");
-    const snapshot = import_files(files.map((file) => file.name), hosts, files.map((file) => file.bytes), tell);
+    const first = (snapshot) => self.postMessage({ first: snapshot }, [snapshot.buffer]);
+    const snapshot = import_files(files.map((file) => file.name), hosts, files.map((file) => file.bytes), tell, first);
     const buffers = files.flatMap((file) => file.bytes.map((piece) => piece.buffer));
     self.postMessage({ snapshot, files }, [snapshot.buffer, ...new Set(buffers)]);
   } catch (error) {

@@ -55,13 +55,15 @@ mod browser {
         (core::arch::wasm32::memory_size(0) as f64) * 65536.0
     }
 
-    /// Imports files, each in pieces, and returns a snapshot; `tell` is called with the bytes read and to read.
+    /// Imports files, each in pieces, and returns a snapshot; `tell` is called with the bytes read and to read, `first` with a
+    /// snapshot of what is shown first of a large file.
     #[wasm_bindgen]
     pub fn import_files(
         names: Vec<String>,
         hosts: Vec<String>,
         contents: Vec<js_sys::Array>,
         tell: js_sys::Function,
+        first: js_sys::Function,
     ) -> Result<js_sys::Uint8Array, JsValue> {
         TELL.set(Some(tell));
         let files = names.into_iter().zip(hosts).zip(contents);
@@ -72,7 +74,10 @@ mod browser {
                 window::joined(&bytes),
             )
         });
-        let snapshot = window::import_in_worker(files.collect(), told);
+        let first = |snapshot: Vec<u8>| {
+            let _ = first.call1(&JsValue::NULL, &js_sys::Uint8Array::from(&snapshot[..]));
+        };
+        let snapshot = window::import_in_worker(files.collect(), told, first);
         snapshot
             .map(|bytes| js_sys::Uint8Array::from(&bytes[..]))
             .map_err(|error| JsValue::from(error))

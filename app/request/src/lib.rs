@@ -37,7 +37,7 @@ pub use error::{ErrorCodes, RequestError};
 pub use events::{EventAnswer, EventQuestion, EventsRequest};
 pub use expect::ExpectRequest;
 pub use hlo::{HloAnswer, HloRequest};
-pub use open_traces::{AskedTrace, OpenTraces};
+pub use open_traces::{AskedTrace, OpenTraces, first_look};
 pub use picture::{PictureArg, PictureRequest, SizeArg, drawn};
 pub use read::{known, read, schema_of, without_formats};
 pub use settings::{SETTINGS_FILE, SettingsFile};

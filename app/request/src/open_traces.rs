@@ -12,7 +12,7 @@ use crate::assumptions::TraceRequest;
 use crate::error::RequestError;
 use crate::places::Roots;
 use session::{RequestSession, Session};
-use trace_model::locked;
+use trace_model::{TraceModel, locked};
 
 /// The last traces that were asked about.
 #[derive(Debug)]
@@ -127,6 +127,25 @@ impl OpenTraces {
             open.remove(0);
         }
     }
+}
+
+/// The part of a large trace that is shown first, while all of it is read: see [`importers::first_look`].
+///
+/// # Errors
+///
+/// There is no such trace, or one of its files must not be read.
+pub fn first_look(
+    roots: &Roots,
+    asked: &AskedTrace,
+    progress: &Progress,
+) -> Result<Option<TraceModel>, RequestError> {
+    files(roots, asked, progress)?;
+    let TraceRequest { path, run, assume } = &asked.trace;
+    let import = ImportOptions {
+        roots: roots.local().to_vec(),
+        ..assume.import(run.clone())?
+    };
+    Ok(importers::first_look(path, &import, progress))
 }
 
 /// Memory of a model.

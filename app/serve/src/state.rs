@@ -9,7 +9,6 @@ use analysis::Scope;
 use analysis::hardware::chips;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-use trace_model::Source;
 
 use super::error::ApiError;
 use super::runs::{FileEntry, Listing, RunList, ServedRun};
@@ -18,7 +17,7 @@ use request::{AssumedValues, ChipArg, OpenTraces, PartRequest, RequestError, Tex
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::{RequestSession, Session};
-use trace_model::locked;
+use trace_model::{Source, TraceModel, locked};
 
 /// How long it may take to list runs, to read one, and to analyze it.
 const LIST: Duration = Duration::from_mins(1);
@@ -122,6 +121,17 @@ impl ServeState {
                 .get(&state.runs.roots, &asked, &cancel.progress)?)
         };
         self.heavy.run(READ, read).await
+    }
+
+    /// What is shown first of a large run; `None` where all of it is there about as soon.
+    pub async fn first_look(self: &Arc<Self>, id: String) -> Result<Option<TraceModel>, ApiError> {
+        let asked = self.run(id).await?.asked(AssumedValues::default());
+        let state = Arc::clone(self);
+        let look = move |cancel: &Cancel| {
+            let roots = &state.runs.roots;
+            Ok(request::first_look(roots, &asked, &cancel.progress)?)
+        };
+        self.heavy.run(READ, look).await
     }
 
     /// The files of a run, each with its path. Those of a bucket are copied to this machine first, by reading the run.

@@ -7,6 +7,7 @@ use trace_model::{Picos, locked};
 
 use crate::App;
 use crate::command::AppCommand;
+#[cfg(not(target_arch = "wasm32"))]
 use crate::loader::{EarlyTrace, LoadJob};
 use crate::open_traces::OpenTraces;
 use crate::panels::notice::PassingNotice;

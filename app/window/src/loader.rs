@@ -41,17 +41,18 @@ impl Loaders {
         let look = self.first_look.clone().filter(|_| !wanted.beside);
         let (slot, wake) = (Arc::clone(&early), WakeUi::clone(wake));
         loading.ask_later(wanted, move |progress, answer| {
+            let (first, shared) = (path.clone(), Arc::clone(&progress));
+            let begin = move || {
+                if let Some(trace) = look.and_then(|look| look(&first, &shared)) {
+                    *locked(&slot) = Some(trace);
+                    wake();
+                }
+            };
             let (named, shared) = (path.clone(), Arc::clone(&progress));
             let load = move |there: Result<(), String>| {
-                answer.give(there.and_then(|()| {
-                    if let Some(trace) = look.and_then(|look| look(&path, &shared)) {
-                        *locked(&slot) = Some(trace);
-                        wake();
-                    }
-                    whole(&path, &shared)
-                }));
+                answer.give(there.and_then(|()| whole(&path, &shared)));
             };
-            platform::fetch(&named, &progress, Box::new(load));
+            platform::fetch(&named, &progress, Box::new(begin), Box::new(load));
         });
         early
     }
@@ -76,10 +77,9 @@ pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader 
 }
 
 /// A loader for what is shown first of a large file.
-#[cfg(not(target_arch = "wasm32"))]
 pub fn first_look_loader(import: ImportOptions, options: StartOptions) -> FirstLookLoader {
     Arc::new(move |path, progress| {
-        let model = importers::first_look(path, &import, progress)?;
+        let model = platform::first_look(path, &import, progress)?;
         let session = Session::from_model(model, options().ok()?);
         Some(OpenTrace::new(importers::shown_path(path), session))
     })

@@ -24,6 +24,8 @@ struct Published<'a> {
     traces: Vec<String>,
     /// Number of slices of each.
     slices: Vec<usize>,
+    /// Whether only a part of the trace is shown so far.
+    is_first_look: bool,
     /// Names of the runs that the server lists.
     runs: Vec<&'a str>,
     /// The first sentence of the overview.
@@ -65,6 +67,7 @@ impl App {
             loading: self.loading.progress().map(importers::Progress::bytes),
             traces: open().map(OpenTrace::name).collect(),
             slices: open().map(|trace| trace.model.slice_count()).collect(),
+            is_first_look: self.is_first_look(),
             runs: self.runs.names().collect(),
             verdict: self
                 .open_traces

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use importer_common::ImportOptions;
-use input::{Progress, ProgressStage};
+use input::{InputSource, Progress, ProgressStage};
 use profiler_formats::xplane;
 use trace_model::TraceModel;
 
@@ -26,17 +26,30 @@ pub fn first_look(path: &Path, options: &ImportOptions, progress: &Progress) -> 
         return None;
     };
     let file = host.files.first().filter(|file| file.is_file())?;
+    // A small one is not read twice.
     if file.metadata().ok()?.len() < WORTH_IT {
         return None;
     }
     let source = open_file(file, options, progress).ok()?;
-    xplane::event_bytes(&source)?;
+    first_look_at(&source, options, progress)
+}
+
+/// The first devices, or threads, of a file; `None` as for [`first_look`].
+pub fn first_look_at(
+    source: &InputSource,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Option<TraceModel> {
+    if source.packed_len() < WORTH_IT {
+        return None;
+    }
+    xplane::event_bytes(source)?;
     let options = ImportOptions {
         first_look: Some(SOON),
         fingerprints: false,
         ..options.clone()
     };
-    let look = import_source(&source, &options, progress).ok();
+    let look = import_source(source, &options, progress).ok();
     progress.begin(ProgressStage::Reading);
     look
 }

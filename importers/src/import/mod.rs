@@ -29,7 +29,7 @@ use crate::registry::IMPORTERS;
 use opened::{OpenedFile, drop_copies, note_runs, note_what_was_left_out};
 use opening::FileOpener;
 
-pub use first_look::first_look;
+pub use first_look::{first_look, first_look_at};
 pub use locate::{HostFiles, LocatedRun, locate};
 pub use programs::holds_programs_only;
 pub use reopen::from_snapshot;

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -27,6 +27,9 @@ pub(super) struct ModelParams {
     /// Whether to send it gzipped to clients that take this. On the same machine it is faster without.
     #[serde(default = "yes")]
     packed: bool,
+    /// Only what is shown first of a large run while all of it is read; no content where all of it is there about as soon.
+    #[serde(default)]
+    first: bool,
 }
 
 fn yes() -> bool {
@@ -49,13 +52,21 @@ pub(super) async fn snapshot(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let is_packed = params.packed && accepts(&headers, "gzip");
-    let session = state.session(id, AssumedValues::default()).await?;
-    let memory = session.model().memory_use();
+    let model = if params.first {
+        let Some(look) = state.first_look(id).await? else {
+            return Ok(StatusCode::NO_CONTENT.into_response());
+        };
+        look
+    } else {
+        let session = state.session(id, AssumedValues::default()).await?;
+        session.model().clone()
+    };
+    let memory = model.memory_use();
     let room = state
         .room(memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes)
         .await?;
     let bytes = state.heavy(move |_| {
-        let bytes = session.model().to_snapshot();
+        let bytes = model.to_snapshot();
         if !is_packed {
             return Ok(bytes);
         }

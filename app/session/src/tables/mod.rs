@@ -28,4 +28,5 @@ pub use data::{
 };
 pub use from_report::of_report as report_table;
 pub use slices::{ARGS, arguments, is_on_device};
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use tracks::track_kinds;

@@ -94,6 +94,7 @@ fn host_of(model: &TraceModel, group: GroupId) -> Option<&str> {
 }
 
 /// The names of all kinds of tracks.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn track_kinds() -> [&'static str; 12] {
     [
         TrackKind::Steps,

@@ -303,7 +303,8 @@ pub struct AddressBar {
 impl AddressBar {
     /// Leads to this place once a trace is open.
     pub fn want(&mut self, place: Place) {
-        self.wanted = Some(place);
+        // An address without a place asks for none.
+        self.wanted = Some(place).filter(|place| *place != Place::default());
     }
 
     /// Whether a place waits for its trace.

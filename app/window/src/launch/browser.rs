@@ -8,7 +8,7 @@ use importers::{ImportOptions, InputSource, Progress};
 use wasm_bindgen::JsValue;
 
 use crate::address::Place;
-use crate::loader::file_loader;
+use crate::loader::{StartOptions, file_loader, first_look_loader};
 use crate::settings::Settings;
 use crate::{App, AppCommand, platform};
 use view::sessions::SessionStore;
@@ -28,12 +28,12 @@ pub async fn start_in_page(
     tell_panics();
     trace_model::pause_with(pause);
     let create: eframe::AppCreator<'static> = Box::new(move |cc| {
-        let loader = file_loader(
-            ImportOptions::default(),
-            Arc::new(|| Ok(Options::default())),
-        );
-        let mut app =
-            App::new(&cc.egui_ctx, Settings::load(), loader).with_sessions(SessionStore::of_user());
+        let options: StartOptions = Arc::new(|| Ok(Options::default()));
+        let look = first_look_loader(ImportOptions::default(), Arc::clone(&options));
+        let loader = file_loader(ImportOptions::default(), options);
+        let mut app = App::new(&cc.egui_ctx, Settings::load(), loader)
+            .with_first_look(look)
+            .with_sessions(SessionStore::of_user());
         app.address.want(Place::parse(&place));
         let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
         match &paths[..] {
@@ -55,7 +55,7 @@ pub async fn start_in_page(
 }
 
 /// Imports files (name, host or nothing, bytes) for another instance of this module, and returns a snapshot of the
-/// trace. `tell` is called with the bytes read and to read.
+/// trace. `tell` is called with the bytes read and to read, `first` with a snapshot of what is shown first of a large file.
 ///
 /// # Errors
 ///
@@ -63,17 +63,23 @@ pub async fn start_in_page(
 pub fn import_in_worker(
     files: Vec<(String, Option<String>, Vec<u8>)>,
     tell: fn(u64, u64),
+    first: impl FnOnce(Vec<u8>),
 ) -> Result<Vec<u8>, String> {
     tell_panics();
-    let progress = Progress::watched(tell);
+    let (options, progress) = (ImportOptions::default(), Progress::watched(tell));
     let sources = files.into_iter().map(|(name, host, bytes)| {
         InputSource::from_bytes(name, bytes).and_then(|source| importers::sources_in(source, host))
     });
     let sources = sources
         .collect::<Result<Vec<_>, _>>()
-        .map(|all| all.into_iter().flatten().collect());
+        .map(|all| all.into_iter().flatten().collect::<Vec<_>>());
     let model = sources.and_then(|sources| {
-        importers::import_sources(sources, &ImportOptions::default(), &progress)
+        if let [(_, source)] = &sources[..]
+            && let Some(look) = importers::first_look_at(source, &options, &progress)
+        {
+            first(look.to_snapshot());
+        }
+        importers::import_sources(sources, &options, &progress)
     });
     model
         .map(|model| model.to_snapshot())

@@ -27,5 +27,8 @@ pub type ChosenFileTaker = Box<dyn FnOnce(ChosenFile)>;
 /// Called with the runs of the server as JSON, or `None` if there is no server.
 pub type RunsAnswer = Box<dyn FnOnce(Result<Option<String>, String>) + Send>;
 
+/// Called once that part of a large file is there which is shown first, before all of it is; for other files at once or never.
+pub type FirstFetched = Box<dyn FnOnce() + Send>;
+
 /// Called once a file is there, or with the reason why it is not.
 pub type Fetched = Box<dyn FnOnce(Result<(), String>) + Send>;

@@ -14,27 +14,37 @@ use std::sync::Arc;
 
 use egui::DroppedFileHandle;
 use importers::{ImportError, ImportOptions, Progress, ProgressStage};
+use js_sys::Array;
 use trace_model::TraceModel;
+use wasm_bindgen::closure::Closure;
 use wasm_bindgen_futures::spawn_local;
 use web_time::SystemTime;
 
 pub use self::bytes::{copied as joined, with_files};
 pub use self::page::{started, state, stopped};
 pub use self::tasks::{pause, run, run_task};
-use super::{ChosenFile, ChosenFileTaker, Fetched, RunsAnswer};
+use super::{ChosenFile, ChosenFileTaker, Fetched, FirstFetched, RunsAnswer};
 
 thread_local! {
     static THERE: RefCell<HashMap<PathBuf, page::ReadFiles>> = RefCell::new(HashMap::new());
+    /// The snapshot that came last of what is shown first, in pieces.
+    static FIRST: RefCell<Option<(PathBuf, Array)>> = const { RefCell::new(None) };
     /// The view that came with the trace that was imported last.
     static PACKED_VIEW: RefCell<Option<(PathBuf, page::PackedView)>> = const { RefCell::new(None) };
     static ADDRESS: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Reads what a path names and imports it in a worker; [`import_fetched`] then has it.
-pub fn fetch(path: &Path, progress: &Arc<Progress>, then: Fetched) {
+/// Reads what a path names and imports it in a worker; [`import_fetched`] then has it, and before that [`first_look`] what is
+/// shown first of a large file.
+pub fn fetch(path: &Path, progress: &Arc<Progress>, first: FirstFetched, then: Fetched) {
     let (path, progress) = (path.to_owned(), Arc::clone(progress));
+    let named = path.clone();
+    let came = Closure::once(move |snapshot: Array| {
+        FIRST.set(Some((named, snapshot)));
+        let _ = run("first look", first);
+    });
     spawn_local(async move {
-        let read = page::read(&path.to_string_lossy(), counting(progress)).await;
+        let read = page::read(&path.to_string_lossy(), counting(progress), came).await;
         let read = read.map(|files| drop(THERE.with_borrow_mut(|there| there.insert(path, files))));
         let _ = run("open", move || then(read));
     });
@@ -59,6 +69,16 @@ fn counting(progress: Arc<Progress>) -> impl FnMut(bool, f64, f64) -> bool {
         (at, of) = (done.max(at), total.max(of));
         progress.check().is_ok()
     }
+}
+
+/// The part of a large file that is shown first, if it has come.
+pub fn first_look(
+    path: &Path,
+    _import: &ImportOptions,
+    _progress: &Progress,
+) -> Option<TraceModel> {
+    let (_, snapshot) = FIRST.take().filter(|(of, _)| of == path)?;
+    importers::from_snapshot(&joined(&snapshot), &[]).ok()
 }
 
 /// Imports what [`fetch`] read.

@@ -102,13 +102,16 @@ struct ReadFile {
 }
 
 /// Reads the files that a path names, and imports them in a worker. `step` is told whether they are being imported, and
-/// bytes done and in total; it answers whether to go on. The error is a sentence.
+/// bytes done and in total; it answers whether to go on. `first` gets a snapshot of what is shown first of a large file. The
+/// error is a sentence.
 pub async fn read(
     path: &str,
     step: impl FnMut(bool, f64, f64) -> bool + 'static,
+    first: Closure<dyn FnMut(Array)>,
 ) -> Result<ReadFiles, String> {
     let step = Closure::<dyn FnMut(bool, f64, f64) -> bool>::new(step);
-    let read = answer(call("read", &[path.into(), step.as_ref().clone()])).await?;
+    let told = [path.into(), step.as_ref().clone(), first.as_ref().clone()];
+    let read = answer(call("read", &told)).await?;
     let files = field(&read, "files")
         .dyn_into::<Array>()
         .unwrap_or_default();

@@ -12,7 +12,7 @@ use egui::DroppedFileHandle;
 use importers::{ImportError, ImportOptions, Progress};
 use trace_model::TraceModel;
 
-use super::{ChosenFileTaker, Fetched, RunsAnswer};
+use super::{ChosenFileTaker, Fetched, FirstFetched, RunsAnswer};
 pub use dialogs::{place_to_open, place_to_save};
 use session::files::write_file;
 
@@ -22,8 +22,14 @@ pub fn run(name: &str, task: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 /// Makes a file readable under its path: it is.
-pub fn fetch(_path: &Path, _progress: &Arc<Progress>, then: Fetched) {
+pub fn fetch(_path: &Path, _progress: &Arc<Progress>, first: FirstFetched, then: Fetched) {
+    first();
     then(Ok(()));
+}
+
+/// The part of a large file that is shown first.
+pub fn first_look(path: &Path, import: &ImportOptions, progress: &Progress) -> Option<TraceModel> {
+    importers::first_look(path, import, progress)
 }
 
 /// Does something that needs the files of a trace: they are there.
