@@ -64,12 +64,9 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let waits: BTreeMap<u32, Picos> = cx.report::<Input>().map_or_else(
         |_| BTreeMap::new(),
         |input| {
-            let known = input
-                .steps
-                .iter()
-                .filter(|wait| has_host || wait.infeed_ps > Some(Picos::ZERO));
-            known
-                .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps())))
+            let waits = input.steps.iter();
+            waits
+                .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps()?)))
                 .collect()
         },
     );

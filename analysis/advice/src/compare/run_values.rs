@@ -6,7 +6,6 @@ use device_reports::memory::hbm::Memory;
 use device_reports::ops::matmuls::Matmuls;
 use device_reports::ops::op_stats::{OpRow, Ops};
 use engine::{Context, Metric, Percent, Provenance, Scope};
-use facts::host_class::host_threads;
 use facts::steps::StepsReport;
 use run_reports::host::compile::Compile;
 use run_reports::host::gaps::{Gaps, IdleCause};
@@ -161,11 +160,8 @@ fn ops(cx: &Context<'_>) -> Vec<RunValue> {
 /// first and the last steady step; `None` if neither a host nor an infeed op shows it. The time in which a device waits
 /// for the compiler does not count: otherwise a compilation fewer would look like more waiting for input.
 fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
-    let numbers = || steps.counted().map(|step| step.number);
-    let scope = match (numbers().min(), numbers().max()) {
-        (Some(first), Some(last)) if steps.has_steps() && steps.left_out > 0 => {
-            Scope::Steps { first, last }
-        }
+    let scope = match steps.counted_numbers() {
+        Some((first, last)) if steps.has_steps() => Scope::Steps { first, last },
         _ => cx.scope,
     };
     let scoped = cx.scoped(scope);
@@ -178,14 +174,9 @@ fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
         let compiling = causes.filter(|part| part.cause == IdleCause::Compile);
         compiling.map(|part| part.time_ps).sum::<Picos>()
     };
-    let has_host = host_threads(cx.model).next().is_some();
-    let known = input
-        .devices
-        .iter()
-        .filter(|wait| has_host || wait.infeed_ps > Some(Picos::ZERO));
-    let known = known.filter_map(|wait| {
+    let known = input.devices.iter().filter_map(|wait| {
         let length = wait.length_ps - compiling(&wait.name);
-        Some((&wait.name, Percent::of(wait.total_ps(), length)?.0))
+        Some((&wait.name, Percent::of(wait.total_ps()?, length)?.0))
     });
     let most = known.reduce(|most, wait| if wait.1 > most.1 { wait } else { most })?;
     Some((most.0.clone(), most.1))

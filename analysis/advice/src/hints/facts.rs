@@ -177,7 +177,7 @@ impl<'a> HintFacts<'a> {
 
     /// The counted steps; what is looked at where there are no steps.
     pub(crate) fn step_scope(&self) -> Scope {
-        match self.steps().as_deref().and_then(counted_numbers) {
+        match self.steps().and_then(|steps| steps.counted_numbers()) {
             Some((first, last)) => Scope::Steps { first, last },
             None => self.cx.scope,
         }
@@ -277,12 +277,6 @@ impl<'a> HintFacts<'a> {
     }
 }
 
-/// The first and the last counted step.
-pub(super) fn counted_numbers(steps: &StepsReport) -> Option<(u32, u32)> {
-    let numbers = || steps.counted().map(|step| step.number);
-    Some((numbers().min()?, numbers().max()?))
-}
-
 /// Time of a step and what follows it, mean over the steps from the first counted one to the last, and how many these
 /// are.
 fn each(steps: &StepsReport) -> Option<(f64, usize)> {
@@ -292,7 +286,7 @@ fn each(steps: &StepsReport) -> Option<(f64, usize)> {
             .and_modify(|all| *all = all.hull(span.measured))
             .or_insert(span.measured);
     }
-    let (first, last) = counted_numbers(steps)?;
+    let (first, last) = steps.counted_numbers()?;
     let (longest, count) = (
         run.values().map(|span| span.dur().ps()).max()?,
         steps.selected(first, last).count(),

@@ -120,6 +120,12 @@ impl StepsReport {
             .filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
     }
 
+    /// Numbers of the first and the last counted step.
+    pub fn counted_numbers(&self) -> Option<(u32, u32)> {
+        let numbers = || self.counted().map(|step| step.number);
+        Some((numbers().min()?, numbers().max()?))
+    }
+
     /// Steps that one file of the run holds whole, however much of them the other files lack; `None` if it has none.
     pub fn complete_in(&self, model: &TraceModel, source: SourceId) -> Option<u64> {
         let is_there = |group: GroupId| model.group(group).source == source;

@@ -15,7 +15,7 @@ use run_reports::host::compile::Compile;
 use run_reports::host::gaps::{Gaps, IdleCause};
 use trace_model::{Caveat, Picos, short_device_name};
 
-use crate::hints::facts::{HintFacts, counted_numbers};
+use crate::hints::facts::HintFacts;
 use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};
 
 /// Words of the sentence.
@@ -273,7 +273,7 @@ impl<'a> Loop<'a> {
         let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;
         let idle = self.ops.idle_ps.as_ps_f64() / self.ops.cores.len().max(1) as f64 - idle;
         let in_loop = facts.steps().and_then(|steps| {
-            let (first, last) = counted_numbers(&steps)?;
+            let (first, last) = steps.counted_numbers()?;
             steps.range_of(first, last)
         })?;
         let compile_ps = facts

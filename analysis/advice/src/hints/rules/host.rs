@@ -407,7 +407,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
             .map(|waiting| waiting.gaps(&[IdleCause::Input]))
             .unwrap_or_default(),
         about: &[TimeUse::Idle, TimeUse::Input],
-        saving: PossibleSaving::PerStep(facts.step()?.each(device.total_ps())),
+        saving: PossibleSaving::PerStep(facts.step()?.each(device.total_ps().unwrap_or_default())),
         ..Finding::default()
     }))
 }
@@ -434,7 +434,7 @@ fn host_input_bound(
                 .by(Provenance::Inferred),
         ],
         about: &[TimeUse::Input, TimeUse::SlowSteps],
-        saving: PossibleSaving::PerStep(facts.step()?.each(host.gap_ps)),
+        saving: PossibleSaving::PerStep(facts.step()?.each(host.total_ps().unwrap_or_default())),
         ..Finding::default()
     }))
 }

@@ -40,6 +40,11 @@ impl IdleCause {
         })
     }
 
+    /// Whether it is known how long it was the cause, depending on whether the host was recorded.
+    pub(super) fn is_known(self, has_host: bool) -> bool {
+        has_host || self == Self::Unknown
+    }
+
     /// Index in [`Self::ALL`].
     pub(super) fn index(self) -> usize {
         self as usize

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use engine::{AnalysisError, Context, Scope};
 use facts::TraceFacts as _;
 use facts::clock_alignment::ClocksReport;
+use facts::host_class::host_threads;
 use facts::steps::StepsReport;
 use math::intervals::IntervalSet;
 use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
@@ -27,22 +28,18 @@ const LISTED: usize = 100;
 #[derive(Clone, Copy)]
 struct IdleSpan {
     range: TimeRange,
+    place: GapPlace,
     after: Option<SliceId>,
     before: Option<SliceId>,
 }
 
-impl IdleSpan {
-    fn place(&self) -> GapPlace {
-        match (self.after, self.before) {
-            (None, _) => GapPlace::BeforeFirst,
-            (_, None) => GapPlace::AfterLast,
-            _ => GapPlace::Between,
-        }
-    }
-}
-
-/// The idle spans of a device within `window`, in time order.
-fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<IdleSpan> {
+/// The idle spans of a device within `window`, in time order. With `in_steps` all of it belongs to the loop, also what no
+/// program follows.
+fn idle(
+    mut programs: Vec<(SliceRef<'_>, TimeRange)>,
+    window: TimeRange,
+    in_steps: bool,
+) -> Vec<IdleSpan> {
     let mut out = Vec::new();
     let (mut end, mut after) = (
         window
@@ -57,6 +54,12 @@ fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<
         {
             out.push(IdleSpan {
                 range,
+                place: match (after, before) {
+                    _ if in_steps => GapPlace::Between,
+                    (None, _) => GapPlace::BeforeFirst,
+                    (_, None) => GapPlace::AfterLast,
+                    _ => GapPlace::Between,
+                },
                 after,
                 before,
             });
@@ -122,6 +125,7 @@ impl<'a> GapCollector<'a> {
         if programs.is_empty() || window.is_empty() {
             return Ok(None);
         }
+        let host = |group: GroupId| cx.model.group(group).source;
         let busy: IntervalSet = programs
             .iter()
             .filter_map(|(_, range)| range.intersect(window))
@@ -130,18 +134,20 @@ impl<'a> GapCollector<'a> {
             .iter()
             .filter(|(_, range)| range.overlaps(window))
             .count();
-        let mut idle = idle(programs, window);
+        let mut idle = idle(programs, window, matches!(cx.scope, Scope::Steps { .. }));
         let listed = longest(&idle);
         let out = DeviceGaps {
             core: cx.model.device_name(core),
             group: core,
+            has_host: host_threads(cx.model)
+                .any(|track| host(cx.model.track(track).group) == host(core)),
             window_ps: window.dur(),
             program_ps: busy.measure(),
             programs: ran as u64,
             idle_ps: idle.iter().map(|gap| gap.range.dur()).sum(),
             count: idle
                 .iter()
-                .filter(|gap| gap.place() == GapPlace::Between)
+                .filter(|gap| gap.place == GapPlace::Between)
                 .count() as u64,
             before: Vec::new(),
             between: Vec::new(),
@@ -250,7 +256,7 @@ impl<'a> GapCollector<'a> {
             self.add(until, gap.range.end, IdleCause::Queued, Some(label), names);
         }
         let is_listed = self.listed.last() == Some(&self.idle.len());
-        let place = gap.place();
+        let place = gap.place;
         let causes = if is_listed || place != GapPlace::Between {
             self.own.causes(names)
         } else {

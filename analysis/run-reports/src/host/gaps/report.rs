@@ -25,7 +25,7 @@ pub struct GapsReport {
 pub enum GapPlace {
     /// Before the first program of the capture.
     BeforeFirst = "before first",
-    /// Between two programs.
+    /// Between two programs; in chosen steps, all of it.
     Between = "between",
     /// After the last program of the capture.
     AfterLast = "after last",
@@ -53,6 +53,9 @@ pub struct DeviceGaps {
     /// The device.
     #[serde(skip)]
     pub group: GroupId,
+    /// Whether its host was recorded: else it is unknown what the host did.
+    #[serde(skip)]
+    pub has_host: bool,
     /// Length of the window on the clock of the host: the denominator.
     #[column("Window")]
     pub window_ps: Picos,

@@ -27,7 +27,7 @@ impl Tabular for GapsReport {
 /// A column for each cause.
 fn with_causes<'a, R: Copy + 'a>(
     table: TableBuilder<'a, R>,
-    time: impl Fn(R, IdleCause) -> Picos + Copy + 'a,
+    time: impl Fn(R, IdleCause) -> Option<Picos> + Copy + 'a,
 ) -> TableBuilder<'a, R> {
     IdleCause::ALL.into_iter().fold(table, |table, cause| {
         let id = match cause {
@@ -111,9 +111,13 @@ impl GapsReport {
             "programs",
             "idle_ps",
         ]);
-        with_causes(table, DeviceGaps::time_ps)
-            .note("The causes of a device add up to its time without a running program.")
-            .build()
+        with_causes(table, |device: &DeviceGaps, cause| {
+            cause
+                .is_known(device.has_host)
+                .then(|| device.time_ps(cause))
+        })
+        .note("The causes of a device add up to its time without a running program.")
+        .build()
     }
 
     fn gap_table(&self) -> Table {
@@ -165,8 +169,11 @@ impl GapsReport {
             .measured("idle_ps", "No program", Unit::Picoseconds, |(_, own)| {
                 mean(own, &StepGaps::idle_ps)
             });
+        let has_host = self.devices.iter().any(|device| device.has_host);
         with_causes(table, |(_, own), cause| {
-            mean(own, &|step| step.time_ps(cause))
+            cause
+                .is_known(has_host)
+                .then(|| mean(own, &|step| step.time_ps(cause)))
         })
         .note("Means over the devices that ran the step, on the clock of the host.")
         .build()

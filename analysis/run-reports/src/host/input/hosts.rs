@@ -48,7 +48,8 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
         let waiting = watch.within(step, range);
         let gap = waiting.spans.measure();
         let name = step.number.to_string();
-        out.steps.push(InputWait::new(name, range.dur(), None, gap));
+        out.steps
+            .push(InputWait::new(name, range.dur(), None, Some(gap)));
         if let Some(span) = step.spans.first() {
             hosts
                 .entry(span.group)
@@ -62,7 +63,7 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
             .host
             .clone()
             .unwrap_or_else(|| model.device_name(group));
-        let mut host = InputWait::new(name, sum.length_ps, None, sum.gap_ps);
+        let mut host = InputWait::new(name, sum.length_ps, None, Some(sum.gap_ps));
         host.event = sum
             .events
             .into_iter()

@@ -101,7 +101,8 @@ impl Analysis for Input {
             let infeed = infeed(cx, classes, device.group)?;
             let whole = infeed.as_ref().map(IntervalSet::measure);
             let length = device.program_ps + device.between_ps();
-            let between = time_of(&device.between, IdleCause::Input);
+            let known = |gap: Picos| device.has_host.then_some(gap);
+            let between = known(time_of(&device.between, IdleCause::Input));
             devices.push(InputWait::new(device.core.as_str(), length, whole, between));
             for step in &device.steps {
                 let span = numbered
@@ -116,7 +117,7 @@ impl Analysis for Input {
                     step.step.to_string(),
                     step.length_ps,
                     inside,
-                    step.time_ps(IdleCause::Input),
+                    known(step.time_ps(IdleCause::Input)),
                 );
                 by_step.entry(step.step).or_default().push(part);
             }
@@ -297,7 +298,7 @@ fn wait_table(id: &'static str, title: &str, what: &'static str, all: &[InputWai
     let of = match (what, all.iter().any(|part| part.event.is_some())) {
         ("step", _) => "the step, means over the devices",
         (_, true) => "all steps of the host",
-        _ => "first program to the end of the last",
+        _ => "first program to the end of the last; of chosen steps, all of them",
     };
     Table::of(id, title, all)
         .declared([what, "length_ps", "infeed_ps", "gap_ps", "input_percent"])

@@ -10,10 +10,14 @@ fn ps(time: i64) -> Picos {
 }
 
 fn report(model: &TraceModel) -> InputReport {
+    report_of(model, Scope::WholeTrace)
+}
+
+fn report_of(model: &TraceModel, scope: Scope) -> InputReport {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,
-        scope: Scope::WholeTrace,
+        scope,
         options: &options,
         reports: &reports,
     };
@@ -41,9 +45,16 @@ fn infeed_and_input_gaps_sum_to_the_input_wait() {
     // The time after the last program is not input wait of a step.
     assert_eq!(
         (device.length_ps, device.infeed_ps, device.gap_ps),
-        (ps(16_000), Some(ps(3_000)), ps(2_000))
+        (ps(16_000), Some(ps(3_000)), Some(ps(2_000)))
     );
     assert_eq!(device.percent, Some(Percent(31.25)));
+    // Of the loop it is: a device has waited for as long as its steps together.
+    let of_steps = report_of(&model, Scope::Steps { first: 0, last: 1 });
+    let device = &of_steps.devices[0];
+    assert_eq!(
+        (device.length_ps, device.infeed_ps, device.gap_ps),
+        (ps(20_000), Some(ps(3_000)), Some(ps(5_000)))
+    );
     let steps: Vec<_> = report
         .steps
         .iter()
@@ -51,9 +62,26 @@ fn infeed_and_input_gaps_sum_to_the_input_wait() {
         .collect();
     assert_eq!(
         steps,
-        [(Some(ps(2_000)), ps(2_000)), (Some(ps(1_000)), ps(3_000))]
+        [
+            (Some(ps(2_000)), Some(ps(2_000))),
+            (Some(ps(1_000)), Some(ps(3_000)))
+        ]
     );
     assert!(report.transfers.is_empty());
+}
+
+/// What a host that was not recorded did in the gaps is unknown; ops that wait for it show themselves.
+#[test]
+fn without_its_host_only_infeed_ops_show_that_a_device_waits() {
+    for (op, waits) in [("f", None), ("i", Some(ps(3_000)))] {
+        let picture = format!(
+            "modules: AAAA....AAAA\nops: {op}{op}{op}f....ffff\nA = jit_f(1)\ni = infeed.1 [infeed]\nf = fusion.1 [loop fusion]"
+        );
+        let report = report(&sample_traces::text_trace(&picture));
+        let device = &report.devices[0];
+        assert_eq!((device.gap_ps, device.total_ps()), (None, waits), "{op}");
+        assert_eq!(device.percent.is_some(), waits.is_some(), "{op}");
+    }
 }
 
 /// Three of five columns of each step wait; the work of a pool in parallel does not count.
@@ -81,7 +109,11 @@ fn host_only_trace_reports_the_waiting_share_of_steps() {
     };
     assert_eq!(
         (host.length_ps, host.gap_ps, host.percent),
-        (ps(20_000_000_000), ps(12_000_000_000), Some(Percent(60.0)))
+        (
+            ps(20_000_000_000),
+            Some(ps(12_000_000_000)),
+            Some(Percent(60.0))
+        )
     );
     assert_eq!(host.event.as_deref(), Some("DataLoader.__next__"));
     assert!(

@@ -16,9 +16,9 @@ pub struct InputWait {
     /// Time in ops that wait for the host's queue; `None` without ops.
     #[column("Infeed ops")]
     pub infeed_ps: Option<Picos>,
-    /// Time in gaps between programs in which the host prepares input.
+    /// Time in gaps between programs in which the host prepares input; `None` if the host was not recorded.
     #[column("Gaps with input", inferred)]
-    pub gap_ps: Picos,
+    pub gap_ps: Option<Picos>,
     /// The sum of both as a share of the length.
     #[column("Of length", inferred, id = "input_percent")]
     pub percent: Option<Percent>,
@@ -32,7 +32,7 @@ impl InputWait {
         name: impl Into<String>,
         length_ps: Picos,
         infeed_ps: Option<Picos>,
-        gap_ps: Picos,
+        gap_ps: Option<Picos>,
     ) -> Self {
         let mut wait = Self {
             name: name.into(),
@@ -42,25 +42,29 @@ impl InputWait {
             percent: None,
             event: None,
         };
-        wait.percent = Percent::of(wait.total_ps(), length_ps);
+        wait.percent = wait
+            .total_ps()
+            .and_then(|total| Percent::of(total, length_ps));
         wait
     }
 
-    /// Infeed ops and gaps together.
-    pub fn total_ps(&self) -> Picos {
-        self.infeed_ps.unwrap_or_default() + self.gap_ps
+    /// Infeed ops and gaps together; `None` if neither shows whether anything waited.
+    pub fn total_ps(&self) -> Option<Picos> {
+        let infeed = self.infeed_ps.unwrap_or_default();
+        let is_known = self.gap_ps.is_some() || infeed > Picos::ZERO;
+        is_known.then(|| infeed + self.gap_ps.unwrap_or_default())
     }
 }
 
 pub(super) fn mean(all: &[InputWait]) -> Option<InputWait> {
     let first = all.first()?;
     let each = |sum: Picos| Picos::from_ps(sum.ps() / all.len() as i64);
-    let sum = |get: fn(&InputWait) -> Picos| each(all.iter().map(get).sum());
-    let infeed: Option<Picos> = all.iter().map(|part| part.infeed_ps).sum();
+    let sum =
+        |get: fn(&InputWait) -> Option<Picos>| all.iter().map(get).sum::<Option<_>>().map(each);
     Some(InputWait::new(
         first.name.clone(),
-        sum(|part| part.length_ps),
-        infeed.map(each),
+        each(all.iter().map(|part| part.length_ps).sum()),
+        sum(|part| part.infeed_ps),
         sum(|part| part.gap_ps),
     ))
 }

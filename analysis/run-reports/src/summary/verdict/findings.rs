@@ -308,7 +308,7 @@ pub(super) fn input(report: &InputReport) -> Option<VerdictFinding> {
             shown(host.percent),
             host.name
         ),
-        time_ps: host.gap_ps,
+        time_ps: host.total_ps()?,
         share_percent: host.percent,
         of: format!("steps on host {}: {}", host.name, host.length_ps),
         provenance: Provenance::Inferred,
