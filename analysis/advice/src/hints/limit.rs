@@ -62,7 +62,7 @@ impl TimePart {
     pub fn title_among(&self, parts: &[Self]) -> &'static str {
         let has_cause = |other: &Self| other.id.is_idle() && other.id != TimeUse::Idle;
         match self.id {
-            TimeUse::Idle if parts.iter().any(has_cause) => "idle for other reasons",
+            TimeUse::Idle if parts.iter().any(has_cause) => "other idle time",
             id => id.title(),
         }
     }

@@ -135,7 +135,7 @@ pub(super) fn unanswered(
     .collect()
 }
 
-/// What `leads` first, then the larger saving, by how sure the rule is. A hint that explains another one's finding comes
+/// The best of what `leads` first, then the larger saving, by how sure the rule is. A hint that explains another one's finding comes
 /// before it; what only corrects numbers comes last, and after it what is to be known of the capture.
 pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> bool) {
     let score = |hint: &PricedFinding| {
@@ -143,21 +143,23 @@ pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> boo
             saving.as_ps_f64() * hint.rule.confidence.weight()
         })
     };
-    let leads = |hint: &PricedFinding| !hint.finding.is_minor && leads(&hint.finding);
     let corrects = |hint: &PricedFinding| matches!(hint.finding.saving, PossibleSaving::Nothing);
+    let leads = |hint: &PricedFinding| !hint.finding.is_minor && leads(&hint.finding);
+    let group = |hint: &PricedFinding| (hint.rule.is_health(), corrects(hint));
     priced.sort_by(|a, b| {
-        let health = a
-            .rule
-            .is_health()
-            .cmp(&b.rule.is_health())
-            .then_with(|| corrects(a).cmp(&corrects(b)));
-        let first = health.then_with(|| leads(b).cmp(&leads(a)));
-        let saving = first
+        let saving = group(a)
+            .cmp(&group(b))
             .then_with(|| score(b).total_cmp(&score(a)))
+            .then_with(|| leads(b).cmp(&leads(a)))
             .then_with(|| b.once.cmp(&a.once))
             .then_with(|| a.finding.is_minor.cmp(&b.finding.is_minor));
         saving.then_with(|| a.rule.id.cmp(b.rule.id))
     });
+    if let Some(leading) = priced.iter().position(leads) {
+        let own = group(&priced[leading]);
+        let first = priced.iter().position(|hint| group(hint) == own);
+        priced[first.unwrap_or(leading)..=leading].rotate_right(1);
+    }
     for reason in 1..priced.len() {
         let first = (0..reason).find(|&other| explains(&priced[reason].finding, &priced[other]));
         if let Some(first) = first {

@@ -91,7 +91,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
     let (advice, code) = flags(facts, &collectives, &overlap);
     let hidden = worst.overlap_ratio_percent.map_or_else(
         || "how much is hidden is not recorded".to_owned(),
-        |part| format!("compute hides {part:.1} of all communication"),
+        |part| format!("compute hides {part:.1} of its communication"),
     );
     Ok(Some(Finding {
         statement: format!(

@@ -27,13 +27,17 @@ pub(super) fn host_metrics(cx: &Context<'_>) -> Vec<Metric> {
             .filter_map(|group| cx.model.group_fact(group, fact)?.as_f64())
             .collect();
         let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
-        let value = mean.filter(|mean| (0.0..=100.0).contains(mean));
-        let wrong = (value != mean)
-            .then(|| "recorded, but not between 0 and 100 %: the counter is wrong".to_owned());
+        let value = mean.filter(|&mean| mean > 0.0 && mean <= 100.0);
+        let wrong = mean.filter(|_| value != mean).map(|mean| {
+            let why = if mean == 0.0 {
+                "recorded as exactly 0: the counter was probably not read"
+            } else {
+                "recorded, but not between 0 and 100 %: the counter is wrong"
+            };
+            why.to_owned()
+        });
         let beware = (cx.scope != Scope::WholeTrace)
             .then(|| "of the whole capture, not of the chosen part".to_owned());
-        let zero =
-            (value == Some(0.0)).then(|| "exactly 0: the counter was probably not read".to_owned());
         let missing = value
             .is_none()
             .then(|| "not recorded in this capture".to_owned());
@@ -51,7 +55,7 @@ pub(super) fn host_metrics(cx: &Context<'_>) -> Vec<Metric> {
                 ),
             },
             provenance: Provenance::Profile,
-            note: wrong.or(missing).or(zero).or(beware),
+            note: wrong.or(missing).or(beware),
         }
     };
     known.into_iter().map(metric).collect()

@@ -73,7 +73,7 @@ fn idle_time_is_divided_by_its_main_cause() {
     let expected = [
         (TimeUse::MatMul, 6e9, "matrix products"),
         (TimeUse::Input, 3e9, "waiting for input"),
-        (TimeUse::Idle, 1e9, "idle for other reasons"),
+        (TimeUse::Idle, 1e9, "other idle time"),
     ];
     assert_eq!(parts, expected);
     assert_eq!(
