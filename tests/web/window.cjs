@@ -370,7 +370,7 @@ const tests = {
     const own = await Server.start(folder);
     try {
       // Of a run, by the server, which also reads all of it.
-      await page.addInitScript(() => { globalThis.systoleRule = { fastBytesPerMs: 0 }; });
+      await page.addInitScript(() => { globalThis.systoleRule = { fastBytesPerMs: 0, largeAtOnce: 0 }; });
       let send;
       const isSeen = new Promise((resolve) => { send = resolve; });
       await page.route(/\/model\?packed/, (route) => isSeen.then(() => route.continue()));

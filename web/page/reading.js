@@ -8,7 +8,7 @@ let count = 0;
 // How a run is read. The server reads one that is not small, and sends the trace: as it is over a fast link, packed over a
 // slow one. The first bytes of its files tell how fast the link is; the rest follows the trace, because only the arguments of
 // slices need them. Measurements (scripts/web-bench) set other limits, and `slowSends`.
-const rule = { small: 4e6, large: 24e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, mostFiles: 200e6, ...globalThis.systoleRule };
+const rule = { small: 4e6, large: 24e6, largeAtOnce: 80e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, mostFiles: 200e6, ...globalThis.systoleRule };
 
 // What comes over a slow link. Packed, a trace of devices has four tenths of the bytes of its files, one of hosts as many: then
 // the files are faster, which the server needs not read before it sends them, and a page can hold them and the trace.
@@ -184,7 +184,8 @@ async function readRun(id, { files, events }, step, first) {
   let isPacked = false;
   try {
     isPacked = (await speedOf(files[0], () => step(false, 0, total))) < rule.fastBytesPerMs;
-    if (total >= rule.large) await cancellable(lookAt(id, isPacked, stop.signal, first), () => step(true, 0, 0));
+    // Over a fast link, smaller ones are there about as soon.
+    if (total >= (isPacked ? rule.large : rule.largeAtOnce)) await cancellable(lookAt(id, isPacked, stop.signal, first), () => step(true, 0, 0));
     if (isAlone && isPacked && slowSends(total, events) === "files") return { files: await bytesOf(files, true, step) };
     const snapshot = await cancellable(traceOf(id, isPacked, stop.signal, step), () => step(true, 0, 0));
     performance.mark("systole-trace");
