@@ -13,7 +13,7 @@ const MAX_ROWS: usize = 1_000_000;
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A whole table; damaged rows are left out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CsvTable {
     format: &'static str,
     file: String,
@@ -52,9 +52,7 @@ impl CsvTable {
         let mut table = Self {
             format,
             file: source.name().to_owned(),
-            columns: Arc::default(),
-            places: HashMap::new(),
-            rows: Vec::new(),
+            ..Self::default()
         };
         let mut short = Vec::new();
         let mut record = ByteRecord::new();

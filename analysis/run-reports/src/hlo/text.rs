@@ -25,6 +25,7 @@ pub struct ProgramListing {
 
 /// A line of a program.
 #[engine::row(recorded)]
+#[derive(Default)]
 pub struct ProgramLine {
     /// What it says.
     #[column("Text")]
@@ -80,10 +81,7 @@ pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, A
 fn plain(text: impl Into<String>) -> ProgramLine {
     ProgramLine {
         text: text.into(),
-        instruction: None,
-        self_time_ps: None,
-        exposed_ps: None,
-        ops: Vec::new(),
+        ..ProgramLine::default()
     }
 }
 

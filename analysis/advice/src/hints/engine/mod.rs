@@ -38,20 +38,11 @@ pub(super) fn run(
     }
     let step = facts.step()?;
     let mut report = HintsReport {
-        limit: None,
-        hints: Vec::new(),
         of: step.of.clone(),
         step_ps: step.ps,
         is_above_median: facts.steps().is_some_and(|steps| vary(&steps)),
         sums_over: SumOver::of(facts.cx, facts.ops().map_or(0, |ops| ops.cores.len())),
-        combined_saving_ps: None,
-        combined_saving_percent: None,
-        combined: Vec::new(),
-        not_combined: Vec::new(),
-        unanswered: Vec::new(),
-        quiet: Vec::new(),
-        cannot_tell: Vec::new(),
-        suppressed: Vec::new(),
+        ..HintsReport::default()
     };
     let rows = rows_by_op(facts);
     let whole = Picos::from_ps(step.ps as i64);

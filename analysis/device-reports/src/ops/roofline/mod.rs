@@ -33,6 +33,7 @@ const MAX_POINTS: usize = 1000;
 
 /// The roof, and the points below it.
 #[engine::reported]
+#[derive(Default)]
 pub struct RooflineReport {
     /// The limits.
     pub peaks: Peaks,
@@ -234,9 +235,6 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
         program_without_host_io: (host_io > Picos::ZERO).then(|| {
             RooflinePoint::of_cores("Program without infeed and outfeed", &cores, host_io, 1)
         }),
-        ici: None,
-        average_step: None,
-        steps: Vec::new(),
         devices: ops
             .cores
             .iter()
@@ -252,6 +250,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
             .collect(),
         notes: ops.notes.clone(),
         peaks: peaks.clone(),
+        ..RooflineReport::default()
     }
 }
 
