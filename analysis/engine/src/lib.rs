@@ -34,7 +34,7 @@ pub use columns_derive::{Columns, reported, row, titled};
 pub use context::Context;
 pub use counted::counted;
 pub use environment::Environment;
-pub use error::AnalysisError;
+pub use error::{AnalysisError, Result};
 pub use fact::Fact;
 pub use glob::glob;
 pub use math::unit::Unit;

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
+use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::TraceFacts as _;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
@@ -99,7 +99,7 @@ impl Analysis for Loops {
     const ID: &'static str = "loops";
     const TITLE: &'static str = "Loops";
 
-    fn run(cx: &Context<'_>) -> Result<LoopsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<LoopsReport> {
         let ops = cx.report::<Ops>()?;
         let classes = cx.classes();
         let is_loop = |op: OpId| classes.category(op) == "while";
@@ -126,7 +126,7 @@ impl Analysis for Loops {
 fn inside_of_loops(
     cx: &Context<'_>,
     is_loop: impl Fn(OpId) -> bool,
-) -> Result<BTreeMap<OpId, LoopBody>, AnalysisError> {
+) -> Result<BTreeMap<OpId, LoopBody>> {
     let model = cx.model;
     let mut all: BTreeMap<OpId, LoopBody> = BTreeMap::new();
     let mut bodies: BTreeMap<OpId, OpsOfBody> = BTreeMap::new();

@@ -9,7 +9,7 @@
 //! clock; everything else is by the clock that timed the ops. The two are never
 //! combined.
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use engine::{Table, Tabular};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
@@ -27,7 +27,7 @@ impl Analysis for Devices {
     const ID: &'static str = "devices";
     const TITLE: &'static str = "Device time";
 
-    fn run(cx: &Context<'_>) -> Result<DevicesReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<DevicesReport> {
         let mut cores = Vec::new();
         for core in cx.tensor_cores() {
             cores.extend(cx.core_time(core)?.map(|time| core_report(cx, &time)));
@@ -283,7 +283,7 @@ mod tests {
 
     use super::*;
 
-    fn report(model: &TraceModel, scope: Scope) -> Result<DevicesReport, AnalysisError> {
+    fn report(model: &TraceModel, scope: Scope) -> Result<DevicesReport> {
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context {
             model,

@@ -3,7 +3,7 @@
 //! Each compilation numbers names anew, and moves ids, frames of the stack and paths of kernels, so instructions are matched
 //! by what they do (see [`hlo::ProgramMatch`]). What is inside fusions and reductions belongs to the instruction that runs it.
 
-use engine::{AnalysisError, Context, Table, Tabular, number};
+use engine::{Context, Result, Table, Tabular, number};
 use facts::sum_over::ARE_SUMS;
 use facts::{
     EnvironmentChange, EnvironmentSide, environment, environment_changes, environment_table,
@@ -107,7 +107,7 @@ impl DifferenceRow {
 pub fn diff(
     first: (&Context<'_>, ProgramId),
     second: (&Context<'_>, ProgramId),
-) -> Result<ProgramDiff, AnalysisError> {
+) -> Result<ProgramDiff> {
     let (a, b) = (
         TimedProgram::of(first.0, first.1)?,
         TimedProgram::of(second.0, second.1)?,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{AnalysisError, Context, Table, Tabular};
+use engine::{Context, Result, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use trace_model::{OpId, Picos, ProgramId};
 
@@ -48,7 +48,7 @@ pub struct ProgramLine {
 /// # Errors
 ///
 /// The capture holds nothing of the program.
-pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, AnalysisError> {
+pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing> {
     let id = program;
     let program = TimedProgram::of(cx, id)?;
     let mut notes = program.notes.clone();

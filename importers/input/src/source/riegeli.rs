@@ -14,7 +14,7 @@ use riegeli::{ReaderOptions, RecordReader};
 
 use super::inflate::{BOMB_BYTES, MAX_RATIO};
 use super::record_chunks::{MaskedBytes, oversized};
-use crate::ImportError;
+use crate::{ImportError, Result};
 
 /// The first bytes of every file: the header of the first block, and the chunk that says what the file is.
 const SIGNATURE: [u8; 64] = [
@@ -40,12 +40,12 @@ pub(super) fn is_meant(bytes: &[u8]) -> bool {
 }
 
 /// Writes all records one after the other.
-pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords, ImportError> {
+pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords> {
     unpack_within(bytes, BOMB_BYTES)
 }
 
 /// Unpacks records; no chunk and no file may unpack to more than `most` bytes and a multiple of its size.
-fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords, ImportError> {
+fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords> {
     let mut out = BufWriter::new(tempfile::tempfile()?);
     let skipped = Rc::new(RefCell::new(Vec::new()));
     let mut starts: Vec<usize> = memchr::memmem::find_iter(bytes, &SIGNATURE).collect();

@@ -6,7 +6,7 @@ mod limit;
 mod priced;
 mod same;
 
-use engine::{AnalysisError, Percent, Scope};
+use engine::{AnalysisError, Percent, Result, Scope};
 use facts::sum_over::SumOver;
 use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
@@ -28,10 +28,7 @@ const OPS_LISTED: usize = 20;
 /// Places listed with a hint.
 const SPOTS_LISTED: usize = 5;
 
-pub(super) fn run(
-    facts: &HintFacts<'_>,
-    rules: &[&'static Rule],
-) -> Result<HintsReport, AnalysisError> {
+pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<HintsReport> {
     if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
         let why = "times are placeholders: without durations, savings are unknown";
         return Err(why.into());
@@ -264,7 +261,7 @@ fn combine(
     priced: &[PricedFinding],
     overlaps: &[Vec<&'static str>],
     report: &mut HintsReport,
-) -> Result<(), AnalysisError> {
+) -> Result<()> {
     let changes = |wanted: fn(&PricedFinding) -> bool| -> Vec<Scenario> {
         priced
             .iter()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use device_reports::communication::overlap::{CoreOverlap, Overlap, OverlapReport};
 use device_reports::ops::op_stats::OpRow;
-use engine::{AnalysisError, Percent, Threshold};
+use engine::{Percent, Result, Threshold};
 use facts::category::CollectiveKind;
 use trace_model::Picos;
 
@@ -70,7 +70,7 @@ fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
 }
 
 /// Compute of a device that hides nothing yet, in each step: only it can hide more.
-fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos, AnalysisError> {
+fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos> {
     let free = |overlap: &OverlapReport| {
         let core = overlap.cores.iter().find(|own| own.group == core.group)?;
         let free = core.compute_ps - core.overlapped_ps.unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisError, Provenance, Scope, Threshold};
+use engine::{Provenance, Result, Scope, Threshold};
 use facts::framework::Framework;
 use facts::steps::{Step, annotated_number};
 use facts::time_use::TimeUse;
@@ -147,11 +147,7 @@ fn number_on_host(model: &TraceModel, own: &Compilation) -> Option<u32> {
 
 /// What a run without these compilations saves. On a host without devices a step is
 /// as much shorter as it compiles.
-fn saving(
-    facts: &HintFacts<'_>,
-    of: &[&Compilation],
-    is_all: bool,
-) -> Result<PossibleSaving, AnalysisError> {
+fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<PossibleSaving> {
     let step = facts.step()?;
     let inside = counted_range(facts);
     let counts = |own: &&&Compilation| inside.is_none_or(|inside| inside.contains(own.start_ps));

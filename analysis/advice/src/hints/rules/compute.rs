@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use device_reports::ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 use device_reports::ops::loops::{LoopRow, Loops};
 use device_reports::ops::op_stats::{LikeOps, OpRow};
-use engine::{AnalysisError, Percent, Threshold};
+use engine::{Percent, Result, Threshold};
 use facts::category::OpGroup;
 use hardware::limits::BoundBy;
 use math::unit::Unit;
@@ -166,7 +166,7 @@ fn ideal(row: &OpRow) -> Option<Picos> {
 }
 
 /// Without peaks and costs nothing can be said about distances from the roofline.
-fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
+fn needs_costs(facts: &HintFacts<'_>) -> Result<()> {
     if facts
         .ops()?
         .rows
@@ -265,7 +265,7 @@ fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// Not where the bodies of loops are drawn elsewhere: what they cost besides is not known.
-fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
+fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<()> {
     if !facts.cx.model.has_caveat(Caveat::LoopsApart) {
         return Ok(());
     }

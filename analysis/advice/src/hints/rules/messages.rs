@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use device_reports::communication::collectives::{CollectiveRow, Collectives};
 use device_reports::communication::dcn::{Dcn, DcnDevice, DcnReport};
 use device_reports::ops::op_stats::OpRow;
-use engine::{AnalysisError, Percent, Provenance, Threshold};
+use engine::{Percent, Provenance, Result, Threshold};
 use facts::category::CollectiveKind;
 use hlo::HloText;
 use math::unit::Unit;
@@ -416,7 +416,7 @@ fn is_op_of(op: &OpRow, row: &CollectiveRow) -> bool {
 }
 
 /// The ops of some rows of the ledger.
-fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, AnalysisError> {
+fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>> {
     let mut by_op: BTreeMap<&str, Vec<&CollectiveRow>> = BTreeMap::new();
     for &row in rows {
         by_op.entry(&row.op).or_default().push(row);

@@ -29,7 +29,7 @@ pub use links::LinkUse;
 pub use places::{DeviceAxis, DevicePlaces};
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use facts::sum_over::SumOver;
 use row::rounded;
 
@@ -43,7 +43,7 @@ impl Analysis for Collectives {
     const ID: &'static str = "collectives";
     const TITLE: &'static str = "Collectives and links";
 
-    fn run(cx: &Context<'_>) -> Result<CollectivesReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<CollectivesReport> {
         let overlap = cx.report::<Overlap>()?;
         let transfers: Vec<&Transfer> = overlap
             .transfers

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::window::{TimeWindow, counts, part_in};
@@ -202,7 +202,7 @@ struct TransferSums {
     stall_ps: Picos,
 }
 
-pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices, AnalysisError> {
+pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices> {
     let known = KnownTransfers::new(cx.model, classes);
     let mut out = OnDevices::default();
     if known.ops.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AnalysisError, Context};
+use engine::{Context, Result};
 use facts::TraceFacts as _;
 use trace_model::{
     ArgValue, GroupId, GroupKind, HostEventUse, Picos, SliceRef, TimeRange, Timestamp, TraceModel,
@@ -62,7 +62,7 @@ struct HostSums {
     invalid: u64,
 }
 
-pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
+pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts> {
     let model = cx.model;
     let is_ours: Vec<bool> = model
         .labels()

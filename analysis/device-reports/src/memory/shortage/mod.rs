@@ -20,7 +20,7 @@ pub use message::MessageReader;
 pub use need::{MemoryFix, MemoryShortage, NeededBuffer, NeededKind, NeededSource};
 pub use size::binary;
 
-use engine::{Analysis, AnalysisError, Context, Scope};
+use engine::{Analysis, AnalysisError, Context, Result, Scope};
 use facts::TraceFacts as _;
 
 use super::buffers::{Buffers, capacity};
@@ -39,7 +39,7 @@ impl Analysis for MemoryNeed {
     const ID: &'static str = "memory_need";
     const TITLE: &'static str = "Needed memory";
 
-    fn run(cx: &Context<'_>) -> Result<MemoryShortage, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<MemoryShortage> {
         // A program needs the same whenever it runs.
         let cx = cx.scoped(Scope::WholeTrace);
         let mut need = largest_need(&cx)?;
@@ -68,7 +68,7 @@ fn missing_programs(cx: &Context<'_>) -> Option<String> {
     })
 }
 
-fn largest_need(cx: &Context<'_>) -> Result<MemoryShortage, AnalysisError> {
+fn largest_need(cx: &Context<'_>) -> Result<MemoryShortage> {
     let why = |why: &str| AnalysisError::NotApplicable(why.to_owned());
     let no_plan = match cx.report::<Buffers>() {
         Ok(report) => {

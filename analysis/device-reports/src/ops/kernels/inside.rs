@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{AnalysisError, Context};
+use engine::{Context, Result};
 use facts::TraceFacts as _;
 use facts::category::OpClass;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
@@ -294,7 +294,7 @@ fn is_llo(model: &TraceModel, series: &CounterSeries) -> bool {
 pub(super) fn collect(
     cx: &Context<'_>,
     wanted: &BTreeSet<OpId>,
-) -> Result<BTreeMap<OpId, KernelInside>, AnalysisError> {
+) -> Result<BTreeMap<OpId, KernelInside>> {
     let mut found: BTreeMap<OpId, KernelInside> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let recorded = RecordedCalls::on(cx.model, core);

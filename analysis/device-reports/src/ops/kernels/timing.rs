@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::slice;
 
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use hlo::ArrayShape;
 use math::quantile::quantile;
@@ -106,7 +106,7 @@ impl Executions {
 pub(super) fn timings(
     cx: &Context<'_>,
     names: &BTreeMap<OpId, String>,
-) -> Result<Vec<KernelTiming>, AnalysisError> {
+) -> Result<Vec<KernelTiming>> {
     let mut found: BTreeMap<(&str, Option<String>), Executions> = BTreeMap::new();
     let operands: BTreeMap<OpId, Option<String>> =
         names.keys().map(|&op| (op, operands(cx, op))).collect();

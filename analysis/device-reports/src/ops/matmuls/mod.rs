@@ -17,7 +17,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use facts::TraceFacts;
 use facts::category::OpGroup;
 use facts::sum_over::SumOver;
@@ -62,7 +62,7 @@ impl Analysis for Matmuls {
     const ID: &'static str = "matmuls";
     const TITLE: &'static str = "Matrix multiplications";
 
-    fn run(cx: &Context<'_>) -> Result<MatmulsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<MatmulsReport> {
         let ops = cx.report::<Ops>()?;
         let tile = tile(cx, &ops.peaks);
         let mut rows = Vec::new();

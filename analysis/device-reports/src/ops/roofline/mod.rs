@@ -12,7 +12,7 @@
 
 mod point;
 
-use engine::{Analysis, AnalysisError, Context, Provenance, Scope, Table, Tabular};
+use engine::{Analysis, Context, Provenance, Result, Scope, Table, Tabular};
 use facts::steps::Step;
 use hardware::chips::Chip;
 use hardware::ici::NetworkFrom;
@@ -133,7 +133,7 @@ impl Analysis for Roofline {
     const ID: &'static str = "roofline";
     const TITLE: &'static str = "Roofline";
 
-    fn run(cx: &Context<'_>) -> Result<RooflineReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<RooflineReport> {
         let ops = cx.report::<Ops>()?;
         if let Some(why) = ops.why_no_peaks() {
             return Err(why.into());
@@ -170,10 +170,7 @@ const MAX_STEP_ROWS: usize = 200_000;
 
 /// The average step and each step; none if the scope is not the whole trace or the steps do not come from the
 /// devices.
-fn steps(
-    cx: &Context<'_>,
-    ops: &OpsReport,
-) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>), AnalysisError> {
+fn steps(cx: &Context<'_>, ops: &OpsReport) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>)> {
     let none = Ok((None, Vec::new()));
     if cx.scope != Scope::WholeTrace {
         return none;

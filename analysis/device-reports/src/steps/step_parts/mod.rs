@@ -15,7 +15,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context, Scope};
+use engine::{Analysis, Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::device_shift::shifted;
 use facts::steps::{Step, StepClass, StepSource, StepsReport};
@@ -40,7 +40,7 @@ impl Analysis for StepParts {
     const ID: &'static str = "step_parts";
     const TITLE: &'static str = "Step time breakdown";
 
-    fn run(cx: &Context<'_>) -> Result<StepPartsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<StepPartsReport> {
         let steps = cx.report::<Steps>()?;
         if !steps.has_steps() {
             let why = match cx.model.simulator() {
@@ -170,7 +170,7 @@ impl DividedStep {
     }
 }
 
-fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, AnalysisError> {
+fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport> {
     let classes = cx.classes();
     let mut op_times = StepOpTimes::wanted(steps);
     let mut divided: Vec<Vec<CoreParts>> = vec![Vec::new(); steps.steps.len()];

@@ -14,7 +14,7 @@ mod wait;
 use std::collections::{BTreeMap, BTreeSet};
 
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
+use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::TraceFacts as _;
 use facts::category::{OpClasses, OpGroup};
 use facts::host_class::HostClass;
@@ -78,7 +78,7 @@ impl Analysis for Input {
     const ID: &'static str = "input";
     const TITLE: &'static str = "Input and transfers";
 
-    fn run(cx: &Context<'_>) -> Result<InputReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<InputReport> {
         let gaps = match cx.report::<Gaps>() {
             Ok(gaps) => gaps,
             Err(no_device) => {
@@ -131,11 +131,7 @@ impl Analysis for Input {
 }
 
 /// The spans in which a core ran infeed ops, by the clock that timed them; `None` without ops.
-fn infeed(
-    cx: &Context<'_>,
-    classes: &OpClasses,
-    core: GroupId,
-) -> Result<Option<IntervalSet>, AnalysisError> {
+fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>> {
     let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else {
         return Ok(None);
     };

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::host_class::{HostClass, classify, host_threads, stripped};
@@ -123,7 +123,7 @@ pub(super) fn engine_steps(
     cx: &Context<'_>,
     annotations: &[Annotation],
     scope: TimeRange,
-) -> Result<Option<Engines>, AnalysisError> {
+) -> Result<Option<Engines>> {
     let cores = cx.tensor_cores();
     if cores.is_empty() {
         return Ok(None);

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use device_reports::ops::op_stats::CoreOps;
-use engine::{AnalysisError, Context, Metric, Percent, Provenance, counted};
+use engine::{Context, Metric, Percent, Provenance, Result, counted};
 use facts::TraceFacts as _;
 use facts::window::{hull_of_window, slices_of_window};
 use math::intervals::{IntervalSet, UnionBuilder};
@@ -89,7 +89,7 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
 
 impl CoreDuty {
     /// The duty of each core.
-    pub fn of_all(cx: &Context<'_>, cores: &[CoreOps]) -> Result<Vec<Self>, AnalysisError> {
+    pub fn of_all(cx: &Context<'_>, cores: &[CoreOps]) -> Result<Vec<Self>> {
         let chips: Vec<ChipKey> = cores
             .iter()
             .map(|core| chip_of(cx.model, core.core))
@@ -106,12 +106,7 @@ impl CoreDuty {
         cores.iter().zip(&chips).map(of_core).collect()
     }
 
-    fn of(
-        cx: &Context<'_>,
-        ops: &CoreOps,
-        chip: ChipKey,
-        is_alone: bool,
-    ) -> Result<Self, AnalysisError> {
+    fn of(cx: &Context<'_>, ops: &CoreOps, chip: ChipKey, is_alone: bool) -> Result<Self> {
         let (model, core, classes) = (cx.model, ops.core, cx.classes());
         let (mut busy, mut hull) = (UnionBuilder::default(), None::<TimeRange>);
         for group in std::iter::once(core).chain(sparse_cores(model, core)) {
