@@ -1,6 +1,6 @@
 //! Kernels of two runs: how long an execution takes on the chip, before and after.
 
-use std::collections::BTreeMap;
+use math::grouped;
 
 use device_reports::ops::kernels::{KernelTiming, without_numbers};
 use engine::{Percent, Table, Tabular};
@@ -114,12 +114,7 @@ fn take_pairs<'a>(
     pairs: &mut Vec<(&'a KernelTiming, &'a KernelTiming)>,
 ) {
     let by_key = |side: &[&'a KernelTiming]| {
-        let mut found: BTreeMap<_, Vec<&'a KernelTiming>> = BTreeMap::new();
-        for &one in side {
-            if let Some(key) = key(one) {
-                found.entry(key).or_default().push(one);
-            }
-        }
+        let found = grouped(side.iter().filter_map(|&one| Some((key(one)?, one))));
         found
     };
     let (first, second) = (by_key(base), by_key(cand));

@@ -49,4 +49,4 @@ pub use report::{Metric, Report, Tabular};
 pub use scope::Scope;
 pub use table::{Cell, CellKind, CellType, Column, Table};
 pub use table_builder::TableBuilder;
-pub use words::{capitalised, listed, sentence};
+pub use words::{and_more, capitalised, listed, listed_to, sentence};

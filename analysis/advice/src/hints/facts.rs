@@ -358,10 +358,7 @@ impl<'r> OpSelection<'r> {
             .take_while(matters)
             .map(|(_, row)| short_name(&row.name))
             .collect();
-        match self.rows.len().saturating_sub(names.len()) {
-            0 => names.join(", "),
-            more => format!("{} and {more} more", names.join(", ")),
-        }
+        names.join(", ") + &engine::and_more(self.rows.len().saturating_sub(names.len()))
     }
 
     /// `what` takes so much of the device time, as a clause.

@@ -13,6 +13,7 @@ use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::TraceFacts as _;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
+use math::summed;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TraceModel, TrackKind};
 
 use crate::ops::op_stats::{OpRow, Ops};
@@ -248,10 +249,8 @@ fn iterations(
     counts: impl Iterator<Item = (OpId, u64)>,
     mut in_body: impl FnMut(OpId) -> bool,
 ) -> Option<u64> {
-    let mut ops_by_count: BTreeMap<u64, u64> = BTreeMap::new();
-    for (_, count) in counts.filter(|&(op, _)| in_body(op)) {
-        *ops_by_count.entry(count).or_default() += 1;
-    }
+    let counts = counts.filter(|&(op, _)| in_body(op));
+    let ops_by_count: BTreeMap<u64, u64> = summed(counts.map(|(_, count)| (count, 1)));
     // Ties go to the smaller count: the others are ops of the condition.
     ops_by_count
         .into_iter()

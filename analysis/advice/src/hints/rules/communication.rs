@@ -6,6 +6,7 @@ use device_reports::communication::overlap::{CoreOverlap, Overlap, OverlapReport
 use device_reports::ops::op_stats::OpRow;
 use engine::{Percent, Result, Threshold};
 use facts::category::CollectiveKind;
+use math::summed;
 use trace_model::Picos;
 
 use crate::hints::async_collectives;
@@ -136,10 +137,8 @@ fn flags(
         .rows
         .iter()
         .filter(|row| is_synchronous(facts, row));
-    let mut times: BTreeMap<CollectiveKind, Picos> = BTreeMap::new();
-    for (row, kind) in synchronous.filter_map(|row| Some((row, row.collective?))) {
-        *times.entry(kind).or_default() += row.self_time_ps;
-    }
+    let times = synchronous.filter_map(|row| Some((row.collective?, row.self_time_ps)));
+    let mut times: BTreeMap<CollectiveKind, Picos> = summed(times);
     times.retain(|_, time| time.as_ps_f64() >= WORTH_A_FLAG * exposed.as_ps_f64());
     let kinds: BTreeSet<CollectiveKind> = times.into_keys().collect();
     let chip = facts

@@ -389,23 +389,8 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
             )
         })
         .collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    (!names.is_empty()).then(|| {
-        format!(
-            "{}{more}",
-            names
-                .iter()
-                .take(SHOWN)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(", ")
-        )
-    })
+    let (shown, others) = names.split_at(names.len().min(SHOWN));
+    (!names.is_empty()).then(|| shown.join(", ") + &engine::and_more(others.len()))
 }
 
 fn megacore(facts: &HintFacts<'_>) -> RuleResult {

@@ -291,11 +291,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
     let Some((kernel, (spills, fills))) = first else {
         return Ok(None);
     };
-    let others = if spilling.len() > 1 {
-        format!(" and {} more", spilling.len() - 1)
-    } else {
-        String::new()
-    };
+    let others = engine::and_more(spilling.len() - 1);
     let number = |what: &str, value: f64| {
         HintEvidence::number(what, value, "mean over samples", Some(0.0)).by(Provenance::StaticCost)
     };

@@ -53,15 +53,10 @@ fn missing_programs(cx: &Context<'_>) -> Option<String> {
     let programs = cx.model.program_ids();
     let missing = programs.filter(|&id| cx.model.program(id).hlo.is_none());
     let names: Vec<String> = missing.map(|id| cx.model.program_title(id)).collect();
-    let more = names.len().saturating_sub(NAMED);
-    let mut shown = names[..names.len() - more].to_vec();
-    if more > 0 {
-        shown.push(format!("{more} more"));
-    }
     (!names.is_empty()).then(|| {
         format!(
             "what {} {}: the capture does not hold {} instructions",
-            engine::listed(&shown),
+            engine::listed_to(&names, NAMED),
             if names.len() == 1 { "needs" } else { "need" },
             if names.len() == 1 { "its" } else { "their" },
         )

@@ -7,6 +7,7 @@ use facts::TraceFacts as _;
 use facts::category::OpClass;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::window::TimeWindow;
+use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{
     CounterSeries, GroupId, OpId, Picos, SliceId, SliceRef, TimeRange, TraceModel, TrackKind,
@@ -181,13 +182,11 @@ impl KernelInside {
                 .own += range.dur();
         }
         self.outside += rest;
-        let mut by_name: BTreeMap<&str, Vec<TimeRange>> = BTreeMap::new();
-        for &(range, scope) in &clipped {
-            by_name
-                .entry(stage_name(scope.name()))
-                .or_default()
-                .push(range);
-        }
+        let by_name = grouped(
+            clipped
+                .iter()
+                .map(|&(range, scope)| (stage_name(scope.name()), range)),
+        );
         for (name, ranges) in &by_name {
             let stage = self.stages.entry((*name).to_owned()).or_default();
             stage.occurrences += ranges.len() as u64;

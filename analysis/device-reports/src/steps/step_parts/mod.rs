@@ -19,6 +19,7 @@ use engine::{Analysis, Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::device_shift::shifted;
 use facts::steps::{Step, StepClass, StepSource, StepsReport};
+use math::grouped;
 use math::stats::median;
 use trace_model::{GroupId, Picos, TimeRange};
 
@@ -257,10 +258,12 @@ pub fn spans_on(
 }
 
 fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
-    let mut by_class: BTreeMap<&str, Vec<&DividedStep>> = BTreeMap::new();
-    for step in divided.iter().filter(|step| step.is_counted) {
-        by_class.entry(&step.class).or_default().push(step);
-    }
+    let by_class = grouped(
+        divided
+            .iter()
+            .filter(|step| step.is_counted)
+            .map(|step| (&*step.class, step)),
+    );
     let class = |class: &StepClass| {
         let members = by_class.get(class.id.as_str())?;
         let critical: Vec<&CoreParts> = members.iter().filter_map(|step| step.critical()).collect();

@@ -18,8 +18,8 @@ use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::TraceFacts as _;
 use facts::category::{OpClasses, OpGroup};
 use facts::host_class::HostClass;
-use facts::steps::Step;
 use hardware::chips::Chip;
+use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{
     GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind,
@@ -92,10 +92,12 @@ impl Analysis for Input {
         };
         let classes = cx.classes();
         let steps = cx.report::<Steps>().ok();
-        let mut numbered: BTreeMap<u32, Vec<&Step>> = BTreeMap::new();
-        for step in steps.iter().flat_map(|steps| &steps.steps) {
-            numbered.entry(step.number).or_default().push(step);
-        }
+        let numbered = grouped(
+            steps
+                .iter()
+                .flat_map(|steps| &steps.steps)
+                .map(|step| (step.number, step)),
+        );
         let (mut devices, mut by_step) = (Vec::new(), BTreeMap::<u32, Vec<InputWait>>::new());
         for device in &gaps.devices {
             let infeed = infeed(cx, classes, device.group)?;

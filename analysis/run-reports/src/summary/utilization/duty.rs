@@ -4,12 +4,11 @@
 //! except infeed and other off-duty ops; the denominator is the hull of all their ops and programs. Loops count from
 //! start to end, including waits inside. Everything is on the timeline, as in `XProf`.
 
-use std::collections::BTreeMap;
-
 use device_reports::ops::op_stats::CoreOps;
 use engine::{Context, Metric, Percent, Provenance, Result, counted};
 use facts::TraceFacts as _;
 use facts::window::{hull_of_window, slices_of_window};
+use math::grouped;
 use math::intervals::{IntervalSet, UnionBuilder};
 use math::unit::Unit;
 use trace_model::{
@@ -52,10 +51,7 @@ impl BusyTime {
 
 /// The duty cycle of the chips that `cores` belong to.
 pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
-    let mut chips: BTreeMap<ChipKey, Vec<&CoreDuty>> = BTreeMap::new();
-    for core in cores {
-        chips.entry(core.chip).or_default().push(core);
-    }
+    let chips = grouped(cores.iter().map(|core| (core.chip, core)));
     let (mut busy, mut span) = (Picos::ZERO, Picos::ZERO);
     for cores in chips.values() {
         busy += if let [core] = cores[..] {
