@@ -139,30 +139,6 @@ impl CoreReport {
     }
 }
 
-impl DevicesReport {
-    /// Time of a group over all cores.
-    pub(crate) fn time(&self, group: OpGroup) -> Picos {
-        self.cores.iter().map(|core| core.time(group)).sum()
-    }
-    /// Σ windows: core-time.
-    pub(crate) fn window(&self) -> Picos {
-        self.cores.iter().map(|core| core.window_ps).sum::<Picos>()
-    }
-    /// Σ op time over the cores that recorded ops; `None` if none did.
-    pub(crate) fn op_time(&self) -> Option<Picos> {
-        self.cores
-            .iter()
-            .filter_map(|core| core.op_time_ps)
-            .reduce(|a, b| a + b)
-    }
-    /// The share of copy waits in the window, idle time included.
-    pub fn copy_wait_of_window_percent(&self) -> Option<Percent> {
-        self.op_time()?;
-        let share = self.time(OpGroup::AsyncWait).fraction_of(self.window())?;
-        Some(Percent::of_fraction(share))
-    }
-}
-
 /// Barriers of these lengths are the cost of the event itself.
 const EMPTY_BARRIERS_PS: [i64; 2] = [0, 1_250];
 
@@ -332,8 +308,6 @@ mod tests {
         assert_eq!(time(OpGroup::HostIo), 3_000);
         assert_eq!(time(OpGroup::Vector), 2_000);
         assert_eq!(time(OpGroup::DataMovement), 1_000);
-        let percent = report.copy_wait_of_window_percent().unwrap();
-        assert!((percent.0 - 700.0 / 24.0).abs() < 1e-9);
     }
 
     #[test]
