@@ -113,10 +113,8 @@ fn take_pairs<'a>(
     key: impl Fn(&KernelTiming) -> Option<(String, Option<String>)>,
     pairs: &mut Vec<(&'a KernelTiming, &'a KernelTiming)>,
 ) {
-    let by_key = |side: &[&'a KernelTiming]| {
-        let found = grouped(side.iter().filter_map(|&one| Some((key(one)?, one))));
-        found
-    };
+    let by_key =
+        |side: &[&'a KernelTiming]| grouped(side.iter().filter_map(|&one| Some((key(one)?, one))));
     let (first, second) = (by_key(base), by_key(cand));
     let begin = pairs.len();
     for (key, own) in first {
