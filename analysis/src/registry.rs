@@ -58,7 +58,7 @@ pub fn host_event_use(name: &str, options: &Options) -> HostEventUse {
 
 #[cfg(test)]
 mod tests {
-    use engine::{AnalysisError, Context, Options, ReportCache, Scope};
+    use engine::{AnalysisError, Context, Options, ReportCache, Result, Scope};
     use sample_traces::big::{BigSpec, big_model};
     use trace_model::TraceModel;
 
@@ -68,7 +68,7 @@ mod tests {
     const OPS: u64 = 3_000;
 
     struct Run {
-        report: Result<serde_json::Value, AnalysisError>,
+        report: Result<serde_json::Value>,
         checks: u64,
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use input::storage::{Address, FileTree, LocalTree};
-use input::{ImportError, Progress};
+use input::{ImportError, Progress, Result};
 
 use crate::remote;
 
@@ -13,7 +13,7 @@ use crate::remote;
 /// # Errors
 ///
 /// The bucket cannot be read, or this build cannot read buckets.
-pub(crate) fn tree_of(path: &Path, progress: &Progress) -> Result<Box<dyn FileTree>, ImportError> {
+pub(crate) fn tree_of(path: &Path, progress: &Progress) -> Result<Box<dyn FileTree>> {
     match Address::of(path) {
         None => Ok(Box::new(LocalTree)),
         Some(address) => remote::tree_below(&address, progress),
@@ -25,10 +25,7 @@ pub(crate) fn tree_of(path: &Path, progress: &Progress) -> Result<Box<dyn FileTr
 /// # Errors
 ///
 /// The bucket cannot be read, or this build cannot read buckets.
-pub(crate) fn tree_if_there(
-    path: &Path,
-    progress: &Progress,
-) -> Result<Option<Box<dyn FileTree>>, ImportError> {
+pub(crate) fn tree_if_there(path: &Path, progress: &Progress) -> Result<Option<Box<dyn FileTree>>> {
     match tree_of(path, progress) {
         Err(ImportError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         tree => tree.map(Some),
@@ -40,7 +37,7 @@ pub(crate) fn tree_if_there(
 /// # Errors
 ///
 /// It cannot be read, or this build cannot read buckets.
-pub fn remote_head(path: &Path, progress: &Progress) -> Result<Option<Vec<u8>>, ImportError> {
+pub fn remote_head(path: &Path, progress: &Progress) -> Result<Option<Vec<u8>>> {
     let tree = tree_if_there(path, progress)?.filter(|tree| tree.is_file(path));
     Ok(tree.and_then(|tree| tree.head(path)))
 }
@@ -50,7 +47,7 @@ pub fn remote_head(path: &Path, progress: &Progress) -> Result<Option<Vec<u8>>, 
 /// # Errors
 ///
 /// The server does not take it, or this build asks no servers.
-pub fn post_json(address: &str, json: String) -> Result<(), ImportError> {
+pub fn post_json(address: &str, json: String) -> Result<()> {
     remote::post_json(address, json)
 }
 

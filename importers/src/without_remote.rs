@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use input::storage::{Address, FileTree};
-use input::{ImportError, InputSource, Progress};
+use input::{ImportError, InputSource, Progress, Result};
 
-pub(crate) fn tree_below(_: &Address, _: &Progress) -> Result<Box<dyn FileTree>, ImportError> {
+pub(crate) fn tree_below(_: &Address, _: &Progress) -> Result<Box<dyn FileTree>> {
     Err(not_built())
 }
 
@@ -15,7 +15,7 @@ pub(crate) fn fetch(
     _: &[PathBuf],
     _: bool,
     _: &Progress,
-) -> Result<Vec<Result<InputSource, ImportError>>, ImportError> {
+) -> Result<Vec<Result<InputSource, ImportError>>> {
     Err(not_built())
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn with_neighbours(
     _: bool,
     _: &Progress,
     _: &mut Vec<String>,
-) -> Result<InputSource, ImportError> {
+) -> Result<InputSource> {
     Ok(source)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn upload(_: &Path, _: &mut File) -> io::Result<()> {
     ))
 }
 
-pub(crate) fn post_json(_: &str, _: String) -> Result<(), ImportError> {
+pub(crate) fn post_json(_: &str, _: String) -> Result<()> {
     Err(ImportError::Remote {
         what: "this build asks no web servers; build with --features remote".to_owned(),
     })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Percent, Scope, Table, Tabular, counted};
+use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular, counted};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use trace_model::{GroupId, OpId, Picos, StringId, TraceModel};
@@ -108,7 +108,7 @@ impl Analysis for CriticalPaths {
     const ID: &'static str = "critical_path";
     const TITLE: &'static str = "Critical path";
 
-    fn run(cx: &Context<'_>) -> Result<CriticalPathReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<CriticalPathReport> {
         let steps = cx.report::<Steps>()?;
         if !steps.has_steps() {
             return Err("no steps were found here, so no step has a critical path".into());

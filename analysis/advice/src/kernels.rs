@@ -1,6 +1,6 @@
 //! Kernels of two runs: how long an execution takes on the chip, before and after.
 
-use std::collections::BTreeMap;
+use math::grouped;
 
 use device_reports::ops::kernels::{KernelTiming, without_numbers};
 use engine::{Percent, Table, Tabular};
@@ -113,15 +113,8 @@ fn take_pairs<'a>(
     key: impl Fn(&KernelTiming) -> Option<(String, Option<String>)>,
     pairs: &mut Vec<(&'a KernelTiming, &'a KernelTiming)>,
 ) {
-    let by_key = |side: &[&'a KernelTiming]| {
-        let mut found: BTreeMap<_, Vec<&'a KernelTiming>> = BTreeMap::new();
-        for &one in side {
-            if let Some(key) = key(one) {
-                found.entry(key).or_default().push(one);
-            }
-        }
-        found
-    };
+    let by_key =
+        |side: &[&'a KernelTiming]| grouped(side.iter().filter_map(|&one| Some((key(one)?, one))));
     let (first, second) = (by_key(base), by_key(cand));
     let begin = pairs.len();
     for (key, own) in first {

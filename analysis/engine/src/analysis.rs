@@ -6,7 +6,7 @@ use std::thread::Builder;
 
 use schemars::{Schema, SchemaGenerator};
 
-use super::error::AnalysisError;
+use super::error::Result;
 use super::{Context, Report, Tabular};
 
 /// Computes one report about a trace.
@@ -22,7 +22,7 @@ pub trait Analysis {
     /// # Errors
     ///
     /// The trace lacks what the question is about; the error says what.
-    fn run(cx: &Context<'_>) -> Result<Self::Report, AnalysisError>;
+    fn run(cx: &Context<'_>) -> Result<Self::Report>;
 }
 
 /// An analysis without its types, for the registry.
@@ -32,7 +32,7 @@ pub struct AnalysisEntry {
     /// Display name.
     pub title: &'static str,
     /// Computes the report or takes it from the cache.
-    pub run: fn(&Context<'_>) -> Result<Arc<dyn Report>, AnalysisError>,
+    pub run: fn(&Context<'_>) -> Result<Arc<dyn Report>>,
     /// JSON schema of the report.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -57,15 +57,12 @@ impl Context<'_> {
     /// # Errors
     ///
     /// That analysis does not apply to this trace and scope.
-    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>> {
         self.reports.get(A::ID, self.scope, || A::run(self))
     }
 
     /// The reports of `entries`, in their order, several at a time.
-    pub fn reports_of(
-        &self,
-        entries: &[&AnalysisEntry],
-    ) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
+    pub fn reports_of(&self, entries: &[&AnalysisEntry]) -> Vec<Result<Arc<dyn Report>>> {
         // From the middle to both ends: the first and the last ones summarise others, and would keep one thread computing
         // those while the others wait for it.
         let middle = entries.len() / 2;

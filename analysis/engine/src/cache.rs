@@ -10,10 +10,10 @@ use std::time::Duration;
 use web_time::Instant;
 
 use super::once::FactCache;
-use crate::{AnalysisError, Scope};
+use crate::{AnalysisError, Result, Scope};
 use trace_model::locked;
 
-type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
+type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>>>>;
 
 /// Reports of one trace, by analysis and scope. Two threads that request the same report share one computation: the
 /// second one waits. Analyses may request reports of each other, but not in a cycle.
@@ -141,7 +141,7 @@ impl ReportCache {
     /// # Errors
     ///
     /// After [`Self::cancel`] and [`Self::stop`].
-    pub fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
+    pub fn check(&self, scope: Scope) -> Result<()> {
         trace_model::may_pause();
         if let Some(counter) = &self.counter
             && (1..=counter.checks.fetch_add(1, Ordering::Relaxed) + 1).contains(&counter.last)
@@ -160,8 +160,8 @@ impl ReportCache {
         &self,
         id: &'static str,
         scope: Scope,
-        run: impl FnOnce() -> Result<R, AnalysisError>,
-    ) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
+        run: impl FnOnce() -> Result<R>,
+    ) -> Result<Arc<dyn Any + Send + Sync>> {
         let (began, outer) = (Instant::now(), INNER.take());
         let running = RunningReport::begin(&self.running);
         let result = self.check(scope).and_then(|()| run());
@@ -186,8 +186,8 @@ impl ReportCache {
         &self,
         id: &'static str,
         scope: Scope,
-        run: impl FnOnce() -> Result<R, AnalysisError>,
-    ) -> Result<Arc<R>, AnalysisError> {
+        run: impl FnOnce() -> Result<R>,
+    ) -> Result<Arc<R>> {
         let slot = {
             let mut slots = locked(&self.slots);
             Arc::clone(slots.entry((id, scope)).or_default())
@@ -204,7 +204,7 @@ impl ReportCache {
 mod tests {
     use super::*;
 
-    fn number(cache: &ReportCache, scope: Scope, value: u32) -> Result<u32, AnalysisError> {
+    fn number(cache: &ReportCache, scope: Scope, value: u32) -> Result<u32> {
         cache
             .get("number", scope, || Ok(value))
             .map(|number| *number)

@@ -12,6 +12,9 @@ pub enum AnalysisError {
     Cancelled,
 }
 
+/// A result that is mostly that of an analysis.
+pub type Result<T, E = AnalysisError> = std::result::Result<T, E>;
+
 /// That the analysis does not apply, and why.
 impl<T: Into<String>> From<T> for AnalysisError {
     fn from(why: T) -> Self {

@@ -38,9 +38,36 @@ pub fn listed<T: AsRef<str>>(names: &[T]) -> String {
     }
 }
 
+/// `devices, steps and 2 more`: of more than `most` names the first ones.
+pub fn listed_to<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    if more == 0 {
+        return listed(names);
+    }
+    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    shown.join(", ") + &and_more(more)
+}
+
+/// ` and 2 more`; nothing if there are no more.
+pub fn and_more(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        _ => format!(" and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lists_count_what_they_leave_out() {
+        let names = ["a", "b", "c"];
+        assert_eq!(listed_to(&names, 3), "a, b and c");
+        assert_eq!(listed_to(&names, 2), "a, b and 1 more");
+        assert_eq!(listed_to(&names[..0], 2), "");
+        assert_eq!(and_more(0), "");
+    }
 
     #[test]
     fn names_at_the_beginning_keep_their_spelling() {

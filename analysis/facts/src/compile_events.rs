@@ -59,6 +59,7 @@ impl CompileRole {
 }
 
 /// All compilation events on host threads, in no particular order.
+#[derive(Default)]
 pub struct CompileEvents<'a> {
     /// Outermost events of each phase in the window; a compile inside another phase is an event of its own.
     pub phases: Vec<PhaseEvent<'a>>,
@@ -83,12 +84,7 @@ impl<'a> CompileEvents<'a> {
             }
         };
         let roles: Vec<CompileRole> = model.label_ids().map(role).collect();
-        let mut out = Self {
-            phases: Vec::new(),
-            calls: Vec::new(),
-            cache: Vec::new(),
-            lazy: Vec::new(),
-        };
+        let mut out = Self::default();
         if !roles.iter().any(|role| role.matters()) {
             return out;
         }

@@ -12,7 +12,7 @@
 //! Segments never overlap, so the segments and the idle time add up exactly to the window. All times are on the clock
 //! that timed the ops.
 
-use engine::{AnalysisError, Context};
+use engine::{Context, Result};
 use math::intervals::IntervalSet;
 use trace_model::{GroupId, Picos};
 
@@ -33,10 +33,7 @@ pub struct CoreTime {
     pub segments: Segments,
 }
 
-pub(crate) fn core_time(
-    cx: &Context<'_>,
-    core: GroupId,
-) -> Result<Option<CoreTime>, AnalysisError> {
+pub(crate) fn core_time(cx: &Context<'_>, core: GroupId) -> Result<Option<CoreTime>> {
     let window = window::window(cx, core)?;
     Ok(window.map(|window| CoreTime::of(cx, core, window)))
 }

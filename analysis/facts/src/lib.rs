@@ -25,7 +25,7 @@ pub mod window;
 
 use std::sync::Arc;
 
-use engine::{AnalysisError, Context};
+use engine::{Context, Result};
 use hlo::{HloError, HloModule, InstructionRef};
 use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange};
 
@@ -76,7 +76,7 @@ pub trait TraceFacts<'a> {
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError>;
+    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>>;
 
     /// The scope of this context by the clock of the hosts.
     ///
@@ -87,7 +87,7 @@ pub trait TraceFacts<'a> {
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn host_window(&self) -> Result<TimeRange, AnalysisError>;
+    fn host_window(&self) -> Result<TimeRange>;
 
     /// The scope of this context on `core`, by the clock of its host; `None` if the core recorded nothing in it. Unlike
     /// [`Self::window`] it includes time in which the core recorded nothing, before its first program and after its
@@ -96,14 +96,14 @@ pub trait TraceFacts<'a> {
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError>;
+    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>>;
 
     /// The time of `core` in the scope of this context; `None` if it recorded nothing there.
     ///
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>, AnalysisError>;
+    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>>;
 
     /// A span of `core` on the timeline, on the clock of its host, for comparison with host events. Its length is as
     /// exact as that of the span.
@@ -139,19 +139,19 @@ impl<'a> TraceFacts<'a> for Context<'a> {
         programs::instruction_of_program(self, op)
     }
 
-    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
+    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>> {
         window::window(self, core)
     }
 
-    fn host_window(&self) -> Result<TimeRange, AnalysisError> {
+    fn host_window(&self) -> Result<TimeRange> {
         window::host_window(self)
     }
 
-    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError> {
+    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>> {
         window::window_on_host(self, core)
     }
 
-    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>, AnalysisError> {
+    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>> {
         core_time::core_time(self, core)
     }
 

@@ -10,6 +10,7 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
 use analysis::{OpGroup, Scope};
 use serde_json::Value;
+use trace_model::Picos;
 
 use crate::capture::{Capture, corpus, open};
 
@@ -109,11 +110,11 @@ fn most_of_the_offload_capture_waits_for_copies() {
     let Some(capture) = open(V6E) else { return };
     let devices = capture.report::<Devices>();
     assert_eq!(devices.cores.len(), 4);
-    assert!(near(
-        devices.copy_wait_of_window_percent().unwrap().0,
-        84.0,
-        1.0
-    ));
+    let waits: Picos = (devices.cores.iter())
+        .map(|core| core.time(OpGroup::AsyncWait))
+        .sum();
+    let windows: Picos = devices.cores.iter().map(|core| core.window_ps).sum();
+    assert!(near(100.0 * waits.fraction_of(windows).unwrap(), 84.0, 1.0));
     for core in &devices.cores {
         assert_eq!(
             core.groups

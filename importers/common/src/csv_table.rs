@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use csv::{ByteRecord, ReaderBuilder, StringRecord, Trim};
 use hashbrown::HashMap;
-use input::{ImportError, InputSource, Progress};
+use input::{ImportError, InputSource, Progress, Result};
 use trace_model::{Arg, ArgSource, ArgValue, IssueKind, SavedArgs, TraceBuilder};
 
 /// Maximum number of rows; simulators write one row per op or layer.
@@ -13,7 +13,7 @@ const MAX_ROWS: usize = 1_000_000;
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A whole table; damaged rows are left out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CsvTable {
     format: &'static str,
     file: String,
@@ -34,7 +34,7 @@ impl CsvTable {
         format: &'static str,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<Self, ImportError> {
+    ) -> Result<Self> {
         let content = source.content(progress)?;
         let bytes = (*content.bytes).as_ref();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -52,9 +52,7 @@ impl CsvTable {
         let mut table = Self {
             format,
             file: source.name().to_owned(),
-            columns: Arc::default(),
-            places: HashMap::new(),
-            rows: Vec::new(),
+            ..Self::default()
         };
         let mut short = Vec::new();
         let mut record = ByteRecord::new();
@@ -111,7 +109,7 @@ impl CsvTable {
     /// # Errors
     ///
     /// Some are missing; the error lists all.
-    pub fn require(&self, names: &[&str]) -> Result<(), ImportError> {
+    pub fn require(&self, names: &[&str]) -> Result<()> {
         let is_missing = |name: &&str| !self.has(name);
         let missing: Vec<&str> = names.iter().copied().filter(is_missing).collect();
         if missing.is_empty() {

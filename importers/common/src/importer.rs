@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use input::{ImportError, InputSource, Progress, SharedBytes};
+use input::{ImportError, InputSource, Progress, Result, SharedBytes};
 use trace_model::{ArgSource, HostEventUse, TraceBuilder};
 
 use super::roles::TrackRoles;
@@ -89,7 +89,7 @@ pub trait Importer: Sync {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError>;
+    ) -> Result<()>;
     /// The arguments of an imported file again, after its model was saved as a snapshot with this `state` (see
     /// [`SavedArgs`](trace_model::SavedArgs)). `content` unpacks the file; `None` if it is another one.
     fn reopen_args(

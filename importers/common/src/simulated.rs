@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use input::{ImportError, InputSource, Progress, lines};
+use input::{InputSource, Progress, Result, lines};
 use trace_model::{
     Access, ArgValue, GroupId, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, TraceBuilder,
     TrackId, TrackKind,
@@ -31,7 +31,7 @@ pub fn read_log(
     progress: &Progress,
     out: &mut TraceBuilder,
     mut add: impl FnMut(&str, &mut TraceBuilder) -> Result<(), LineProblem>,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let file = source.name();
     let seen = lines::read(source, progress, |line| {
         let is_error = matches!(line.level, "error" | "critical");

@@ -3,7 +3,7 @@
 
 use hlo::{HloModule, is_mlir, mlir_name};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::{IssueKind, ProgramBytes, TraceBuilder};
 
 use crate::hlo_dump::module_name;
@@ -60,7 +60,7 @@ impl Importer for ProgramFile {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         if !options.programs_only {
             return Err(self.format.unusable(
                 "it is a program and has no times; the commands systole analyze, hlo, compare, expect and memory read it",

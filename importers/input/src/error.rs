@@ -3,6 +3,9 @@
 
 use std::io;
 
+/// A result that is mostly that of reading a file.
+pub type Result<T, E = ImportError> = std::result::Result<T, E>;
+
 /// The reason why a file cannot be opened at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

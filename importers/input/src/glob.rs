@@ -4,8 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use wildmatch::WildMatch;
 
-use crate::ImportError;
 use crate::storage::FileTree;
+use crate::{ImportError, Result};
 
 /// Maximum number of matches; stops patterns like `/*/*/*/*`.
 const MAX_MATCHES: usize = 10_000;
@@ -20,7 +20,7 @@ pub fn is_pattern(path: &Path) -> bool {
 /// # Errors
 ///
 /// So much matches the pattern, or a part of it, that nobody can have meant it.
-pub fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>, ImportError> {
+pub fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>> {
     let (root, rest) = tree.split_pattern(pattern);
     let mut found = vec![root];
     for component in rest.components() {

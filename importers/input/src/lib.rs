@@ -12,7 +12,7 @@ pub mod sniffing;
 pub mod source;
 pub mod storage;
 
-pub use error::ImportError;
+pub use error::{ImportError, Result};
 pub use fingerprint::FingerprintHash;
 pub use memory::prepare_heap;
 pub use network::may_ask;

@@ -2,7 +2,7 @@
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use crate::{ImportError, InputSource, Progress};
+use crate::{InputSource, Progress, Result};
 
 /// Maximum length of a line; longer ones are skipped.
 const MAX_LINE: usize = 1 << 20;
@@ -63,8 +63,8 @@ pub fn log_unended(file: &str, line: u64, out: &mut TraceBuilder) {
 pub fn read(
     source: &InputSource,
     progress: &Progress,
-    mut take: impl FnMut(InputLine<'_>) -> Result<(), ImportError>,
-) -> Result<LinesSummary, ImportError> {
+    mut take: impl FnMut(InputLine<'_>) -> Result<()>,
+) -> Result<LinesSummary> {
     let (mut number, mut skipping, mut too_long, mut unended) = (0, false, 0, None);
     let fed = source.feed(progress, |window, is_last| {
         let mut used = 0;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use crate::ImportError;
+use crate::{ImportError, Result};
 
 /// Progress of an import, shared between the importing thread and the thread that shows it.
 #[derive(Debug, Default)]
@@ -103,7 +103,7 @@ impl Progress {
     ///
     /// [`ImportError::Cancelled`] after [`Self::cancel`].
     #[inline]
-    pub fn check(&self) -> Result<(), ImportError> {
+    pub fn check(&self) -> Result<()> {
         trace_model::may_pause();
         if self.cancelled.load(Ordering::Relaxed) {
             Err(ImportError::Cancelled)

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use input::ImportError;
+use input::{ImportError, Result};
 
 use super::settings::RETRIES;
 
@@ -22,10 +22,7 @@ const WINDOW: Duration = Duration::from_secs(30);
 pub(crate) const SILENCE: Duration = Duration::from_secs(30);
 
 /// The result of a phase, or an error when its time is up.
-pub(crate) async fn within<T>(
-    limit: Duration,
-    work: impl Future<Output = Result<T, ImportError>>,
-) -> Result<T, ImportError> {
+pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::time::timeout(limit, work)
         .await
         .unwrap_or_else(|_elapsed| {
@@ -64,11 +61,11 @@ impl TransferRate {
     }
 
     /// Counts bytes that have come; an error if they come too slowly.
-    pub fn add(&mut self, bytes: usize) -> Result<(), ImportError> {
+    pub fn add(&mut self, bytes: usize) -> Result<()> {
         self.add_at(bytes, Instant::now())
     }
 
-    fn add_at(&mut self, bytes: usize, now: Instant) -> Result<(), ImportError> {
+    fn add_at(&mut self, bytes: usize, now: Instant) -> Result<()> {
         let was_silent = now.duration_since(self.last) >= SILENCE;
         self.last = now;
         if was_silent && self.silences < RETRIES {
@@ -80,7 +77,7 @@ impl TransferRate {
         self.check(now.duration_since(self.since))
     }
 
-    fn check(&mut self, elapsed: Duration) -> Result<(), ImportError> {
+    fn check(&mut self, elapsed: Duration) -> Result<()> {
         if elapsed < WINDOW {
             return Ok(());
         }

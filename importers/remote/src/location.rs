@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use input::storage::{Address, Provider};
-use input::{ImportError, Progress};
+use input::{ImportError, Progress, Result};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _};
 
@@ -23,7 +23,7 @@ pub(crate) enum Location {
 }
 
 impl Location {
-    pub fn of(address: &Address, settings: &CloudSettings) -> Result<Self, ImportError> {
+    pub fn of(address: &Address, settings: &CloudSettings) -> Result<Self> {
         Ok(match address.provider {
             Provider::Web => Self::Web(WebServer::new(settings)?),
             _ => Self::Bucket(super::stores::store(address, settings)?),
@@ -31,7 +31,7 @@ impl Location {
     }
 
     /// Facts about an object; `None` if there is none.
-    pub async fn facts(&self, address: &Address) -> Result<Option<ObjectFacts>, ImportError> {
+    pub async fn facts(&self, address: &Address) -> Result<Option<ObjectFacts>> {
         let store = match self {
             Self::Web(server) => return within(ASK, server.facts(address)).await.map(Some),
             Self::Bucket(store) => store,
@@ -56,7 +56,7 @@ impl Location {
         range: Range<u64>,
         file: &File,
         progress: &Progress,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let store = match self {
             Self::Web(server) => return server.copy(address, facts, range, file, progress).await,
             Self::Bucket(store) => store,
@@ -73,7 +73,7 @@ impl Location {
         address: &Address,
         facts: &ObjectFacts,
         len: u64,
-    ) -> Result<Vec<u8>, ImportError> {
+    ) -> Result<Vec<u8>> {
         let end = facts.size.unwrap_or(len).min(len);
         match self {
             _ if end == 0 => Ok(Vec::new()),
@@ -88,7 +88,7 @@ async fn read(
     address: &Address,
     facts: &ObjectFacts,
     range: Range<u64>,
-) -> Result<Vec<u8>, ImportError> {
+) -> Result<Vec<u8>> {
     // Weak tags never match a condition.
     let if_match = facts.version.clone().filter(|tag| tag.starts_with('"'));
     let (asked, wanted) = (range.clone(), range.end.saturating_sub(range.start));
@@ -140,7 +140,7 @@ async fn read(
 }
 
 /// The name of an object as the store wants it.
-pub(crate) fn key(address: &Address) -> Result<Key, ImportError> {
+pub(crate) fn key(address: &Address) -> Result<Key> {
     Key::parse(&address.key).map_err(|error| ImportError::Remote {
         what: format!("no name of an object: {error}"),
     })

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use input::storage::{Address, Provider};
-use input::{ImportError, InputSource, Progress, glob};
+use input::{ImportError, InputSource, Progress, Result, glob};
 
 use crate::transfer::fetch;
 use crate::tree::files_in;
@@ -52,7 +52,7 @@ pub fn with_neighbours(
     keeps_copies: bool,
     progress: &Progress,
     skipped: &mut Vec<String>,
-) -> Result<InputSource, ImportError> {
+) -> Result<InputSource> {
     let address = source.path().and_then(Address::of);
     let Some(address) = address.filter(|address| address.provider != Provider::Web) else {
         return Ok(source);

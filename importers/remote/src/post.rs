@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use input::ImportError;
 use input::network::check;
+use input::{ImportError, Result};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Url};
 
@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// # Errors
 ///
 /// The address is none of a web server, the host may not be asked, or the server does not take the message.
-pub fn post_json(address: &str, json: String) -> Result<(), ImportError> {
+pub fn post_json(address: &str, json: String) -> Result<()> {
     let refused = |what: String| Err(ImportError::Remote { what });
     let url = match Url::parse(address) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,

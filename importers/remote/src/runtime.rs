@@ -3,16 +3,13 @@
 use std::future::Future;
 use std::time::Duration;
 
-use input::{ImportError, Progress};
+use input::{Progress, Result};
 
 /// How often a cancellation is looked for.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs `work` until it ends or the import is cancelled.
-pub(crate) fn run<T>(
-    progress: &Progress,
-    work: impl Future<Output = Result<T, ImportError>>,
-) -> Result<T, ImportError> {
+pub(crate) fn run<T>(progress: &Progress, work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()

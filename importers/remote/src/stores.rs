@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use input::ImportError;
+use input::Result;
 use input::network::AllowedHosts;
 use input::storage::{Address, Provider};
 use object_store::aws::AmazonS3Builder;
@@ -46,10 +46,7 @@ macro_rules! built {
 }
 
 /// The client of the bucket of an address that is not on a web server.
-pub(crate) fn store(
-    address: &Address,
-    settings: &CloudSettings,
-) -> Result<Arc<dyn ObjectStore>, ImportError> {
+pub(crate) fn store(address: &Address, settings: &CloudSettings) -> Result<Arc<dyn ObjectStore>> {
     let built = match address.provider {
         Provider::Google => google(address, settings),
         Provider::Amazon => amazon(address, settings),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use futures_util::stream::{self, StreamExt as _};
 
 use input::storage::Address;
-use input::{ImportError, InputSource, Progress, ProgressStage};
+use input::{ImportError, InputSource, Progress, ProgressStage, Result};
 
 use super::cache::Cache;
 use super::errors::nothing_below;
@@ -76,7 +76,7 @@ pub fn fetch(
     paths: &[PathBuf],
     keeps_copies: bool,
     progress: &Progress,
-) -> Result<Vec<Result<InputSource, ImportError>>, ImportError> {
+) -> Result<Vec<Result<InputSource, ImportError>>> {
     let settings = CloudSettings::of_process();
     let cache = if keeps_copies {
         Cache::of_user(&settings)
@@ -91,7 +91,7 @@ pub(crate) fn fetch_with(
     settings: &CloudSettings,
     cache: Option<&Cache>,
     progress: &Progress,
-) -> Result<Vec<Result<InputSource, ImportError>>, ImportError> {
+) -> Result<Vec<Result<InputSource, ImportError>>> {
     progress.begin(ProgressStage::Downloading);
     let fetched = runtime::run(progress, fetch_all(paths, settings, cache, progress));
     progress.begin(ProgressStage::Reading);
@@ -110,7 +110,7 @@ async fn fetch_all(
     settings: &CloudSettings,
     cache: Option<&Cache>,
     progress: &Progress,
-) -> Result<Vec<Result<Wanted, ImportError>>, ImportError> {
+) -> Result<Vec<Result<Wanted, ImportError>>> {
     let addresses: Vec<Address> = paths.iter().filter_map(|path| Address::of(path)).collect();
     let mut locations: BTreeMap<&str, Location> = BTreeMap::new();
     for address in &addresses {
@@ -138,7 +138,7 @@ async fn fetch_all(
             target,
         })
     });
-    let mut wanted: Vec<Result<Wanted, ImportError>> = asked.buffered(AT_ONCE).collect().await;
+    let mut wanted: Vec<Result<Wanted>> = asked.buffered(AT_ONCE).collect().await;
     let mut jobs = Vec::new();
     for (index, one) in wanted
         .iter()
@@ -190,11 +190,7 @@ async fn fetch_all(
     Ok(wanted)
 }
 
-fn target(
-    address: &Address,
-    facts: &ObjectFacts,
-    cache: Option<&Cache>,
-) -> Result<CopyTarget, ImportError> {
+fn target(address: &Address, facts: &ObjectFacts, cache: Option<&Cache>) -> Result<CopyTarget> {
     if let Some(cache) = cache {
         if let Some(there) = cache.find(address, facts) {
             return Ok(CopyTarget::There(there));
@@ -206,7 +202,7 @@ fn target(
     Ok(CopyTarget::Passing(tempfile::tempfile()?))
 }
 
-fn open(wanted: Wanted, cache: Option<&Cache>) -> Result<InputSource, ImportError> {
+fn open(wanted: Wanted, cache: Option<&Cache>) -> Result<InputSource> {
     let shown = PathBuf::from(wanted.address.shown());
     let kept = |copy: &File, path: PathBuf| InputSource::from_copy(&shown, copy, Some(path));
     match (wanted.target, cache) {

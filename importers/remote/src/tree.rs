@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use futures_util::StreamExt as _;
 use input::storage::{Address, EntryKind, FileTree, Provider, TreeEntry};
-use input::{ImportError, InputSource, Progress};
+use input::{ImportError, InputSource, Progress, Result};
 use object_store::ObjectMeta;
 
 use super::errors::{explained, nothing_below};
@@ -32,11 +32,7 @@ pub(crate) struct RemoteTree {
 
 impl RemoteTree {
     /// Asks for the object of an address, or all below it.
-    pub fn with(
-        address: &Address,
-        settings: CloudSettings,
-        progress: &Progress,
-    ) -> Result<Self, ImportError> {
+    pub fn with(address: &Address, settings: CloudSettings, progress: &Progress) -> Result<Self> {
         let asked = async {
             let location = Location::of(address, &settings)?;
             let Location::Bucket(store) = &location else {
@@ -111,10 +107,7 @@ impl RemoteTree {
 /// # Errors
 ///
 /// The bucket or web server cannot be read.
-pub fn tree_below(
-    address: &Address,
-    progress: &Progress,
-) -> Result<Box<dyn FileTree>, ImportError> {
+pub fn tree_below(address: &Address, progress: &Progress) -> Result<Box<dyn FileTree>> {
     Ok(Box::new(RemoteTree::with(
         address,
         CloudSettings::of_process(),
@@ -129,10 +122,7 @@ fn fixed_part(key: &str) -> String {
 }
 
 /// Names and sizes of the objects directly in a folder.
-pub(crate) fn files_in(
-    folder: &Address,
-    progress: &Progress,
-) -> Result<Vec<(String, u64)>, ImportError> {
+pub(crate) fn files_in(folder: &Address, progress: &Progress) -> Result<Vec<(String, u64)>> {
     runtime::run(progress, async {
         let Location::Bucket(store) = Location::of(folder, &CloudSettings::of_process())? else {
             return Ok(Vec::new());

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use input::storage::Address;
-use input::{ImportError, Progress};
+use input::{ImportError, Progress, Result};
 use object_store::{ObjectStoreExt as _, WriteMultipart};
 
 use super::errors::explained;
@@ -30,11 +30,7 @@ pub fn upload(path: &Path, file: &mut File) -> io::Result<()> {
     })
 }
 
-pub(crate) fn upload_with(
-    path: &Path,
-    file: &mut File,
-    settings: &CloudSettings,
-) -> Result<(), ImportError> {
+pub(crate) fn upload_with(path: &Path, file: &mut File, settings: &CloudSettings) -> Result<()> {
     let refused = |what: &str| {
         Err(ImportError::Remote {
             what: what.to_owned(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use input::network::{AllowedHosts, check};
 use input::storage::Address;
-use input::{ImportError, Progress};
+use input::{ImportError, Progress, Result};
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_RANGE, LAST_MODIFIED, RANGE};
 use reqwest::{Response, StatusCode};
 
@@ -43,7 +43,7 @@ impl From<ImportError> for Failed {
 }
 
 impl WebServer {
-    pub fn new(settings: &CloudSettings) -> Result<Self, ImportError> {
+    pub fn new(settings: &CloudSettings) -> Result<Self> {
         Ok(Self {
             client: client(settings.hosts).map_err(of_request)?,
             hosts: settings.hosts,
@@ -51,7 +51,7 @@ impl WebServer {
     }
 
     /// Asks for one byte, because signed addresses allow no other request than reading.
-    pub async fn facts(&self, address: &Address) -> Result<ObjectFacts, ImportError> {
+    pub async fn facts(&self, address: &Address) -> Result<ObjectFacts> {
         let response = self
             .patiently(|| self.request(address, Some(0..1), None))
             .await?;
@@ -88,7 +88,7 @@ impl WebServer {
         range: Range<u64>,
         file: &File,
         progress: &Progress,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let (mut at, mut failures, mut rate) = (range.start, 0, TransferRate::new());
         loop {
             let before = at;
@@ -184,7 +184,7 @@ impl WebServer {
     }
 
     /// The first `len` bytes.
-    pub async fn beginning(&self, address: &Address, len: u64) -> Result<Vec<u8>, ImportError> {
+    pub async fn beginning(&self, address: &Address, len: u64) -> Result<Vec<u8>> {
         let response = self
             .patiently(|| self.request(address, Some(0..len), None))
             .await?;
@@ -245,7 +245,7 @@ impl WebServer {
     async fn patiently<T, W: Future<Output = Result<T, Failed>>>(
         &self,
         ask: impl Fn() -> W,
-    ) -> Result<T, ImportError> {
+    ) -> Result<T> {
         let mut failures = 0;
         loop {
             match ask().await {

@@ -11,7 +11,7 @@ use compiler_formats::llo;
 use importer_common::{DetectionConfidence, ImportOptions};
 use input::source::file_name;
 use input::storage::{EntryKind, FileTree};
-use input::{ImportError, Progress, glob};
+use input::{ImportError, Progress, Result, glob};
 
 use super::run_search::{MAX_DEPTH, files_of, runs_in, sort_newest_first};
 use crate::access::tree_of;
@@ -70,11 +70,7 @@ impl HostFiles {
 /// # Errors
 ///
 /// The path contains nothing that an importer can read, several runs and none is selected, or a bucket does not answer.
-pub fn locate(
-    path: &Path,
-    options: &ImportOptions,
-    progress: &Progress,
-) -> Result<LocatedRun, ImportError> {
+pub fn locate(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<LocatedRun> {
     let tree = tree_of(path, progress)?;
     let tree = tree.as_ref();
     // A file may be called `a*b`: an existing path is not a pattern.
@@ -100,7 +96,7 @@ fn locate_pattern(
     pattern: &Path,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<LocatedRun, ImportError> {
+) -> Result<LocatedRun> {
     let found = glob::expand(tree, pattern)?.into_iter();
     let (directories, files): (Vec<_>, Vec<_>) = found.partition(|path| tree.is_directory(path));
     let hosts = match files.len() {
@@ -123,7 +119,7 @@ fn locate_in(
     directories: &[PathBuf],
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<LocatedRun, ImportError> {
+) -> Result<LocatedRun> {
     let mut runs = runs_in(tree, directories, progress)?;
     if runs.is_empty() && options.run.is_none() {
         // Not a log directory: use the files directly, as of a run copied elsewhere.
@@ -214,7 +210,7 @@ fn locate_in(
     })
 }
 
-pub(super) fn nothing<T>(what: String) -> Result<T, ImportError> {
+pub(super) fn nothing<T>(what: String) -> Result<T> {
     Err(ImportError::NothingFound { what })
 }
 
@@ -249,10 +245,7 @@ const MAX_LOOKED_INTO: usize = 256;
 
 /// In a directory without profiles: the only file that an importer recognizes with certainty, because simulators name
 /// files after models and chips. If there are several, the user must choose.
-fn by_content(
-    tree: &dyn FileTree,
-    directories: &[PathBuf],
-) -> Result<Option<LocatedRun>, ImportError> {
+fn by_content(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<Option<LocatedRun>> {
     let is_named = |path: &PathBuf| {
         IMPORTERS.iter().any(|importer| {
             let endings = importer.format().extensions.iter();

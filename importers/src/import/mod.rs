@@ -21,7 +21,7 @@ use compiler_formats::{hlo_dump, llo, xla};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, fill_source_lines};
 use input::sniffing::{self, looks_like};
 use input::source::file_name;
-use input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
+use input::{ImportError, InputSource, Progress, Result, prepare_heap, shown_path};
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
 use crate::access::tree_if_there;
@@ -46,7 +46,7 @@ pub fn import_path(
     path: &Path,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<TraceModel, ImportError> {
+) -> Result<TraceModel> {
     if let Some(limit) = options.wait {
         writing::wait(path, limit, options, progress)?;
     }
@@ -74,11 +74,7 @@ pub fn import_path(
 /// # Errors
 ///
 /// The file cannot be opened or copied.
-pub fn open_file(
-    path: &Path,
-    options: &ImportOptions,
-    progress: &Progress,
-) -> Result<InputSource, ImportError> {
+pub fn open_file(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<InputSource> {
     FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)
 }
 
@@ -92,7 +88,7 @@ pub fn small_remote_file(
     most: u64,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<Option<Vec<u8>>, ImportError> {
+) -> Result<Option<Vec<u8>>> {
     let tree = tree_if_there(path, progress)?.filter(|tree| tree.is_file(path));
     let Some(tree) = tree else {
         return Ok(None);
@@ -120,7 +116,7 @@ pub fn small_remote_file(
 /// # Errors
 ///
 /// See [`import_source`].
-pub fn import(source: &InputSource, progress: &Progress) -> Result<TraceModel, ImportError> {
+pub fn import(source: &InputSource, progress: &Progress) -> Result<TraceModel> {
     import_source(source, &ImportOptions::default(), progress)
 }
 
@@ -133,7 +129,7 @@ pub fn import_source(
     source: &InputSource,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<TraceModel, ImportError> {
+) -> Result<TraceModel> {
     if sniffing::is_archive(source.head()) {
         let run = packed::unpack(source.clone(), options, progress)?;
         return import_packed(run, options, progress);
@@ -164,7 +160,7 @@ pub fn import_sources(
     sources: Vec<(Option<String>, InputSource)>,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<TraceModel, ImportError> {
+) -> Result<TraceModel> {
     if let [(_, source)] = &sources[..] {
         return import_source(source, options, progress);
     }
@@ -182,10 +178,7 @@ pub fn import_sources(
 /// # Errors
 ///
 /// No importer recognizes the content; the error describes it.
-pub fn detect<'a>(
-    head: &[u8],
-    importers: &[&'a dyn Importer],
-) -> Result<&'a dyn Importer, ImportError> {
+pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn Importer> {
     // In an uncompressed archive, the head shows the file inside, so importers must not see it.
     let importers_of = if sniffing::is_archive(head) {
         &[]
@@ -218,7 +211,7 @@ pub fn detect<'a>(
 /// and for large files memory matters more than time.
 const MAPPED_IN_HUGE_PAGES: u64 = 64 << 20;
 
-fn finish(mut builder: TraceBuilder, progress: &Progress) -> Result<TraceModel, ImportError> {
+fn finish(mut builder: TraceBuilder, progress: &Progress) -> Result<TraceModel> {
     fill_source_lines(&mut builder);
     builder
         .finish_unless(&|| progress.check().is_err())
@@ -229,7 +222,7 @@ fn import_packed(
     run: packed::PackedRun,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<TraceModel, ImportError> {
+) -> Result<TraceModel> {
     let single = run.sources.len() == 1;
     let (mut opened, mut skipped) = (Vec::new(), Vec::new());
     for (source, host) in run.sources.into_iter().zip(&run.located.hosts) {
@@ -265,7 +258,7 @@ fn import_located(
     importers: &[&dyn Importer],
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<TraceModel, ImportError> {
+) -> Result<TraceModel> {
     let single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
     let mut skipped = Vec::new();
     let mut opened = Vec::new();
@@ -301,7 +294,7 @@ fn import_opened<'a>(
     opener: &mut FileOpener<'_>,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<TraceModel, ImportError> {
+) -> Result<TraceModel> {
     let single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
     let same = drop_copies(&mut opened);
     let before = located.state();
@@ -380,7 +373,7 @@ fn open_first<'a>(
     importers: &[&'a dyn Importer],
     opener: &mut FileOpener<'_>,
     skipped: &mut Vec<String>,
-) -> Result<OpenedFile<'a>, ImportError> {
+) -> Result<OpenedFile<'a>> {
     let mut first_error = None;
     for (index, path) in files.iter().enumerate() {
         let result = opener
@@ -411,11 +404,7 @@ fn open_first<'a>(
 
 /// Refuses a protobuf without content, and says what is read instead. A profiler leaves one if the profile does not fit
 /// into a protobuf.
-fn not_empty(
-    source: InputSource,
-    path: &Path,
-    next: Option<&PathBuf>,
-) -> Result<InputSource, ImportError> {
+fn not_empty(source: InputSource, path: &Path, next: Option<&PathBuf>) -> Result<InputSource> {
     if !source.is_empty() || !path.to_string_lossy().contains(".xplane.pb") {
         return Ok(source);
     }
@@ -446,7 +435,7 @@ fn import_into(
     host: Option<&str>,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     // What is in an archive or comes from a pipe is no file.
     let fingerprint = match source.path() {
         Some(_) if options.fingerprints => source.fingerprint(progress)?,

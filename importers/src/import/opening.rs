@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use compiler_formats::hlo_dump::DumpFiles;
 use importer_common::{ImportOptions, Importer};
 use input::storage::FileTree;
-use input::{ImportError, InputSource, Progress, is_remote};
+use input::{ImportError, InputSource, Progress, Result, is_remote};
 
 use crate::access::tree_of;
 use crate::import::locate::LocatedRun;
@@ -17,7 +17,7 @@ pub(super) struct FileOpener<'a> {
     options: &'a ImportOptions,
     progress: &'a Progress,
     /// Copies that were not asked for yet.
-    copied: BTreeMap<PathBuf, Result<InputSource, ImportError>>,
+    copied: BTreeMap<PathBuf, Result<InputSource>>,
 }
 
 impl<'a> FileOpener<'a> {
@@ -26,7 +26,7 @@ impl<'a> FileOpener<'a> {
         run: &LocatedRun,
         options: &'a ImportOptions,
         progress: &'a Progress,
-    ) -> Result<Self, ImportError> {
+    ) -> Result<Self> {
         let first = run.hosts.iter().filter_map(|host| host.files.first());
         let wanted: Vec<PathBuf> = first.filter(|path| is_remote(path)).cloned().collect();
         let mut opener = Self {
@@ -41,7 +41,7 @@ impl<'a> FileOpener<'a> {
     }
 
     /// Opens a file.
-    pub fn open(&mut self, path: &Path) -> Result<InputSource, ImportError> {
+    pub fn open(&mut self, path: &Path) -> Result<InputSource> {
         if !is_remote(path) {
             return Ok(InputSource::open(path)?.within(&self.options.roots));
         }
@@ -62,7 +62,7 @@ impl<'a> FileOpener<'a> {
         source: InputSource,
         importer: &dyn Importer,
         skipped: &mut Vec<String>,
-    ) -> Result<InputSource, ImportError> {
+    ) -> Result<InputSource> {
         let patterns = importer.beside(source.name());
         if patterns.is_empty() || !source.path().is_some_and(is_remote) {
             return Ok(source);
@@ -76,7 +76,7 @@ impl<'a> FileOpener<'a> {
         )
     }
 
-    fn copy(&mut self, paths: &[PathBuf]) -> Result<(), ImportError> {
+    fn copy(&mut self, paths: &[PathBuf]) -> Result<()> {
         let sources = remote::fetch(paths, !self.options.no_cache, self.progress)?;
         self.copied.extend(paths.iter().cloned().zip(sources));
         Ok(())
@@ -84,11 +84,11 @@ impl<'a> FileOpener<'a> {
 }
 
 impl DumpFiles for FileOpener<'_> {
-    fn tree(&self, path: &Path) -> Result<Box<dyn FileTree>, ImportError> {
+    fn tree(&self, path: &Path) -> Result<Box<dyn FileTree>> {
         tree_of(path, self.progress)
     }
 
-    fn open(&mut self, path: &Path) -> Result<InputSource, ImportError> {
+    fn open(&mut self, path: &Path) -> Result<InputSource> {
         Self::open(self, path)
     }
 }

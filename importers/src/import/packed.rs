@@ -10,7 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use importer_common::ImportOptions;
 use input::archive::{Archive, TarArchive};
 use input::sniffing::is_archive;
-use input::{GZIP, ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
+use input::{GZIP, ImportError, InputSource, Progress, Result, SharedBytes, is_remote, shown_path};
 
 use crate::import::file_names::endings;
 use crate::import::locate::{HostFiles, LocatedRun, hosts_of, shortened};
@@ -54,7 +54,7 @@ enum RunArchive {
 }
 
 impl RunArchive {
-    fn of(source: InputSource, progress: &Progress) -> Result<Self, ImportError> {
+    fn of(source: InputSource, progress: &Progress) -> Result<Self> {
         if source.head().starts_with(ZIP) {
             return Archive::of(source).map(Self::Zip);
         }
@@ -73,7 +73,7 @@ impl RunArchive {
         }
     }
 
-    fn read(&self, names: &[String], progress: &Progress) -> Result<Vec<Vec<u8>>, ImportError> {
+    fn read(&self, names: &[String], progress: &Progress) -> Result<Vec<Vec<u8>>> {
         let zip = match self {
             Self::Tar(tar) => return tar.read(names, progress),
             Self::Zip(zip) => zip,
@@ -92,7 +92,7 @@ pub(super) fn open(
     path: &Path,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<Option<PackedRun>, ImportError> {
+) -> Result<Option<PackedRun>> {
     archive_at(path, options, progress)?
         .map(|source| unpack(source, options, progress))
         .transpose()
@@ -113,7 +113,7 @@ pub fn source_for_args(name: String, head: &[u8], bytes: SharedBytes) -> Option<
 pub fn sources_in(
     source: InputSource,
     host: Option<String>,
-) -> Result<Vec<(Option<String>, InputSource)>, ImportError> {
+) -> Result<Vec<(Option<String>, InputSource)>> {
     if !is_archive(source.head()) {
         return Ok(vec![(host, source)]);
     }
@@ -132,7 +132,7 @@ pub(super) fn unpack(
     source: InputSource,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<PackedRun, ImportError> {
+) -> Result<PackedRun> {
     let archive = RunArchive::of(source, progress)?;
     let files = archive.files();
     let names = files.iter().map(|(name, _)| PathBuf::from(name));
@@ -192,7 +192,7 @@ pub fn is_archive_file(path: &Path) -> bool {
 /// # Errors
 ///
 /// The archive is damaged, or the file larger than any.
-pub fn packed_file(path: &Path, name: &str) -> Result<Option<Vec<u8>>, ImportError> {
+pub fn packed_file(path: &Path, name: &str) -> Result<Option<Vec<u8>>> {
     if head_of(path).starts_with(ZIP) {
         packed_file_in(InputSource::open(path)?, name)
     } else {
@@ -205,7 +205,7 @@ pub fn packed_file(path: &Path, name: &str) -> Result<Option<Vec<u8>>, ImportErr
 /// # Errors
 ///
 /// See [`packed_file`].
-pub fn packed_file_in(source: InputSource, name: &str) -> Result<Option<Vec<u8>>, ImportError> {
+pub fn packed_file_in(source: InputSource, name: &str) -> Result<Option<Vec<u8>>> {
     if !source.head().starts_with(ZIP) {
         return Ok(None);
     }
@@ -227,7 +227,7 @@ fn archive_at(
     path: &Path,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<Option<InputSource>, ImportError> {
+) -> Result<Option<InputSource>> {
     if is_remote(path) {
         let name = shown_path(path).to_string_lossy().to_ascii_lowercase();
         if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
@@ -266,7 +266,7 @@ fn head_of(path: &Path) -> Vec<u8> {
 }
 
 /// The files of the run that is asked for: those in a folder of its name.
-fn in_run(names: Vec<PathBuf>, run: Option<&str>) -> Result<Vec<PathBuf>, ImportError> {
+fn in_run(names: Vec<PathBuf>, run: Option<&str>) -> Result<Vec<PathBuf>> {
     let Some(run) = run else { return Ok(names) };
     let (found, others): (Vec<_>, Vec<_>) =
         names.into_iter().partition(|name| folder_of(name) == run);
@@ -304,7 +304,7 @@ fn hosts_in_pack(names: Vec<PathBuf>) -> Vec<HostFiles> {
 }
 
 /// Rejects archives of no run, and of several.
-fn check_folders(hosts: &[HostFiles]) -> Result<(), ImportError> {
+fn check_folders(hosts: &[HostFiles]) -> Result<()> {
     let folders: BTreeSet<_> = hosts
         .iter()
         .flat_map(|host| &host.files)

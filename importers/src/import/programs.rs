@@ -4,7 +4,7 @@ use std::path::Path;
 
 use compiler_formats::{hlo_dump, program, xla};
 use importer_common::{DetectionConfidence, ImportOptions, Importer};
-use input::{ImportError, Progress};
+use input::{ImportError, Progress, Result};
 use trace_model::{Source, TraceBuilder, TraceModel};
 
 use super::locate::{LocatedRun, locate};
@@ -15,7 +15,7 @@ pub(super) fn of_dump(
     folder: &Path,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<Option<TraceModel>, ImportError> {
+) -> Result<Option<TraceModel>> {
     let mut builder = TraceBuilder::new();
     let name = folder.file_name().unwrap_or(folder.as_os_str());
     builder.begin_source(Source {

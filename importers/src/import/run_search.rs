@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use input::storage::{EntryKind, FileTree};
-use input::{ImportError, Progress, ProgressStage};
+use input::{ImportError, Progress, ProgressStage, Result};
 
 use crate::import::captures::CaptureRun;
 use crate::import::file_names::host_and_rank;
@@ -32,7 +32,7 @@ pub(super) fn runs_below(
     tree: &dyn FileTree,
     directory: &Path,
     progress: &Progress,
-) -> Result<Vec<CaptureRun>, ImportError> {
+) -> Result<Vec<CaptureRun>> {
     let mut runs = runs_in(tree, &[directory.to_owned()], progress)?;
     sort_newest_first(&mut runs);
     Ok(runs)
@@ -43,7 +43,7 @@ pub(super) fn runs_in(
     tree: &dyn FileTree,
     directories: &[PathBuf],
     progress: &Progress,
-) -> Result<Vec<CaptureRun>, ImportError> {
+) -> Result<Vec<CaptureRun>> {
     let mut walk = RunWalk {
         tree,
         progress,
@@ -75,7 +75,7 @@ struct RunWalk<'a> {
 }
 
 impl RunWalk<'_> {
-    fn below(&mut self, directory: &Path, prefix: &str, depth: usize) -> Result<(), ImportError> {
+    fn below(&mut self, directory: &Path, prefix: &str, depth: usize) -> Result<()> {
         self.progress.check()?;
         self.left = self
             .left
@@ -98,7 +98,7 @@ impl RunWalk<'_> {
         Ok(())
     }
 
-    fn add_runs(&mut self, profile: &Path, prefix: &str) -> Result<(), ImportError> {
+    fn add_runs(&mut self, profile: &Path, prefix: &str) -> Result<()> {
         for (name, path) in subdirectories(self.tree, profile) {
             self.progress.check()?;
             let files = files_of(self.tree, &path);

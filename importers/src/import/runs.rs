@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use input::source::file_name;
 use input::storage::EntryKind;
-use input::{ImportError, Progress, glob};
+use input::{Progress, Result, glob};
 
 use crate::access::tree_of;
 use crate::import::captures;
@@ -48,7 +48,7 @@ pub struct ListedFile {
 /// # Errors
 ///
 /// The directory cannot be read, or has no runs.
-pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>, ImportError> {
+pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>> {
     let tree = tree_of(path, progress)?;
     let tree = tree.as_ref();
     if tree.kind(path)? != EntryKind::Directory {
@@ -105,7 +105,7 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>, Imp
 /// # Errors
 ///
 /// Nothing is there, or it cannot be read.
-pub fn list_files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>, ImportError> {
+pub fn list_files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>> {
     let tree = tree_of(path, progress)?;
     let tree = tree.as_ref();
     let mut left = match tree.kind(path) {

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use input::ImportError;
+use input::{ImportError, Result};
 use trace_model::{Picos, Source, TraceModel, TrackKind};
 
 /// Rejects files of different sessions: hosts of one session start within seconds of each other.
-pub(super) fn refuse_far_apart(model: &TraceModel) -> Result<(), ImportError> {
+pub(super) fn refuse_far_apart(model: &TraceModel) -> Result<()> {
     let starts = model.sources().iter().filter_map(Source::zero_unix_ns);
     let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else {
         return Ok(());
@@ -26,7 +26,7 @@ pub(super) fn refuse_far_apart(model: &TraceModel) -> Result<(), ImportError> {
 
 /// Rejects files of which one does not record when it began, if neither runs the program that takes most of the other's
 /// time. Hosts of one session run the same program, and its name holds a fingerprint.
-pub(super) fn refuse_other_programs(model: &TraceModel) -> Result<(), ImportError> {
+pub(super) fn refuse_other_programs(model: &TraceModel) -> Result<()> {
     let sources = model.sources();
     if sources.len() < 2 || sources.iter().any(|source| source.simulator.is_some()) {
         return Ok(());
@@ -76,7 +76,7 @@ fn longest<'a>(programs: &Programs<'a>) -> Option<&'a str> {
     longest.map(|(name, _)| *name)
 }
 
-fn refused(model: &TraceModel, why: &str) -> Result<(), ImportError> {
+fn refused(model: &TraceModel, why: &str) -> Result<()> {
     let names: Vec<_> = model
         .sources()
         .iter()

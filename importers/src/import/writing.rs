@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use importer_common::ImportOptions;
 use input::source::file_name;
-use input::{ImportError, Progress, ProgressStage, is_remote, shown_path};
+use input::{ImportError, Progress, ProgressStage, Result, is_remote, shown_path};
 use trace_model::{IssueKind, TraceBuilder};
 
 use crate::import::locate::{LocatedRun, locate};
@@ -68,7 +68,7 @@ pub(super) fn wait(
     limit: Duration,
     options: &ImportOptions,
     progress: &Progress,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     if is_remote(path) {
         // Objects of buckets exist as a whole or not at all.
         return Ok(());

@@ -93,11 +93,7 @@ pub fn text_builder(picture: &str) -> TraceBuilder {
     let mut painter = PicturePainter {
         out: TraceBuilder::new(),
         column: Picos::from_ps(trace_model::time::PS_PER_NS),
-        device_clock: None,
-        device: None,
-        legend: PictureLegend::default(),
-        modules: BTreeMap::new(),
-        pending: Vec::new(),
+        ..PicturePainter::default()
     };
     let mut rows: Vec<(&str, &str)> = Vec::new();
     for line in picture
@@ -131,6 +127,7 @@ pub fn text_builder(picture: &str) -> TraceBuilder {
     painter.out
 }
 
+#[derive(Default)]
 struct PicturePainter {
     out: TraceBuilder,
     column: Picos,

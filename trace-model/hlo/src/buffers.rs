@@ -1,8 +1,6 @@
 //! The memory plan of a program.
 
-use trace_model::wire::WireValue;
-
-use super::wire::{HloDamage, ProgramMessage, number};
+use super::wire::{HloDamage, ProtoValue};
 
 const MESSAGE: &str = "BufferAssignmentProto";
 
@@ -114,13 +112,13 @@ pub enum HeapEventKind {
 }
 
 impl BufferAssignment {
-    pub(super) fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        let mut out: Self = bytes.read(message, MESSAGE, |out: &mut Self, field, value| {
+    pub(super) fn read(message: &ProtoValue<'_>) -> Result<Self, HloDamage> {
+        let mut out: Self = message.read(MESSAGE, |out: &mut Self, field, value| {
             match field {
-                1 => out.buffers.push(LogicalBuffer::read(bytes, value)?),
-                2 => out.aliases.push(alias(bytes, value)?),
-                3 => out.allocations.push(Allocation::read(bytes, value)?),
-                4 => out.heap_traces.push(HeapTrace::read(bytes, value)?),
+                1 => out.buffers.push(LogicalBuffer::read(value)?),
+                2 => out.aliases.push(alias(value)?),
+                3 => out.allocations.push(Allocation::read(value)?),
+                4 => out.heap_traces.push(HeapTrace::read(value)?),
                 _ => {}
             }
             Ok(())
@@ -139,15 +137,12 @@ impl BufferAssignment {
     }
 }
 
-fn alias(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
-) -> Result<(u64, u64, Vec<u64>), HloDamage> {
+fn alias(message: &ProtoValue<'_>) -> Result<(u64, u64, Vec<u64>), HloDamage> {
     let mut out = (0, LogicalBuffer::default());
-    bytes.walk(message, MESSAGE, |field, value| {
+    message.walk(MESSAGE, |field, value| {
         match field {
-            1 => out.0 = number(value),
-            2 => out.1.read_location(bytes, value)?,
+            1 => out.0 = value.number(),
+            2 => out.1.read_location(value)?,
             _ => {}
         }
         Ok(())
@@ -156,34 +151,25 @@ fn alias(
 }
 
 impl LogicalBuffer {
-    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        bytes.read(
-            message,
-            "LogicalBufferProto",
-            |out: &mut Self, field, value| {
-                match field {
-                    1 => out.id = number(value),
-                    2 => out.size = number(value),
-                    3 => out.read_location(bytes, value)?,
-                    4 => out.color = number(value),
-                    _ => {}
-                }
-                Ok(())
-            },
-        )
+    fn read(message: &ProtoValue<'_>) -> Result<Self, HloDamage> {
+        message.read("LogicalBufferProto", |out: &mut Self, field, value| {
+            match field {
+                1 => out.id = value.number(),
+                2 => out.size = value.number(),
+                3 => out.read_location(value)?,
+                4 => out.color = value.number(),
+                _ => {}
+            }
+            Ok(())
+        })
     }
 
-    fn read_location(
-        &mut self,
-        bytes: ProgramMessage<'_>,
-        message: &WireValue,
-    ) -> Result<(), HloDamage> {
-        const LOCATION: &str = "LogicalBufferProto.Location";
-        bytes.walk(message, LOCATION, |field, value| {
+    fn read_location(&mut self, message: &ProtoValue<'_>) -> Result<(), HloDamage> {
+        message.walk("LogicalBufferProto.Location", |field, value| {
             match field {
-                2 => self.instruction_name = bytes.text(value),
-                3 => bytes.numbers(value, LOCATION, &mut self.shape_index)?,
-                4 => self.instruction_id = number(value),
+                2 => self.instruction_name = value.text(),
+                3 => value.numbers(&mut self.shape_index)?,
+                4 => self.instruction_id = value.number(),
                 _ => {}
             }
             Ok(())
@@ -192,22 +178,21 @@ impl LogicalBuffer {
 }
 
 impl Allocation {
-    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        const ALLOCATION: &str = "BufferAllocationProto";
+    fn read(message: &ProtoValue<'_>) -> Result<Self, HloDamage> {
         let (mut out, mut is_parameter) = (Self::default(), false);
-        bytes.walk(message, ALLOCATION, |field, value| {
+        message.walk("BufferAllocationProto", |field, value| {
             match field {
-                1 => out.index = number(value),
-                2 => out.size = number(value),
-                3 => out.is_thread_local = number(value) != 0,
-                5 => is_parameter = number(value) != 0,
-                6 => out.parameter = Some(number(value)),
-                7 => out.maybe_live_out = number(value) != 0,
-                8 => out.color = number(value),
-                9 => out.slots.push(BufferSlot::read(bytes, value)?),
-                10 => bytes.numbers(value, ALLOCATION, &mut out.parameter_index)?,
-                11 => out.is_tuple = number(value) != 0,
-                12 => out.is_constant = number(value) != 0,
+                1 => out.index = value.number(),
+                2 => out.size = value.number(),
+                3 => out.is_thread_local = value.number() != 0,
+                5 => is_parameter = value.number() != 0,
+                6 => out.parameter = Some(value.number()),
+                7 => out.maybe_live_out = value.number() != 0,
+                8 => out.color = value.number(),
+                9 => out.slots.push(BufferSlot::read(value)?),
+                10 => value.numbers(&mut out.parameter_index)?,
+                11 => out.is_tuple = value.number() != 0,
+                12 => out.is_constant = value.number() != 0,
                 _ => {}
             }
             Ok(())
@@ -219,15 +204,14 @@ impl Allocation {
 }
 
 impl BufferSlot {
-    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        bytes.read(
-            message,
+    fn read(message: &ProtoValue<'_>) -> Result<Self, HloDamage> {
+        message.read(
             "BufferAllocationProto.Assigned",
             |out: &mut Self, field, value| {
                 match field {
-                    1 => out.buffer = number(value),
-                    2 => out.offset = number(value),
-                    3 => out.size = number(value),
+                    1 => out.buffer = value.number(),
+                    2 => out.offset = value.number(),
+                    3 => out.size = value.number(),
                     _ => {}
                 }
                 Ok(())
@@ -237,40 +221,35 @@ impl BufferSlot {
 }
 
 impl HeapTrace {
-    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        bytes.read(
-            message,
-            "HeapSimulatorTrace",
-            |out: &mut Self, field, value| {
-                match field {
-                    1 => out.events.push(HeapEvent::read(bytes, value)?),
-                    2 => out.is_whole_module = number(value) != 0,
-                    3 => out.allocation = number(value),
-                    _ => {}
-                }
-                Ok(())
-            },
-        )
+    fn read(message: &ProtoValue<'_>) -> Result<Self, HloDamage> {
+        message.read("HeapSimulatorTrace", |out: &mut Self, field, value| {
+            match field {
+                1 => out.events.push(HeapEvent::read(value)?),
+                2 => out.is_whole_module = value.number() != 0,
+                3 => out.allocation = value.number(),
+                _ => {}
+            }
+            Ok(())
+        })
     }
 }
 
 impl HeapEvent {
-    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
-        bytes.read(
-            message,
+    fn read(message: &ProtoValue<'_>) -> Result<Self, HloDamage> {
+        message.read(
             "HeapSimulatorTrace.Event",
             |out: &mut Self, field, value| {
                 match field {
                     1 => {
-                        out.kind = match number(value) {
+                        out.kind = match value.number() {
                             1 => HeapEventKind::Free,
                             2 => HeapEventKind::ShareWith,
                             _ => HeapEventKind::Alloc,
                         }
                     }
-                    2 => out.buffer = number(value),
-                    4 => out.instruction = bytes.text(value),
-                    5 => out.shares_with = number(value),
+                    2 => out.buffer = value.number(),
+                    4 => out.instruction = value.text(),
+                    5 => out.shares_with = value.number(),
                     _ => {}
                 }
                 Ok(())

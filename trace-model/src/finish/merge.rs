@@ -13,6 +13,7 @@ use crate::time::{TimeRange, Timestamp};
 use crate::track::{Lane, TrackId};
 
 /// All tracks, one after the other.
+#[derive(Default)]
 pub(super) struct MergedTracks {
     pub table: SliceTable,
     pub lanes: Vec<Lane>,
@@ -34,10 +35,7 @@ impl MergedTracks {
                 args: CompactColumn::with_capacity(if has_args { rows } else { 0 }),
                 ..SliceTable::default()
             },
-            lanes: Vec::new(),
-            track_lanes: Vec::new(),
-            track_args: Vec::new(),
-            rows_of: Vec::new(),
+            ..Self::default()
         }
     }
 

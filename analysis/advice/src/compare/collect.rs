@@ -7,7 +7,7 @@ use device_reports::memory::hbm::Memory;
 use device_reports::ops::op_stats::Ops;
 use device_reports::steps::step_parts::{StepPart, TimeByPart};
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisEntry, AnalysisError, Context, Percent, entry};
+use engine::{AnalysisEntry, Context, Percent, Result, entry};
 use facts::TraceFacts as _;
 use facts::steps::{Step, StepsReport};
 use run_reports::host::gaps::Gaps;
@@ -47,7 +47,7 @@ impl Summary {
     /// # Errors
     ///
     /// The trace has no steps and no ops to compare.
-    pub fn of(cx: &Context<'_>) -> Result<Self, AnalysisError> {
+    pub fn of(cx: &Context<'_>) -> Result<Self> {
         if cx.model.has_programs_only() {
             return Ok(Self::of_programs(cx));
         }

@@ -52,6 +52,7 @@ pub struct PredictionError {
 
 /// An op as predicted and as measured: medians of its time in a step.
 #[engine::row(derived)]
+#[derive(Default)]
 pub struct PredictedOp {
     /// Name in the measurement, if the op was measured.
     #[column("Op", id = "op", with = Self::both_names)]
@@ -83,7 +84,7 @@ pub struct PredictedOp {
 }
 
 /// The comparison of two runs, or of several runs on each side.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Default)]
 pub struct Comparison {
     /// The headline.
     pub statement: String,
@@ -166,6 +167,7 @@ pub struct CompareBrief {
 
 /// One side of a comparison.
 #[engine::reported]
+#[derive(Default)]
 pub struct ComparisonSide {
     /// The runs with their paths ([`super::Summary::title`]).
     pub runs: Vec<String>,

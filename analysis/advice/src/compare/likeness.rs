@@ -1,5 +1,6 @@
 //! Why two runs are thought to do the same work, or not: the file of the model, types of weights, versions.
 
+use math::summed;
 use std::collections::BTreeMap;
 
 use device_reports::steps::step_parts::StepPart;
@@ -45,12 +46,8 @@ pub(super) fn weight_types(ops: &[OpTimes]) -> Option<String> {
             && op.operands.is_some()
             && OpWork::of(op).time_use == TimeUse::MatMul
     };
-    let mut times: BTreeMap<String, f64> = BTreeMap::new();
-    for op in ops.iter().filter(is_product) {
-        if let Some(dtype) = weight_type(op) {
-            *times.entry(dtype).or_default() += op.middle_ps;
-        }
-    }
+    let products = ops.iter().filter(is_product);
+    let times = summed(products.filter_map(|op| Some((weight_type(op)?, op.middle_ps))));
     let all: f64 = times.values().sum();
     let mut times: Vec<(String, f64)> = times.into_iter().collect();
     times.retain(|(_, time)| *time >= WORTH_NAMING * all);

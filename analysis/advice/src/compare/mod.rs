@@ -222,27 +222,10 @@ fn of_class(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Com
 impl Comparison {
     fn empty(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Self {
         Self {
-            statement: String::new(),
-            brief: CompareBrief::default(),
             base: side(base),
             cand: side(cand),
-            environment: Vec::new(),
-            differences: Vec::new(),
-            unknown: Vec::new(),
-            is_comparable: false,
-            loop_change: None,
-            steps: Vec::new(),
-            attribution: None,
-            causes: None,
-            ops: Vec::new(),
-            program: None,
-            program_diff: None,
-            values: Vec::new(),
-            aligned_steps: Vec::new(),
-            prediction: None,
-            classes: Vec::new(),
             options: options.clone(),
-            notes: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -3,12 +3,12 @@
 //! Sums of the whole program say what op times cannot: work that was added inside of fusions, other types, memory. They are
 //! known where the run holds the program itself.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use engine::{Context, Provenance, counted, number};
 use facts::TraceFacts as _;
 use hardware::ici::CollectiveKind;
+use math::grouped;
 use math::unit::Unit;
 use run_reports::hlo::{ProgramContents, ProgramPart, ProgramSum, programs};
 use trace_model::ProgramId;
@@ -79,12 +79,11 @@ pub(super) fn values(programs: &[ProgramFacts]) -> Vec<RunValue> {
     };
     let collectives = program.parts.iter().filter(|part| kind(part).is_some());
     let collectives: Vec<&ProgramPart> = collectives.collect();
-    let mut kinds: BTreeMap<&str, Vec<&ProgramPart>> = BTreeMap::new();
-    for &part in &collectives {
-        if let Some(kind) = kind(part) {
-            kinds.entry(kind.name()).or_default().push(part);
-        }
-    }
+    let mut kinds = grouped(
+        collectives
+            .iter()
+            .filter_map(|&part| Some((kind(part)?.name(), part))),
+    );
     kinds.insert("all", collectives);
     let value = |metric, parts: &[&ProgramPart], number| program.value(metric, parts, number);
     let mut out = vec![

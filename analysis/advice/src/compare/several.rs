@@ -11,7 +11,7 @@ pub const RUNS_SCHEMA: &str = "systole.runs/1";
 /// Maximum number of runs in a file.
 const MOST_RUNS: usize = 1000;
 
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize)]
 struct WrittenRuns<'a> {
     schema: &'a str,
     runs: &'a [Summary],

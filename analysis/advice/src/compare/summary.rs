@@ -19,7 +19,7 @@ pub const SCHEMA: &str = "systole.summary/1";
 pub(super) const WHOLE_CAPTURE: &str = "whole-capture";
 
 /// The summary of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -68,7 +68,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// Steps of one other class, with the same fields as a [`Summary`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassTimes {
     /// Programs with device time in these steps, most first.
     #[serde(default)]
@@ -90,7 +90,7 @@ pub struct ClassTimes {
 }
 
 /// A file of the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SummaryInput {
     /// Name without directories.
     pub name: String,
@@ -109,60 +109,53 @@ pub struct SummaryInput {
 }
 
 /// Facts that must agree. `None` if the capture does not have the fact.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunFacts {
     /// `TPU v6 Lite`.
-    #[serde(default)]
     pub device_type: Option<String>,
     /// Number of `TensorCore`s.
-    #[serde(default)]
     pub devices: usize,
     /// Number of hosts that recorded anything.
-    #[serde(default)]
     pub hosts: usize,
     /// The grid of chips, if the user gave one.
-    #[serde(default)]
     pub topology: Option<String>,
     /// Formats of the files.
-    #[serde(default)]
     pub formats: Vec<String>,
     /// The simulator or model that computed the times, if they were not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub simulator: Option<String>,
     /// Whether this is a cost model.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_predicted: bool,
     /// The file that defines the model, as far as the sources of its ops tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model_file: Option<String>,
     /// Element types of the weights of matrix products, most time first: `bf16, s8`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
     /// Versions of software and flags of compilers that the files record, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,
     /// What it was built from and where it ran, if that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
     /// Programs with device time, most first.
-    #[serde(default)]
     pub programs: Vec<ProgramFacts>,
     /// Whether these are programs that were not run.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_program: bool,
     /// Events and files lost on import.
-    #[serde(default)]
     pub lost: u64,
     /// Sessions that are far apart in time and whose files are read as one run: no number is of one of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions_apart: Option<u64>,
     /// Problems of the capture.
-    #[serde(default)]
     pub health: Vec<HealthFact>,
 }
 
 /// A program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramFacts {
     /// Name without the id.
     pub name: String,
@@ -187,7 +180,7 @@ pub struct ProgramFacts {
 }
 
 /// A problem of a capture.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HealthFact {
     /// `Q03`.
     pub id: String,
@@ -198,7 +191,7 @@ pub struct HealthFact {
 }
 
 /// Which steps a summary is about.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepFacts {
     /// Where steps come from; `whole-capture` if none were found.
     #[serde(alias = "rung")]
@@ -241,7 +234,7 @@ pub enum Better {
 }
 
 /// A value for every step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepSeries {
     /// Stable name with its unit: `step.time_ps`.
     pub id: String,
@@ -257,7 +250,7 @@ pub struct StepSeries {
 }
 
 /// A value of the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunValue {
     /// Stable name with its unit.
     pub id: String,
@@ -281,7 +274,7 @@ pub struct RunValue {
 }
 
 /// An op of the steps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpTimes {
     /// Index into the programs; `None` for slices of no program.
     #[serde(default)]
@@ -321,7 +314,7 @@ pub struct OpTimes {
 }
 
 /// Time of the steps in ops that are not listed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RestTimes {
     /// The part of the step.
     pub part: StepPart,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use device_reports::communication::overlap::CoreTraffic;
 use device_reports::steps::step_parts::{StepPart, TimeByPart, spans_on};
-use engine::{AnalysisError, Context, Scope};
+use engine::{Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::steps::{Step, StepsReport};
@@ -70,7 +70,7 @@ pub(super) fn collect<'a>(
     cx: &Context<'_>,
     steps: &StepsReport,
     chosen: &[Vec<&'a Step>],
-) -> Result<Vec<Option<DividedSteps<'a>>>, AnalysisError> {
+) -> Result<Vec<Option<DividedSteps<'a>>>> {
     let model = cx.model;
     let critical = critical_cores(cx, steps);
     let most = MOST_VALUES / (model.ops().len() + 1) / chosen.len().max(1);

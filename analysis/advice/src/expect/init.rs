@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisError, Context, number};
+use engine::{AnalysisError, Context, Result, number};
 use math::unit::Unit;
 use run_reports::hlo::{TimedProgram, chosen};
 
@@ -20,7 +20,7 @@ const MOST_DONATED: usize = 20;
 /// # Errors
 ///
 /// The file holds no program.
-pub fn expectations_of(cx: &Context<'_>, wanted: Option<&str>) -> Result<String, AnalysisError> {
+pub fn expectations_of(cx: &Context<'_>, wanted: Option<&str>) -> Result<String> {
     let id = chosen(cx, wanted)?.first().copied();
     let id = id.ok_or_else(|| AnalysisError::from("the file names no programs"))?;
     let program = JudgedProgram::new(cx, TimedProgram::of(cx, id)?);

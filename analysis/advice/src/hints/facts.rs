@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use device_reports::ops::op_stats::{LikeOps, OpRow, Ops, OpsReport};
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Percent, Scope, Threshold};
+use engine::{Analysis, AnalysisError, Context, Percent, Result, Scope, Threshold};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::framework::Framework;
@@ -18,7 +18,7 @@ use super::{Finding, HintEvidence, PossibleSaving};
 use crate::what_if::{Scenario, SharedReplay};
 
 /// What changes save; the error says why that is unknown.
-type Saving = Result<Picos, AnalysisError>;
+type Saving = Result<Picos>;
 
 fn known(savings: &[(Vec<Scenario>, Saving)], changes: &[Scenario]) -> Option<Saving> {
     let found = savings.iter().find(|(asked, _)| asked == changes);
@@ -33,7 +33,7 @@ pub struct HintFacts<'a> {
     pub framework: Framework,
     /// The class of every op.
     pub classes: &'a OpClasses,
-    ops: OnceLock<Result<Arc<OpsReport>, AnalysisError>>,
+    ops: OnceLock<Result<Arc<OpsReport>>>,
     savings: Mutex<Vec<(Vec<Scenario>, Saving)>>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// That analysis does not apply; the error is the reason why a rule cannot tell.
-    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>> {
         self.cx.report::<A>()
     }
 
@@ -106,7 +106,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// No device recorded ops, or a scenario needs what the capture does not record.
-    pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
+    pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos> {
         self.play(&[changes]);
         let not_played = || Err("these changes were not replayed".into());
         known(&locked(&self.savings), changes).unwrap_or_else(not_played)
@@ -140,7 +140,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// No device recorded anything in this scope.
-    pub(crate) fn step(&self) -> Result<StepTime, AnalysisError> {
+    pub(crate) fn step(&self) -> Result<StepTime> {
         if let Some((ps, count)) = self.steps().and_then(|steps| each(&steps)) {
             let of = if count == 1 {
                 "one step".to_owned()
@@ -171,7 +171,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// That analysis does not apply to these steps.
-    pub(crate) fn in_steps<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+    pub(crate) fn in_steps<A: Analysis>(&self) -> Result<Arc<A::Report>> {
         self.cx.scoped(self.step_scope()).report::<A>()
     }
 
@@ -204,7 +204,7 @@ impl<'a> HintFacts<'a> {
     pub(crate) fn each_step<A: Analysis>(
         &self,
         sum: impl FnOnce(&A::Report) -> Option<f64>,
-    ) -> Result<f64, AnalysisError> {
+    ) -> Result<f64> {
         let nothing = || AnalysisError::from("nothing of it lies in the counted steps");
         let sum = sum(self.in_steps::<A>()?.as_ref()).ok_or_else(nothing)?;
         Ok(sum / self.step()?.count.max(1) as f64)
@@ -222,7 +222,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// The trace has no ops in this scope.
-    pub(crate) fn ops(&self) -> Result<&OpsReport, AnalysisError> {
+    pub(crate) fn ops(&self) -> Result<&OpsReport> {
         match self.ops.get_or_init(|| self.report::<Ops>()) {
             Ok(ops) => Ok(ops),
             Err(error) => Err(error.clone()),
@@ -234,10 +234,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// The trace has no ops in this scope.
-    pub(crate) fn select(
-        &self,
-        wanted: impl Fn(&OpRow) -> bool,
-    ) -> Result<OpSelection<'_>, AnalysisError> {
+    pub(crate) fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<OpSelection<'_>> {
         let ops = self.ops()?;
         let rows = ops.rows.iter().filter(|row| wanted(row));
         Ok(OpSelection::of(rows, ops, None))
@@ -252,7 +249,7 @@ impl<'a> HintFacts<'a> {
         &self,
         limit: &Threshold,
         wanted: impl Fn(&OpRow) -> bool,
-    ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
+    ) -> Result<Option<OpSelection<'_>>> {
         self.heavy_alike(limit, wanted, |_| true)
     }
 
@@ -267,7 +264,7 @@ impl<'a> HintFacts<'a> {
         limit: &Threshold,
         kind: impl Fn(&OpRow) -> bool,
         wanted: impl Fn(&LikeOps<'_>) -> bool,
-    ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
+    ) -> Result<Option<OpSelection<'_>>> {
         let ops = self.ops()?;
         let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
         let rows = alike.into_iter().filter(wanted).flat_map(|like| like.rows);
@@ -355,10 +352,7 @@ impl<'r> OpSelection<'r> {
             .take_while(matters)
             .map(|(_, row)| short_name(&row.name))
             .collect();
-        match self.rows.len().saturating_sub(names.len()) {
-            0 => names.join(", "),
-            more => format!("{} and {more} more", names.join(", ")),
-        }
+        names.join(", ") + &engine::and_more(self.rows.len().saturating_sub(names.len()))
     }
 
     /// `what` takes so much of the device time, as a clause.

@@ -32,7 +32,7 @@ mod report;
 mod rule;
 mod rules;
 
-use ::engine::{Analysis, AnalysisError, Context};
+use ::engine::{Analysis, Context, Result};
 
 use finding::short_name;
 
@@ -54,7 +54,7 @@ impl Analysis for Hints {
     const ID: &'static str = "hints";
     const TITLE: &'static str = "What to do";
 
-    fn run(cx: &Context<'_>) -> Result<HintsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<HintsReport> {
         engine::run(&HintFacts::new(cx), rules())
     }
 }

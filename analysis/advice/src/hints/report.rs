@@ -224,7 +224,7 @@ pub struct Suppressed {
 }
 
 /// Everything that the rules said.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Default)]
 pub struct HintsReport {
     /// What limits the loop, in one sentence; missing without ops of devices.
     #[serde(skip_serializing_if = "Option::is_none")]

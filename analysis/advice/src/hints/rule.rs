@@ -1,6 +1,6 @@
 //! What a rule is, and what it can answer.
 
-use engine::{AnalysisError, Threshold};
+use engine::{Result, Threshold};
 use serde::Serialize;
 
 use super::HintFacts;
@@ -55,4 +55,4 @@ impl Rule {
 }
 
 /// What a rule answers. The error is the reason why it cannot tell.
-pub type RuleResult = Result<Option<Finding>, AnalysisError>;
+pub type RuleResult = Result<Option<Finding>>;

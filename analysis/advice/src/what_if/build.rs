@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use device_reports::communication::overlap::skew::{self, CollectiveExecution};
-use engine::{AnalysisError, Context, Scope};
+use engine::{Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::clock_alignment::SharedClock;
 use facts::collective_traffic::CollectiveTraffic;
@@ -21,7 +21,7 @@ use super::schedule::{
 use super::transfers::bound_hidden;
 
 /// The schedule of all cores in the scope of `cx`.
-pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
+pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule> {
     let mut times = Vec::new();
     for group in cx.tensor_cores() {
         times.extend(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use device_reports::ops::op_stats::Ops;
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::Peaks;
@@ -257,7 +257,7 @@ pub(super) fn apply(
     change: &Scenario,
     schedule: &ReplaySchedule,
     out: &mut ReplayChanges,
-) -> Result<Option<String>, AnalysisError> {
+) -> Result<Option<String>> {
     match change {
         Scenario::Ops { factors, .. } => {
             let of_op = |op: OpId| factors.get(&op).copied();
@@ -291,12 +291,7 @@ pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
 }
 
 /// An op that took `e` times its minimum time takes `e` times the new minimum time.
-fn chip(
-    cx: &Context<'_>,
-    flops: f64,
-    hbm: f64,
-    out: &mut ReplayChanges,
-) -> Result<String, AnalysisError> {
+fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Result<String> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;
     let faster = Peaks {
@@ -342,10 +337,7 @@ fn slowdown(work: &OpWork, before: &Peaks, after: &Peaks) -> Option<f64> {
 }
 
 /// The part of gaps in which the host compiled, by the gap analysis; `None` if there is none.
-fn no_compile(
-    cx: &Context<'_>,
-    schedule: &ReplaySchedule,
-) -> Result<Option<GapChange>, AnalysisError> {
+fn no_compile(cx: &Context<'_>, schedule: &ReplaySchedule) -> Result<Option<GapChange>> {
     let gaps = cx.report::<Gaps>()?;
     let devices: BTreeMap<GroupId, &DeviceGaps> = gaps
         .devices

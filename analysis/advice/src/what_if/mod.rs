@@ -29,7 +29,7 @@ mod transfers;
 
 use trace_model::Picos;
 
-use ::engine::{Analysis, AnalysisError, Context, Table, Tabular};
+use ::engine::{Analysis, Context, Result, Table, Tabular};
 use math::parallel;
 
 pub use change::Scenario;
@@ -53,7 +53,7 @@ impl Analysis for SharedReplay {
     const ID: &'static str = "replay";
     const TITLE: &'static str = "Replay";
 
-    fn run(cx: &Context<'_>) -> Result<Replay, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<Replay> {
         Replay::new(cx)
     }
 }
@@ -70,7 +70,7 @@ impl Replay {
     /// # Errors
     ///
     /// No device recorded ops.
-    pub fn new(cx: &Context<'_>) -> Result<Self, AnalysisError> {
+    pub fn new(cx: &Context<'_>) -> Result<Self> {
         let recorded = build::build(cx)?;
         let run = predict::ReplayedRun::of(&predict::steps(cx, &recorded));
         Ok(Self { recorded, run })
@@ -81,11 +81,7 @@ impl Replay {
     /// # Errors
     ///
     /// A change needs data that the capture does not have.
-    pub fn with(
-        &self,
-        cx: &Context<'_>,
-        changes: &[Scenario],
-    ) -> Result<Prediction, AnalysisError> {
+    pub fn with(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Prediction> {
         let (changed, notes) = self.changed(cx, changes)?;
         Ok(predict::predict(
             cx,
@@ -99,11 +95,7 @@ impl Replay {
 
     /// [`Prediction::saving`] of several sets of changes, faster, and on all CPU cores; an error if a scenario needs what
     /// the capture does not record.
-    pub(crate) fn savings(
-        &self,
-        cx: &Context<'_>,
-        changes: &[&[Scenario]],
-    ) -> Vec<Result<Picos, AnalysisError>> {
+    pub(crate) fn savings(&self, cx: &Context<'_>, changes: &[&[Scenario]]) -> Vec<Result<Picos>> {
         // Not on several threads: changes may request reports.
         let changed: Vec<_> = changes
             .iter()
@@ -125,7 +117,7 @@ impl Replay {
         &self,
         cx: &Context<'_>,
         changes: &[Scenario],
-    ) -> Result<(change::ReplayChanges, Vec<String>), AnalysisError> {
+    ) -> Result<(change::ReplayChanges, Vec<String>)> {
         let mut changed = change::ReplayChanges::default();
         let mut notes = Vec::new();
         for change in changes {

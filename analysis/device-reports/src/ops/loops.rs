@@ -9,10 +9,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
+use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::TraceFacts as _;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
+use math::summed;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TraceModel, TrackKind};
 
 use crate::ops::op_stats::{OpRow, Ops};
@@ -99,7 +100,7 @@ impl Analysis for Loops {
     const ID: &'static str = "loops";
     const TITLE: &'static str = "Loops";
 
-    fn run(cx: &Context<'_>) -> Result<LoopsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<LoopsReport> {
         let ops = cx.report::<Ops>()?;
         let classes = cx.classes();
         let is_loop = |op: OpId| classes.category(op) == "while";
@@ -126,7 +127,7 @@ impl Analysis for Loops {
 fn inside_of_loops(
     cx: &Context<'_>,
     is_loop: impl Fn(OpId) -> bool,
-) -> Result<BTreeMap<OpId, LoopBody>, AnalysisError> {
+) -> Result<BTreeMap<OpId, LoopBody>> {
     let model = cx.model;
     let mut all: BTreeMap<OpId, LoopBody> = BTreeMap::new();
     let mut bodies: BTreeMap<OpId, OpsOfBody> = BTreeMap::new();
@@ -248,10 +249,8 @@ fn iterations(
     counts: impl Iterator<Item = (OpId, u64)>,
     mut in_body: impl FnMut(OpId) -> bool,
 ) -> Option<u64> {
-    let mut ops_by_count: BTreeMap<u64, u64> = BTreeMap::new();
-    for (_, count) in counts.filter(|&(op, _)| in_body(op)) {
-        *ops_by_count.entry(count).or_default() += 1;
-    }
+    let counts = counts.filter(|&(op, _)| in_body(op));
+    let ops_by_count: BTreeMap<u64, u64> = summed(counts.map(|(_, count)| (count, 1)));
     // Ties go to the smaller count: the others are ops of the condition.
     ops_by_count
         .into_iter()

@@ -9,7 +9,7 @@
 //! clock; everything else is by the clock that timed the ops. The two are never
 //! combined.
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use engine::{Table, Tabular};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
@@ -27,7 +27,7 @@ impl Analysis for Devices {
     const ID: &'static str = "devices";
     const TITLE: &'static str = "Device time";
 
-    fn run(cx: &Context<'_>) -> Result<DevicesReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<DevicesReport> {
         let mut cores = Vec::new();
         for core in cx.tensor_cores() {
             cores.extend(cx.core_time(core)?.map(|time| core_report(cx, &time)));
@@ -136,30 +136,6 @@ impl CoreReport {
     fn percent(&self, time: Option<Picos>) -> Option<Percent> {
         let window = self.window_ps.ps().max(1) as f64;
         Some(Percent(100.0 * time?.as_ps_f64() / window))
-    }
-}
-
-impl DevicesReport {
-    /// Time of a group over all cores.
-    pub(crate) fn time(&self, group: OpGroup) -> Picos {
-        self.cores.iter().map(|core| core.time(group)).sum()
-    }
-    /// Σ windows: core-time.
-    pub(crate) fn window(&self) -> Picos {
-        self.cores.iter().map(|core| core.window_ps).sum::<Picos>()
-    }
-    /// Σ op time over the cores that recorded ops; `None` if none did.
-    pub(crate) fn op_time(&self) -> Option<Picos> {
-        self.cores
-            .iter()
-            .filter_map(|core| core.op_time_ps)
-            .reduce(|a, b| a + b)
-    }
-    /// The share of copy waits in the window, idle time included.
-    pub fn copy_wait_of_window_percent(&self) -> Option<Percent> {
-        self.op_time()?;
-        let share = self.time(OpGroup::AsyncWait).fraction_of(self.window())?;
-        Some(Percent::of_fraction(share))
     }
 }
 
@@ -283,7 +259,7 @@ mod tests {
 
     use super::*;
 
-    fn report(model: &TraceModel, scope: Scope) -> Result<DevicesReport, AnalysisError> {
+    fn report(model: &TraceModel, scope: Scope) -> Result<DevicesReport> {
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context {
             model,
@@ -332,8 +308,6 @@ mod tests {
         assert_eq!(time(OpGroup::HostIo), 3_000);
         assert_eq!(time(OpGroup::Vector), 2_000);
         assert_eq!(time(OpGroup::DataMovement), 1_000);
-        let percent = report.copy_wait_of_window_percent().unwrap();
-        assert!((percent.0 - 700.0 / 24.0).abs() < 1e-9);
     }
 
     #[test]

@@ -30,7 +30,7 @@ enum PathSegment {
 }
 
 /// JSON text under construction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct JsonText {
     text: Vec<u8>,
     top: usize,
@@ -48,10 +48,7 @@ impl JsonText {
         Self {
             text: text.into_bytes(),
             top,
-            depth: 0,
-            path: Vec::new(),
-            cuts: Vec::new(),
-            wrote_object: false,
+            ..Self::default()
         }
     }
 

@@ -88,9 +88,7 @@ impl OpGroup {
 engine::shown_by_title!(OpGroup);
 
 /// Role of an instruction in an asynchronous op.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AsyncRole {
     /// Issues the work and returns.

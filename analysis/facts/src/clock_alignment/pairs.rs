@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use engine::{Context, Fact, OnceMap};
+use math::grouped;
 use trace_model::{
     GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, TimeRange, Timestamp, TraceModel,
     TrackKind,
@@ -67,13 +68,7 @@ struct LaunchEvents<'a> {
 pub(super) fn launches(model: &TraceModel) -> Vec<LaunchPairs> {
     // All cores, not only the selected ones: whether a host has a single core is a fact of the capture.
     let cores = model.tensor_cores();
-    let mut per_host: BTreeMap<SourceId, Vec<GroupId>> = BTreeMap::new();
-    for &core in &cores {
-        per_host
-            .entry(model.group(core).source)
-            .or_default()
-            .push(core);
-    }
+    let per_host = grouped(cores.iter().map(|&core| (model.group(core).source, core)));
     let alone = |source| match per_host.get(&source).map(Vec::as_slice) {
         Some([core]) => ordinal(model, *core),
         _ => None,

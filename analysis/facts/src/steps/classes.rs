@@ -16,6 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use math::grouped;
 use trace_model::{GroupId, StringId, Timestamp, TraceModel, TrackKind};
 
 use super::marks::top_slices;
@@ -36,10 +37,12 @@ type ClassPrograms = BTreeSet<StringId>;
 
 /// Sets the class of every step; returns the classes, the one with the most steps first.
 pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> Vec<StepClass> {
-    let mut by_programs: BTreeMap<ClassPrograms, Vec<usize>> = BTreeMap::new();
-    for (step, programs) in programs_of(model, steps).into_iter().enumerate() {
-        by_programs.entry(programs).or_default().push(step);
-    }
+    let by_programs = grouped(
+        programs_of(model, steps)
+            .into_iter()
+            .enumerate()
+            .map(|(step, programs)| (programs, step)),
+    );
     let mut found: Vec<(String, Vec<usize>)> = Vec::new();
     for (functions, members) in join_rare(model, by_programs) {
         let name = if functions.is_empty() {

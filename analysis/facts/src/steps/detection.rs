@@ -94,9 +94,7 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
         number: Some(0),
         label: "capture".to_owned(),
         spans: everything,
-        partial: None,
-        partial_on: Vec::new(),
-        cut_on: Vec::new(),
+        ..RawStep::default()
     };
     let steps = if extent.is_empty() {
         Vec::new()

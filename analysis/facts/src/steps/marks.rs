@@ -8,7 +8,7 @@ use trace_model::{
 };
 
 /// One step before classification.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RawStep {
     pub number: Option<u32>,
     pub label: String,
@@ -167,10 +167,7 @@ impl RawStep {
         Self {
             number: mark.number,
             label: mark.label.clone(),
-            spans: Vec::new(),
-            partial: None,
-            partial_on: Vec::new(),
-            cut_on: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -385,11 +385,8 @@ fn step(
         is_partial: raw.partial.is_some(),
         partial_on: raw.partial_on.clone(),
         cut_on: raw.cut_on.clone(),
-        is_warmup: false,
         left_out: raw.partial.as_ref().map(|why| format!("partial: {why}")),
-        class: 0,
-        is_outlier: false,
-        z: None,
         spans,
+        ..Step::default()
     }
 }

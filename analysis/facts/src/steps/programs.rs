@@ -1,9 +1,8 @@
 //! Steps from executions of the dominant program.
 
-use std::collections::BTreeMap;
-
 use engine::Percent;
 use math::quantile::quantile;
+use math::summed;
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::marks::{MarkedSteps, NO_NEXT, StepMark, join, top_slices};
@@ -66,10 +65,8 @@ pub(super) fn dominant<'a>(
     executions: &Executions<'a>,
     key: impl Fn(&'a str) -> &'a str,
 ) -> String {
-    let mut totals: BTreeMap<&str, Picos> = BTreeMap::new();
-    for slice in executions.iter().flat_map(|(_, slices)| slices) {
-        *totals.entry(key(slice.name())).or_default() += slice.measured_dur();
-    }
+    let slices = executions.iter().flat_map(|(_, slices)| slices);
+    let totals = summed(slices.map(|slice| (key(slice.name()), slice.measured_dur())));
     let best = totals
         .into_iter()
         .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));

@@ -10,6 +10,7 @@ use crate::clock_alignment::device_clock;
 
 /// One step.
 #[engine::row(measured)]
+#[derive(Default)]
 pub struct Step {
     /// Its number, which `--steps` selects.
     #[column("Step", id = "step", unit = None)]

@@ -8,7 +8,7 @@
 //! A device that starts late, ends early or runs nothing while others of its host work is idle meanwhile: its window is
 //! that of the others.
 
-use engine::{AnalysisError, Context, Fact, OnceMap, Scope};
+use engine::{AnalysisError, Context, Fact, OnceMap, Result, Scope};
 use trace_model::{
     GroupId, GroupKind, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId,
     TrackKind,
@@ -55,7 +55,7 @@ impl Fact for CoreExtents {
     }
 }
 
-pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
+pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>> {
     cx.reports.check(cx.scope)?;
     let Some(whole) = core_extent(cx, core) else {
         return Ok(None);
@@ -95,7 +95,7 @@ pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindo
     Ok(Some(TimeWindow { range, measured }))
 }
 
-pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> {
+pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange> {
     cx.reports.check(cx.scope)?;
     let extent = cx.model.extent();
     match cx.scope {
@@ -113,10 +113,7 @@ pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> 
     }
 }
 
-pub(crate) fn window_on_host(
-    cx: &Context<'_>,
-    core: GroupId,
-) -> Result<Option<TimeRange>, AnalysisError> {
+pub(crate) fn window_on_host(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeRange>> {
     match cx.scope {
         Scope::WholeTrace => {
             let ran = programs_on_host(cx, core)

@@ -110,7 +110,7 @@ pub static QUANTITIES: &[ChipQuantity] = &[
 ];
 
 /// A value with its source.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChipFact {
     /// Which of [`QUANTITIES`].
     pub key: &'static str,

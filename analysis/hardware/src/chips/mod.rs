@@ -39,7 +39,7 @@ pub struct ChipLinks {
 }
 
 /// One generation. Rates are per second and per chip.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Chip {
     /// Short name, as used by `--device-spec`.
     pub id: String,

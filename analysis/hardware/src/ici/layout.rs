@@ -6,7 +6,7 @@ use super::topology::{Axis, Topology, chip_dims, may_wrap};
 use crate::chips::Chip;
 
 /// A possible layout of the devices of a replica group.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupLayout {
     /// The axes that the group fills.
     pub axes: Vec<Axis>,

@@ -76,23 +76,8 @@ fn chip(id: String, links: &DeviceLinks) -> Chip {
         .fold(1_u32, |chips, &len| chips.saturating_mul(len));
     Chip {
         id,
-        aliases: Vec::new(),
         cores: 1,
         devices: 1,
-        mxus_per_core: 0,
-        mxu_dim: 0,
-        rows_per_cycle: None,
-        clock_hz: None,
-        bf16_flops: 0.0,
-        int8_ops: None,
-        fp8_flops: None,
-        int4_ops: None,
-        hbm_bytes: 0,
-        hbm_bandwidth: 0.0,
-        vmem_bytes_per_core: 0,
-        cmem_bytes: None,
-        vmem_read_bandwidth: None,
-        vmem_write_bandwidth: None,
         links: Some(ChipLinks {
             // Two in a row are linked once.
             per_chip: links
@@ -108,11 +93,7 @@ fn chip(id: String, links: &DeviceLinks) -> Chip {
             wrap_multiple: Some(1),
             hop_latency_s: Some(links.hop_seconds),
         }),
-        sparse_cores: None,
-        dcn_bandwidth: None,
-        pcie_bandwidth: None,
-        facts: Vec::new(),
-        counters: None,
+        ..Chip::default()
     }
 }
 

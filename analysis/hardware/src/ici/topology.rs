@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::chips::Chip;
 
 /// One axis of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Axis {
     /// Chips along it.
     pub len: u64,

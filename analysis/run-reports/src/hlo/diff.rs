@@ -3,7 +3,7 @@
 //! Each compilation numbers names anew, and moves ids, frames of the stack and paths of kernels, so instructions are matched
 //! by what they do (see [`hlo::ProgramMatch`]). What is inside fusions and reductions belongs to the instruction that runs it.
 
-use engine::{AnalysisError, Context, Table, Tabular, number};
+use engine::{Context, Result, Table, Tabular, number};
 use facts::sum_over::ARE_SUMS;
 use facts::{
     EnvironmentChange, EnvironmentSide, environment, environment_changes, environment_table,
@@ -107,7 +107,7 @@ impl DifferenceRow {
 pub fn diff(
     first: (&Context<'_>, ProgramId),
     second: (&Context<'_>, ProgramId),
-) -> Result<ProgramDiff, AnalysisError> {
+) -> Result<ProgramDiff> {
     let (a, b) = (
         TimedProgram::of(first.0, first.1)?,
         TimedProgram::of(second.0, second.1)?,
@@ -197,20 +197,8 @@ pub fn diff(
     })
 }
 
-/// The first names, and how many more there are.
-fn named(names: &[&str]) -> String {
-    const MOST: usize = 4;
-    let more = names.len().saturating_sub(MOST);
-    let mut shown: Vec<String> = names
-        .iter()
-        .take(MOST)
-        .map(|&name| name.to_owned())
-        .collect();
-    if more > 0 {
-        shown.push(format!("{more} more"));
-    }
-    engine::listed(&shown)
-}
+/// Most names that a difference lists.
+const NAMED: usize = 4;
 
 fn op(program: &TimedProgram, id: InstructionId) -> Option<HloOp> {
     program.module.instruction(id).map(|it| program.op(it))
@@ -247,7 +235,10 @@ fn divided_fusions<'a>(
 fn together(program: &TimedProgram, ids: &[InstructionId]) -> (Option<HloOp>, String, String) {
     let ops: Vec<HloOp> = ids.iter().filter_map(|&id| op(program, id)).collect();
     let names: Vec<&str> = ops.iter().map(|op| &*op.name).collect();
-    let (count, names) = (engine::counted(ops.len(), "instruction"), named(&names));
+    let (count, names) = (
+        engine::counted(ops.len(), "instruction"),
+        engine::listed_to(&names, NAMED),
+    );
     let sum = ops.first().map(|first| HloOp {
         bytes: ops
             .iter()

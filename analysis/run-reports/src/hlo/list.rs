@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use engine::{Context, Percent, Table, Tabular};
 use facts::TraceFacts as _;
 use facts::sum_over::ARE_SUMS;
+use math::summed;
 use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
 use super::times::ProgramTimes;
@@ -53,11 +54,10 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
     let (mut own, mut whole) = (BTreeMap::<ProgramId, Picos>::new(), Picos::ZERO);
     if let Ok(ops) = cx.report::<Ops>() {
         whole = ops.op_time_ps;
-        for row in &ops.rows {
-            if let Some(program) = row.op.and_then(|op| cx.model.op(op).program) {
-                *own.entry(program).or_default() += row.self_time_ps;
-            }
-        }
+        own = summed(ops.rows.iter().filter_map(|row| {
+            let program = cx.model.op(row.op?).program?;
+            Some((program, row.self_time_ps))
+        }));
     }
     let runs = runs(cx);
     let row = |id: ProgramId| ProgramRow {

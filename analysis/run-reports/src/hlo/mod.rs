@@ -24,7 +24,7 @@ mod times;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::{AnalysisError, Context, Percent, number};
+use engine::{AnalysisError, Context, Percent, Result, number};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use hlo::{HloModule, HloOrigin, Instruction};
@@ -128,7 +128,7 @@ impl TimedProgram {
     /// # Errors
     ///
     /// The capture holds nothing of it.
-    pub fn of(cx: &Context<'_>, program: ProgramId) -> Result<Self, AnalysisError> {
+    pub fn of(cx: &Context<'_>, program: ProgramId) -> Result<Self> {
         let title = cx.model.program_title(program);
         let (module, origin) = match cx.hlo(program) {
             Ok(module) if module.cut.is_some() => (module, ProgramOrigin::Cut),
@@ -208,11 +208,7 @@ fn of_op_texts(cx: &Context<'_>, program: ProgramId) -> Option<HloModule> {
 /// # Errors
 ///
 /// None has, or no program is known.
-pub fn programs_with(
-    cx: &Context<'_>,
-    name: &str,
-    wanted: Option<&str>,
-) -> Result<Vec<ProgramId>, AnalysisError> {
+pub fn programs_with(cx: &Context<'_>, name: &str, wanted: Option<&str>) -> Result<Vec<ProgramId>> {
     let mut found = Vec::new();
     for program in chosen(cx, wanted)? {
         let Ok(timed) = TimedProgram::of(cx, program) else {
@@ -243,10 +239,7 @@ pub fn programs_with(
 /// # Errors
 ///
 /// None has this name.
-pub fn programs_called(
-    cx: &Context<'_>,
-    wanted: Option<&str>,
-) -> Result<ProgramList, AnalysisError> {
+pub fn programs_called(cx: &Context<'_>, wanted: Option<&str>) -> Result<ProgramList> {
     let mut list = programs(cx);
     if wanted.is_some() {
         let chosen = chosen(cx, wanted)?;
@@ -260,7 +253,7 @@ pub fn programs_called(
 /// # Errors
 ///
 /// There is none, or none of this name.
-pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>, AnalysisError> {
+pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>> {
     let list = programs(cx);
     let titles: Vec<&str> = list.rows.iter().map(|row| row.program.as_str()).collect();
     if titles.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use engine::{AnalysisError, Context, Table, Tabular};
+use engine::{AnalysisError, Context, Result, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use hlo::{HloModule, InstructionId};
 use math::unit::Unit;
@@ -112,7 +112,7 @@ pub fn neighbourhood(
     program: ProgramId,
     name: &str,
     reach: Reach,
-) -> Result<Neighbourhood, AnalysisError> {
+) -> Result<Neighbourhood> {
     let program = TimedProgram::of(cx, program)?;
     let module = &program.module;
     let unknown =

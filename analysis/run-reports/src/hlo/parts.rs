@@ -1,6 +1,6 @@
 //! What one program consists of.
 
-use engine::{AnalysisError, Context, Table, Tabular};
+use engine::{Context, Result, Table, Tabular};
 
 use super::contents::ProgramContents;
 use super::sums::{LOWER_LIMITS, ProgramPart, UNCOUNTED};
@@ -22,7 +22,7 @@ pub struct ProgramParts {
 /// # Errors
 ///
 /// The capture holds none.
-pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts, AnalysisError> {
+pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts> {
     let all = chosen(cx, None)?;
     let first = all.first().copied();
     let program = TimedProgram::of(cx, first.ok_or("this capture names no programs")?)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{AnalysisError, Context, Table, Tabular};
+use engine::{Context, Result, Table, Tabular};
 use facts::sum_over::ARE_SUMS;
 use trace_model::{OpId, Picos, ProgramId};
 
@@ -25,6 +25,7 @@ pub struct ProgramListing {
 
 /// A line of a program.
 #[engine::row(recorded)]
+#[derive(Default)]
 pub struct ProgramLine {
     /// What it says.
     #[column("Text")]
@@ -47,7 +48,7 @@ pub struct ProgramLine {
 /// # Errors
 ///
 /// The capture holds nothing of the program.
-pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, AnalysisError> {
+pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing> {
     let id = program;
     let program = TimedProgram::of(cx, id)?;
     let mut notes = program.notes.clone();
@@ -80,10 +81,7 @@ pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, A
 fn plain(text: impl Into<String>) -> ProgramLine {
     ProgramLine {
         text: text.into(),
-        instruction: None,
-        self_time_ps: None,
-        exposed_ps: None,
-        ops: Vec::new(),
+        ..ProgramLine::default()
     }
 }
 

@@ -11,7 +11,7 @@ use device_reports::communication::overlap::Overlap;
 use device_reports::ops::op_stats::Ops;
 
 /// What the capture measured of one instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct InstructionTimes {
     pub group: OpGroup,
     pub occurrences: u64,
@@ -48,10 +48,7 @@ impl ProgramTimes {
                     .entry(Arc::clone(&row.name))
                     .or_insert_with(|| InstructionTimes {
                         group: row.group,
-                        occurrences: 0,
-                        self_time_ps: Picos::ZERO,
-                        exposed_ps: None,
-                        ops: Vec::new(),
+                        ..InstructionTimes::default()
                     });
             times.occurrences += row.occurrences;
             times.self_time_ps += row.self_time_ps;

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Analysis, AnalysisError, Context, Percent, Scope, Table, Tabular};
+use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular};
 use facts::TraceFacts as _;
 use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use facts::device_shift::shifted;
@@ -93,7 +93,7 @@ impl Analysis for Dispatch {
     const ID: &'static str = "dispatch";
     const TITLE: &'static str = "Dispatch";
 
-    fn run(cx: &Context<'_>) -> Result<DispatchReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<DispatchReport> {
         let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>()?;
         let gaps = cx.report::<Gaps>()?;
         let idle: BTreeMap<GroupId, &DeviceGaps> = gaps
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(ahead(&runs), [0, 1, 1, 0, 0]);
     }
 
-    fn report(model: &trace_model::TraceModel) -> Result<DispatchReport, AnalysisError> {
+    fn report(model: &trace_model::TraceModel) -> Result<DispatchReport> {
         let (options, reports) = (engine::Options::default(), engine::ReportCache::default());
         let cx = Context {
             model,

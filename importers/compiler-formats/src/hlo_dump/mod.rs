@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashMap;
 use hlo::{HloText, Shape};
 use input::storage::{EntryKind, FileTree};
-use input::{ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
+use input::{ImportError, InputSource, Progress, Result, SharedBytes, is_remote, shown_path};
 use trace_model::{IssueKind, ProgramBytes, ProgramId, TraceBuilder};
 
 use file_name::DumpName;
@@ -74,14 +74,14 @@ pub trait DumpFiles {
     /// # Errors
     ///
     /// A bucket cannot be read.
-    fn tree(&self, path: &Path) -> Result<Box<dyn FileTree>, ImportError>;
+    fn tree(&self, path: &Path) -> Result<Box<dyn FileTree>>;
 
     /// Opens a file.
     ///
     /// # Errors
     ///
     /// The file cannot be opened or copied.
-    fn open(&mut self, path: &Path) -> Result<InputSource, ImportError>;
+    fn open(&mut self, path: &Path) -> Result<InputSource>;
 }
 
 /// Adds the programs of the files and folders `named` to those of the trace that have none.
@@ -94,7 +94,7 @@ pub fn add(
     place: &mut dyn DumpFiles,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     if named.is_empty() {
         return Ok(());
     }
@@ -174,7 +174,7 @@ pub fn add_all(
     place: &mut dyn DumpFiles,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<usize, ImportError> {
+) -> Result<usize> {
     let mut added = 0;
     for (path, name) in files_of(folder, place)? {
         progress.check()?;
@@ -199,7 +199,7 @@ pub fn add_all(
 }
 
 /// The program files at a path, by name: of each program the form that says most.
-fn files_of(named: &Path, place: &dyn DumpFiles) -> Result<Vec<(PathBuf, DumpName)>, ImportError> {
+fn files_of(named: &Path, place: &dyn DumpFiles) -> Result<Vec<(PathBuf, DumpName)>> {
     let tree = place.tree(named)?;
     let missing = |error| ImportError::ProgramsMissing {
         what: format!(
@@ -282,7 +282,7 @@ fn read(
     wanted: &BTreeMap<String, Vec<DumpedProgram>>,
     place: &mut dyn DumpFiles,
     progress: &Progress,
-) -> Result<FileContent, ImportError> {
+) -> Result<FileContent> {
     let source = place.open(path)?;
     let Some(module) = module_name(source.head()) else {
         return Ok(FileContent::NoProgram);

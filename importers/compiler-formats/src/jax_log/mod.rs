@@ -28,7 +28,7 @@ mod timeline;
 
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{ImportError, InputSource, Progress, lines};
+use input::{InputSource, Progress, Result, lines};
 use trace_model::{IssueKind, TraceBuilder};
 
 use collect::LogCollector;
@@ -69,7 +69,7 @@ impl Importer for JaxLog {
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let mut log = LogCollector::default();
         let seen = lines::read(source, progress, |line| {
             if let Some(line) = LogLine::parse(line.message) {

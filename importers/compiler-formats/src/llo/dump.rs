@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 use input::source::is_within;
-use input::{ImportError, Progress};
+use input::{Progress, Result};
 use trace_model::VmemUse;
 
 use super::code::BundleTexts;
@@ -132,11 +132,7 @@ pub fn is_dump(folder: &Path) -> bool {
 }
 
 /// The relevant files, ordered by time.
-fn files(
-    folder: &Path,
-    roots: &[PathBuf],
-    progress: &Progress,
-) -> Result<Vec<DumpFile>, ImportError> {
+fn files(folder: &Path, roots: &[PathBuf], progress: &Progress) -> Result<Vec<DumpFile>> {
     let mut files = Vec::new();
     for (at, entry) in fs::read_dir(folder)
         .into_iter()
@@ -174,7 +170,7 @@ pub(super) fn tables(
     ops_named: impl Fn(&str) -> usize,
     roots: &[PathBuf],
     progress: &Progress,
-) -> Result<DumpTables, ImportError> {
+) -> Result<DumpTables> {
     let files = files(folder, roots, progress)?;
     let named = |kind| -> HashMap<(u64, &str), &str> {
         let of_kind = files.iter().filter(|file| file.kind == kind);
@@ -412,7 +408,7 @@ mod tests {
         progress.cancel();
         assert!(matches!(
             tables(dir.path(), |_| 1, &[], &progress),
-            Err(ImportError::Cancelled)
+            Err(input::ImportError::Cancelled)
         ));
     }
 

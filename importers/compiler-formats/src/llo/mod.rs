@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
 use input::source::is_within;
-use input::{ImportError, InputSource, Progress};
+use input::{ImportError, InputSource, Progress, Result};
 use trace_model::{Bundles, CodeText, EmptyRuns, IssueKind, Op, OpId, TraceBuilder, VmemUse};
 
 use code::BundleTexts;
@@ -60,7 +60,7 @@ pub fn add(
     roots: &[PathBuf],
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let folders = if let Some(folder) = named {
         vec![folder.to_owned()]
     } else {
@@ -313,7 +313,7 @@ impl OpShapes {
         ops: &HashMap<String, Vec<OpId>>,
         progress: &Progress,
         out: &TraceBuilder,
-    ) -> Result<Vec<OpId>, ImportError> {
+    ) -> Result<Vec<OpId>> {
         let wanted = found.text.as_deref().and_then(|text| self.number(text));
         let Some(wanted) = wanted else {
             return Ok(Vec::new());
@@ -348,7 +348,7 @@ fn add_table(
     said: &mut BTreeMap<OpId, OpBundles>,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let file = found
         .path
         .file_name()

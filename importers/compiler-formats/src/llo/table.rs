@@ -1,6 +1,6 @@
 //! One table: how many issue slots of each unit every bundle uses.
 
-use input::{ImportError, InputSource, Progress, lines};
+use input::{InputSource, Progress, Result, lines};
 use trace_model::UnitSlots;
 
 /// Maximum number of units.
@@ -40,7 +40,7 @@ enum TableState {
 pub(super) fn read(
     source: &InputSource,
     progress: &Progress,
-) -> Result<Result<UnitTotals, String>, ImportError> {
+) -> Result<Result<UnitTotals, String>> {
     let mut table = UnitTotals::default();
     let mut next = TableState::Head;
     let mut wrong = None;

@@ -42,7 +42,7 @@ pub use schedule::LatencyHidingSchedule;
 
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::source::SourceContent;
-use input::{ImportError, InputSource, Progress, SharedBytes};
+use input::{ImportError, InputSource, Progress, Result, SharedBytes};
 
 /// Reads scheduled HLO text.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl Importer for ScheduledHlo {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let content = source.content(progress)?;
         let (text, blob) = text_of(content, out);
         let read = TextProgram::read(&text)
@@ -177,7 +177,7 @@ fn unusable(what: String) -> ImportError {
 }
 
 /// Rejects text that is not a TPU schedule.
-fn check(read: &TextProgram<'_>, text: &str) -> Result<(), ImportError> {
+fn check(read: &TextProgram<'_>, text: &str) -> Result<()> {
     let cure = "systole hlo, compare, expect and memory read it as it is; times need compiled.as_text(), or the dump \
                 *after_codegen.txt, of a program compiled for a TPU";
     let name = &read.module.name;
@@ -219,7 +219,7 @@ fn schedule_mhz(
     source: &InputSource,
     program: &ScheduledProgram<'_>,
     progress: &Progress,
-) -> Result<Option<f64>, ImportError> {
+) -> Result<Option<f64>> {
     let name = source.name();
     let stems = name
         .match_indices('.')
@@ -236,7 +236,7 @@ fn schedule_mhz(
 }
 
 /// The last clock in a text, read in pieces, up to any damage.
-fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, ImportError> {
+fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>> {
     let mut clock = None;
     let mut buffer = Vec::new();
     loop {

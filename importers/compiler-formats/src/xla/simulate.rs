@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 use hlo::{ComputationId, Instruction, InstructionId};
-use input::{ImportError, Progress};
+use input::{Progress, Result};
 use trace_model::{ImportLog, IssueKind};
 
 use super::collective::{CollectiveTransfer, RingLinks};
@@ -91,7 +91,7 @@ pub(super) fn play(
     program: &ScheduledProgram<'_>,
     machine: &MachineModel,
     progress: &Progress,
-) -> Result<SimulatedProgram, ImportError> {
+) -> Result<SimulatedProgram> {
     let mut player = ScheduleSimulator {
         program,
         machine,
@@ -113,7 +113,7 @@ pub(super) fn play(
 }
 
 impl ScheduleSimulator<'_, '_> {
-    fn computation(&mut self, id: ComputationId, depth: usize) -> Result<(), ImportError> {
+    fn computation(&mut self, id: ComputationId, depth: usize) -> Result<()> {
         let program = self.program;
         let begin = self.now;
         for (at, instruction) in program.module.iter_of(id) {
@@ -136,7 +136,7 @@ impl ScheduleSimulator<'_, '_> {
         instruction: &Instruction,
         at: InstructionId,
         depth: usize,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let (program, chip) = (self.program, self.machine.chip);
         let step = self
             .known
@@ -251,7 +251,7 @@ impl ScheduleSimulator<'_, '_> {
         (known, body): (Option<u64>, Option<ComputationId>),
         at: InstructionId,
         depth: usize,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         if known.is_none() {
             let why = || "no known_trip_count, and not a counting loop".to_owned();
             self.issue(IssueKind::TripCountUnknown, instruction, why);
@@ -288,7 +288,7 @@ impl ScheduleSimulator<'_, '_> {
         instruction: &Instruction,
         callee: Option<ComputationId>,
         depth: usize,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let Some(callee) = callee else {
             self.issue(IssueKind::NotPlayed, instruction, || {
                 "the computation it calls is not in the file".to_owned()

@@ -11,7 +11,7 @@ use rawzip::{
     ZipSliceArchive, ZipVerification,
 };
 
-use crate::{ImportError, InputSource};
+use crate::{ImportError, InputSource, Result};
 
 /// Files of a run, with room for what else lies in its folder.
 pub(super) const MOST_FILES: usize = 10_000;
@@ -62,7 +62,7 @@ impl Archive {
     /// # Errors
     ///
     /// The file cannot be read, is no archive, is damaged, or is made to do harm.
-    pub fn open(path: &Path) -> Result<Self, ImportError> {
+    pub fn open(path: &Path) -> Result<Self> {
         Self::of(InputSource::open(path)?)
     }
 
@@ -71,7 +71,7 @@ impl Archive {
     /// # Errors
     ///
     /// See [`Self::open`].
-    pub fn of(source: InputSource) -> Result<Self, ImportError> {
+    pub fn of(source: InputSource) -> Result<Self> {
         let len = source.packed_len();
         let zip = ZipArchive::from_slice(source).map_err(|error| {
             let what = match error.kind() {
@@ -97,7 +97,7 @@ impl Archive {
     /// # Errors
     ///
     /// Its data is damaged, or not what the directory says.
-    pub fn read(&self, wanted: &ArchivedFile) -> Result<Vec<u8>, ImportError> {
+    pub fn read(&self, wanted: &ArchivedFile) -> Result<Vec<u8>> {
         let name = &wanted.name;
         let entry = self.zip.get_entry(wanted.place).map_err(|_absent| {
             let what = format!("{name} is not where the list of files says");
@@ -129,7 +129,7 @@ impl Archive {
 }
 
 /// The files in the directory of an archive of `len` bytes.
-fn entries(zip: &ZipSliceArchive<InputSource>, len: u64) -> Result<Vec<ArchivedFile>, ImportError> {
+fn entries(zip: &ZipSliceArchive<InputSource>, len: u64) -> Result<Vec<ArchivedFile>> {
     let (count, at) = (zip.entries_hint(), zip.directory_offset());
     if count > MOST_FILES as u64 || zip.eocd_offset().saturating_sub(at) > DIRECTORY_LIMIT {
         let what = format!(
@@ -181,11 +181,7 @@ pub(super) fn leads_outside(name: &str) -> bool {
 }
 
 /// Refuses what is not read, or made to do harm.
-fn check(
-    file: &ArchivedFile,
-    entry: &ZipFileHeaderRecord<'_>,
-    len: u64,
-) -> Result<(), ImportError> {
+fn check(file: &ArchivedFile, entry: &ZipFileHeaderRecord<'_>, len: u64) -> Result<()> {
     let (name, packed) = (&file.name, entry.compressed_size_hint());
     if leads_outside(name) {
         return Err(unusable(format!(

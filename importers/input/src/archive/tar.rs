@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 
 use super::read::{HARMLESS, MOST_FILES, MOST_RATIO, leads_outside};
-use crate::{ImportError, InputSource, Progress};
+use crate::{ImportError, InputSource, Progress, Result};
 
 /// A tar archive whose names were read.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl TarArchive {
     /// # Errors
     ///
     /// The archive is damaged, or made to do harm.
-    pub fn of(source: InputSource, progress: &Progress) -> Result<Self, ImportError> {
+    pub fn of(source: InputSource, progress: &Progress) -> Result<Self> {
         let (mut files, mut total) = (BTreeMap::new(), 0_u64);
         let mut archive = tar::Archive::new(limited(&source));
         for (at, entry) in archive
@@ -93,11 +93,7 @@ impl TarArchive {
     /// # Errors
     ///
     /// One is not there, or the archive is damaged.
-    pub fn read(
-        &self,
-        wanted: &[String],
-        progress: &Progress,
-    ) -> Result<Vec<Vec<u8>>, ImportError> {
+    pub fn read(&self, wanted: &[String], progress: &Progress) -> Result<Vec<Vec<u8>>> {
         let mut unpacked: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         let place = |name: &String| self.files.get(name).copied();
         let mut places: BTreeMap<usize, u64> = wanted.iter().filter_map(place).collect();

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::InputSource;
 use super::inflate::Inflater;
-use crate::{ImportError, Progress};
+use crate::{ImportError, Progress, Result};
 
 /// Size of a piece: small enough for the cache, large enough that passing it on costs nothing.
 const PIECE: usize = 512 << 10;
@@ -44,8 +44,8 @@ impl InputSource {
     pub fn feed(
         &self,
         progress: &Progress,
-        consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
-    ) -> Result<FeedResult, ImportError> {
+        consume: impl FnMut(&[u8], bool) -> Result<usize>,
+    ) -> Result<FeedResult> {
         if self.is_gzip() {
             feed_gzip(self.packed(), progress, consume)
         } else {
@@ -57,8 +57,8 @@ impl InputSource {
 fn feed_plain(
     content: &[u8],
     progress: &Progress,
-    mut consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
-) -> Result<FeedResult, ImportError> {
+    mut consume: impl FnMut(&[u8], bool) -> Result<usize>,
+) -> Result<FeedResult> {
     let (mut used, mut shown) = (0, 0);
     while shown < content.len() {
         progress.check()?;
@@ -93,8 +93,8 @@ struct FeedPiece {
 fn feed_gzip(
     packed: &[u8],
     progress: &Progress,
-    mut consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
-) -> Result<FeedResult, ImportError> {
+    mut consume: impl FnMut(&[u8], bool) -> Result<usize>,
+) -> Result<FeedResult> {
     // WebAssembly has no threads.
     if cfg!(target_arch = "wasm32") {
         return feed_gzip_in_turn(packed, progress, &mut consume);
@@ -131,8 +131,8 @@ fn feed_gzip(
 fn feed_gzip_in_turn(
     packed: &[u8],
     progress: &Progress,
-    consume: &mut impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
-) -> Result<FeedResult, ImportError> {
+    consume: &mut impl FnMut(&[u8], bool) -> Result<usize>,
+) -> Result<FeedResult> {
     let mut inflater = Inflater::new(packed);
     let unused = RefCell::new(Vec::new());
     let mut failed = None;
@@ -170,7 +170,7 @@ fn inflate(
     full: &SyncSender<FeedPiece>,
     empty: &Receiver<Vec<u8>>,
     progress: &Progress,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     while !inflater.ended() {
         progress.check()?;
         let Ok(mut buffer) = empty.recv() else {
@@ -188,8 +188,8 @@ fn inflate(
 fn consume_pieces(
     mut next_piece: impl FnMut() -> Option<FeedPiece>,
     put_back: impl Fn(Vec<u8>),
-    consume: &mut impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
-) -> Result<(), ImportError> {
+    consume: &mut impl FnMut(&[u8], bool) -> Result<usize>,
+) -> Result<()> {
     let mut rest: Vec<u8> = Vec::new();
     // The rest is passed again only after it has grown to this size.
     let mut enough = 0;

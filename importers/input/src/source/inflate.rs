@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::{ImportError, Progress};
+use crate::{ImportError, Progress, Result};
 
 /// Unpacks a gzip stream, counts bytes, and rejects decompression bombs.
 pub(super) struct Inflater<'a> {
@@ -45,7 +45,7 @@ impl<'a> Inflater<'a> {
     }
 
     /// Fills `into` as far as possible and returns the number of bytes.
-    pub fn fill(&mut self, into: &mut [u8], progress: &Progress) -> Result<usize, ImportError> {
+    pub fn fill(&mut self, into: &mut [u8], progress: &Progress) -> Result<usize> {
         let mut filled = 0;
         while filled < into.len() {
             match self.decoder.read(&mut into[filled..]) {

@@ -25,7 +25,7 @@ use std::time::SystemTime;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::memory::MappedFile;
-use crate::{FingerprintHash, ImportError, Progress};
+use crate::{FingerprintHash, ImportError, Progress, Result};
 use inflate::Inflater;
 use packed_bytes::PackedBytes;
 
@@ -88,7 +88,7 @@ impl InputSource {
     /// # Errors
     ///
     /// The file cannot be opened or mapped.
-    pub fn open(path: &Path) -> Result<Self, ImportError> {
+    pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
@@ -115,11 +115,7 @@ impl InputSource {
     /// # Errors
     ///
     /// The copy cannot be mapped.
-    pub fn from_copy(
-        address: &Path,
-        copy: &File,
-        kept: Option<PathBuf>,
-    ) -> Result<Self, ImportError> {
+    pub fn from_copy(address: &Path, copy: &File, kept: Option<PathBuf>) -> Result<Self> {
         let name = file_name(address);
         let (version, source) = (
             Some(version_of(&copy.metadata()?)),
@@ -139,7 +135,7 @@ impl InputSource {
     /// # Errors
     ///
     /// The file cannot be mapped.
-    pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self, ImportError> {
+    pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self> {
         Self::new(name.into(), mapped(file)?)
     }
 
@@ -148,11 +144,11 @@ impl InputSource {
     /// # Errors
     ///
     /// The gzip header is damaged.
-    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, ImportError> {
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self> {
         Self::new(name.into(), PackedBytes::Read(bytes))
     }
 
-    fn new(name: String, packed: PackedBytes) -> Result<Self, ImportError> {
+    fn new(name: String, packed: PackedBytes) -> Result<Self> {
         #[cfg(feature = "riegeli")]
         if riegeli::is_meant(packed.as_ref()) {
             let riegeli::UnpackedRecords { content, skipped } = riegeli::unpack(packed.as_ref())?;
@@ -189,7 +185,7 @@ impl InputSource {
         }
     }
 
-    fn from_content(name: String, packed: PackedBytes) -> Result<Self, ImportError> {
+    fn from_content(name: String, packed: PackedBytes) -> Result<Self> {
         let gzip = packed.as_ref().starts_with(&GZIP);
         let mut source = Self::of_packed(name, packed, gzip);
         let mut head = Vec::new();
@@ -339,7 +335,7 @@ impl InputSource {
     /// # Errors
     ///
     /// The file cannot be read, nothing of it can be unpacked, or the import was cancelled.
-    pub fn content(&self, progress: &Progress) -> Result<SourceContent, ImportError> {
+    pub fn content(&self, progress: &Progress) -> Result<SourceContent> {
         if !self.is_gzip() {
             progress.add_done(self.packed_len());
             return Ok(SourceContent {
@@ -372,7 +368,7 @@ impl InputSource {
     /// # Errors
     ///
     /// The import was cancelled.
-    pub fn fingerprint(&self, progress: &Progress) -> Result<Option<u128>, ImportError> {
+    pub fn fingerprint(&self, progress: &Progress) -> Result<Option<u128>> {
         if self.records_len.is_some() {
             return Ok(None);
         }
@@ -436,7 +432,7 @@ fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {
     (metadata.len(), metadata.modified().ok())
 }
 
-fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, ImportError> {
+fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes> {
     if metadata.is_file() && metadata.len() >= MAP_FROM {
         // Some file systems do not support mapping.
         if let Ok(map) = MappedFile::new(&file) {

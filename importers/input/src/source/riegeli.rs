@@ -14,14 +14,12 @@ use riegeli::{ReaderOptions, RecordReader};
 
 use super::inflate::{BOMB_BYTES, MAX_RATIO};
 use super::record_chunks::{MaskedBytes, oversized};
-use crate::ImportError;
+use crate::{ImportError, Result};
 
 /// The first bytes of every file: the header of the first block, and the chunk that says what the file is.
-const SIGNATURE: [u8; 64] = [
-    0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0,
-    0, 0x91, 0xba, 0xc2, 0x3c, 0x92, 0x87, 0xe1, 0xa9, 0, 0, 0, 0, 0, 0, 0, 0, 0xe1, 0x9f, 0x13,
-    0xc0, 0xe9, 0xb1, 0xc3, 0x72, 0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-];
+const SIGNATURE: [u8; 64] = *b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f\x00\x00\x00\x00\x00\x00\x00\x00\x40\x00\x00\x00\x00\x00\x00\x00\
+    \x91\xba\xc2\x3c\x92\x87\xe1\xa9\x00\x00\x00\x00\x00\x00\x00\x00\xe1\x9f\x13\xc0\xe9\xb1\xc3\x72\
+    \x73\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00";
 
 /// Most regions that are described.
 const DESCRIBED: usize = 100;
@@ -40,12 +38,12 @@ pub(super) fn is_meant(bytes: &[u8]) -> bool {
 }
 
 /// Writes all records one after the other.
-pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords, ImportError> {
+pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords> {
     unpack_within(bytes, BOMB_BYTES)
 }
 
 /// Unpacks records; no chunk and no file may unpack to more than `most` bytes and a multiple of its size.
-fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords, ImportError> {
+fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords> {
     let mut out = BufWriter::new(tempfile::tempfile()?);
     let skipped = Rc::new(RefCell::new(Vec::new()));
     let mut starts: Vec<usize> = memchr::memmem::find_iter(bytes, &SIGNATURE).collect();

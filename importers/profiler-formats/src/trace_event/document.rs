@@ -5,7 +5,7 @@
 //! depend on the window borders.
 
 use importer_common::TraceFormat;
-use input::ImportError;
+use input::{ImportError, Result};
 use trace_model::IssueKind;
 
 use super::collect::EventCollector;
@@ -117,7 +117,7 @@ impl DocumentReader {
         window: &[u8],
         last: bool,
         into: &mut EventCollector<'_>,
-    ) -> Result<usize, ImportError> {
+    ) -> Result<usize> {
         let mut at = 0;
         while at < window.len() {
             let step = match self.state {
@@ -144,7 +144,7 @@ impl DocumentReader {
         Ok(at)
     }
 
-    fn start(&mut self, window: &[u8], at: usize) -> Result<ReadProgress, ImportError> {
+    fn start(&mut self, window: &[u8], at: usize) -> Result<ReadProgress> {
         let from = if self.offset == 0 && window.starts_with(b"\xef\xbb\xbf") {
             at.max(3)
         } else {
@@ -175,7 +175,7 @@ impl DocumentReader {
         window: &[u8],
         at: usize,
         into: &mut EventCollector<'_>,
-    ) -> Result<ReadProgress, ImportError> {
+    ) -> Result<ReadProgress> {
         let (key, from) = match member_key(window, at) {
             Ok((Some(key), from)) => (key, from),
             Ok((None, end)) => {
@@ -218,11 +218,7 @@ impl DocumentReader {
     }
 
     /// Handles an unreadable member: fatal only if nothing was read before.
-    fn bad_member(
-        &mut self,
-        at: usize,
-        into: &mut EventCollector<'_>,
-    ) -> Result<ReadProgress, ImportError> {
+    fn bad_member(&mut self, at: usize, into: &mut EventCollector<'_>) -> Result<ReadProgress> {
         if self.events.is_none() {
             return Err(self.malformed(at, "expected a quoted key and a value"));
         }

@@ -41,7 +41,7 @@ use std::sync::Arc;
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
 use input::source::{HEAD_BYTES, NOT_GZIP};
-use input::{ImportError, InputSource, Progress, SharedBytes};
+use input::{InputSource, Progress, Result, SharedBytes};
 use trace_model::{ArgSource, IssueKind, TraceBuilder};
 
 use collect::EventCollector;
@@ -87,7 +87,7 @@ impl Importer for TraceEventJson {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let roles = options
             .roles
             .clone()
@@ -116,7 +116,7 @@ fn finish(
     mut collector: EventCollector<'_>,
     damage: Option<String>,
     source: &InputSource,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let offset = document.seen();
     if !document.found_events() {
         if damage.is_none() && document.is_complete() {

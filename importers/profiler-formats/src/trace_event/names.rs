@@ -33,6 +33,7 @@ pub(super) struct ArgumentMemo {
     pub numbers: OpNumbers,
 }
 
+#[derive(Default)]
 struct NameEntry {
     start: usize,
     len: u32,
@@ -76,9 +77,7 @@ impl NameTable {
         self.rows.push(NameEntry {
             start,
             len: name.raw.len() as u32,
-            label: None,
-            misses: 0,
-            memos: Vec::new(),
+            ..NameEntry::default()
         });
         let (arena, rows, hasher) = (&self.arena, &self.rows, &self.hasher);
         self.index.insert_unique(hash, id, |&id| {

@@ -8,7 +8,7 @@ use importer_common::HostEvents;
 use importer_common::async_spans;
 use importer_common::names::{self, PlaneKind};
 use importer_common::op_track::track_of_line;
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 use trace_model::{
     ArgSourceId, FormatContents, GroupId, GroupKind, IssueKind, LabelId, TraceBuilder, TrackId,
@@ -33,7 +33,7 @@ pub(super) fn convert(
     wanted: Option<&HostEvents>,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let later = Arc::new(DeferredBytes::new(source, bytes));
     let planes: Vec<DecodedJob<'_>> = space
         .planes

@@ -17,6 +17,7 @@ use super::lines::LineOutline;
 use super::tables::{PlaneMetadata, StatValue, stat};
 
 /// One sample as recorded.
+#[derive(Default)]
 struct CounterSample {
     metadata: u64,
     offset_ps: i64,
@@ -131,10 +132,7 @@ fn end_with_ops(values: &mut [HeldValue], ends: &OpEnds, builder: &mut TraceBuil
 
 fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, BrokenMessage> {
     let mut sample = CounterSample {
-        metadata: 0,
-        offset_ps: 0,
-        dur_ps: 0,
-        value: None,
+        ..CounterSample::default()
     };
     let mut cursor = WireCursor::new(tables.bytes(), range);
     while let Some(field) = cursor.next()? {

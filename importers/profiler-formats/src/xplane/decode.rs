@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use importer_common::names::{self, PlaneKind};
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _,
 };
@@ -107,11 +107,7 @@ type DecodedLines = Vec<(LineJob, DecodedLine)>;
 
 impl PlanesContext<'_> {
     /// Decodes lines on all threads, in file order.
-    fn decoded(
-        self,
-        jobs: Vec<LineJob>,
-        part: Option<&HostPart>,
-    ) -> Result<DecodedLines, ImportError> {
+    fn decoded(self, jobs: Vec<LineJob>, part: Option<&HostPart>) -> Result<DecodedLines> {
         let split = |job: LineJob| job.split(part.is_some());
         let jobs: Vec<LineJob> = jobs.into_iter().flat_map(split).collect();
         jobs.into_par_iter()
@@ -149,7 +145,7 @@ impl PlanesContext<'_> {
         jobs: Vec<LineJob>,
         part: Option<&HostPart>,
         out: &mut TraceBuilder,
-    ) -> Result<DecodedLines, ImportError> {
+    ) -> Result<DecodedLines> {
         if part.is_none() {
             return self.decoded(jobs, None);
         }
@@ -177,7 +173,7 @@ pub(super) fn decode_lines(
     jobs: Vec<LineJob>,
     part: Option<&HostPart>,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let decoded = context.decoded_as_wanted(jobs, part, out)?;
     let (mut points, mut curves) = (Vec::new(), MemoryCurves::default());
     let mut to_come: HashMap<TrackId, usize> = HashMap::new();

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use input::{ImportError, Progress};
+use input::{Progress, Result};
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 use trace_model::{
     FlowPoint, FlowRole, ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec,
@@ -196,10 +196,7 @@ pub(super) struct DecodedLine {
 }
 
 /// Decodes all parts of one line, without the events that are only counted if that makes no difference.
-pub(super) fn decode(
-    context: &LineContext<'_>,
-    parts: &[LineOutline],
-) -> Result<DecodedLine, ImportError> {
+pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result<DecodedLine> {
     if let Some(is_counted) = context.counted {
         let events = parts.iter().map(|part| part.events).sum();
         let mut counted = CountedEvents::new(is_counted, events);
@@ -218,7 +215,7 @@ fn decode_events(
     context: &LineContext<'_>,
     parts: &[LineOutline],
     mut counted: Option<&mut CountedEvents<'_>>,
-) -> Result<DecodedLine, ImportError> {
+) -> Result<DecodedLine> {
     let file = context.tables.bytes();
     // How many are kept of those that are counted is not known.
     let events = parts.iter().map(|part| part.events);

@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::source::SourceContent;
-use input::{ImportError, InputSource, Progress, SharedBytes};
+use input::{InputSource, Progress, Result, SharedBytes};
 use trace_model::{ArgSource, ImportLog, IssueKind, TraceBuilder, wire};
 
 pub use sizes::{PartSize, ProfilePart};
@@ -63,10 +63,7 @@ pub fn event_bytes(source: &InputSource) -> Option<[u64; 2]> {
 /// # Errors
 ///
 /// It cannot be read, or this was cancelled.
-pub fn part_sizes(
-    source: &InputSource,
-    progress: &Progress,
-) -> Result<Option<Vec<PartSize>>, ImportError> {
+pub fn part_sizes(source: &InputSource, progress: &Progress) -> Result<Option<Vec<PartSize>>> {
     if detect::confidence(source.head()) == DetectionConfidence::No {
         return Ok(None);
     }
@@ -92,7 +89,7 @@ impl Importer for XPlane {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let SourceContent { bytes, damage } = source.content(progress)?;
         let file = (*bytes).as_ref();
         let mut log = ImportLog::default();

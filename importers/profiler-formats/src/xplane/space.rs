@@ -376,6 +376,7 @@ fn begins_element(file: &[u8], at: usize, number: u32) -> bool {
 }
 
 /// What can be read of a plane.
+#[derive(Default)]
 struct PlaneFields {
     plane: RawPlane,
     /// Where its valid fields end.
@@ -388,10 +389,8 @@ impl PlaneFields {
     /// The parts of the plane at `range`, as far as they are valid.
     fn read(file: &[u8], range: Range<usize>) -> Self {
         let mut fields = Self {
-            plane: RawPlane::default(),
             end: range.end,
-            cut_line: None,
-            broken: None,
+            ..Self::default()
         };
         let plane = &mut fields.plane;
         let end = range.end;

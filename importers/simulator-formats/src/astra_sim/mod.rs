@@ -28,7 +28,7 @@ mod write;
 use importer_common::simulated::{describe, log_earlier_runs};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{ImportError, InputSource, Progress, lines};
+use input::{InputSource, Progress, Result, lines};
 use trace_model::{IssueKind, TraceBuilder};
 
 use nodes::{AstraSimRun, AstraSimRuns};
@@ -87,7 +87,7 @@ impl Importer for AstraSim {
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let mut runs = AstraSimRuns::default();
         for name in older_parts(source) {
             // One part at a time, because all parts may not fit into memory.
@@ -125,7 +125,7 @@ fn read_part(
     runs: &mut AstraSimRuns,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let content = part.content(progress)?;
     let (name, bytes) = (part.name(), (*content.bytes).as_ref());
     let is_damaged = content.damage.is_some();

@@ -24,7 +24,7 @@ fn event(what: &str, sys: &str, tick: &str, node: &str, name: &str, kind: &str) 
     )
 }
 
-fn open(lines: &[&str]) -> Result<TraceModel, ImportError> {
+fn open(lines: &[&str]) -> Result<TraceModel> {
     let source = InputSource::from_bytes("log.log", log(lines).into_bytes()).unwrap();
     let mut builder = TraceBuilder::new();
     AstraSim.import(

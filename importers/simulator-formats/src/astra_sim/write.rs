@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
 use input::source::file_name;
-use input::{ImportError, InputSource, Progress};
+use input::{ImportError, InputSource, Progress, Result};
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
 use super::line::AstraSimRoofline;
@@ -21,7 +21,7 @@ pub(super) fn write(
     source: &InputSource,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     if !run.is_finished() {
         let unfinished = "the log ends before the run: unfinished nodes are drawn to its last line";
         out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
@@ -157,7 +157,7 @@ fn graph_of(
     npu: &AstraSimNpu,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<Option<ChakraGraph>, ImportError> {
+) -> Result<Option<ChakraGraph>> {
     let file = file_name(path);
     // The limits for unpacking gzip also hold for these files.
     let content = match InputSource::open(path).and_then(|source| source.content(progress)) {

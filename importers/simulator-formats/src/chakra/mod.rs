@@ -16,7 +16,7 @@ mod schedule;
 
 use importer_common::simulated::describe;
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::{Caveat, IssueKind, TraceBuilder};
 
 use graph::{ChakraGraph, ChakraNode};
@@ -54,7 +54,7 @@ impl Importer for ChakraImporter {
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let content = source.content(progress)?;
         let graph = graph::read((*content.bytes).as_ref());
         if let (true, Some(broken)) = (graph.nodes.is_empty(), graph.broken) {

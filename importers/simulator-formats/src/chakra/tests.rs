@@ -29,7 +29,7 @@ fn file(nodes: &[Vec<u8>]) -> Vec<u8> {
         .concat()
 }
 
-fn open(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
+fn open(bytes: Vec<u8>) -> Result<TraceModel> {
     let source = InputSource::from_bytes("work.3.et", bytes).unwrap();
     assert!(
         source.head().is_empty()

@@ -41,7 +41,7 @@ mod timeline;
 use importer_common::simulated::{describe, log_earlier_runs, log_unended_run, read_log};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::{IssueKind, TraceBuilder};
 
 use run::{OnnximRun, OnnximRuns};
@@ -90,7 +90,7 @@ impl Importer for OnnxIm {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let mut runs = OnnximRuns::default();
         read_log(source, progress, out, |message, out| runs.add(message, out))?;
         let OnnximRuns { last: run, earlier } = runs;

@@ -11,7 +11,7 @@
 
 use importer_common::TraceFormat;
 use importer_common::csv_table::{CsvRow, CsvTable};
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
@@ -45,11 +45,7 @@ const PS_PER_MS: f64 = 1e9;
 const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
-fn read(
-    source: &InputSource,
-    progress: &Progress,
-    out: &mut TraceBuilder,
-) -> Result<OpCosts, ImportError> {
+fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts> {
     let table = CsvTable::read(source, GENZ.format.title, progress, out)?;
     table.require(&[
         "Layer Name",

@@ -18,7 +18,7 @@ use std::io::Read as _;
 use importer_common::TraceFormat;
 use importer_common::csv_table::{CsvRow, CsvTable};
 use importer_common::simulated::product_text;
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use serde_json::Value;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
@@ -86,11 +86,7 @@ fn beside(name: &str) -> Vec<String> {
 }
 
 /// Reads the table, or the two tables that it consists of.
-fn read(
-    source: &InputSource,
-    progress: &Progress,
-    out: &mut TraceBuilder,
-) -> Result<OpCosts, ImportError> {
+fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts> {
     let (stem, run) = stems(source.name());
     let part = |phase: &str| source.beside(&format!("{stem}_{phase}.csv"));
     let chip = source.beside(&format!("{run}.json"));
@@ -141,7 +137,7 @@ fn program(
     clocks: &mut RowClocks,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<CostedProgram, ImportError> {
+) -> Result<CostedProgram> {
     let table = CsvTable::read(source, NEUSIM.format.title, progress, out)?;
     table.require(&NEEDED)?;
     table.require(&PART_COLUMNS)?;

@@ -3,7 +3,7 @@
 use importer_common::simulated::describe;
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::{Caveat, TraceBuilder};
 
 use super::program::{CostedDevice, CostedProgram};
@@ -29,7 +29,7 @@ pub struct OpCostTable {
     pub(super) columns: &'static [&'static [u8]],
     /// See [`Importer::beside`].
     pub(super) beside: fn(&str) -> Vec<String>,
-    pub(super) read: fn(&InputSource, &Progress, &mut TraceBuilder) -> Result<OpCosts, ImportError>,
+    pub(super) read: fn(&InputSource, &Progress, &mut TraceBuilder) -> Result<OpCosts>,
 }
 
 impl Importer for OpCostTable {
@@ -53,7 +53,7 @@ impl Importer for OpCostTable {
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let (programs, device) = (self.read)(source, progress, out)?;
         describe(self.simulator, &CANNOT_KNOW, out);
         out.source_mut().caveats = vec![Caveat::Predicted];

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::{IssueKind, TraceBuilder};
 
 use super::layer::{DramTraceCounts, STREAMS, ScaleSimLayer, ScaleSimTraffic};
@@ -21,7 +21,7 @@ pub(super) fn count(
     layers: &mut [ScaleSimLayer],
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let Some(directory) = source.place().and_then(Path::parent) else {
         return Ok(());
     };
@@ -92,7 +92,7 @@ impl DramTraceReader {
         }
     }
 
-    fn read(&mut self, mut reader: impl BufRead, progress: &Progress) -> Result<(), ImportError> {
+    fn read(&mut self, mut reader: impl BufRead, progress: &Progress) -> Result<()> {
         loop {
             progress.check()?;
             let bytes = reader.fill_buf()?;

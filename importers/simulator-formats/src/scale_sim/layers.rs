@@ -2,7 +2,7 @@
 
 use importer_common::csv_table::{CsvRow, CsvTable};
 use importer_common::names::TakenNames;
-use input::ImportError;
+use input::Result;
 use trace_model::{Arg, ArgValue, IssueKind, TraceBuilder};
 
 use super::inputs::ScaleSimTopology;
@@ -19,7 +19,7 @@ pub(super) fn read(
     compute: &CsvTable,
     access: Option<&CsvTable>,
     out: &mut TraceBuilder,
-) -> Result<Vec<ScaleSimLayer>, ImportError> {
+) -> Result<Vec<ScaleSimLayer>> {
     compute.require(&[
         "LayerID",
         "Total Cycles",
@@ -113,7 +113,7 @@ fn read_access(
     table: &CsvTable,
     layers: &mut [ScaleSimLayer],
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     table.require(&["LayerID"])?;
     let mut columns = Vec::new();
     for stream in STREAMS {

@@ -33,7 +33,7 @@ use importer_common::csv_table::CsvTable;
 use importer_common::simulated::describe;
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::TraceBuilder;
 
 /// The importer of this module.
@@ -83,7 +83,7 @@ impl Importer for ScaleSim {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let mut compute = CsvTable::read(source, FORMAT.title, progress, out)?;
         if !compute.has("Total Cycles")
             && let Some(beside) = source.beside(REPORT)

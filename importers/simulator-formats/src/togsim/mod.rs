@@ -36,7 +36,7 @@ use importer_common::cycles::CycleClock;
 use importer_common::simulated::{describe, log_unended_run, read_log};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::{IssueKind, TraceBuilder};
 
 use run::TogSimRun;
@@ -80,7 +80,7 @@ impl Importer for TogSim {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let mut run = TogSimRun::default();
         read_log(source, progress, out, |message, out| run.add(message, out))?;
         if run.cores.values().all(|core| core.spans.is_empty()) {

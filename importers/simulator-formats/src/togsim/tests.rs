@@ -7,7 +7,7 @@ use super::*;
 
 const HEAD: &str = "[2026-01-01 00:00:00.000] [trace] ";
 
-fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
+fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel> {
     let text: Vec<String> = lines.iter().map(|line| format!("{HEAD}{line}\n")).collect();
     let source = InputSource::from_bytes("run.log", text.concat().into_bytes()).unwrap();
     assert_eq!(TogSim.detect(source.head()), DetectionConfidence::Certain);
@@ -209,7 +209,7 @@ fn cancelled_import_writes_nothing() {
     .unwrap();
     progress.cancel();
     let written = timeline::write(&run, CycleClock::NONE, &progress, &mut builder);
-    assert!(matches!(written, Err(ImportError::Cancelled)));
+    assert!(matches!(written, Err(input::ImportError::Cancelled)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use importer_common::cycles::CycleClock;
 use importer_common::simulated::{label_of_op, track_at};
 use importer_common::waits::add_waits;
-use input::{ImportError, Progress};
+use input::{Progress, Result};
 use trace_model::{
     ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, Label, LabelId, Op, SliceAttr, SliceSpec,
     StringId, TimeRange, TraceBuilder, TrackId, TrackKind,
@@ -27,7 +27,7 @@ pub(super) fn write(
     clock: CycleClock,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+) -> Result<()> {
     let is_shown = |core: &&TogSimCore| !core.spans.is_empty() || !run.kernels.is_empty();
     let shown = run.cores.values().filter(is_shown).count();
     let with_kernels = (MAX_KERNELS / run.kernels.len().max(1)).clamp(1, shown.max(1));
@@ -137,11 +137,7 @@ impl TogSimTimeline<'_> {
         }
     }
 
-    fn core(
-        &mut self,
-        core: &TogSimCore,
-        progress: &Progress,
-    ) -> Result<OverlapLanes, ImportError> {
+    fn core(&mut self, core: &TogSimCore, progress: &Progress) -> Result<OverlapLanes> {
         let ops = self.track(TrackKind::Ops, 2, "Compute");
         let flights = self.track(TrackKind::AsyncOps, 3, "Loads and stores");
         let (mut moved, mut unended) = (Vec::new(), 0);

@@ -1,26 +1,23 @@
 //! Reads what loops are counted by: constants, elements of tuples, comparisons.
 
-use trace_model::wire::WireValue;
-
-use super::super::wire::{HloDamage, ProgramMessage, number};
+use super::super::wire::{HloDamage, ProtoValue};
 use crate::counter::{Comparison, CounterPart};
 
 /// What loops are counted by.
 pub(super) fn read_counter(
-    bytes: ProgramMessage<'_>,
     field: u32,
-    value: &WireValue,
+    value: &ProtoValue<'_>,
     counter: &mut CounterPart,
 ) -> Result<(), HloDamage> {
     match field {
         8 => {
-            if let Some(number) = whole_number(bytes, value)? {
+            if let Some(number) = whole_number(value)? {
                 *counter = CounterPart::Constant(number);
             }
         }
-        13 => *counter = u32::try_from(number(value)).map_or(*counter, CounterPart::Element),
+        13 => *counter = u32::try_from(value.number()).map_or(*counter, CounterPart::Element),
         63 => {
-            let direction = Comparison::parse(&bytes.text(value));
+            let direction = Comparison::parse(&value.text());
             *counter = direction.map_or(*counter, CounterPart::Compare);
         }
         _ => {}
@@ -29,16 +26,15 @@ pub(super) fn read_counter(
 }
 
 /// The value of an `xla.LiteralProto` that is one whole number of 32 or 64 bits.
-fn whole_number(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Option<i64>, HloDamage> {
-    const LITERAL: &str = "LiteralProto";
+fn whole_number(message: &ProtoValue<'_>) -> Result<Option<i64>, HloDamage> {
     let (mut out, mut is_one) = (None, true);
-    bytes.walk(message, LITERAL, |field, value| {
+    message.walk("LiteralProto", |field, value| {
         if (4..=7).contains(&field) {
             // A number has at most ten bytes, and long arrays are not read.
-            let is_short = bytes.slice(value).len() <= 10;
+            let is_short = value.slice().len() <= 10;
             let mut numbers = Vec::new();
             if is_short {
-                bytes.numbers(value, LITERAL, &mut numbers)?;
+                value.numbers(&mut numbers)?;
             }
             match numbers[..] {
                 [one] if out.is_none() => out = Some(one as i64),

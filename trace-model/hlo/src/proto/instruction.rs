@@ -6,14 +6,13 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use crate::syntax::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups, Shape};
-use trace_model::wire::WireValue;
 
 use super::super::config;
 use super::super::facts::{
     Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, PrecisionConfig,
     ProductPrecision, WindowDimension, has_groups,
 };
-use super::super::wire::{HloDamage, ProgramMessage, number, range};
+use super::super::wire::{HloDamage, ProtoValue};
 use super::counter::read_counter;
 use super::{ProtoReader, shape};
 use crate::counter::CounterPart;
@@ -43,31 +42,26 @@ impl<'a> ProtoReader<'a> {
     /// Reads an instruction with the compiler's id.
     pub fn read_instruction(
         &mut self,
-        message: &WireValue,
+        message: &ProtoValue<'a>,
         computation: ComputationId,
         local: &HashMap<u64, InstructionId>,
     ) -> Result<(u64, Instruction), HloDamage> {
-        let bytes = self.bytes;
         let mut out = Instruction::blank(&self.texts.intern(b""), computation);
         let mut facts = Attributes::default();
         let mut pending = UnresolvedInstruction::default();
-        bytes.walk(message, INSTRUCTION, |field, value| {
+        message.walk(INSTRUCTION, |field, value| {
             self.read_core(field, value, &mut out, &mut pending)?;
-            read_facts(bytes, field, value, &mut facts, &mut pending)?;
-            read_counter(bytes, field, value, &mut out.counter)?;
+            read_facts(field, value, &mut facts, &mut pending)?;
+            read_counter(field, value, &mut out.counter)?;
             if field == 99 {
                 facts.backend_config = self.payload(value)?;
             }
             if !NOT_CONTENT.contains(&field) {
-                out.content = out.content.wrapping_add(digest(field, bytes, value));
+                out.content = out.content.wrapping_add(digest(field, value));
             }
             Ok(())
         })?;
-        let damage = |why| HloDamage {
-            message: INSTRUCTION,
-            at: range(message).start,
-            why,
-        };
+        let damage = |why| message.damage(INSTRUCTION, why);
         if out.name.is_empty() || out.opcode.is_empty() {
             return Err(damage("an instruction without name or operation"));
         }
@@ -90,9 +84,9 @@ impl<'a> ProtoReader<'a> {
             // Position 0 is not written.
             out.counter = CounterPart::Element(0);
         }
-        finish(bytes, &out, pending, &mut facts);
+        finish(self.bytes, &out, pending, &mut facts);
         if let Some(config) = facts.backend_config.clone() {
-            out.config = digest(0, bytes, &WireValue::Bytes(config));
+            out.config = digest(0, &ProtoValue::message(self.bytes, config));
         }
         out.attributes = Some(facts)
             .filter(|facts| *facts != Attributes::NONE)
@@ -103,47 +97,44 @@ impl<'a> ProtoReader<'a> {
     fn read_core(
         &mut self,
         field: u32,
-        value: &WireValue,
+        value: &ProtoValue<'a>,
         out: &mut Instruction,
         pending: &mut UnresolvedInstruction,
     ) -> Result<(), HloDamage> {
-        let bytes = self.bytes;
         match field {
-            1 => out.name = Arc::from(bytes.text(value)),
-            2 => out.opcode = self.texts.intern(bytes.slice(value)),
+            1 => out.name = Arc::from(value.text()),
+            2 => out.opcode = self.texts.intern(value.slice()),
             3 => out.shape = Some(self.read_shape(value)?),
             7 => self.read_metadata(value, out)?,
-            9 => out.parameter_number = u32::try_from(number(value)).ok(),
-            35 => pending.id = number(value),
-            36 => bytes.numbers(value, INSTRUCTION, &mut pending.operands)?,
-            38 => bytes.numbers(value, INSTRUCTION, &mut pending.called)?,
+            9 => out.parameter_number = u32::try_from(value.number()).ok(),
+            35 => pending.id = value.number(),
+            36 => value.numbers(&mut pending.operands)?,
+            38 => value.numbers(&mut pending.called)?,
             _ => {}
         }
         Ok(())
     }
 
     /// Reads a shape; repeated ones are shared.
-    fn read_shape(&mut self, message: &WireValue) -> Result<Arc<Shape<'static>>, HloDamage> {
-        let bytes: ProgramMessage<'a> = self.bytes;
-        let known = match self.shapes.entry(bytes.slice(message)) {
+    fn read_shape(&mut self, message: &ProtoValue<'a>) -> Result<Arc<Shape<'static>>, HloDamage> {
+        let known = match self.shapes.entry(message.slice()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Arc::new(shape::read(bytes, message, 0)?)),
+            Entry::Vacant(place) => place.insert(Arc::new(shape::read(message, 0)?)),
         };
         Ok(Arc::clone(known))
     }
 
     fn read_metadata(
         &mut self,
-        message: &WireValue,
+        message: &ProtoValue<'a>,
         out: &mut Instruction,
     ) -> Result<(), HloDamage> {
-        let bytes: ProgramMessage<'a> = self.bytes;
-        bytes.walk(message, "OpMetadata", |field, value| {
+        message.walk("OpMetadata", |field, value| {
             match field {
-                2 => out.op_name = self.texts.intern(bytes.slice(value)),
-                3 => out.source_file = self.texts.intern(bytes.slice(value)),
-                4 => out.source_line = u32::try_from(number(value)).unwrap_or(0),
-                15 => out.stack_frame = u32::try_from(number(value)).unwrap_or(0),
+                2 => out.op_name = self.texts.intern(value.slice()),
+                3 => out.source_file = self.texts.intern(value.slice()),
+                4 => out.source_line = u32::try_from(value.number()).unwrap_or(0),
+                15 => out.stack_frame = u32::try_from(value.number()).unwrap_or(0),
                 _ => {}
             }
             Ok(())
@@ -151,13 +142,16 @@ impl<'a> ProtoReader<'a> {
     }
 
     /// `xla.Payload`: the bytes, or an index into the module's list.
-    fn payload(&self, message: &WireValue) -> Result<Option<std::ops::Range<usize>>, HloDamage> {
+    fn payload(
+        &self,
+        message: &ProtoValue<'a>,
+    ) -> Result<Option<std::ops::Range<usize>>, HloDamage> {
         let mut out = None;
-        self.bytes.walk(message, "Payload", |field, value| {
+        message.walk("Payload", |field, value| {
             match field {
-                1 => out = Some(range(value)),
+                1 => out = Some(value.range()),
                 2 => {
-                    out = usize::try_from(number(value))
+                    out = usize::try_from(value.number())
                         .ok()
                         .and_then(|id| self.payloads.get(id).cloned());
                 }
@@ -170,12 +164,12 @@ impl<'a> ProtoReader<'a> {
 }
 
 /// Digest of a field.
-fn digest(field: u32, bytes: ProgramMessage<'_>, value: &WireValue) -> u64 {
+fn digest(field: u32, value: &ProtoValue<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    match value {
-        WireValue::Bytes(_) => (field, bytes.slice(value)).hash(&mut hasher),
-        _ if number(value) == 0 => return 0,
-        _ => (field, number(value)).hash(&mut hasher),
+    match value.number() {
+        _ if value.is_bytes() => (field, value.slice()).hash(&mut hasher),
+        0 => return 0,
+        number => (field, number).hash(&mut hasher),
     }
     hasher.finish()
 }
@@ -190,62 +184,50 @@ fn all<T>(items: impl ExactSizeIterator<Item = Result<T, HloDamage>>) -> Result<
 }
 
 fn read_facts(
-    bytes: ProgramMessage<'_>,
     field: u32,
-    value: &WireValue,
+    value: &ProtoValue<'_>,
     facts: &mut Attributes,
     pending: &mut UnresolvedInstruction,
 ) -> Result<(), HloDamage> {
     match field {
-        11 => facts.fusion_kind = FusionKind::parse(&bytes.text(value)),
-        15 => pending.convolution.window = window(bytes, value)?,
+        11 => facts.fusion_kind = FusionKind::parse(&value.text()),
+        15 => pending.convolution.window = window(value)?,
         16 => {
             pending.is_convolution = true;
-            convolution_dimensions(bytes, value, &mut pending.convolution)?;
+            convolution_dimensions(value, &mut pending.convolution)?;
         }
-        20 => bytes.numbers(value, INSTRUCTION, &mut facts.slice_sizes)?,
+        20 => value.numbers(&mut facts.slice_sizes)?,
         // Compilers write 0 or -1 if there is none.
         26 => {
             pending.collective.channel_id =
-                Some(number(value)).filter(|&id| id > 0 && i64::try_from(id).is_ok());
+                Some(value.number()).filter(|&id| id > 0 && i64::try_from(id).is_ok());
         }
         28 => {
-            facts.custom_call_target = Some(bytes.text(value)).filter(|target| !target.is_empty());
+            facts.custom_call_target = Some(value.text()).filter(|target| !target.is_empty());
         }
-        30 => {
-            facts.dot = Some(Box::new(dot_dimensions(
-                bytes,
-                value,
-                *facts.dot.take().unwrap_or_default(),
-            )?));
-        }
-        43 => facts.backend_config = Some(range(value)).filter(|range| !range.is_empty()),
-        47 => facts.is_host_transfer = number(value) != 0,
-        49 => push_group(bytes, value, &mut pending.collective)?,
-        50 => pending.convolution.feature_groups = number(value),
-        51 => facts.precision = precision(bytes, value)?,
+        30 => dot_dimensions(value, facts.dot.get_or_insert_default())?,
+        43 => facts.backend_config = Some(value.range()).filter(|range| !range.is_empty()),
+        47 => facts.is_host_transfer = value.number() != 0,
+        49 => push_group(value, &mut pending.collective)?,
+        50 => pending.convolution.feature_groups = value.number(),
+        51 => facts.precision = precision(value)?,
         52 => {
-            let [source, target] = bytes.first_numbers(value, "SourceTarget")?;
+            let [source, target] = value.first_numbers("SourceTarget")?;
             pending.collective.pairs.push((source, target));
         }
-        58 => pending.convolution.batch_groups = number(value),
-        71 => pending.collective.uses_global_ids = number(value) != 0,
-        87 => device_list(bytes, value, &mut pending.collective)?,
-        90 => facts.dot = Some(Box::new(ragged_dimensions(bytes, value)?)),
-        92 => pending.collective.groups = Some(ReplicaGroups::Iota(iota(bytes, value)?)),
-        93 => pending.collective.groups = Some(ReplicaGroups::Mesh(mesh_groups(bytes, value)?)),
+        58 => pending.convolution.batch_groups = value.number(),
+        71 => pending.collective.uses_global_ids = value.number() != 0,
+        87 => device_list(value, &mut pending.collective)?,
+        90 => facts.dot = Some(Box::new(ragged_dimensions(value)?)),
+        92 => pending.collective.groups = Some(ReplicaGroups::Iota(iota(value)?)),
+        93 => pending.collective.groups = Some(ReplicaGroups::Mesh(mesh_groups(value)?)),
         _ => {}
     }
     Ok(())
 }
 
 /// Sets what depends on several fields.
-fn finish(
-    bytes: ProgramMessage<'_>,
-    out: &Instruction,
-    pending: UnresolvedInstruction,
-    facts: &mut Attributes,
-) {
+fn finish(bytes: &[u8], out: &Instruction, pending: UnresolvedInstruction, facts: &mut Attributes) {
     if pending.is_convolution {
         let mut convolution = pending.convolution;
         convolution.feature_groups = convolution.feature_groups.max(1);
@@ -263,18 +245,15 @@ fn finish(
         let config = facts
             .backend_config
             .clone()
-            .and_then(|range| bytes.0.get(range));
+            .and_then(|range| bytes.get(range));
         facts.trip_count = config.and_then(config::trip_count);
     }
 }
 
-fn window(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
-) -> Result<Vec<WindowDimension>, HloDamage> {
+fn window(message: &ProtoValue<'_>) -> Result<Vec<WindowDimension>, HloDamage> {
     const WINDOW: &str = "Window";
     let mut out = Vec::new();
-    bytes.walk(message, WINDOW, |field, value| {
+    message.walk(WINDOW, |field, value| {
         if field != 1 {
             return Ok(());
         }
@@ -283,8 +262,8 @@ fn window(
             size: 0,
             ..WindowDimension::default()
         };
-        bytes.walk(value, WINDOW, |field, value| {
-            let number = number(value);
+        value.walk(WINDOW, |field, value| {
+            let number = value.number();
             match field {
                 1 => dimension.size = number,
                 2 => dimension.stride = number.max(1),
@@ -304,79 +283,64 @@ fn window(
 }
 
 fn convolution_dimensions(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
+    message: &ProtoValue<'_>,
     out: &mut Convolution,
 ) -> Result<(), HloDamage> {
     const DIMENSIONS: &str = "ConvolutionDimensionNumbers";
-    bytes.walk(message, DIMENSIONS, |field, value| {
+    message.walk(DIMENSIONS, |field, value| {
         match field {
-            3 => out.kernel_input_feature = number(value),
-            4 => out.kernel_output_feature = number(value),
-            6 => bytes.numbers(value, DIMENSIONS, &mut out.kernel_spatial)?,
-            7 => out.input_batch = number(value),
-            8 => out.input_feature = number(value),
-            9 => out.output_batch = number(value),
-            10 => out.output_feature = number(value),
-            11 => bytes.numbers(value, DIMENSIONS, &mut out.input_spatial)?,
-            12 => bytes.numbers(value, DIMENSIONS, &mut out.output_spatial)?,
+            3 => out.kernel_input_feature = value.number(),
+            4 => out.kernel_output_feature = value.number(),
+            6 => value.numbers(&mut out.kernel_spatial)?,
+            7 => out.input_batch = value.number(),
+            8 => out.input_feature = value.number(),
+            9 => out.output_batch = value.number(),
+            10 => out.output_feature = value.number(),
+            11 => value.numbers(&mut out.input_spatial)?,
+            12 => value.numbers(&mut out.output_spatial)?,
             _ => {}
         }
         Ok(())
     })
 }
 
-fn dot_dimensions(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
-    mut out: DotDimensions,
-) -> Result<DotDimensions, HloDamage> {
+fn dot_dimensions(message: &ProtoValue<'_>, out: &mut DotDimensions) -> Result<(), HloDamage> {
     const DIMENSIONS: &str = "DotDimensionNumbers";
-    bytes.walk(message, DIMENSIONS, |field, value| match field {
-        1 => bytes.numbers(value, DIMENSIONS, &mut out.lhs_contracting),
-        2 => bytes.numbers(value, DIMENSIONS, &mut out.rhs_contracting),
-        3 => bytes.numbers(value, DIMENSIONS, &mut out.lhs_batch),
-        4 => bytes.numbers(value, DIMENSIONS, &mut out.rhs_batch),
+    message.walk(DIMENSIONS, |field, value| match field {
+        1 => value.numbers(&mut out.lhs_contracting),
+        2 => value.numbers(&mut out.rhs_contracting),
+        3 => value.numbers(&mut out.lhs_batch),
+        4 => value.numbers(&mut out.rhs_batch),
         _ => Ok(()),
-    })?;
-    Ok(out)
+    })
 }
 
-fn ragged_dimensions(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
-) -> Result<DotDimensions, HloDamage> {
+fn ragged_dimensions(message: &ProtoValue<'_>) -> Result<DotDimensions, HloDamage> {
     const DIMENSIONS: &str = "RaggedDotDimensionNumbers";
-    bytes.read(
-        message,
-        DIMENSIONS,
-        |out: &mut DotDimensions, field, value| {
-            match field {
-                1 => *out = dot_dimensions(bytes, value, std::mem::take(out))?,
-                2 => bytes.numbers(value, DIMENSIONS, &mut out.lhs_ragged)?,
-                3 => bytes.numbers(value, DIMENSIONS, &mut out.rhs_group)?,
-                _ => {}
-            }
-            Ok(())
-        },
-    )
+    message.read(DIMENSIONS, |out: &mut DotDimensions, field, value| {
+        match field {
+            1 => dot_dimensions(value, out)?,
+            2 => value.numbers(&mut out.lhs_ragged)?,
+            3 => value.numbers(&mut out.rhs_group)?,
+            _ => {}
+        }
+        Ok(())
+    })
 }
 
-fn precision(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<PrecisionConfig, HloDamage> {
-    const PRECISION: &str = "PrecisionConfig";
+fn precision(message: &ProtoValue<'_>) -> Result<PrecisionConfig, HloDamage> {
     let named = |number| match number {
         1 => ProductPrecision::High,
         2 => ProductPrecision::Highest,
         _ => ProductPrecision::Default,
     };
-    bytes.read(
-        message,
-        PRECISION,
+    message.read(
+        "PrecisionConfig",
         |out: &mut PrecisionConfig, field, value| {
             let mut numbers = Vec::new();
             match field {
-                1 => bytes.numbers(value, PRECISION, &mut numbers)?,
-                2 => out.algorithm = number(value),
+                1 => value.numbers(&mut numbers)?,
+                2 => out.algorithm = value.number(),
                 _ => {}
             }
             out.operands.extend(numbers.into_iter().map(named));
@@ -386,12 +350,8 @@ fn precision(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Precision
 }
 
 /// One `xla.ReplicaGroup` more.
-fn push_group(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
-    out: &mut CollectiveAttributes,
-) -> Result<(), HloDamage> {
-    let ids = bytes.list(message, "ReplicaGroup")?;
+fn push_group(message: &ProtoValue<'_>, out: &mut CollectiveAttributes) -> Result<(), HloDamage> {
+    let ids = message.list("ReplicaGroup")?;
     match &mut out.groups {
         Some(ReplicaGroups::Listed(groups)) => groups.push(ids),
         // The newer forms say the same.
@@ -402,78 +362,76 @@ fn push_group(
 }
 
 /// `xla.CollectiveDeviceListProto`, which replaces the older list of groups.
-fn device_list(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
-    out: &mut CollectiveAttributes,
-) -> Result<(), HloDamage> {
-    let read = |list: &mut CollectiveAttributes, field, value: &WireValue| {
+fn device_list(message: &ProtoValue<'_>, out: &mut CollectiveAttributes) -> Result<(), HloDamage> {
+    let read = |list: &mut CollectiveAttributes, field, value: &ProtoValue<'_>| {
         match field {
-            1 => push_group(bytes, value, list)?,
-            2 => list.groups = Some(ReplicaGroups::Iota(iota(bytes, value)?)),
+            1 => push_group(value, list)?,
+            2 => list.groups = Some(ReplicaGroups::Iota(iota(value)?)),
             _ => {}
         }
         Ok(())
     };
-    let list = bytes.read(message, "CollectiveDeviceListProto", read)?;
+    let list = message.read("CollectiveDeviceListProto", read)?;
     if list.groups.is_some() {
         out.groups = list.groups;
     }
     Ok(())
 }
 
-fn iota(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<IotaGroups, HloDamage> {
-    const IOTA: &str = "IotaReplicaGroupListProto";
-    bytes.read(message, IOTA, |out: &mut IotaGroups, field, value| {
-        match field {
-            1 => out.count = number(value),
-            2 => out.size = number(value),
-            3 => bytes.numbers(value, IOTA, &mut out.dims)?,
-            4 => bytes.numbers(value, IOTA, &mut out.permutation)?,
-            _ => {}
-        }
-        Ok(())
-    })
+fn iota(message: &ProtoValue<'_>) -> Result<IotaGroups, HloDamage> {
+    message.read(
+        "IotaReplicaGroupListProto",
+        |out: &mut IotaGroups, field, value| {
+            match field {
+                1 => out.count = value.number(),
+                2 => out.size = value.number(),
+                3 => value.numbers(&mut out.dims)?,
+                4 => value.numbers(&mut out.permutation)?,
+                _ => {}
+            }
+            Ok(())
+        },
+    )
 }
 
-fn mesh_groups(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<MeshGroups, HloDamage> {
+fn mesh_groups(message: &ProtoValue<'_>) -> Result<MeshGroups, HloDamage> {
     const MESH: &str = "MeshAxesReplicaGroupListProto";
-    bytes.read(message, MESH, |out: &mut MeshGroups, field, value| {
+    message.read(MESH, |out: &mut MeshGroups, field, value| {
         match field {
-            1 => bytes.walk(value, MESH, |field, value| {
+            1 => value.walk(MESH, |field, value| {
                 match field {
-                    1 => out.mesh.axes.push(mesh_axis(bytes, value)?),
-                    2 => bytes.numbers(value, MESH, &mut out.mesh.devices)?,
+                    1 => out.mesh.axes.push(mesh_axis(value)?),
+                    2 => value.numbers(&mut out.mesh.devices)?,
                     _ => {}
                 }
                 Ok(())
             })?,
-            2 => out.along.push(axis_ref(bytes, value)?),
+            2 => out.along.push(axis_ref(value)?),
             _ => {}
         }
         Ok(())
     })
 }
 
-fn mesh_axis(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<(String, u64), HloDamage> {
-    let read = |out: &mut (String, u64), field, value: &WireValue| {
+fn mesh_axis(message: &ProtoValue<'_>) -> Result<(String, u64), HloDamage> {
+    let read = |out: &mut (String, u64), field, value: &ProtoValue<'_>| {
         match field {
-            1 => out.0 = bytes.text(value),
-            2 => out.1 = number(value),
+            1 => out.0 = value.text(),
+            2 => out.1 = value.number(),
             _ => {}
         }
         Ok(())
     };
-    bytes.read(message, "MeshProto.MeshAxis", read)
+    message.read("MeshProto.MeshAxis", read)
 }
 
-fn axis_ref(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<AxisRef, HloDamage> {
+fn axis_ref(message: &ProtoValue<'_>) -> Result<AxisRef, HloDamage> {
     const AXIS: &str = "AxisRefProto";
-    bytes.read(message, AXIS, |out: &mut AxisRef, field, value| {
+    message.read(AXIS, |out: &mut AxisRef, field, value| {
         match field {
-            1 => out.axis = usize::try_from(number(value)).unwrap_or(usize::MAX),
+            1 => out.axis = usize::try_from(value.number()).unwrap_or(usize::MAX),
             2 => {
-                let [before, size] = bytes.first_numbers(value, AXIS)?;
+                let [before, size] = value.first_numbers(AXIS)?;
                 out.part = Some((before, size));
             }
             _ => {}

@@ -10,14 +10,13 @@ use std::sync::Arc;
 use crate::module::MESHES;
 use crate::syntax::{Shape, StackFrames};
 use trace_model::ProgramBytes;
-use trace_model::wire::WireValue;
 
 use super::HloError;
 use super::buffers::BufferAssignment;
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};
 use super::module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
-use super::wire::{HloDamage, ProgramMessage, number, range};
+use super::wire::{HloDamage, ProtoValue};
 
 const COMPUTATION: &str = "HloComputationProto";
 
@@ -37,7 +36,7 @@ impl<'a> StringPool<'a> {
 
 /// State of the parser.
 struct ProtoReader<'a> {
-    bytes: ProgramMessage<'a>,
+    bytes: &'a [u8],
     texts: StringPool<'a>,
     /// Parsed shapes by their bytes.
     shapes: HashMap<&'a [u8], Arc<Shape<'static>>>,
@@ -60,7 +59,7 @@ impl HloModule {
     ///
     /// The bytes are damaged; the error names the place.
     pub fn from_proto(blob: ProgramBytes, program: &str) -> Result<Self, HloError> {
-        let bytes = ProgramMessage(blob.bytes());
+        let bytes = blob.bytes();
         let mut module = read(bytes).map_err(|damage| damaged(bytes, program, damage))?;
         module.blob = Some(blob);
         Ok(module)
@@ -76,52 +75,42 @@ impl HloModule {
         let (Some(blob), Some(range)) = (&self.blob, &self.buffers) else {
             return Ok(None);
         };
-        let bytes = ProgramMessage(blob.bytes());
-        BufferAssignment::read(bytes, &WireValue::Bytes(range.clone()))
+        let bytes = blob.bytes();
+        BufferAssignment::read(&ProtoValue::message(bytes, range.clone()))
             .map(Some)
             .map_err(|damage| damaged(bytes, program, damage))
     }
 }
 
-fn damaged(
-    bytes: ProgramMessage<'_>,
-    program: &str,
-    HloDamage { message, at, why }: HloDamage,
-) -> HloError {
+fn damaged(bytes: &[u8], program: &str, HloDamage { message, at, why }: HloDamage) -> HloError {
     HloError::Damaged {
         program: program.to_owned(),
         why,
         message,
         at,
-        len: bytes.0.len(),
+        len: bytes.len(),
     }
 }
 
-fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
+fn read(bytes: &[u8]) -> Result<HloModule, HloDamage> {
+    const PROGRAM: &str = "HloProto";
+    let program = ProtoValue::message(bytes, 0..bytes.len());
     let (mut module, mut buffers, mut is_bare) = (None, None, false);
-    bytes.walk(
-        &WireValue::Bytes(0..bytes.0.len()),
-        "HloProto",
-        |field, value| {
-            match field {
-                1 => module = Some(value.clone()),
-                // The name of an entry computation: the module itself stands here, without the message around it.
-                2 => is_bare = true,
-                3 => buffers = Some(range(value)),
-                _ => {}
-            }
-            Ok(())
-        },
-    )?;
+    program.walk(PROGRAM, |field, value| {
+        match field {
+            1 => module = Some(value.clone()),
+            // The name of an entry computation: the module itself stands here, without the message around it.
+            2 => is_bare = true,
+            3 => buffers = Some(value.range()),
+            _ => {}
+        }
+        Ok(())
+    })?;
     if is_bare {
-        (module, buffers) = (Some(WireValue::Bytes(0..bytes.0.len())), None);
+        (module, buffers) = (Some(program.clone()), None);
     }
     let Some(module) = module else {
-        return Err(HloDamage {
-            message: "HloProto",
-            at: 0,
-            why: "there is no module",
-        });
+        return Err(program.damage(PROGRAM, "there is no module"));
     };
     let mut reader = ProtoReader {
         bytes,
@@ -141,25 +130,24 @@ fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
 }
 
 /// Number of instructions of a computation, ignoring damage, which is found when they are read.
-fn instructions_in(bytes: ProgramMessage<'_>, computation: &WireValue) -> usize {
+fn instructions_in(computation: &ProtoValue<'_>) -> usize {
     let mut count = 0;
-    let _ = bytes.walk(computation, COMPUTATION, |field, _| {
+    let _ = computation.walk(COMPUTATION, |field, _| {
         count += usize::from(field == 2);
         Ok(())
     });
     count
 }
 
-impl ProtoReader<'_> {
-    fn read_module(&mut self, message: &WireValue) -> Result<(), HloDamage> {
+impl<'a> ProtoReader<'a> {
+    fn read_module(&mut self, message: &ProtoValue<'a>) -> Result<(), HloDamage> {
         const MODULE: &str = "HloModuleProto";
-        let bytes = self.bytes;
         // Instructions refer to payloads by number, which may come after them.
         let mut count = 0;
-        bytes.walk(message, MODULE, |field, value| {
+        message.walk(MODULE, |field, value| {
             match field {
-                3 => count += instructions_in(bytes, value),
-                22 => self.payloads.push(range(value)),
+                3 => count += instructions_in(value),
+                22 => self.payloads.push(value.range()),
                 _ => {}
             }
             Ok(())
@@ -167,16 +155,16 @@ impl ProtoReader<'_> {
         self.module.instructions.reserve_exact(count);
         self.numbers.reserve_exact(count);
         let (mut entry_id, mut entry_name, mut schedule) = (None, String::new(), None);
-        bytes.walk(message, MODULE, |field, value| {
+        message.walk(MODULE, |field, value| {
             match field {
-                1 => self.module.name = bytes.text(value),
-                2 => entry_name = bytes.text(value),
+                1 => self.module.name = value.text(),
+                2 => entry_name = value.text(),
                 3 => self.read_computation(value)?,
-                5 => self.module.id = Some(number(value)),
-                6 => entry_id = Some(number(value)),
+                5 => self.module.id = Some(value.number()),
+                6 => entry_id = Some(value.number()),
                 8 => self.read_aliases(value)?,
-                15 => self.module.devices = Some(device_assignment(bytes, value)?),
-                17 => self.module.frames = stack_frames(bytes, value)?,
+                15 => self.module.devices = Some(device_assignment(value)?),
+                17 => self.module.frames = stack_frames(value)?,
                 7 => schedule = Some(value.clone()),
                 18 => self.read_donors(value)?,
                 19 => self.read_meshes(value)?,
@@ -206,24 +194,23 @@ impl ProtoReader<'_> {
         Ok(())
     }
 
-    fn read_computation(&mut self, message: &WireValue) -> Result<(), HloDamage> {
-        let bytes = self.bytes;
+    fn read_computation(&mut self, message: &ProtoValue<'a>) -> Result<(), HloDamage> {
         let id = ComputationId(self.module.computations.len() as u32);
         let first = self.module.instructions.len();
         let mut computation = Computation::default();
         let mut local = HashMap::new();
         let (mut proto_id, mut root_id) = (0, 0);
-        bytes.walk(message, COMPUTATION, |field, value| {
+        message.walk(COMPUTATION, |field, value| {
             match field {
-                1 => computation.name = bytes.text(value),
+                1 => computation.name = value.text(),
                 2 => {
                     let (compiler_id, instruction) = self.read_instruction(value, id, &local)?;
                     local.insert(compiler_id, self.add(compiler_id, instruction));
                 }
-                5 => proto_id = number(value),
-                6 => root_id = number(value),
-                7 => computation.is_fusion = number(value) != 0,
-                8 => computation.thread = bytes.text(value),
+                5 => proto_id = value.number(),
+                6 => root_id = value.number(),
+                7 => computation.is_fusion = value.number() != 0,
+                8 => computation.thread = value.text(),
                 _ => {}
             }
             Ok(())
@@ -244,18 +231,17 @@ impl ProtoReader<'_> {
     }
 
     /// `xla.HloScheduleProto`: sequences of ids by the id of the computation.
-    fn read_schedule(&mut self, message: &WireValue) -> Result<(), HloDamage> {
+    fn read_schedule(&mut self, message: &ProtoValue<'_>) -> Result<(), HloDamage> {
         const SCHEDULE: &str = "HloScheduleProto";
-        let bytes = self.bytes;
         let ids: HashMap<u64, InstructionId> = self.numbers.iter().copied().collect();
         let mut found = HashMap::new();
-        bytes.walk(message, SCHEDULE, |field, entry| {
+        message.walk(SCHEDULE, |field, entry| {
             let (mut computation, mut sequence) = (0, Vec::new());
-            bytes.walk(entry, SCHEDULE, |field, value| {
+            entry.walk(SCHEDULE, |field, value| {
                 match field {
-                    1 => computation = number(value),
-                    2 => bytes.walk(value, SCHEDULE, |field, value| match field {
-                        1 => bytes.numbers(value, SCHEDULE, &mut sequence),
+                    1 => computation = value.number(),
+                    2 => value.walk(SCHEDULE, |field, value| match field {
+                        1 => value.numbers(&mut sequence),
                         _ => Ok(()),
                     })?,
                     _ => {}
@@ -272,19 +258,18 @@ impl ProtoReader<'_> {
         Ok(())
     }
 
-    fn read_aliases(&mut self, message: &WireValue) -> Result<(), HloDamage> {
+    fn read_aliases(&mut self, message: &ProtoValue<'_>) -> Result<(), HloDamage> {
         const ALIAS: &str = "HloInputOutputAliasProto";
         /// `xla.Kind`: the memory must be shared.
         const MUST_ALIAS: u64 = 2;
-        let bytes = self.bytes;
-        bytes.walk(message, ALIAS, |field, entry| {
+        message.walk(ALIAS, |field, entry| {
             let mut alias = BufferAlias::default();
-            bytes.walk(entry, ALIAS, |field, value| {
+            entry.walk(ALIAS, |field, value| {
                 match field {
-                    1 => bytes.numbers(value, ALIAS, &mut alias.output_index)?,
-                    2 => alias.parameter = number(value),
-                    3 => bytes.numbers(value, ALIAS, &mut alias.parameter_index)?,
-                    4 => alias.is_required = number(value) == MUST_ALIAS,
+                    1 => value.numbers(&mut alias.output_index)?,
+                    2 => alias.parameter = value.number(),
+                    3 => value.numbers(&mut alias.parameter_index)?,
+                    4 => alias.is_required = value.number() == MUST_ALIAS,
                     _ => {}
                 }
                 Ok(())
@@ -297,15 +282,14 @@ impl ProtoReader<'_> {
     }
 
     /// The meshes among what front ends state of the program.
-    fn read_meshes(&mut self, message: &WireValue) -> Result<(), HloDamage> {
+    fn read_meshes(&mut self, message: &ProtoValue<'_>) -> Result<(), HloDamage> {
         const ATTRIBUTES: &str = "FrontendAttributes";
-        let bytes = self.bytes;
-        bytes.walk(message, ATTRIBUTES, |_, entry| {
+        message.walk(ATTRIBUTES, |_, entry| {
             let (mut key, mut text) = (String::new(), String::new());
-            bytes.walk(entry, ATTRIBUTES, |field, value| {
+            entry.walk(ATTRIBUTES, |field, value| {
                 match field {
-                    1 => key = bytes.text(value),
-                    2 => text = bytes.text(value),
+                    1 => key = value.text(),
+                    2 => text = value.text(),
                     _ => {}
                 }
                 Ok(())
@@ -317,15 +301,14 @@ impl ProtoReader<'_> {
         })
     }
 
-    fn read_donors(&mut self, message: &WireValue) -> Result<(), HloDamage> {
+    fn read_donors(&mut self, message: &ProtoValue<'_>) -> Result<(), HloDamage> {
         const DONOR: &str = "HloBufferDonorProto";
-        let bytes = self.bytes;
-        bytes.walk(message, DONOR, |field, entry| {
+        message.walk(DONOR, |field, entry| {
             let (mut parameter, mut index) = (0, Vec::new());
-            bytes.walk(entry, DONOR, |field, value| {
+            entry.walk(DONOR, |field, value| {
                 match field {
-                    1 => parameter = number(value),
-                    2 => bytes.numbers(value, DONOR, &mut index)?,
+                    1 => parameter = value.number(),
+                    2 => value.numbers(&mut index)?,
                     _ => {}
                 }
                 Ok(())
@@ -338,36 +321,27 @@ impl ProtoReader<'_> {
     }
 }
 
-fn device_assignment(
-    bytes: ProgramMessage<'_>,
-    message: &WireValue,
-) -> Result<DeviceAssignment, HloDamage> {
+fn device_assignment(message: &ProtoValue<'_>) -> Result<DeviceAssignment, HloDamage> {
     const ASSIGNMENT: &str = "DeviceAssignmentProto";
-    bytes.read(
-        message,
-        ASSIGNMENT,
-        |out: &mut DeviceAssignment, field, value| {
-            match field {
-                1 => out.replicas = number(value),
-                2 => out.partitions = number(value),
-                3 => {
-                    out.devices.push(bytes.list(value, ASSIGNMENT)?);
-                }
-                _ => {}
-            }
-            Ok(())
-        },
-    )
+    message.read(ASSIGNMENT, |out: &mut DeviceAssignment, field, value| {
+        match field {
+            1 => out.replicas = value.number(),
+            2 => out.partitions = value.number(),
+            3 => out.devices.push(value.list(ASSIGNMENT)?),
+            _ => {}
+        }
+        Ok(())
+    })
 }
 
-fn stack_frames(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<StackFrames, HloDamage> {
+fn stack_frames(message: &ProtoValue<'_>) -> Result<StackFrames, HloDamage> {
     const FRAMES: &str = "StackFrameIndexProto";
-    bytes.read(message, FRAMES, |out: &mut StackFrames, field, value| {
+    message.read(FRAMES, |out: &mut StackFrames, field, value| {
         match field {
-            1 => out.files.push(bytes.text(value)),
-            2 => out.functions.push(bytes.text(value)),
-            3 => out.locations.push(bytes.first_numbers(value, FRAMES)?),
-            4 => out.frames.push(bytes.first_numbers(value, FRAMES)?),
+            1 => out.files.push(value.text()),
+            2 => out.functions.push(value.text()),
+            3 => out.locations.push(value.first_numbers(FRAMES)?),
+            4 => out.frames.push(value.first_numbers(FRAMES)?),
             _ => {}
         }
         Ok(())
@@ -400,10 +374,10 @@ mod tests {
                 field(19, &field(1, &entry)),
             ];
             let bytes = module.concat();
-            let module = read(ProgramMessage(&bytes)).unwrap();
+            let module = read(&bytes).unwrap();
             assert_eq!(module.axis_name(2, 4, 8).map(|it| &**it), name);
             for cut in 0..bytes.len() {
-                let _ = read(ProgramMessage(&bytes[..cut]));
+                let _ = read(&bytes[..cut]);
             }
         }
     }

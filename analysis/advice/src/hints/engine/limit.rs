@@ -6,7 +6,7 @@ use device_reports::communication::overlap::CoreTraffic;
 use device_reports::ops::op_stats::{OpRow, OpsReport};
 use device_reports::steps::balance::Balance;
 use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
-use engine::{AnalysisError, Percent, Provenance, Scope};
+use engine::{Percent, Provenance, Result, Scope};
 use facts::category::OpGroup;
 use facts::steps::StepsReport;
 use facts::time_use::TimeUse;
@@ -53,7 +53,7 @@ const CAUSES: [(TimeUse, &[IdleCause]); 5] = [
 
 impl<'a> Loop<'a> {
     /// The counted steps; the whole scope where there are none. `None` without ops of devices.
-    pub(super) fn of(facts: &'a HintFacts<'a>) -> Result<Option<Self>, AnalysisError> {
+    pub(super) fn of(facts: &'a HintFacts<'a>) -> Result<Option<Self>> {
         let Ok(ops) = facts.ops() else {
             return Ok(None);
         };
@@ -317,7 +317,7 @@ fn divide_idle(
     facts: &HintFacts<'_>,
     devices: usize,
     worth_ps: f64,
-) -> Result<(), AnalysisError> {
+) -> Result<()> {
     let mut idle = parts.iter_mut().filter(|part| part.id == TimeUse::Idle);
     let Some(idle) = idle.find(|idle| idle.time_ps >= worth_ps) else {
         return Ok(());

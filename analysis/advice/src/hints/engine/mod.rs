@@ -6,7 +6,7 @@ mod limit;
 mod priced;
 mod same;
 
-use engine::{AnalysisError, Percent, Scope};
+use engine::{AnalysisError, Percent, Result, Scope};
 use facts::sum_over::SumOver;
 use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
@@ -28,30 +28,18 @@ const OPS_LISTED: usize = 20;
 /// Places listed with a hint.
 const SPOTS_LISTED: usize = 5;
 
-pub(super) fn run(
-    facts: &HintFacts<'_>,
-    rules: &[&'static Rule],
-) -> Result<HintsReport, AnalysisError> {
+pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<HintsReport> {
     if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
         let why = "times are placeholders: without durations, savings are unknown";
         return Err(why.into());
     }
     let step = facts.step()?;
     let mut report = HintsReport {
-        limit: None,
-        hints: Vec::new(),
         of: step.of.clone(),
         step_ps: step.ps,
         is_above_median: facts.steps().is_some_and(|steps| vary(&steps)),
         sums_over: SumOver::of(facts.cx, facts.ops().map_or(0, |ops| ops.cores.len())),
-        combined_saving_ps: None,
-        combined_saving_percent: None,
-        combined: Vec::new(),
-        not_combined: Vec::new(),
-        unanswered: Vec::new(),
-        quiet: Vec::new(),
-        cannot_tell: Vec::new(),
-        suppressed: Vec::new(),
+        ..HintsReport::default()
     };
     let rows = rows_by_op(facts);
     let whole = Picos::from_ps(step.ps as i64);
@@ -273,7 +261,7 @@ fn combine(
     priced: &[PricedFinding],
     overlaps: &[Vec<&'static str>],
     report: &mut HintsReport,
-) -> Result<(), AnalysisError> {
+) -> Result<()> {
     let changes = |wanted: fn(&PricedFinding) -> bool| -> Vec<Scenario> {
         priced
             .iter()

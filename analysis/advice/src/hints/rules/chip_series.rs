@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use engine::number::value;
-use engine::{AnalysisError, Percent};
+use engine::{Percent, Result};
 use facts::TraceFacts as _;
 use hardware::limits::BoundBy;
 use math::intervals::IntervalSet;
@@ -118,10 +118,7 @@ fn is_of(facts: &HintFacts<'_>, group: GroupId, core: GroupId) -> bool {
 
 /// The devices whose clock falls more than `percent` below its highest value while ops run, by what that costs, the most
 /// first; `None` if no clock was recorded beside a core that ran ops.
-pub(super) fn clock_drops(
-    facts: &HintFacts<'_>,
-    percent: f64,
-) -> Result<Option<Vec<ClockDrop>>, AnalysisError> {
+pub(super) fn clock_drops(facts: &HintFacts<'_>, percent: f64) -> Result<Option<Vec<ClockDrop>>> {
     let (cx, model) = (facts.cx, facts.cx.model);
     let clocks: Vec<&CounterSeries> = model
         .counters()

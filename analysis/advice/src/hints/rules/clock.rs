@@ -6,7 +6,7 @@
 
 use device_reports::ops::hardware_counters::HardwareCounters;
 use device_reports::ops::op_stats::Ops;
-use engine::{AnalysisError, Percent, Provenance, Threshold};
+use engine::{Percent, Provenance, Result, Threshold};
 use trace_model::Picos;
 
 use super::chip_series::{ClockDrop, clock_drops, throttling};
@@ -93,7 +93,7 @@ fn below_default(
     facts: &HintFacts<'_>,
     all: &[DeviceClock],
     slow: &[&DeviceClock],
-) -> Result<Option<Finding>, AnalysisError> {
+) -> Result<Option<Finding>> {
     let Some(worst) = slow.first() else {
         return Ok(None);
     };
@@ -188,7 +188,7 @@ fn in_words(devices: usize, slow: &[&DeviceClock], worst: &DeviceClock) -> Strin
     }
 }
 
-fn skipping(facts: &HintFacts<'_>, device: &str, percent: f64) -> Result<Finding, AnalysisError> {
+fn skipping(facts: &HintFacts<'_>, device: &str, percent: f64) -> Result<Finding> {
     let step = facts.step()?;
     Ok(Finding {
         statement: format!(
@@ -207,11 +207,7 @@ fn skipping(facts: &HintFacts<'_>, device: &str, percent: f64) -> Result<Finding
 }
 
 /// The finding about the device whose clock loses most, of `others` more.
-fn below_highest(
-    facts: &HintFacts<'_>,
-    drop: &ClockDrop,
-    others: usize,
-) -> Result<Finding, AnalysisError> {
+fn below_highest(facts: &HintFacts<'_>, drop: &ClockDrop, others: usize) -> Result<Finding> {
     let others = match others {
         0 => String::new(),
         1 => ", and that of one more device falls as well".to_owned(),

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use device_reports::communication::overlap::{CoreOverlap, Overlap, OverlapReport};
 use device_reports::ops::op_stats::OpRow;
-use engine::{AnalysisError, Percent, Threshold};
+use engine::{Percent, Result, Threshold};
 use facts::category::CollectiveKind;
+use math::summed;
 use trace_model::Picos;
 
 use crate::hints::async_collectives;
@@ -70,7 +71,7 @@ fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
 }
 
 /// Compute of a device that hides nothing yet, in each step: only it can hide more.
-fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos, AnalysisError> {
+fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos> {
     let free = |overlap: &OverlapReport| {
         let core = overlap.cores.iter().find(|own| own.group == core.group)?;
         let free = core.compute_ps - core.overlapped_ps.unwrap_or_default();
@@ -136,10 +137,8 @@ fn flags(
         .rows
         .iter()
         .filter(|row| is_synchronous(facts, row));
-    let mut times: BTreeMap<CollectiveKind, Picos> = BTreeMap::new();
-    for (row, kind) in synchronous.filter_map(|row| Some((row, row.collective?))) {
-        *times.entry(kind).or_default() += row.self_time_ps;
-    }
+    let times = synchronous.filter_map(|row| Some((row.collective?, row.self_time_ps)));
+    let mut times: BTreeMap<CollectiveKind, Picos> = summed(times);
     times.retain(|_, time| time.as_ps_f64() >= WORTH_A_FLAG * exposed.as_ps_f64());
     let kinds: BTreeSet<CollectiveKind> = times.into_keys().collect();
     let chip = facts

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisError, Provenance, Scope, Threshold};
+use engine::{Provenance, Result, Scope, Threshold, listed_to};
 use facts::framework::Framework;
 use facts::steps::{Step, annotated_number};
 use facts::time_use::TimeUse;
@@ -70,21 +70,6 @@ const COMPILING: &[TimeUse] = &[TimeUse::Compile, TimeUse::Idle, TimeUse::SlowSt
 /// Compilations that a sentence names.
 const NAMED: usize = 3;
 
-/// `a, b and 2 more`.
-fn listed(mut names: Vec<String>, what: usize) -> String {
-    let more = names.len().saturating_sub(what);
-    names.truncate(what);
-    let last = if more > 0 {
-        Some(format!("{more} more"))
-    } else {
-        names.pop()
-    };
-    match last {
-        Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
-        last => last.unwrap_or_default(),
-    }
-}
-
 /// Longest first.
 fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilation> {
     let mut list: Vec<&Compilation> = list.collect();
@@ -125,18 +110,13 @@ fn places(model: &TraceModel, list: &[&Compilation]) -> String {
         .collect();
     if !steps.is_empty() && steps.len() == places.len() {
         let plural = if steps.len() == 1 { "step" } else { "steps" };
-        return format!(" in {plural} {}", listed(steps, NAMED));
+        return format!(" in {plural} {}", listed_to(&steps, NAMED));
     }
     if places.is_empty() {
         return String::new();
     }
-    format!(
-        " ({})",
-        listed(
-            places.iter().map(|(place, _)| place.title()).collect(),
-            NAMED
-        )
-    )
+    let places: Vec<String> = places.iter().map(|(place, _)| place.title()).collect();
+    format!(" ({})", listed_to(&places, NAMED))
 }
 
 /// The number that the host gives to the step in which it compiles.
@@ -147,11 +127,7 @@ fn number_on_host(model: &TraceModel, own: &Compilation) -> Option<u32> {
 
 /// What a run without these compilations saves. On a host without devices a step is
 /// as much shorter as it compiles.
-fn saving(
-    facts: &HintFacts<'_>,
-    of: &[&Compilation],
-    is_all: bool,
-) -> Result<PossibleSaving, AnalysisError> {
+fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<PossibleSaving> {
     let step = facts.step()?;
     let inside = counted_range(facts);
     let counts = |own: &&&Compilation| inside.is_none_or(|inside| inside.contains(own.start_ps));
@@ -214,7 +190,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     }
     let mut seen = BTreeSet::new();
-    let functions = late
+    let functions: Vec<String> = late
         .iter()
         .map(|own| own.function.clone())
         .filter(|name| seen.insert(name.clone()))
@@ -234,7 +210,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         statement: format!(
             "compiling takes {wall}, {share:.1} of the {scope}; {again} {count}: {}{}",
-            listed(functions, NAMED),
+            listed_to(&functions, NAMED),
             places(facts.cx.model, &late)
         ),
         evidence: vec![
@@ -320,12 +296,8 @@ fn step_that_compiles(facts: &HintFacts<'_>) -> String {
 fn functions(list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
     let names = list.iter().map(|own| own.function.clone());
-    listed(
-        names
-            .filter(|name| !name.starts_with('(') && seen.insert(name.clone()))
-            .collect(),
-        NAMED,
-    )
+    let names = names.filter(|name| !name.starts_with('(') && seen.insert(name.clone()));
+    listed_to(&names.collect::<Vec<_>>(), NAMED)
 }
 
 /// How to give an argument of these compilations the same size each time, in JAX, where it is known which size changes.
@@ -369,7 +341,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
     let changed = if changes.is_empty() {
         "; what changed is not recorded".to_owned()
     } else {
-        format!("; what changed: {}", listed(changes, NAMED))
+        format!("; what changed: {}", listed_to(&changes, NAMED))
     };
     let count = if own.len() == 1 {
         "once".to_owned()

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use device_reports::ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 use device_reports::ops::loops::{LoopRow, Loops};
 use device_reports::ops::op_stats::{LikeOps, OpRow};
-use engine::{AnalysisError, Percent, Threshold};
+use engine::{Percent, Result, Threshold};
 use facts::category::OpGroup;
 use hardware::limits::BoundBy;
 use math::unit::Unit;
@@ -166,7 +166,7 @@ fn ideal(row: &OpRow) -> Option<Picos> {
 }
 
 /// Without peaks and costs nothing can be said about distances from the roofline.
-fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
+fn needs_costs(facts: &HintFacts<'_>) -> Result<()> {
     if facts
         .ops()?
         .rows
@@ -265,7 +265,7 @@ fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// Not where the bodies of loops are drawn elsewhere: what they cost besides is not known.
-fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
+fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<()> {
     if !facts.cx.model.has_caveat(Caveat::LoopsApart) {
         return Ok(());
     }
@@ -389,23 +389,8 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
             )
         })
         .collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    (!names.is_empty()).then(|| {
-        format!(
-            "{}{more}",
-            names
-                .iter()
-                .take(SHOWN)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(", ")
-        )
-    })
+    let (shown, others) = names.split_at(names.len().min(SHOWN));
+    (!names.is_empty()).then(|| shown.join(", ") + &engine::and_more(others.len()))
 }
 
 fn megacore(facts: &HintFacts<'_>) -> RuleResult {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use device_reports::ops::op_stats::{CoreOps, OpsReport};
-use engine::{AnalysisError, Context, Scope};
+use engine::{Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::window::part_in;
 use trace_model::{GroupId, OpId, Picos, SliceAttr, TrackKind};
@@ -39,7 +39,7 @@ struct ClockSums {
 
 impl DeviceClock {
     /// The clocks of all devices that ran `ops` in the scope of `cx`, the lowest mean first.
-    pub fn of_all(cx: &Context<'_>, ops: &OpsReport) -> Result<Vec<Self>, AnalysisError> {
+    pub fn of_all(cx: &Context<'_>, ops: &OpsReport) -> Result<Vec<Self>> {
         let mut lacking: BTreeMap<&str, HashMap<OpId, f64>> = BTreeMap::new();
         for core in &ops.cores {
             lacking.insert(&core.name, lacking_on(cx, core.core)?);
@@ -85,7 +85,7 @@ impl DeviceClock {
 
 /// How much less time each op of a device would take at the default clock, ps. Executions that do not record the ratio ran
 /// at it.
-fn lacking_on(cx: &Context<'_>, core: GroupId) -> Result<HashMap<OpId, f64>, AnalysisError> {
+fn lacking_on(cx: &Context<'_>, core: GroupId) -> Result<HashMap<OpId, f64>> {
     let model = cx.model;
     let mut found = HashMap::new();
     let Some(window) = cx.window(core)? else {

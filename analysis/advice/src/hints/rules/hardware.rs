@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use device_reports::communication::sparse_cores::SparseCores;
 use device_reports::ops::kernels::{Kernel, Kernels, KernelsReport, TRACING};
 use device_reports::ops::op_stats::OpRow;
-use engine::{AnalysisError, Percent, Provenance, Threshold};
+use engine::{Percent, Provenance, Result, Threshold};
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
@@ -62,10 +62,7 @@ static SPILL_KERNEL: Threshold = Threshold::percent(
     "tuning a kernel pays only where it takes time",
 );
 /// Rows of ops named by program and instruction.
-fn named<'f>(
-    facts: &'f HintFacts<'_>,
-    names: &BTreeSet<(&str, &str)>,
-) -> Result<Vec<&'f OpRow>, AnalysisError> {
+fn named<'f>(facts: &'f HintFacts<'_>, names: &BTreeSet<(&str, &str)>) -> Result<Vec<&'f OpRow>> {
     Ok(facts
         .select(|row| names.contains(&(&*row.program, &*row.name)))?
         .rows)
@@ -248,7 +245,7 @@ fn ops_of<'f>(
     facts: &'f HintFacts<'_>,
     report: &KernelsReport,
     kernels: &[&Kernel],
-) -> Result<Vec<&'f OpRow>, AnalysisError> {
+) -> Result<Vec<&'f OpRow>> {
     let own = report
         .ops
         .iter()
@@ -294,11 +291,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
     let Some((kernel, (spills, fills))) = first else {
         return Ok(None);
     };
-    let others = if spilling.len() > 1 {
-        format!(" and {} more", spilling.len() - 1)
-    } else {
-        String::new()
-    };
+    let others = engine::and_more(spilling.len() - 1);
     let number = |what: &str, value: f64| {
         HintEvidence::number(what, value, "mean over samples", Some(0.0)).by(Provenance::StaticCost)
     };

@@ -2,7 +2,7 @@
 
 use device_reports::communication::dcn::Dcn;
 use device_reports::ops::op_stats::OpRow;
-use engine::{AnalysisError, Percent, Provenance, Scope, Threshold};
+use engine::{Percent, Provenance, Result, Scope, Threshold};
 use facts::time_use::TimeUse;
 use run_reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleCause};
 use run_reports::host::input::{Input, InputWait};
@@ -204,7 +204,7 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
 }
 
 /// Idle time of a step while the host compiles, mean of the devices.
-fn idle_while_compiling(facts: &HintFacts<'_>) -> Result<Picos, AnalysisError> {
+fn idle_while_compiling(facts: &HintFacts<'_>) -> Result<Picos> {
     let gaps = facts.in_steps::<Gaps>()?;
     let all = facts.step()?.each(gaps.time_of(IdleCause::Compile));
     Ok(Picos::from_ps(all.ps() / gaps.devices.len().max(1) as i64))

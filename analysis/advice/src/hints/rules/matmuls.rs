@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use device_reports::ops::matmuls::{MatmulRow, Matmuls};
-use engine::{AnalysisError, Percent, Provenance, Threshold};
+use engine::{Percent, Provenance, Result, Threshold};
 use hardware::limits::BoundBy;
 use hardware::padding::Dimension;
 use hardware::peaks::NO_PEAK;
@@ -92,7 +92,7 @@ fn shrinking(
     rows: &[MatmulRow],
     share: f64,
     factor: impl Fn(&MatmulRow) -> Option<f64>,
-) -> Result<ShrinkingMatmuls, AnalysisError> {
+) -> Result<ShrinkingMatmuls> {
     let total = facts.ops()?.total_time_ps;
     let percent = |row: &MatmulRow| Percent::of(row.self_time_ps, total).unwrap_or_default();
     let mut found: Vec<(&MatmulRow, OpId, f64)> = rows

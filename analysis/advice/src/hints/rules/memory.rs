@@ -3,7 +3,7 @@
 use device_reports::memory::hbm::{Memory, NEARLY_FULL_PERCENT, bytes_text};
 use device_reports::ops::expected::{Expected, TimeLimit};
 use device_reports::ops::op_stats::OpRow;
-use engine::{AnalysisError, Percent, Provenance, Threshold};
+use engine::{Percent, Provenance, Result, Threshold};
 use facts::category::OpGroup;
 use facts::framework::Framework;
 use math::unit::Unit;
@@ -316,7 +316,7 @@ impl HostLinkTime {
 }
 
 /// `None` if the speed of the link is not known.
-fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<HostLinkTime>, AnalysisError> {
+fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<HostLinkTime>> {
     let Ok(expected) = facts.in_steps::<Expected>() else {
         return Ok(None);
     };

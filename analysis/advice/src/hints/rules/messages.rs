@@ -1,13 +1,14 @@
 //! Rules about what devices send each other: the speed of links, sizes of messages, and data that is sent twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use device_reports::communication::collectives::{CollectiveRow, Collectives};
 use device_reports::communication::dcn::{Dcn, DcnDevice, DcnReport};
 use device_reports::ops::op_stats::OpRow;
-use engine::{AnalysisError, Percent, Provenance, Threshold};
+use engine::{Percent, Provenance, Result, Threshold};
 use facts::category::CollectiveKind;
 use hlo::HloText;
+use math::grouped;
 use math::unit::Unit;
 use trace_model::{OpId, Picos};
 
@@ -252,12 +253,12 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         row.collective
             .is_some_and(|kind| REPEATABLE.contains(&kind))
     })?;
-    let mut same: BTreeMap<SentData<'_>, Vec<&OpRow>> = BTreeMap::new();
-    for row in &collectives.rows {
-        if let Some(key) = sent(facts, row) {
-            same.entry(key).or_default().push(*row);
-        }
-    }
+    let same = grouped(
+        collectives
+            .rows
+            .iter()
+            .filter_map(|row| Some((sent(facts, row)?, *row))),
+    );
     if same.is_empty() && !collectives.rows.is_empty() {
         return Err("no collective has HLO text that shows what it sends".into());
     }
@@ -416,11 +417,8 @@ fn is_op_of(op: &OpRow, row: &CollectiveRow) -> bool {
 }
 
 /// The ops of some rows of the ledger.
-fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, AnalysisError> {
-    let mut by_op: BTreeMap<&str, Vec<&CollectiveRow>> = BTreeMap::new();
-    for &row in rows {
-        by_op.entry(&row.op).or_default().push(row);
-    }
+fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>> {
+    let by_op = grouped(rows.iter().map(|&row| (&*row.op, row)));
     Ok(facts
         .select(|op| {
             by_op

@@ -1,6 +1,6 @@
 //! Rules about servers: what requests wait for.
 
-use engine::{AnalysisError, Percent, Provenance, Threshold};
+use engine::{AnalysisError, Percent, Provenance, Result, Threshold};
 use math::intervals::IntervalSet;
 use run_reports::host::serving::{ServedRequest, Serving, ServingPhase, ServingReport};
 use trace_model::{Picos, TimeRange};
@@ -41,7 +41,7 @@ static STALL: Threshold = Threshold::percent(
 const FEWEST: usize = 4;
 
 /// Programs that serve nothing have nothing to say here.
-fn report(facts: &HintFacts<'_>) -> Result<Option<std::sync::Arc<ServingReport>>, AnalysisError> {
+fn report(facts: &HintFacts<'_>) -> Result<Option<std::sync::Arc<ServingReport>>> {
     match facts.report::<Serving>() {
         Ok(report) => Ok(Some(report)),
         Err(AnalysisError::NotApplicable(_)) => Ok(None),

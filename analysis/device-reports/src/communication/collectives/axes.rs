@@ -1,10 +1,11 @@
 //! Collectives by the axis of the program's mesh along which they communicate, against what the links of that axis carry.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use facts::collective_traffic::{CollectiveTraffic, MeshAxis};
 use hardware::ici::{Axis, GroupLayout};
+use math::grouped;
 use trace_model::Picos;
 
 use super::links::LinkUse;
@@ -92,11 +93,7 @@ impl GroupPlace {
 
 /// The axes, most exposed first; what follows none comes last.
 pub(super) fn axes(rows: &[CollectiveRow], links: &LinkUse) -> Vec<AxisRow> {
-    let mut by_place: BTreeMap<GroupPlace, Vec<&CollectiveRow>> = BTreeMap::new();
-    for row in rows {
-        let place = GroupPlace::of(&row.message);
-        by_place.entry(place).or_default().push(row);
-    }
+    let by_place = grouped(rows.iter().map(|row| (GroupPlace::of(&row.message), row)));
     let mut found: Vec<AxisRow> = by_place
         .into_iter()
         .map(|(place, rows)| AxisRow::of(place, &rows, links))

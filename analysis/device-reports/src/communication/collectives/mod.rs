@@ -22,6 +22,7 @@ mod places;
 mod row;
 mod table;
 
+use math::grouped;
 use trace_model::Picos;
 
 pub use axes::AxisRow;
@@ -29,7 +30,7 @@ pub use links::LinkUse;
 pub use places::{DeviceAxis, DevicePlaces};
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use facts::sum_over::SumOver;
 use row::rounded;
 
@@ -43,7 +44,7 @@ impl Analysis for Collectives {
     const ID: &'static str = "collectives";
     const TITLE: &'static str = "Collectives and links";
 
-    fn run(cx: &Context<'_>) -> Result<CollectivesReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<CollectivesReport> {
         let overlap = cx.report::<Overlap>()?;
         let transfers: Vec<&Transfer> = overlap
             .transfers
@@ -161,14 +162,7 @@ pub struct KindRow {
 
 /// The rows of kinds, and of all together. What is in flight at the same time counts once in each row.
 fn kinds(rows: &[CollectiveRow], over: SumOver, overlap: &OverlapReport) -> Vec<KindRow> {
-    let mut by_kind: std::collections::BTreeMap<(&str, bool), Vec<&CollectiveRow>> =
-        std::collections::BTreeMap::new();
-    for row in rows {
-        by_kind
-            .entry((&row.kind, row.is_fused))
-            .or_default()
-            .push(row);
-    }
+    let by_kind = grouped(rows.iter().map(|row| ((&*row.kind, row.is_fused), row)));
     let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| {
         let mut row = KindRow::of(kind, is_fused, rows, over);
         if let Some(once) = overlap.of_collectives.get(&(kind.to_owned(), is_fused)) {

@@ -12,6 +12,7 @@ use crate::communication::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.
 #[engine::row(measured)]
+#[derive(Default)]
 pub struct CollectiveRow {
     /// `all-reduce`, …
     #[column("Kind")]
@@ -179,8 +180,6 @@ impl CollectiveRow {
             transfer_ps,
             algorithm_bandwidth: per_second(message.bytes.map(|bytes| bytes as f64)),
             bus_bandwidth: per_second(message.sent_bytes),
-            expected: None,
-            share: None,
             time_ps: transfer.time_ps,
             hidden_ps: transfer.hidden_ps,
             exposed_ps: transfer.exposed_ps,
@@ -188,8 +187,8 @@ impl CollectiveRow {
             idle_ps: transfer.idle_ps,
             hidden_by: transfer.hidden_by.clone(),
             skew: transfer.skew.clone(),
-            remarks: Vec::new(),
             message,
+            ..Self::default()
         };
         let faster = out.compare(links, transfer);
         out.remark(links, transfer, faster);

@@ -5,7 +5,7 @@ use sample_traces::text_trace;
 
 use super::*;
 
-fn report(picture: &str, options: &Options) -> Result<CollectivesReport, AnalysisError> {
+fn report(picture: &str, options: &Options) -> Result<CollectivesReport> {
     let (model, reports) = (text_trace(picture), ReportCache::default());
     let cx = Context {
         model: &model,
@@ -326,7 +326,7 @@ fn an_axis_has_the_name_that_the_program_gives_it() {
 
 #[test]
 fn program_without_communication_is_not_applicable() {
-    let Err(AnalysisError::NotApplicable(why)) =
+    let Err(engine::AnalysisError::NotApplicable(why)) =
         report("ops: CC\n C = fusion.1 [loop fusion]", &Options::default())
     else {
         panic!("a report");

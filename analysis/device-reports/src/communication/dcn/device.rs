@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::window::{TimeWindow, counts, part_in};
@@ -202,7 +202,7 @@ struct TransferSums {
     stall_ps: Picos,
 }
 
-pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices, AnalysisError> {
+pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices> {
     let known = KnownTransfers::new(cx.model, classes);
     let mut out = OnDevices::default();
     if known.ops.is_empty() {
@@ -347,29 +347,25 @@ fn walk(
 }
 
 impl DcnTimes {
-    fn plus(&self, other: &Self) -> Self {
+    /// Each time, joined with that of `other`.
+    fn with(&self, other: &Self, join: impl Fn(f64, f64) -> f64) -> Self {
         Self {
-            observed_ps: self.observed_ps + other.observed_ps,
-            slack_ps: self.slack_ps + other.slack_ps,
-            stall_ps: self.stall_ps + other.stall_ps,
-            send_ps: self.send_ps + other.send_ps,
-            send_done_ps: self.send_done_ps + other.send_done_ps,
-            recv_ps: self.recv_ps + other.recv_ps,
-            recv_done_ps: self.recv_done_ps + other.recv_done_ps,
+            observed_ps: join(self.observed_ps, other.observed_ps),
+            slack_ps: join(self.slack_ps, other.slack_ps),
+            stall_ps: join(self.stall_ps, other.stall_ps),
+            send_ps: join(self.send_ps, other.send_ps),
+            send_done_ps: join(self.send_done_ps, other.send_done_ps),
+            recv_ps: join(self.recv_ps, other.recv_ps),
+            recv_done_ps: join(self.recv_done_ps, other.recv_done_ps),
         }
     }
 
+    fn plus(&self, other: &Self) -> Self {
+        self.with(other, |own, other| own + other)
+    }
+
     fn per(&self, count: u64) -> Self {
-        let n = count.max(1) as f64;
-        Self {
-            observed_ps: self.observed_ps / n,
-            slack_ps: self.slack_ps / n,
-            stall_ps: self.stall_ps / n,
-            send_ps: self.send_ps / n,
-            send_done_ps: self.send_done_ps / n,
-            recv_ps: self.recv_ps / n,
-            recv_done_ps: self.recv_done_ps / n,
-        }
+        self.with(self, |sum, _| sum / count.max(1) as f64)
     }
 }
 

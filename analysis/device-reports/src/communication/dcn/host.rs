@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AnalysisError, Context};
+use engine::{Context, Result};
 use facts::TraceFacts as _;
 use trace_model::{
     ArgValue, GroupId, GroupKind, HostEventUse, Picos, SliceRef, TimeRange, Timestamp, TraceModel,
@@ -62,7 +62,7 @@ struct HostSums {
     invalid: u64,
 }
 
-pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
+pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts> {
     let model = cx.model;
     let is_ours: Vec<bool> = model
         .labels()
@@ -89,9 +89,7 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
                 .trim()
                 .trim_end_matches('.')
                 .to_owned(),
-            count: 0,
-            total_ps: Picos::ZERO,
-            max_ps: Picos::ZERO,
+            ..DcnAction::default()
         });
         action.count += 1;
         action.total_ps += stated.dur;
@@ -159,11 +157,7 @@ fn receive(
     let label = stated.label.unwrap_or_else(|| "(no label)".to_owned());
     let row = labels.entry(label.clone()).or_insert(DcnMessages {
         label,
-        messages: 0,
-        bytes: 0.0,
-        mean_ps: 0.0,
-        max_ps: Picos::ZERO,
-        bandwidth: None,
+        ..DcnMessages::default()
     });
     row.messages += 1;
     row.bytes += stated.bytes;

@@ -28,7 +28,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, Context, Result};
 use facts::TraceFacts as _;
 
 pub use host::host_event_use;
@@ -42,7 +42,7 @@ impl Analysis for Dcn {
     const ID: &'static str = "dcn";
     const TITLE: &'static str = "Communication between slices";
 
-    fn run(cx: &Context<'_>) -> Result<DcnReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<DcnReport> {
         let classes = cx.classes();
         let device = device::collect(cx, classes)?;
         let host = host::collect(cx)?;

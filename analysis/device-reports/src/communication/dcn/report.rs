@@ -148,6 +148,7 @@ pub struct DcnHost {
 
 /// Messages of one collective.
 #[engine::row(recorded)]
+#[derive(Default)]
 pub struct DcnMessages {
     /// Label that the runtime gives it.
     #[column("Collective")]
@@ -172,6 +173,7 @@ pub struct DcnMessages {
 
 /// One kind of host event of the runtime.
 #[engine::row(recorded)]
+#[derive(Default)]
 pub struct DcnAction {
     /// Name without `MegaScale: `.
     #[column("Event")]

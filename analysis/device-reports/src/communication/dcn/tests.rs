@@ -4,7 +4,7 @@ use trace_model::TraceModel;
 
 use super::*;
 
-fn report_of(model: &TraceModel) -> Result<DcnReport, AnalysisError> {
+fn report_of(model: &TraceModel) -> Result<DcnReport> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use facts::category::{OpClass, OpClasses, classify_texts};
 use facts::core_time::CoreTime;
@@ -132,11 +132,7 @@ impl CoreTraffic {
     /// # Errors
     ///
     /// The report was cancelled.
-    pub fn of(
-        cx: &Context<'_>,
-        classes: &OpClasses,
-        core: GroupId,
-    ) -> Result<Option<Self>, AnalysisError> {
+    pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>> {
         let Some(time) = cx.core_time(core)? else {
             return Ok(None);
         };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use facts::category::OpClass;
+use math::grouped;
 use math::intervals::UnionBuilder;
 use trace_model::{Picos, TimeRange};
 
@@ -109,13 +110,11 @@ impl KindTimes {
 
 /// The sum of the transfers of one pattern.
 pub(super) fn kinds(transfers: &[Transfer], times: &KindTimes) -> Vec<KindTotal> {
-    let mut by_kind: BTreeMap<(&str, bool), Vec<&Transfer>> = BTreeMap::new();
-    for transfer in transfers {
-        by_kind
-            .entry((&transfer.kind, transfer.is_collective))
-            .or_default()
-            .push(transfer);
-    }
+    let by_kind = grouped(
+        transfers
+            .iter()
+            .map(|transfer| ((&*transfer.kind, transfer.is_collective), transfer)),
+    );
     let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
         let part = if is_collective {
             KindPart::Collectives

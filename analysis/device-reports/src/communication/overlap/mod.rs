@@ -30,7 +30,7 @@ pub mod skew;
 mod sums;
 mod table;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, Context, Result};
 use facts::TraceFacts as _;
 use facts::sum_over::SumOver;
 use facts::window::ran_nothing;
@@ -45,7 +45,7 @@ impl Analysis for Overlap {
     const ID: &'static str = "overlap";
     const TITLE: &'static str = "Communication and overlap";
 
-    fn run(cx: &Context<'_>) -> Result<OverlapReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<OverlapReport> {
         let classes = cx.classes();
         let (mut rows, mut cores, mut has_ops) = (rows::OverlapRows::default(), Vec::new(), false);
         for core in cx.tensor_cores() {

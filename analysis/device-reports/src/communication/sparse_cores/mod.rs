@@ -24,7 +24,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use facts::TraceFacts as _;
 use facts::category::OpClasses;
 use facts::core_time::CoreTime;
@@ -112,7 +112,7 @@ impl Analysis for SparseCores {
     const ID: &'static str = "sparse_cores";
     const TITLE: &'static str = "SparseCores";
 
-    fn run(cx: &Context<'_>) -> Result<SparseCoresReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<SparseCoresReport> {
         let pairs = cores(cx);
         if pairs.is_empty() {
             return Err("no SparseCore was recorded; the profiler's option tpu_num_sparse_cores_to_trace \
@@ -164,11 +164,7 @@ fn cores(cx: &Context<'_>) -> Vec<(GroupId, Option<GroupId>)> {
     found
 }
 
-fn core_row(
-    cx: &Context<'_>,
-    core: GroupId,
-    device: Option<GroupId>,
-) -> Result<SparseCore, AnalysisError> {
+fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<SparseCore> {
     let model = cx.model;
     let name = |group: GroupId| model.device_name(group);
     let own = cx.core_time(core)?;
@@ -232,7 +228,7 @@ fn add_ops(
     cx: &Context<'_>,
     core: GroupId,
     sums: &mut BTreeMap<trace_model::LabelId, SparseOpSums>,
-) -> Result<(), AnalysisError> {
+) -> Result<()> {
     let Some(window) = cx.window(core)? else {
         return Ok(());
     };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use facts::category::{OpClass, OpClasses};
 use facts::core_time::{SelfTimeSegment, self_time_segments};
@@ -60,7 +60,7 @@ pub(super) fn offloads(
     cx: &Context<'_>,
     classes: &OpClasses,
     cores: &[(GroupId, Option<GroupId>)],
-) -> Result<(Vec<Offload>, u64), AnalysisError> {
+) -> Result<(Vec<Offload>, u64)> {
     let model = cx.model;
     let mut sums: BTreeMap<LabelId, OffloadSums> = BTreeMap::new();
     let mut unmatched = 0;

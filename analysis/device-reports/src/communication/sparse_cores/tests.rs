@@ -3,7 +3,7 @@ use sample_traces::text_trace;
 
 use super::*;
 
-fn report_of(model: &TraceModel) -> Result<SparseCoresReport, AnalysisError> {
+fn report_of(model: &TraceModel) -> Result<SparseCoresReport> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,

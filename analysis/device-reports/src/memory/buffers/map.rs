@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AnalysisError, Context, Scope};
+use engine::{AnalysisError, Context, Result, Scope};
 use facts::hlo_for_now;
 use hlo::{Allocation, BufferAssignment, HeapEventKind, HeapTrace};
 use trace_model::ProgramId;
@@ -79,11 +79,7 @@ impl BufferMap {
 /// # Errors
 ///
 /// The capture has no plan of the program, or the program has no heap in this memory.
-pub fn buffer_map(
-    cx: &Context<'_>,
-    program: ProgramId,
-    space: u64,
-) -> Result<BufferMap, AnalysisError> {
+pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<BufferMap> {
     let no = |why: String| AnalysisError::NotApplicable(why);
     let title = cx.model.program_title(program);
     let module = hlo_for_now(cx, program).map_err(|error| no(error.to_string()))?;

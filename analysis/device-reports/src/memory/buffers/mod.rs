@@ -19,7 +19,7 @@ pub use map::{BufferBox, BufferMap, buffer_map};
 use plan::percent;
 pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
 
-use engine::{Analysis, AnalysisError, Context, Percent, Scope};
+use engine::{Analysis, AnalysisError, Context, Percent, Result, Scope};
 use engine::{Metric, Provenance};
 use facts::TraceFacts as _;
 use facts::hlo_for_now;
@@ -51,7 +51,7 @@ impl Analysis for Buffers {
     const ID: &'static str = "buffers";
     const TITLE: &'static str = "Planned memory";
 
-    fn run(cx: &Context<'_>) -> Result<BuffersReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<BuffersReport> {
         if cx.scope != Scope::WholeTrace {
             // A plan is the same whenever the program runs.
             return Ok(cx

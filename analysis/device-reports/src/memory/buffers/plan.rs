@@ -1,6 +1,7 @@
 //! The plan of one program for one memory: its buffers by size.
 
-use std::collections::{BTreeMap, HashMap};
+use math::grouped;
+use std::collections::HashMap;
 
 use engine::Percent;
 use hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
@@ -165,14 +166,13 @@ pub struct MemoryPlan {
 /// Plans of a program for each memory that it uses, by number of the memory.
 pub(super) fn plans(module: &HloModule, assignment: &BufferAssignment) -> Vec<MemoryPlan> {
     let heaps = BufferHeaps::new(assignment);
-    let mut spaces: BTreeMap<u64, Vec<&Allocation>> = BTreeMap::new();
-    for allocation in assignment
-        .allocations
-        .iter()
-        .filter(|allocation| !allocation.is_thread_local)
-    {
-        spaces.entry(allocation.color).or_default().push(allocation);
-    }
+    let spaces = grouped(
+        assignment
+            .allocations
+            .iter()
+            .filter(|allocation| !allocation.is_thread_local)
+            .map(|allocation| (allocation.color, allocation)),
+    );
     let plan = |(space, allocations): (u64, Vec<&Allocation>)| {
         let mut plan = MemoryPlan {
             space,
@@ -419,15 +419,12 @@ fn donations(
         let key = (allocation.size, array.dtype, array.dims.clone());
         Some((key, describe(module, buffer, Purpose::of(allocation))))
     };
-    let mut outputs: BTreeMap<_, Vec<PlannedBuffer>> = BTreeMap::new();
-    for output in allocations
-        .iter()
-        .filter(|allocation| Purpose::of(allocation) == Purpose::Output)
-    {
-        if let Some((key, buffer)) = described(output) {
-            outputs.entry(key).or_default().push(buffer);
-        }
-    }
+    let mut outputs = grouped(
+        allocations
+            .iter()
+            .filter(|allocation| Purpose::of(allocation) == Purpose::Output)
+            .filter_map(|output| described(output)),
+    );
     let arguments = allocations
         .iter()
         .filter(|allocation| Purpose::of(allocation) == Purpose::Argument);

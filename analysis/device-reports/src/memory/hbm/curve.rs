@@ -1,7 +1,7 @@
 //! The recorded use of one memory over time, and what is in it at any time. Answers about one memory that is named, so
 //! it is no report.
 
-use engine::{AnalysisError, Context, Table};
+use engine::{AnalysisError, Context, Result, Table};
 use facts::TraceFacts as _;
 use trace_model::{TimeRange, Timestamp};
 
@@ -44,7 +44,7 @@ pub fn memory_curve(
     memory: &str,
     at: Option<Timestamp>,
     columns: usize,
-) -> Result<MemoryCurve, AnalysisError> {
+) -> Result<MemoryCurve> {
     let window = cx.host_window()?;
     let recorded = RecordedMemory::of(cx.model);
     let missing = || {

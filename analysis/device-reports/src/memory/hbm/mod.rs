@@ -22,7 +22,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use engine::{Analysis, AnalysisError, Context, Metric, Percent, Provenance, Scope, number};
+use engine::{Analysis, Context, Metric, Percent, Provenance, Result, Scope, number};
 use facts::TraceFacts as _;
 use facts::steps::Step;
 use math::unit::Unit;
@@ -43,7 +43,7 @@ impl Analysis for Memory {
     const ID: &'static str = "memory";
     const TITLE: &'static str = "Memory over time";
 
-    fn run(cx: &Context<'_>) -> Result<MemoryReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<MemoryReport> {
         let recorded = RecordedMemory::of(cx.model);
         if recorded.is_empty() {
             return Err(missing(cx.model).into());

@@ -52,7 +52,7 @@ fn capture(events: &[Event], reserved: i64) -> TraceModel {
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 
-fn report_in(model: &TraceModel, scope: Scope) -> Result<MemoryReport, AnalysisError> {
+fn report_in(model: &TraceModel, scope: Scope) -> Result<MemoryReport> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,

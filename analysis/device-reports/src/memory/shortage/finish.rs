@@ -3,6 +3,7 @@
 use super::need::{MemoryShortage, NeededBuffer, NeededSource};
 use super::size::binary;
 use super::{fixes, text};
+use math::grouped;
 
 /// Sorts the buffers, sums them by source line, finds fixes, and says it in a sentence.
 pub(super) fn finished(mut of: MemoryShortage) -> MemoryShortage {
@@ -28,13 +29,11 @@ pub(super) fn finished(mut of: MemoryShortage) -> MemoryShortage {
 }
 
 fn by_source(buffers: &[NeededBuffer]) -> Vec<NeededSource> {
-    let mut sources: std::collections::BTreeMap<&str, Vec<&NeededBuffer>> =
-        std::collections::BTreeMap::new();
-    for buffer in buffers {
-        if let Some(source) = buffer.source.as_deref() {
-            sources.entry(source).or_default().push(buffer);
-        }
-    }
+    let sources = grouped(
+        buffers
+            .iter()
+            .filter_map(|buffer| Some((buffer.source.as_deref()?, buffer))),
+    );
     let mut sources: Vec<NeededSource> = sources
         .into_iter()
         .map(|(source, own)| NeededSource {

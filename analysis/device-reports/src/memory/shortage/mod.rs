@@ -20,7 +20,7 @@ pub use message::MessageReader;
 pub use need::{MemoryFix, MemoryShortage, NeededBuffer, NeededKind, NeededSource};
 pub use size::binary;
 
-use engine::{Analysis, AnalysisError, Context, Scope};
+use engine::{Analysis, AnalysisError, Context, Result, Scope};
 use facts::TraceFacts as _;
 
 use super::buffers::{Buffers, capacity};
@@ -39,7 +39,7 @@ impl Analysis for MemoryNeed {
     const ID: &'static str = "memory_need";
     const TITLE: &'static str = "Needed memory";
 
-    fn run(cx: &Context<'_>) -> Result<MemoryShortage, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<MemoryShortage> {
         // A program needs the same whenever it runs.
         let cx = cx.scoped(Scope::WholeTrace);
         let mut need = largest_need(&cx)?;
@@ -53,22 +53,17 @@ fn missing_programs(cx: &Context<'_>) -> Option<String> {
     let programs = cx.model.program_ids();
     let missing = programs.filter(|&id| cx.model.program(id).hlo.is_none());
     let names: Vec<String> = missing.map(|id| cx.model.program_title(id)).collect();
-    let more = names.len().saturating_sub(NAMED);
-    let mut shown = names[..names.len() - more].to_vec();
-    if more > 0 {
-        shown.push(format!("{more} more"));
-    }
     (!names.is_empty()).then(|| {
         format!(
             "what {} {}: the capture does not hold {} instructions",
-            engine::listed(&shown),
+            engine::listed_to(&names, NAMED),
             if names.len() == 1 { "needs" } else { "need" },
             if names.len() == 1 { "its" } else { "their" },
         )
     })
 }
 
-fn largest_need(cx: &Context<'_>) -> Result<MemoryShortage, AnalysisError> {
+fn largest_need(cx: &Context<'_>) -> Result<MemoryShortage> {
     let why = |why: &str| AnalysisError::NotApplicable(why.to_owned());
     let no_plan = match cx.report::<Buffers>() {
         Ok(report) => {

@@ -16,7 +16,7 @@ mod levers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
+use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::sum_over::SumOver;
 use math::unit::Unit;
 use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef};
@@ -133,7 +133,7 @@ impl Analysis for Code {
     const ID: &'static str = "bundles";
     const TITLE: &'static str = "Code of ops";
 
-    fn run(cx: &Context<'_>) -> Result<CodeReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<CodeReport> {
         if cx.model.ops().iter().all(|op| op.bundles.is_none()) {
             let what = "no code of these ops was read: compile with LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR \
                         --xla_jf_dump_llo_text=true\" and name DIR with --llo, or lay it beside the HLO text; where that \

@@ -5,7 +5,7 @@ use trace_model::{
 
 use super::*;
 
-fn report_of(model: &TraceModel) -> Result<CodeReport, AnalysisError> {
+fn report_of(model: &TraceModel) -> Result<CodeReport> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,

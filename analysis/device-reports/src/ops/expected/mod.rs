@@ -22,7 +22,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, AnalysisError, Cell, Context, Percent};
+use engine::{Analysis, Cell, Context, Percent, Result};
 use facts::category::OpGroup;
 use facts::sum_over::SumOver;
 use hardware::ici::NetworkFrom;
@@ -180,7 +180,7 @@ impl Analysis for Expected {
     const ID: &'static str = "expected";
     const TITLE: &'static str = "Expected versus actual";
 
-    fn run(cx: &Context<'_>) -> Result<ExpectedReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<ExpectedReport> {
         let ops = cx.report::<Ops>()?;
         if let Some(why) = ops.why_no_peaks() {
             return Err(why.into());

@@ -15,7 +15,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, Context, Result};
 use hardware::chips::Chip;
 use trace_model::{GroupId, GroupKind, SliceAttr, TrackId};
 
@@ -83,7 +83,7 @@ impl Analysis for HardwareCounters {
     const ID: &'static str = "hardware_counters";
     const TITLE: &'static str = "Hardware counters";
 
-    fn run(cx: &Context<'_>) -> Result<HardwareCountersReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<HardwareCountersReport> {
         let mut devices: BTreeMap<GroupId, Readings> = BTreeMap::new();
         let mut most_readings: BTreeMap<(TrackId, u64), usize> = BTreeMap::new();
         for (slice, bits) in cx.model.slices_with(SliceAttr::CounterValueBits) {

@@ -69,11 +69,7 @@ fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
         .take(SHOWN)
         .map(|kernel| kernel.kernel.as_str())
         .collect();
-    let more = if own.len() > SHOWN {
-        format!(" and {} more", own.len() - SHOWN)
-    } else {
-        String::new()
-    };
+    let more = engine::and_more(own.len() - names.len());
     let what = match declared {
         DeclaredCosts::Impossible => "declared costs are more than the device can do in that time",
         DeclaredCosts::TooFew => "declared operations are far fewer than these shapes need",

@@ -10,6 +10,7 @@ use facts::TraceFacts as _;
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, possible, ratio};
 use hardware::peaks::Peaks;
 use hlo::HloText;
+use math::summed;
 use math::unit::Unit;
 
 use super::matrix_units::{HardwareFrom, KnownWork};
@@ -195,10 +196,11 @@ pub(super) fn costs(
             .or_insert_with(|| (cost, SameWork::default()));
         work.add(row);
     }
-    let mut sizes_of: BTreeMap<(&String, &Arc<str>), usize> = BTreeMap::new();
-    for (kernel, program, ..) in found.keys() {
-        *sizes_of.entry((kernel, program)).or_default() += 1;
-    }
+    let sizes_of = summed(
+        found
+            .keys()
+            .map(|(kernel, program, ..)| ((kernel, *program), 1)),
+    );
     // Counters are those of all executions: with several sizes they tell nothing of one.
     let counted = |kernel: &String, program: &Arc<str>| {
         let is_only = sizes_of.get(&(kernel, program)) == Some(&1);

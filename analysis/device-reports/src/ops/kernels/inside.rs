@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{AnalysisError, Context};
+use engine::{Context, Result};
 use facts::TraceFacts as _;
 use facts::category::OpClass;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::window::TimeWindow;
+use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{
     CounterSeries, GroupId, OpId, Picos, SliceId, SliceRef, TimeRange, TraceModel, TrackKind,
@@ -181,13 +182,11 @@ impl KernelInside {
                 .own += range.dur();
         }
         self.outside += rest;
-        let mut by_name: BTreeMap<&str, Vec<TimeRange>> = BTreeMap::new();
-        for &(range, scope) in &clipped {
-            by_name
-                .entry(stage_name(scope.name()))
-                .or_default()
-                .push(range);
-        }
+        let by_name = grouped(
+            clipped
+                .iter()
+                .map(|&(range, scope)| (stage_name(scope.name()), range)),
+        );
         for (name, ranges) in &by_name {
             let stage = self.stages.entry((*name).to_owned()).or_default();
             stage.occurrences += ranges.len() as u64;
@@ -294,7 +293,7 @@ fn is_llo(model: &TraceModel, series: &CounterSeries) -> bool {
 pub(super) fn collect(
     cx: &Context<'_>,
     wanted: &BTreeSet<OpId>,
-) -> Result<BTreeMap<OpId, KernelInside>, AnalysisError> {
+) -> Result<BTreeMap<OpId, KernelInside>> {
     let mut found: BTreeMap<OpId, KernelInside> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let recorded = RecordedCalls::on(cx.model, core);

@@ -33,7 +33,7 @@ mod timing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use hlo::HloText;
 use trace_model::{Picos, without_number};
@@ -67,7 +67,7 @@ impl Analysis for Kernels {
     const ID: &'static str = "kernels";
     const TITLE: &'static str = "Kernels";
 
-    fn run(cx: &Context<'_>) -> Result<KernelsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<KernelsReport> {
         let report = cx.report::<Ops>()?;
         let rows: Vec<&OpRow> = report
             .rows
@@ -106,7 +106,7 @@ impl KernelsReport {
         report: &OpsReport,
         rows: &[&OpRow],
         inside: &BTreeMap<trace_model::OpId, KernelInside>,
-    ) -> Result<Self, AnalysisError> {
+    ) -> Result<Self> {
         let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());
         let mut names = BTreeMap::new();

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::slice;
 
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use hlo::ArrayShape;
+use math::grouped;
 use math::quantile::quantile;
 use math::resample::{FEWEST, ResampledMedians};
 use math::stats::{Stats, median};
@@ -106,7 +107,7 @@ impl Executions {
 pub(super) fn timings(
     cx: &Context<'_>,
     names: &BTreeMap<OpId, String>,
-) -> Result<Vec<KernelTiming>, AnalysisError> {
+) -> Result<Vec<KernelTiming>> {
     let mut found: BTreeMap<(&str, Option<String>), Executions> = BTreeMap::new();
     let operands: BTreeMap<OpId, Option<String>> =
         names.keys().map(|&op| (op, operands(cx, op))).collect();
@@ -176,13 +177,10 @@ fn timing(kernel: &str, operands: Option<String>, found: Executions) -> Option<K
 
 /// Compares kernels that could stand for each other with the fastest of them.
 fn rank(timings: &mut [KernelTiming]) {
-    let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
-    for (at, one) in timings.iter().enumerate() {
-        if let Some(operands) = &one.operands {
-            let key = (without_numbers(&one.kernel), operands.clone());
-            groups.entry(key).or_default().push(at);
-        }
-    }
+    let groups = grouped(timings.iter().enumerate().filter_map(|(at, one)| {
+        let key = (without_numbers(&one.kernel), one.operands.clone()?);
+        Some((key, at))
+    }));
     for mut group in groups.into_values().filter(|group| group.len() > 1) {
         group.sort_by(|&a, &b| timings[a].median_ps.total_cmp(&timings[b].median_ps));
         let Some((&first, others)) = group.split_first() else {

@@ -1,9 +1,8 @@
 //! Matrix multiplications grouped by size: the layers of a model.
 
-use std::collections::BTreeMap;
-
 use engine::Percent;
 use hardware::padding::Dimension;
+use math::grouped;
 use trace_model::Picos;
 
 use super::{MatmulRow, MatmulSizes};
@@ -53,15 +52,10 @@ pub struct SizeRow {
 
 /// Rows with known sizes by size, the most self time first.
 pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: Picos) -> Vec<SizeRow> {
-    let mut groups: BTreeMap<(MatmulSizes, &str), Vec<&MatmulRow>> = BTreeMap::new();
-    for row in rows {
-        if let Some(sizes) = row.sizes {
-            groups
-                .entry((sizes, row.types.as_deref().unwrap_or_default()))
-                .or_default()
-                .push(row);
-        }
-    }
+    let groups = grouped(
+        rows.iter()
+            .filter_map(|row| Some(((row.sizes?, row.types.as_deref().unwrap_or_default()), row))),
+    );
     let mut out: Vec<SizeRow> = groups
         .into_values()
         .filter_map(|rows| group(&rows, op_time_ps))

@@ -17,13 +17,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use facts::TraceFacts;
 use facts::category::OpGroup;
 use facts::sum_over::SumOver;
 use hardware::chips::Chip;
 use hardware::peaks::Peaks;
 use hlo::{InstructionRef, MatrixProduct};
+use math::summed;
 use trace_model::Picos;
 
 use crate::ops::op_stats::Ops;
@@ -62,7 +63,7 @@ impl Analysis for Matmuls {
     const ID: &'static str = "matmuls";
     const TITLE: &'static str = "Matrix multiplications";
 
-    fn run(cx: &Context<'_>) -> Result<MatmulsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<MatmulsReport> {
         let ops = cx.report::<Ops>()?;
         let tile = tile(cx, &ops.peaks);
         let mut rows = Vec::new();
@@ -90,10 +91,10 @@ impl Analysis for Matmuls {
             return Err(why.into());
         }
         let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum();
-        let mut missing = BTreeMap::new();
-        for reason in rows.iter().filter_map(|row| row.missing.clone()) {
-            *missing.entry(reason).or_default() += 1;
-        }
+        let missing = rows
+            .iter()
+            .filter_map(|row| Some((row.missing.clone()?, 1)));
+        let missing = summed(missing);
         Ok(MatmulsReport {
             self_of_op_time_percent: Percent::of(self_time_ps, ops.op_time_ps),
             self_time_ps,

@@ -46,6 +46,7 @@ pub struct MatmulSizes {
 
 /// One op of one program that multiplies matrices, on all cores.
 #[engine::row(compiler)]
+#[derive(Default)]
 pub struct MatmulRow {
     /// The op.
     #[serde(skip)]
@@ -185,24 +186,11 @@ impl MatmulRow {
             op: row.op,
             program: Arc::clone(&row.program),
             name: Arc::clone(&row.name),
-            sizes: None,
-            sizes_from: None,
-            missing: None,
-            products: 0,
-            is_convolution: false,
-            types: None,
-            passes: None,
-            flops: None,
             recorded_flops: row
                 .costs
                 .model_flops
                 .or(row.costs.flops)
                 .and_then(per_execution),
-            padding_efficiency_percent: None,
-            pad_first: None,
-            padding_gain_percent: None,
-            padding_loss_ps: None,
-            bound_by: None,
             occurrences: row.occurrences,
             executions: row.executions,
             total_time_ps: row.total_time_ps,
@@ -218,6 +206,7 @@ impl MatmulRow {
                 .filter(|percent| !is_beyond_peak(percent.0)),
             source: row.source.clone(),
             framework_name: row.framework_name.clone(),
+            ..Self::default()
         }
     }
 

@@ -1,10 +1,9 @@
 //! Ops that do the same work at the same place of a program: the layers of an unrolled loop, the parts of a split op.
 //! How a program is cut into ops says nothing about how well it runs, so they are judged as one.
 
-use std::collections::BTreeMap;
-
 use engine::Percent;
 use hardware::limits::BoundBy;
+use math::grouped;
 use trace_model::{Picos, without_number};
 
 use super::row::{OpRates, OpRow};
@@ -33,10 +32,7 @@ pub struct LikeOps<'r> {
 impl<'r> LikeOps<'r> {
     /// Groups rows by what they do and where.
     pub fn of(rows: impl Iterator<Item = &'r OpRow>) -> Vec<Self> {
-        let mut found: BTreeMap<Likeness<'r>, Vec<&'r OpRow>> = BTreeMap::new();
-        for row in rows {
-            found.entry(likeness(row)).or_default().push(row);
-        }
+        let found = grouped(rows.map(|row| (likeness(row), row)));
         let like = |rows: Vec<&'r OpRow>| Self {
             occurrences: rows
                 .iter()

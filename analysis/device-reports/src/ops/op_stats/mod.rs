@@ -30,7 +30,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context, Percent, counted};
+use engine::{Analysis, Context, Percent, Result, counted};
 use facts::TraceFacts as _;
 use facts::category::{OpClasses, OpGroup};
 use facts::sum_over::SumOver;
@@ -62,7 +62,7 @@ impl Analysis for Ops {
     const ID: &'static str = "ops";
     const TITLE: &'static str = "Op statistics";
 
-    fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<OpsReport> {
         let basis: &Arc<OpCostModel> = cx.fact();
         let (mut cores, mut merged) = (Vec::new(), MergedRows::new(cx.model));
         let mut steady = SteadyOps::wanted(cx);
@@ -94,7 +94,7 @@ fn for_each_core(
     classes: Option<&Arc<OpClasses>>,
     part: Option<Context<'_>>,
     mut take: impl FnMut(CoreSums, Option<CoreSums>),
-) -> Result<(), AnalysisError> {
+) -> Result<()> {
     let mut cores = Vec::new();
     for core in cx.tensor_cores() {
         let part = part.and_then(|part| Some((part, part.window(core).ok()??)));
@@ -130,7 +130,7 @@ fn for_each_core(
 
 /// Totals of the cores in the scope of `cx`, for callers that need no other part of a report; without duty (`busy_ps`,
 /// `on_duty_ps`).
-pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
+pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>> {
     let (basis, mut cores) = (cx.fact::<Arc<OpCostModel>>(), Vec::new());
     for_each_core(cx, None, None, |sums, _| {
         cores.push(core_report(cx, basis, &sums));

@@ -48,6 +48,7 @@ pub struct CoreOpTime {
     clippy::struct_excessive_bools,
     reason = "facts that do not exclude each other"
 )]
+#[derive(Default)]
 pub struct OpRow {
     /// The op; absent for slices without an op.
     #[serde(skip)]
@@ -221,11 +222,7 @@ impl OpRow {
                 0.0
             },
             min_time_ps: sums.min,
-            self_of_total_percent: None,
-            self_of_op_time_percent: None,
             costs,
-            rates: OpRates::default(),
-            beyond_peak_of: None,
             // Executions that do not record it ran at the default clock.
             time_at_default_clock_ps: stats
                 .scaled
@@ -237,6 +234,7 @@ impl OpRow {
             framework_name: facts.and_then(|facts| facts.framework_name).map(text_of),
             source: facts.and_then(|facts| facts.source).map(text_of),
             per_core,
+            ..Self::default()
         };
         if op.is_some() && !row.is_async {
             row.rates = row.rates_by(peaks);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{AnalysisError, Context, Scope};
+use engine::{Context, Result, Scope};
 use facts::category::{OpClass, OpClasses};
 use facts::window::{TimeWindow, counts, part_in, part_of_op, slices_of_window};
 use facts::{TraceFacts as _, window};
@@ -72,7 +72,7 @@ impl CoreSums {
         window: TimeWindow,
         classes: Option<&OpClasses>,
         part: Option<(Context<'_>, TimeWindow)>,
-    ) -> Result<Option<(Self, Option<Self>)>, AnalysisError> {
+    ) -> Result<Option<(Self, Option<Self>)>> {
         let Some(track) = cx
             .model
             .track_of_kind(core, TrackKind::Ops)
@@ -163,12 +163,7 @@ impl<'a> WindowSums<'a> {
         }
     }
 
-    fn finish(
-        mut self,
-        core: GroupId,
-        track: TrackId,
-        duty: Option<DutyTime>,
-    ) -> Result<CoreSums, AnalysisError> {
+    fn finish(mut self, core: GroupId, track: TrackId, duty: Option<DutyTime>) -> Result<CoreSums> {
         let (cx, window) = (&self.cx, self.window);
         add_self_time_of_cut(cx, core, &self.cut, &mut self.sums)?;
         for attr in EVENT_FACTS {
@@ -288,7 +283,7 @@ fn add_self_time_of_cut(
     core: GroupId,
     cut: &[SliceRef<'_>],
     sums: &mut SumsByOp,
-) -> Result<(), AnalysisError> {
+) -> Result<()> {
     let Some(time) = (if cut.is_empty() {
         None
     } else {

@@ -12,7 +12,7 @@
 
 mod point;
 
-use engine::{Analysis, AnalysisError, Context, Provenance, Scope, Table, Tabular};
+use engine::{Analysis, Context, Provenance, Result, Scope, Table, Tabular};
 use facts::steps::Step;
 use hardware::chips::Chip;
 use hardware::ici::NetworkFrom;
@@ -33,6 +33,7 @@ const MAX_POINTS: usize = 1000;
 
 /// The roof, and the points below it.
 #[engine::reported]
+#[derive(Default)]
 pub struct RooflineReport {
     /// The limits.
     pub peaks: Peaks,
@@ -132,7 +133,7 @@ impl Analysis for Roofline {
     const ID: &'static str = "roofline";
     const TITLE: &'static str = "Roofline";
 
-    fn run(cx: &Context<'_>) -> Result<RooflineReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<RooflineReport> {
         let ops = cx.report::<Ops>()?;
         if let Some(why) = ops.why_no_peaks() {
             return Err(why.into());
@@ -169,10 +170,7 @@ const MAX_STEP_ROWS: usize = 200_000;
 
 /// The average step and each step; none if the scope is not the whole trace or the steps do not come from the
 /// devices.
-fn steps(
-    cx: &Context<'_>,
-    ops: &OpsReport,
-) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>), AnalysisError> {
+fn steps(cx: &Context<'_>, ops: &OpsReport) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>)> {
     let none = Ok((None, Vec::new()));
     if cx.scope != Scope::WholeTrace {
         return none;
@@ -234,9 +232,6 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
         program_without_host_io: (host_io > Picos::ZERO).then(|| {
             RooflinePoint::of_cores("Program without infeed and outfeed", &cores, host_io, 1)
         }),
-        ici: None,
-        average_step: None,
-        steps: Vec::new(),
         devices: ops
             .cores
             .iter()
@@ -252,6 +247,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
             .collect(),
         notes: ops.notes.clone(),
         peaks: peaks.clone(),
+        ..RooflineReport::default()
     }
 }
 

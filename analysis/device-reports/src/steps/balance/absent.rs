@@ -1,6 +1,6 @@
 //! Devices that run nothing, next to nothing, or only a part of the run while others work.
 
-use engine::{AnalysisError, Context, counted};
+use engine::{Context, Result, counted};
 use facts::TraceFacts as _;
 use facts::clock_alignment::programs;
 use facts::core_time::{CoreTime, SelfTimeSegment};
@@ -15,10 +15,7 @@ use crate::steps::devices::{CoreReport, DevicesReport};
 const UNUSED_PERCENT: f64 = 5.0;
 
 /// Those devices, in their order. None if no device works.
-pub(super) fn absences(
-    cx: &Context<'_>,
-    devices: &DevicesReport,
-) -> Result<Vec<Absence>, AnalysisError> {
+pub(super) fn absences(cx: &Context<'_>, devices: &DevicesReport) -> Result<Vec<Absence>> {
     let busiest = devices
         .cores
         .iter()

@@ -39,12 +39,7 @@ impl LateDevices<'_> {
             .take(NAMED)
             .map(|device| device.core.as_str())
             .collect();
-        let more = self.devices.len() - named.len();
-        let rest = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
+        let rest = engine::and_more(self.devices.len() - named.len());
         format!("{} ({}{rest})", self.count(), named.join(", "))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use engine::{Cell, Context, Percent};
 use facts::category::OpClass;
+use math::grouped;
 use trace_model::{GroupId, GroupKind, Picos, TraceModel};
 
 use crate::communication::overlap::Overlap;
@@ -321,10 +322,12 @@ fn host_of(model: &TraceModel, group: GroupId) -> String {
 
 /// Devices by host.
 pub(super) fn hosts(loads: &[DeviceLoad]) -> Vec<HostLoad> {
-    let mut by_host: BTreeMap<&str, Vec<&DeviceLoad>> = BTreeMap::new();
-    for load in loads.iter().filter(|load| load.work_ps.is_some()) {
-        by_host.entry(&load.host).or_default().push(load);
-    }
+    let by_host = grouped(
+        loads
+            .iter()
+            .filter(|load| load.work_ps.is_some())
+            .map(|load| (&*load.host, load)),
+    );
     let host = |(host, loads): (&str, Vec<&DeviceLoad>)| {
         let values = |of: fn(&DeviceLoad) -> Option<f64>| {
             loads.iter().filter_map(|load| of(load)).collect::<Vec<_>>()

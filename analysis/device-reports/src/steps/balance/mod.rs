@@ -23,7 +23,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, AnalysisError, Context, Percent};
+use engine::{Analysis, Context, Percent, Result};
 use trace_model::GroupId;
 
 use crate::steps::devices::Devices;
@@ -42,7 +42,7 @@ impl Analysis for Balance {
     const ID: &'static str = "balance";
     const TITLE: &'static str = "Load balance";
 
-    fn run(cx: &Context<'_>) -> Result<BalanceReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<BalanceReport> {
         let cores = cx.tensor_cores();
         if cores.len() < 2 {
             let count = if cores.is_empty() {

@@ -6,7 +6,7 @@ use trace_model::{Picos, TraceModel};
 
 use super::*;
 
-fn report(model: &TraceModel) -> Result<BalanceReport, AnalysisError> {
+fn report(model: &TraceModel) -> Result<BalanceReport> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,

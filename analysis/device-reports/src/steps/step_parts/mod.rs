@@ -15,10 +15,11 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine::{Analysis, AnalysisError, Context, Scope};
+use engine::{Analysis, Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::device_shift::shifted;
 use facts::steps::{Step, StepClass, StepSource, StepsReport};
+use math::grouped;
 use math::stats::median;
 use trace_model::{GroupId, Picos, TimeRange};
 
@@ -40,7 +41,7 @@ impl Analysis for StepParts {
     const ID: &'static str = "step_parts";
     const TITLE: &'static str = "Step time breakdown";
 
-    fn run(cx: &Context<'_>) -> Result<StepPartsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<StepPartsReport> {
         let steps = cx.report::<Steps>()?;
         if !steps.has_steps() {
             let why = match cx.model.simulator() {
@@ -170,7 +171,7 @@ impl DividedStep {
     }
 }
 
-fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, AnalysisError> {
+fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport> {
     let classes = cx.classes();
     let mut op_times = StepOpTimes::wanted(steps);
     let mut divided: Vec<Vec<CoreParts>> = vec![Vec::new(); steps.steps.len()];
@@ -257,10 +258,12 @@ pub fn spans_on(
 }
 
 fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
-    let mut by_class: BTreeMap<&str, Vec<&DividedStep>> = BTreeMap::new();
-    for step in divided.iter().filter(|step| step.is_counted) {
-        by_class.entry(&step.class).or_default().push(step);
-    }
+    let by_class = grouped(
+        divided
+            .iter()
+            .filter(|step| step.is_counted)
+            .map(|step| (&*step.class, step)),
+    );
     let class = |class: &StepClass| {
         let members = by_class.get(class.id.as_str())?;
         let critical: Vec<&CoreParts> = members.iter().filter_map(|step| step.critical()).collect();

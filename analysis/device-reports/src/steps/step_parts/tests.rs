@@ -11,7 +11,7 @@ use trace_model::{
 use super::*;
 use crate::steps::step_times::Steps;
 
-fn report(model: &TraceModel, scope: Scope) -> Result<StepPartsReport, AnalysisError> {
+fn report(model: &TraceModel, scope: Scope) -> Result<StepPartsReport> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, AnalysisError, Context, Scope};
+use engine::{Analysis, Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::steps::StepsReport;
 
@@ -15,7 +15,7 @@ impl Analysis for Steps {
     const ID: &'static str = "steps";
     const TITLE: &'static str = "Steps";
 
-    fn run(cx: &Context<'_>) -> Result<StepsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<StepsReport> {
         if cx.scope == Scope::WholeTrace {
             return Ok(cx.steps().clone());
         }

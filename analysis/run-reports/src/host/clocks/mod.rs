@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, Context, Result};
 use facts::clock_alignment::ClocksReport;
 use facts::host_class::host_threads;
 use trace_model::TraceModel;
@@ -16,7 +16,7 @@ impl Analysis for Clocks {
     const ID: &'static str = "clocks";
     const TITLE: &'static str = "Clocks";
 
-    fn run(cx: &Context<'_>) -> Result<ClocksReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<ClocksReport> {
         let report: &ClocksReport = cx.fact();
         if report.devices.is_empty() && report.hosts.is_empty() {
             return Err(missing(cx.model).into());

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use facts::compile_events::CacheRole;
+use math::summed;
 use trace_model::{SliceRef, TimeRange, Timestamp, TrackId};
 
 /// Whether the persistent cache had a program.
@@ -69,10 +70,7 @@ pub struct CacheFacts {
 
 impl CacheFacts {
     pub(super) fn new(events: impl Iterator<Item = CacheRole>) -> Self {
-        let mut counts: BTreeMap<CacheRole, u64> = BTreeMap::new();
-        for role in events {
-            *counts.entry(role).or_default() += 1;
-        }
+        let counts = summed(events.map(|role| (role, 1)));
         let count = |role| counts.get(&role).copied();
         // If the lookup was recorded, its result would have been recorded, too.
         let seen = |role| {

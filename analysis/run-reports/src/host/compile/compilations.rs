@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::{Context, Percent};
 use facts::compile_events::PhaseEvent;
 use facts::host_class::{HostClass, pjit_function};
+use math::grouped;
 use math::intervals::IntervalSet;
-use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
+use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, Timestamp};
 
 use super::annotations;
 use super::cache::{CacheUse, CacheUses};
@@ -138,13 +139,11 @@ pub(super) struct CompilationContext<'a> {
 
 /// Calls by name, each list sorted by end.
 pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec<SliceRef<'a>>> {
-    let mut by_name: BTreeMap<&str, Vec<SliceRef<'_>>> = BTreeMap::new();
-    for &call in calls {
-        by_name
-            .entry(pjit_function(call.name()).unwrap_or_default())
-            .or_default()
-            .push(call);
-    }
+    let mut by_name = grouped(
+        calls
+            .iter()
+            .map(|&call| (pjit_function(call.name()).unwrap_or_default(), call)),
+    );
     for calls in by_name.values_mut() {
         calls.sort_by_key(|call| (call.range().end, call.id()));
     }
@@ -190,10 +189,12 @@ pub(super) fn compilations(
     around: &CompilationContext<'_>,
     groups: &[EventGroup<'_>],
 ) -> Vec<Compilation> {
-    let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
-    for group in groups.iter().filter(|group| group.compiles) {
-        by_function.entry(&group.function).or_default().push(group);
-    }
+    let by_function = grouped(
+        groups
+            .iter()
+            .filter(|group| group.compiles)
+            .map(|group| (&*group.function, group)),
+    );
     let mut out = Vec::new();
     for same in by_function.into_values() {
         for (k, group) in same.iter().enumerate() {
@@ -292,14 +293,11 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
 
 /// A phase inside another one on the same thread counts towards the inner one.
 pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTime> {
-    let mut by_thread: BTreeMap<(trace_model::TrackId, HostClass), Vec<TimeRange>> =
-        BTreeMap::new();
-    for event in events {
-        by_thread
-            .entry((event.slice.track(), event.class))
-            .or_default()
-            .push(event.range);
-    }
+    let by_thread = grouped(
+        events
+            .iter()
+            .map(|event| ((event.slice.track(), event.class), event.range)),
+    );
     let mut tracks: Vec<_> = by_thread.keys().map(|(track, _)| *track).collect();
     tracks.dedup();
     let mut out = Vec::new();

@@ -1,8 +1,7 @@
 //! Compilations by function.
 
-use std::collections::BTreeMap;
-
 use engine::{Cell, Percent};
+use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{Picos, TimeRange, Timestamp};
 
@@ -84,16 +83,12 @@ pub(super) fn functions(
     groups: &[EventGroup<'_>],
     compilations: &[Compilation],
 ) -> Vec<CompiledFunction> {
-    let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
-    for group in groups {
-        by_function.entry(&group.function).or_default().push(group);
-    }
-    let mut own: BTreeMap<&str, Vec<&Compilation>> = BTreeMap::new();
-    for compilation in compilations {
-        own.entry(&compilation.function)
-            .or_default()
-            .push(compilation);
-    }
+    let by_function = grouped(groups.iter().map(|group| (&*group.function, group)));
+    let own = grouped(
+        compilations
+            .iter()
+            .map(|compilation| (&*compilation.function, compilation)),
+    );
     let mut out: Vec<CompiledFunction> = by_function
         .into_iter()
         .map(|(function, groups)| {

@@ -32,7 +32,7 @@ mod table;
 mod tf;
 
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Percent, Scope, counted};
+use engine::{Analysis, Context, Percent, Result, Scope, counted};
 use facts::host_class::{HostClass, host_threads};
 use math::intervals::IntervalSet;
 use trace_model::{IssueKind, Picos, TimeRange};
@@ -63,7 +63,7 @@ impl Analysis for Compile {
     const ID: &'static str = "compile";
     const TITLE: &'static str = "Compilation";
 
-    fn run(cx: &Context<'_>) -> Result<CompileReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<CompileReport> {
         let window = cx.host_window()?;
         if host_threads(cx.model).next().is_none() {
             return Err("the capture has no host threads".into());

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use engine::Context;
 use facts::TraceFacts as _;
 use hlo::HloModule;
+use math::{grouped, summed};
 use trace_model::{OpId, ProgramId};
 
 /// Programs with at least this share of their ops in common are the same function.
@@ -21,12 +22,11 @@ pub(super) struct ProgramOps {
 impl ProgramOps {
     /// The ops of all programs of the trace.
     pub fn new(cx: &Context<'_>) -> Self {
-        let mut by_program: BTreeMap<ProgramId, Vec<OpId>> = BTreeMap::new();
-        for id in cx.model.op_ids() {
-            if let Some(program) = cx.model.op(id).program {
-                by_program.entry(program).or_default().push(id);
-            }
-        }
+        let by_program = grouped(
+            cx.model
+                .op_ids()
+                .filter_map(|id| Some((cx.model.op(id).program?, id))),
+        );
         Self { by_program }
     }
 
@@ -60,11 +60,7 @@ fn instructions(module: &HloModule) -> BTreeMap<(&str, &str), u64> {
 }
 
 fn counted<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, u64> {
-    let mut counts = BTreeMap::new();
-    for key in keys {
-        *counts.entry(key).or_default() += 1;
-    }
-    counts
+    summed(keys.map(|key| (key, 1)))
 }
 
 /// Σ min / Σ max of two multisets; `None` if one is empty.

@@ -9,6 +9,7 @@ use engine::Context;
 use facts::TraceFacts as _;
 use facts::host_class::host_threads;
 use facts::steps::function_of;
+use math::grouped;
 use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 
 /// A program that ran.
@@ -125,10 +126,11 @@ fn name_and_id(title: &str) -> (&str, Option<u64>) {
 fn device_runs(cx: &Context<'_>) -> RunsByProgram {
     let mut found = RunsByProgram::new();
     for core in cx.tensor_cores() {
-        let mut by_name: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
-        for (slice, range) in cx.programs_on_host(core) {
-            by_name.entry(slice.name()).or_default().push(range.start);
-        }
+        let by_name = grouped(
+            cx.programs_on_host(core)
+                .into_iter()
+                .map(|(slice, range)| (slice.name(), range.start)),
+        );
         for (name, begins) in by_name {
             let (name, id) = name_and_id(name);
             let most = found.entry((name.to_owned(), id)).or_default();

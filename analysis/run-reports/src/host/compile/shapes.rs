@@ -93,12 +93,8 @@ impl ShapeChange {
 
     /// The first change, and the number of further ones.
     pub(super) fn summary(changes: &[Self]) -> Option<String> {
-        let more = match changes.len() {
-            0 | 1 => String::new(),
-            n => format!(" and {} more", n - 1),
-        };
-        let first = changes.first()?;
-        Some(format!("{}{more}", first.sentence()))
+        let (first, others) = changes.split_first()?;
+        Some(first.sentence() + &engine::and_more(others.len()))
     }
 }
 

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use engine::{AnalysisError, Context, Scope};
+use engine::{Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::clock_alignment::ClocksReport;
 use facts::host_class::host_threads;
@@ -117,7 +117,7 @@ impl<'a> GapCollector<'a> {
         cx: &Context<'a>,
         core: GroupId,
         steps: Option<&StepsReport>,
-    ) -> Result<Option<Self>, AnalysisError> {
+    ) -> Result<Option<Self>> {
         let programs = cx.programs_on_host(core);
         let Some(window) = cx.window_on_host(core)? else {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! Idle time inside programs, on the clock that timed the ops: between two ops of one execution, before the first and
 //! after the last.
 
-use engine::{AnalysisError, Context, Percent, Scope};
+use engine::{Context, Percent, Result, Scope};
 use facts::TraceFacts as _;
 use facts::clock_alignment::timed_programs;
 use facts::core_time::SelfTimeSegment;
@@ -45,10 +45,7 @@ pub struct InsidePrograms {
 }
 
 /// The idle time; `None` if the device has no ops or no programs in the scope.
-pub(super) fn inside_programs(
-    cx: &Context<'_>,
-    core: GroupId,
-) -> Result<Option<InsidePrograms>, AnalysisError> {
+pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<InsidePrograms>> {
     let Some(time) = cx.core_time(core)? else {
         return Ok(None);
     };

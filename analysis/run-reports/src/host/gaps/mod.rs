@@ -23,7 +23,7 @@ mod tally;
 mod tests;
 
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Metric, Percent, Provenance, counted};
+use engine::{Analysis, Context, Metric, Percent, Provenance, Result, counted};
 use facts::host_class::host_threads;
 use facts::steps::StepsReport;
 use math::unit::Unit;
@@ -47,7 +47,7 @@ impl Analysis for Gaps {
     const ID: &'static str = "gaps";
     const TITLE: &'static str = "Device gaps";
 
-    fn run(cx: &Context<'_>) -> Result<GapsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<GapsReport> {
         let model = cx.model;
         let cores = cx.tensor_cores();
         if cores.is_empty() {
@@ -82,7 +82,7 @@ fn devices_of(
     host: SourceId,
     cores: &[GroupId],
     steps: Option<&StepsReport>,
-) -> Result<Vec<DeviceGaps>, AnalysisError> {
+) -> Result<Vec<DeviceGaps>> {
     let watches = cores
         .iter()
         .filter_map(|&core| GapCollector::new(cx, core, steps).transpose());

@@ -1,9 +1,8 @@
 //! The tables of gaps.
 
-use std::collections::BTreeMap;
-
 use engine::{Percent, Table, TableBuilder, Tabular, counted};
 use math::unit::Unit;
+use math::{grouped, summed};
 use trace_model::Picos;
 
 use super::IdleCause;
@@ -66,12 +65,8 @@ impl GapsReport {
                 .iter()
                 .flat_map(|device| device.at(place))
                 .filter(|part| part.cause == cause);
-            let mut events: BTreeMap<&str, Picos> = BTreeMap::new();
-            for part in parts.clone() {
-                if let Some((event, time)) = part.event.as_deref().zip(part.event_ps) {
-                    *events.entry(event).or_default() += time;
-                }
-            }
+            let named = parts.clone();
+            let events = summed(named.filter_map(|part| part.event.as_deref().zip(part.event_ps)));
             // Of equal ones the first by name.
             let most = events.into_iter().rev().max_by_key(|(_, time)| *time);
             parts.clone().next()?;
@@ -154,10 +149,12 @@ impl GapsReport {
 
     /// Means over the devices, one row per step.
     fn step_table(&self) -> Table {
-        let mut steps: BTreeMap<u32, Vec<&StepGaps>> = BTreeMap::new();
-        for step in self.devices.iter().flat_map(|device| &device.steps) {
-            steps.entry(step.step).or_default().push(step);
-        }
+        let steps = grouped(
+            self.devices
+                .iter()
+                .flat_map(|device| &device.steps)
+                .map(|step| (step.step, step)),
+        );
         let mean = |own: &[&StepGaps], get: &dyn Fn(&StepGaps) -> Picos| {
             mean(own.iter().map(|step| get(step)).sum(), own.len())
         };

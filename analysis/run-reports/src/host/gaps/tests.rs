@@ -8,7 +8,7 @@ fn ps(time: i64) -> Picos {
     Picos::from_ps(time)
 }
 
-fn report(model: &TraceModel, scope: Scope) -> Result<GapsReport, AnalysisError> {
+fn report(model: &TraceModel, scope: Scope) -> Result<GapsReport> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,

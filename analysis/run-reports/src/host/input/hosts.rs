@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use device_reports::steps::step_times::Steps;
-use engine::{AnalysisError, Context};
+use engine::{AnalysisError, Context, Result};
 use facts::TraceFacts as _;
 use facts::host_class::{HostClass, host_threads, is_input_loader};
 use facts::steps::{Step, StepSource, StepsReport};
@@ -22,7 +22,7 @@ use trace_model::{GroupId, LabelId, Picos, SliceRef, TimeRange, TrackId};
 use super::wait::InputWait;
 
 /// Input wait of every host that has steps, and of each step.
-pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits, AnalysisError> {
+pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits> {
     let model = cx.model;
     let steps = cx.report::<Steps>().ok();
     // Steps of other devices are not on the clock of the host.

@@ -14,12 +14,12 @@ mod wait;
 use std::collections::{BTreeMap, BTreeSet};
 
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
+use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::TraceFacts as _;
 use facts::category::{OpClasses, OpGroup};
 use facts::host_class::HostClass;
-use facts::steps::Step;
 use hardware::chips::Chip;
+use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{
     GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind,
@@ -78,7 +78,7 @@ impl Analysis for Input {
     const ID: &'static str = "input";
     const TITLE: &'static str = "Input and transfers";
 
-    fn run(cx: &Context<'_>) -> Result<InputReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<InputReport> {
         let gaps = match cx.report::<Gaps>() {
             Ok(gaps) => gaps,
             Err(no_device) => {
@@ -92,10 +92,12 @@ impl Analysis for Input {
         };
         let classes = cx.classes();
         let steps = cx.report::<Steps>().ok();
-        let mut numbered: BTreeMap<u32, Vec<&Step>> = BTreeMap::new();
-        for step in steps.iter().flat_map(|steps| &steps.steps) {
-            numbered.entry(step.number).or_default().push(step);
-        }
+        let numbered = grouped(
+            steps
+                .iter()
+                .flat_map(|steps| &steps.steps)
+                .map(|step| (step.number, step)),
+        );
         let (mut devices, mut by_step) = (Vec::new(), BTreeMap::<u32, Vec<InputWait>>::new());
         for device in &gaps.devices {
             let infeed = infeed(cx, classes, device.group)?;
@@ -132,11 +134,7 @@ impl Analysis for Input {
 }
 
 /// The spans in which a core ran infeed ops, by the clock that timed them; `None` without ops.
-fn infeed(
-    cx: &Context<'_>,
-    classes: &OpClasses,
-    core: GroupId,
-) -> Result<Option<IntervalSet>, AnalysisError> {
+fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>> {
     let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else {
         return Ok(None);
     };

@@ -13,11 +13,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::host_class::{HostClass, classify, host_threads, stripped};
 use facts::python_frame::PythonFrame;
+use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{LabelId, Picos, SliceRef, SourceId, TimeRange, Timestamp, TrackId};
 
@@ -123,7 +124,7 @@ pub(super) fn engine_steps(
     cx: &Context<'_>,
     annotations: &[Annotation],
     scope: TimeRange,
-) -> Result<Option<Engines>, AnalysisError> {
+) -> Result<Option<Engines>> {
     let cores = cx.tensor_cores();
     if cores.is_empty() {
         return Ok(None);
@@ -254,12 +255,11 @@ fn hosts(cx: &Context<'_>, annotations: &[Annotation]) -> Option<BTreeMap<Source
             .iter()
             .map(|(slice, part)| (slice.id(), *part))
             .collect();
-        let mut by_part: BTreeMap<EnginePart, Vec<TimeRange>> = BTreeMap::new();
-        for segment in self_time_segments(spans.collect()) {
-            if let Some(&part) = part_of.get(&segment.slice) {
-                by_part.entry(part).or_default().push(segment.range);
-            }
-        }
+        let by_part = grouped(
+            self_time_segments(spans.collect())
+                .into_iter()
+                .filter_map(|segment| Some((*part_of.get(&segment.slice)?, segment.range))),
+        );
         let host = hosts.entry(source).or_default();
         for (part, ranges) in by_part {
             let when: IntervalSet = ranges.into_iter().collect();

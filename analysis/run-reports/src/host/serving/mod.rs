@@ -42,7 +42,7 @@ use annotations::{Annotation, Annotations};
 use engine_steps::Engines;
 use names::phase_of_name;
 
-use engine::{Analysis, AnalysisError, Context, Options, Percent};
+use engine::{Analysis, Context, Options, Percent, Result};
 use facts::TraceFacts as _;
 use math::intervals::IntervalSet;
 use programs::PhasePrograms;
@@ -64,7 +64,7 @@ impl Analysis for Serving {
     const ID: &'static str = "serving";
     const TITLE: &'static str = "Serving";
 
-    fn run(cx: &Context<'_>) -> Result<ServingReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<ServingReport> {
         let scope = cx.host_window()?;
         let found = Annotations::find(cx);
         let served: &[Annotation] = if found.is_serving { &found.all } else { &[] };

@@ -7,9 +7,7 @@ use serde::Serialize;
 use super::servers::ServerBatch;
 
 /// What a request, or a batch of requests, does.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServingPhase {
     /// It waits to be scheduled.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::{AnalysisError, Context, Scope};
+use engine::{Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::window::counts;
 use math::intervals::IntervalSet;
@@ -30,7 +30,7 @@ pub(super) struct PhasePrograms {
 }
 
 impl PhasePrograms {
-    pub fn find(cx: &Context<'_>, annotations: &[Annotation]) -> Result<Self, AnalysisError> {
+    pub fn find(cx: &Context<'_>, annotations: &[Annotation]) -> Result<Self> {
         let open = |phase| -> IntervalSet {
             annotations
                 .iter()

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::number::value;
-use engine::{AnalysisError, Context, Percent};
+use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use facts::hlo_for_now;
@@ -41,7 +41,7 @@ struct Runs {
 }
 
 /// The programs that ran in the scope and read weights, by their time, the longest first.
-pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>, AnalysisError> {
+pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>> {
     let ids = cx.model.program_ids();
     let known: BTreeMap<String, ProgramId> =
         ids.map(|id| (cx.model.program_title(id), id)).collect();

@@ -11,7 +11,7 @@ mod rules;
 mod table;
 
 use ::facts::clock_alignment::ClockShift;
-use engine::{Analysis, AnalysisError, Context};
+use engine::{Analysis, Context, Result};
 use trace_model::{IssueCount, MemoryUse, Picos, Source};
 
 use clocks::clock_shifts;
@@ -28,7 +28,7 @@ impl Analysis for Doctor {
     const ID: &'static str = "doctor";
     const TITLE: &'static str = "Trace health";
 
-    fn run(cx: &Context<'_>) -> Result<DoctorReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<DoctorReport> {
         let model = cx.model;
         let memory = model.memory_use();
         let mut findings: Vec<CaptureFinding> =

@@ -157,7 +157,7 @@ const ROWS: &[KnownRow] = &[
         shows: "counts of cycles, instructions and bytes over the capture",
         by: "tpu_perf_counters",
         since: None,
-        on: [Documented, Documented, Documented, Documented, Documented],
+        on: [Documented; 5],
         is: RowIs::Readings,
     },
     KnownRow {
@@ -173,7 +173,7 @@ const ROWS: &[KnownRow] = &[
         shows: "power and its level",
         by: "tpu_power_trace_level=1, tpu_e2e_enable_fw_power_level_event",
         since: None,
-        on: [Documented, Documented, Documented, Documented, Documented],
+        on: [Documented; 5],
         is: RowIs::Words(&["power"]),
     },
     KnownRow {
@@ -181,7 +181,7 @@ const ROWS: &[KnownRow] = &[
         shows: "heat of the chip",
         by: "tpu_e2e_enable_fw_thermal_event",
         since: None,
-        on: [Documented, Documented, Documented, Documented, Documented],
+        on: [Documented; 5],
         is: RowIs::Words(&["temperature", "thermal"]),
     },
     KnownRow {
@@ -189,7 +189,7 @@ const ROWS: &[KnownRow] = &[
         shows: "when the firmware slows the chip down",
         by: "tpu_e2e_enable_fw_throttle_event",
         since: None,
-        on: [Documented, Documented, Documented, Documented, Documented],
+        on: [Documented; 5],
         is: RowIs::Words(&["throttl"]),
     },
     KnownRow {
@@ -197,7 +197,7 @@ const ROWS: &[KnownRow] = &[
         shows: "traffic between host and chip",
         by: "tpu_enable_fw_pcie_utilization_event",
         since: None,
-        on: [Documented, Documented, Documented, Documented, Documented],
+        on: [Documented; 5],
         is: RowIs::Words(&["pcie"]),
     },
 ];

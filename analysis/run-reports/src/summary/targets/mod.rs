@@ -19,9 +19,7 @@
 mod measured;
 
 use device_reports::ops::expected::{Expected, TimeLimit};
-use engine::{
-    Analysis, AnalysisError, Context, Percent, Provenance, Table, Tabular, Threshold, counted,
-};
+use engine::{Analysis, Context, Percent, Provenance, Result, Table, Tabular, Threshold, counted};
 use hardware::limits::{BoundBy, is_beyond_peak};
 use trace_model::Caveat;
 
@@ -248,7 +246,7 @@ impl Analysis for Targets {
     const ID: &'static str = "targets";
     const TITLE: &'static str = "Targets";
 
-    fn run(cx: &Context<'_>) -> Result<TargetsReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<TargetsReport> {
         let mut targets = vec![
             MXU.target(cx, speed_of_matrix_ops(cx)),
             HBM.target(cx, metric(cx, &["hbm_util_busy_percent", "hbm_hw_percent"])),

@@ -4,12 +4,11 @@
 //! except infeed and other off-duty ops; the denominator is the hull of all their ops and programs. Loops count from
 //! start to end, including waits inside. Everything is on the timeline, as in `XProf`.
 
-use std::collections::BTreeMap;
-
 use device_reports::ops::op_stats::CoreOps;
-use engine::{AnalysisError, Context, Metric, Percent, Provenance, counted};
+use engine::{Context, Metric, Percent, Provenance, Result, counted};
 use facts::TraceFacts as _;
 use facts::window::{hull_of_window, slices_of_window};
+use math::grouped;
 use math::intervals::{IntervalSet, UnionBuilder};
 use math::unit::Unit;
 use trace_model::{
@@ -52,10 +51,7 @@ impl BusyTime {
 
 /// The duty cycle of the chips that `cores` belong to.
 pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
-    let mut chips: BTreeMap<ChipKey, Vec<&CoreDuty>> = BTreeMap::new();
-    for core in cores {
-        chips.entry(core.chip).or_default().push(core);
-    }
+    let chips = grouped(cores.iter().map(|core| (core.chip, core)));
     let (mut busy, mut span) = (Picos::ZERO, Picos::ZERO);
     for cores in chips.values() {
         busy += if let [core] = cores[..] {
@@ -89,7 +85,7 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
 
 impl CoreDuty {
     /// The duty of each core.
-    pub fn of_all(cx: &Context<'_>, cores: &[CoreOps]) -> Result<Vec<Self>, AnalysisError> {
+    pub fn of_all(cx: &Context<'_>, cores: &[CoreOps]) -> Result<Vec<Self>> {
         let chips: Vec<ChipKey> = cores
             .iter()
             .map(|core| chip_of(cx.model, core.core))
@@ -106,12 +102,7 @@ impl CoreDuty {
         cores.iter().zip(&chips).map(of_core).collect()
     }
 
-    fn of(
-        cx: &Context<'_>,
-        ops: &CoreOps,
-        chip: ChipKey,
-        is_alone: bool,
-    ) -> Result<Self, AnalysisError> {
+    fn of(cx: &Context<'_>, ops: &CoreOps, chip: ChipKey, is_alone: bool) -> Result<Self> {
         let (model, core, classes) = (cx.model, ops.core, cx.classes());
         let (mut busy, mut hull) = (UnionBuilder::default(), None::<TimeRange>);
         for group in std::iter::once(core).chain(sparse_cores(model, core)) {

@@ -38,7 +38,7 @@ mod tests;
 use ::hardware::limits::{BoundBy, OpWork};
 use device_reports::ops::op_stats::{BeyondPeak, CoreOps, Ops};
 use duty::{CoreDuty, xprof_duty_cycle};
-use engine::{Analysis, AnalysisError, Context, Metric, Provenance, Table, Tabular};
+use engine::{Analysis, Context, Metric, Provenance, Result, Table, Tabular};
 use math::unit::Unit;
 use sums::{UtilizationShare, WorkSums, busy, utilization, window};
 use trace_model::Picos;
@@ -84,7 +84,7 @@ impl Analysis for Utilization {
     const ID: &'static str = "utilization";
     const TITLE: &'static str = "Utilization";
 
-    fn run(cx: &Context<'_>) -> Result<UtilizationReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<UtilizationReport> {
         let ops = cx.report::<Ops>()?;
         let all: Vec<&CoreOps> = ops.cores.iter().collect();
         let mut combined = metrics(&WorkSums::new(cx, &ops, &all));

@@ -1,6 +1,5 @@
 //! What takes the time, from the reports of devices and of the host.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device_reports::communication::overlap::{Overlap, OverlapReport};
@@ -13,6 +12,7 @@ use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
 use facts::window::windows_in_words;
 use math::stats::Stats;
+use math::summed;
 use trace_model::{Caveat, Picos, TimeRange, without_number};
 
 use crate::host::compile::CompileReport;
@@ -219,10 +219,8 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const SHOWN: usize = 3;
     const LONGEST: usize = 40;
     const LEAST: f64 = 0.05;
-    let mut times: BTreeMap<&str, Picos> = BTreeMap::new();
-    for row in ops.rows.iter().filter(|row| row.group == group) {
-        *times.entry(without_number(&row.name)).or_default() += row.self_time_ps;
-    }
+    let rows = ops.rows.iter().filter(|row| row.group == group);
+    let times = summed(rows.map(|row| (without_number(&row.name), row.self_time_ps)));
     let mut names: Vec<&str> = times.keys().copied().collect();
     names.sort_by_key(|name| std::cmp::Reverse(times[name]));
     let least = LEAST * ops.group_self(group).as_ps_f64();

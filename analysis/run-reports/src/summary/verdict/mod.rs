@@ -15,7 +15,7 @@ use device_reports::memory::hbm::Memory;
 use device_reports::ops::op_stats::Ops;
 use device_reports::steps::balance::Balance;
 use device_reports::steps::step_times::Steps;
-use engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
+use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::steps::StepsReport;
 use facts::time_use::TimeUse;
 use trace_model::Caveat;
@@ -67,7 +67,7 @@ impl Analysis for Verdict {
     const ID: &'static str = "verdict";
     const TITLE: &'static str = "Verdict";
 
-    fn run(cx: &Context<'_>) -> Result<VerdictReport, AnalysisError> {
+    fn run(cx: &Context<'_>) -> Result<VerdictReport> {
         if cx.model.has_caveat(Caveat::PlaceholderTimes) {
             return Ok(VerdictReport {
                 statement: PLACEHOLDERS.to_owned(),

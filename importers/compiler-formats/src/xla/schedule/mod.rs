@@ -20,7 +20,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use hlo::{ComputationId, HloError, HloModule, HloText, InstructionId};
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{ImportError, InputSource, Progress};
+use input::{InputSource, Progress, Result};
 use trace_model::{
     Arg, ArgRows, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId,
     ProgramBytes, SliceAttr, SliceSpec, Timestamp, TraceBuilder, TrackId, TrackKind,
@@ -64,7 +64,7 @@ impl Importer for LatencyHidingSchedule {
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
+    ) -> Result<()> {
         let (text, _) = text_of(source.content(progress)?, out);
         progress.check()?;
         let parsed = TextProtoMessage::parse(&text)
@@ -123,7 +123,7 @@ impl Importer for LatencyHidingSchedule {
 fn parts<'p, 'a>(
     parsed: &'p ParsedTextProto<'a>,
     text: &str,
-) -> Result<(&'p TextProtoMessage<'a>, Vec<&'p TextProtoMessage<'a>>), ImportError> {
+) -> Result<(&'p TextProtoMessage<'a>, Vec<&'p TextProtoMessage<'a>>)> {
     let root = &parsed.root;
     let schedules: Vec<&TextProtoMessage<'_>> = root.all("computation_schedules").collect();
     let module = root.message("hlo_module").filter(|_| !schedules.is_empty());

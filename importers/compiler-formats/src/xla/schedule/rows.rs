@@ -2,7 +2,7 @@
 
 use hlo::{ComputationId, HloModule};
 use importer_common::{ImportOptions, TraceFormat};
-use input::ImportError;
+use input::{ImportError, Result};
 
 use super::proto::TextProtoMessage;
 
@@ -76,7 +76,7 @@ impl ParsedSchedule {
         computation: Option<ComputationId>,
         options: &ImportOptions,
         cut: Option<ScheduleCut>,
-    ) -> Result<Self, ImportError> {
+    ) -> Result<Self> {
         let name = computation
             .and_then(|id| module.computation(id))
             .map_or("(unknown computation)", |it| &it.name);

@@ -7,7 +7,7 @@ use super::*;
 /// An all-gather that is hidden by one product and exposed before another.
 const SCHEDULE: &str = include_str!("../../../../tests/fixtures/schedule.txt");
 
-fn import(text: &str, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
+fn import(text: &str, clock_mhz: Option<f64>) -> Result<TraceModel> {
     let source = InputSource::from_bytes("jit_f.schedule.txt", text.as_bytes().to_vec()).unwrap();
     let mut builder = TraceBuilder::new();
     let options = ImportOptions {

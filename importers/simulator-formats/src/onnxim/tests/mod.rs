@@ -43,7 +43,7 @@ fn log(lines: &[&str]) -> Vec<u8> {
         .into_bytes()
 }
 
-fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
+fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel> {
     let source = InputSource::from_bytes("run.log", log(lines)).unwrap();
     assert_eq!(OnnxIm.detect(source.head()), DetectionConfidence::Certain);
     let mut builder = TraceBuilder::new();

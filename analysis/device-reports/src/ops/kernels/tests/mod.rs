@@ -13,7 +13,7 @@ use trace_model::{
 
 use super::*;
 
-fn report_of(model: &TraceModel) -> Result<KernelsReport, AnalysisError> {
+fn report_of(model: &TraceModel) -> Result<KernelsReport> {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context {
         model,
@@ -405,7 +405,7 @@ fn how_to_trace_kernels_names_the_flag_of_each_libtpu() {
 
 #[test]
 fn trace_without_custom_calls_is_not_applicable() {
-    let Err(AnalysisError::NotApplicable(why)) =
+    let Err(engine::AnalysisError::NotApplicable(why)) =
         report_of(&text_trace("ops: ff\n f = fusion.1 [loop fusion]"))
     else {
         panic!("there is no kernel");

@@ -10,11 +10,7 @@ fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
 }
 
-fn report_of(
-    model: &TraceModel,
-    scope: Scope,
-    options: &Options,
-) -> Result<OpsReport, AnalysisError> {
+fn report_of(model: &TraceModel, scope: Scope, options: &Options) -> Result<OpsReport> {
     let reports = ReportCache::default();
     Ops::run(&Context {
         model,

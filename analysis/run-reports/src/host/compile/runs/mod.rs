@@ -435,10 +435,7 @@ fn changed_types(before: &[String], now: &[String]) -> Option<String> {
         .enumerate()
         .filter(|(_, (before, now))| before != now);
     let (at, (from, to)) = changed.next()?;
-    let more = match changed.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = engine::and_more(changed.count());
     Some(format!("argument {at} {from} → {to}{more}"))
 }
 

@@ -12,7 +12,7 @@ fn ps(time: i64) -> Picos {
     Picos::from_ps(time)
 }
 
-fn report_with(model: &TraceModel, options: &Options) -> Result<ServingReport, AnalysisError> {
+fn report_with(model: &TraceModel, options: &Options) -> Result<ServingReport> {
     let reports = ReportCache::default();
     let cx = Context {
         model,
@@ -23,7 +23,7 @@ fn report_with(model: &TraceModel, options: &Options) -> Result<ServingReport, A
     cx.report::<Serving>().map(|report| report.as_ref().clone())
 }
 
-fn report_of(model: &TraceModel) -> Result<ServingReport, AnalysisError> {
+fn report_of(model: &TraceModel) -> Result<ServingReport> {
     report_with(model, &Options::default())
 }
 
@@ -377,7 +377,7 @@ fn programs_that_serve_nothing_have_no_report() {
         "host main: PPP\n P = $model.py:12 prefill",
         "ops: ff\n f = fusion.1 [loop fusion]",
     ] {
-        let Err(AnalysisError::NotApplicable(why)) = report_of(&text_trace(picture)) else {
+        let Err(engine::AnalysisError::NotApplicable(why)) = report_of(&text_trace(picture)) else {
             panic!("{picture}")
         };
         assert!(why.contains("--serving PHASE=PATTERN"), "{why}");
