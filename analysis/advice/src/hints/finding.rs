@@ -37,6 +37,8 @@ pub struct Finding {
     pub about: &'static [TimeUse],
     /// Rules whose findings about the same ops this one gives the reason of: it comes before them, whatever they save.
     pub explains: &'static [&'static str],
+    /// The rule whose remedy costs what this one saves, and the other way round: only the larger saving is counted.
+    pub trades_with: Option<&'static str>,
     /// It is said only where the verdict names what it is about and no other hint answers.
     pub is_last_resort: bool,
     /// It is not what takes most of the time of its ops: it never leads, however long they run.

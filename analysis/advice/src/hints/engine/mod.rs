@@ -6,6 +6,8 @@ mod limit;
 mod priced;
 mod same;
 
+use std::collections::BTreeMap;
+
 use engine::{AnalysisError, Percent, Scope};
 use facts::sum_over::SumOver;
 use run_reports::summary::verdict::Verdict;
@@ -121,12 +123,27 @@ pub(super) fn run(
     report.unanswered = answers::unanswered(&verdict, &priced, &unwanted, &rows);
     let overlaps = same::overlaps(&priced);
     let leaders = same::same_savings(facts, &priced, &overlaps);
+    give_way(&mut priced);
     combine(facts, &priced, &overlaps, &mut report)?;
     (report.combined, report.not_combined) = counted(&priced, &leaders);
     report.hints = merged(priced, overlaps, &leaders, |hint, overlaps_with| {
         hint_of(facts, hint, overlaps_with, step.ps, &rows)
     });
     Ok(report)
+}
+
+/// Of two hints of which each costs what the other saves, the one that saves less is not combined.
+fn give_way(priced: &mut [PricedFinding]) {
+    let saves: BTreeMap<&str, Picos> = priced
+        .iter()
+        .filter_map(|hint| Some((hint.rule.id, hint.saving?)))
+        .collect();
+    for hint in priced {
+        let other = hint.finding.trades_with;
+        let other = other.and_then(|id| Some((*saves.get(id)?, id)));
+        let (own, id) = (hint.saving.unwrap_or_default(), hint.rule.id);
+        hint.gives_way = other.is_some_and(|(more, by)| (own, by) < (more, id));
+    }
 }
 
 /// One hint for each time that is saved: what other rules say of the same time are
@@ -241,6 +258,7 @@ fn price(
         once,
         unbounded,
         by,
+        gives_way: false,
     }
 }
 
@@ -259,7 +277,7 @@ fn counted(
     let saves = hints.filter(|&place| priced[place].saving.is_some());
     let is_played = |&place: &usize| {
         let mut remedies = (0..priced.len()).filter(|&other| leading(other) == place);
-        remedies.any(|other| priced[other].played().is_some())
+        remedies.any(|other| priced[other].combined().is_some())
     };
     let (played, others): (Vec<usize>, Vec<usize>) = saves.partition(is_played);
     let ids = |places: Vec<usize>| places.iter().map(|&place| priced[place].rule.id).collect();
@@ -278,7 +296,7 @@ fn combine(
         priced
             .iter()
             .filter(|hint| wanted(hint))
-            .filter_map(PricedFinding::played)
+            .filter_map(PricedFinding::combined)
             .flatten()
             .cloned()
             .collect()
@@ -301,7 +319,7 @@ fn combine(
         .min(free + bounded(priced, overlaps));
     let largest = priced
         .iter()
-        .filter(|hint| hint.played().is_some())
+        .filter(|hint| hint.combined().is_some())
         .filter_map(|hint| hint.saving)
         .max()
         .unwrap_or_default();
@@ -318,7 +336,7 @@ fn bounded(priced: &[PricedFinding], overlaps: &[Vec<&'static str>]) -> Picos {
     let mut left: Vec<(&PricedFinding, &Vec<&'static str>)> = priced
         .iter()
         .zip(overlaps)
-        .filter(|(hint, _)| hint.is_bounded())
+        .filter(|(hint, _)| hint.is_bounded() && !hint.gives_way)
         .collect();
     let mut sum = Picos::ZERO;
     while let Some((most, others)) = left.iter().max_by_key(|(hint, _)| hint.saving).copied() {
@@ -398,6 +416,7 @@ fn hint_of(
         once_ps: once,
         saving_by: by,
         changes,
+        trades_with: finding.trades_with,
         brief: brief_of(&finding.advice).unwrap_or_else(|| page.brief()),
         code: finding
             .code

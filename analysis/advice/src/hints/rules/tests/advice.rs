@@ -319,6 +319,30 @@ fn slices_of_training_and_of_serving_have_their_own_advice() {
     assert!(neither.starts_with("Donate"), "{neither}");
 }
 
+/// To keep less for the backward pass shortens slices and computes more again; to keep more does the contrary.
+#[test]
+fn slices_and_recomputation_are_not_had_together() {
+    let picture = format!(
+        "@column 10us\nops: {}{}{}\nM = f [convolution fusion]\n\
+         x = dynamic-update-slice.1 [dynamic-update-slice] tf=jit(train)/transpose(jvp(while))/body/dynamic_update_slice\n\
+         r = add.2.remat [loop fusion]",
+        run('M', 75),
+        run('x', 15),
+        run('r', 10),
+    );
+    let report = report(&picture);
+    let (slices, remat) = (hint(&report, "K20"), hint(&report, "K24"));
+    assert_ne!(slices.code, remat.code);
+    for (own, other) in [(&slices, &remat), (&remat, &slices)] {
+        assert!(own.action.contains(other.id), "{}", own.action);
+    }
+    assert_eq!(
+        (report.combined, report.not_combined),
+        (vec!["K20"], vec!["K24"])
+    );
+    assert_eq!(report.combined_saving_ps, slices.saving_ps);
+}
+
 #[test]
 fn corrections_of_numbers_come_after_hints_that_save_time() {
     // Kernels take half of the time, tiny ops and idle time the rest: the kernels correct numbers only.
