@@ -214,6 +214,15 @@ impl PossibleSaving {
 }
 
 impl Finding {
+    /// With advice on just this, and the code for it in place of that of the page, where there is any.
+    pub(super) fn advising(self, advice: &str, code: Option<&str>) -> Self {
+        Self {
+            advice: advice.to_owned(),
+            code: Some(code.unwrap_or_default().to_owned()),
+            ..self
+        }
+    }
+
     /// The ops as a set.
     pub(super) fn op_set(&self) -> BTreeSet<OpId> {
         self.ops.iter().copied().collect()
