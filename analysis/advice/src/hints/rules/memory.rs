@@ -287,7 +287,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
                     "in the window"
                 };
                 let left = length(left);
-                format!("{each}, {left} if what fits stays in HBM")
+                format!("{each}, {left} if what fits in HBM is never copied")
             } else {
                 let each = if step.noun() == "step" { "each" } else { "the" };
                 let (noun, step) = (step.noun(), length(step.ps));
@@ -305,7 +305,10 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
             };
             least("all copies in the busier direction at full speed", now);
             if left < now {
-                least("the same without the loads that HBM has room for", left);
+                least(
+                    "the same without the loads that HBM has room for, and as many bytes of stores",
+                    left,
+                );
             }
         }
         None => {

@@ -283,7 +283,7 @@ fn savings_of_offload_are_those_of_its_advice() {
     assert!((some - 160.0).abs() < 0.1, "{some} ms: all waits");
     assert!(
         said.ends_with(
-            "; the link needs 214.7 ms in the window, 71.58 ms if what fits stays in HBM"
+            "; the link needs 214.7 ms in the window, 71.58 ms if what fits in HBM is never copied"
         ),
         "{said}"
     );
