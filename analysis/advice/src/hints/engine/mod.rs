@@ -23,6 +23,9 @@ use crate::what_if::Scenario;
 use limit::{Loop, vary};
 use priced::{PricedFinding, RowByOp};
 
+/// A rule and what it found.
+type Found = (&'static Rule, Finding);
+
 /// Savings below this share of a step are not worth a hint.
 const WORTHWHILE: Percent = Percent(0.5);
 /// Ops listed with a hint.
@@ -57,35 +60,7 @@ pub(super) fn run(
     };
     let rows = rows_by_op(facts);
     let whole = Picos::from_ps(step.ps as i64);
-    let (mut found, mut unwanted) = (Vec::new(), Vec::new());
-    let answers = facts.cx.side_by_side(rules.len(), |nth| {
-        trace_model::may_pause();
-        (rules[nth].check)(facts)
-    });
-    for (&rule, answer) in rules.iter().zip(answers) {
-        match answer {
-            Err(AnalysisError::NotApplicable(reason)) => {
-                report.cannot_tell.push(CannotTell {
-                    id: rule.id,
-                    title: rule.title,
-                    reason,
-                });
-            }
-            Err(error) => return Err(error),
-            Ok(None) => report.quiet.push(rule.id),
-            Ok(Some(finding)) => match suppressed(facts, rule, &finding, &rows) {
-                Some(reason) => {
-                    report.suppressed.push(Suppressed {
-                        id: rule.id,
-                        title: rule.title,
-                        reason,
-                    });
-                    unwanted.push((rule, finding));
-                }
-                None => found.push((rule, finding)),
-            },
-        }
-    }
+    let (found, unwanted) = ask(facts, rules, &rows, &mut report)?;
     let replays = found
         .iter()
         .filter_map(|(_, finding)| match &finding.saving {
@@ -104,11 +79,18 @@ pub(super) fn run(
     };
     let (mut priced, mut small): (Vec<_>, Vec<_>) = priced.into_iter().partition(is_worthwhile);
     let verdict = facts.report::<Verdict>()?;
-    answers::keep_answers(&verdict, &mut priced, &mut small, &rows);
+    let whole_loop = Loop::of(facts)?;
+    // The verdict is about the whole window: what it names may lie outside the steps, where a hint on them saves nothing.
+    let is_of_loop = |id| {
+        whole_loop
+            .as_ref()
+            .is_none_or(|all| all.has(id, WORTHWHILE))
+    };
+    answers::keep_answers(&verdict, &mut priced, &mut small, is_of_loop, &rows);
     report.quiet.extend(small.iter().map(|hint| hint.rule.id));
     report.quiet.sort_unstable();
     let saving = |id| answers::saving_about(&verdict, id, &priced, &rows);
-    report.limit = Loop::of(facts)?.and_then(|all| all.limit(saving));
+    report.limit = whole_loop.and_then(|all| all.limit(saving));
     let of_loop = report.limit.as_ref().map(|limit| limit.id);
     let is_of_steps = !matches!(facts.cx.scope, Scope::Range(_))
         && facts.steps().is_some_and(|steps| steps.has_steps());
@@ -120,7 +102,7 @@ pub(super) fn run(
     answers::rank(&mut priced, |finding| {
         leading.is_some_and(|id| answers::is_about(&verdict, id, finding, &rows))
     });
-    report.unanswered = answers::unanswered(&verdict, &priced, &unwanted, &rows);
+    report.unanswered = answers::unanswered(&verdict, &priced, &small, &unwanted, &rows);
     let overlaps = same::overlaps(&priced);
     let leaders = same::same_savings(facts, &priced, &overlaps);
     give_way(&mut priced);
@@ -130,6 +112,45 @@ pub(super) fn run(
         hint_of(facts, hint, overlaps_with, step.ps, &rows)
     });
     Ok(report)
+}
+
+/// What rules find, and apart from it what the user does not want to see; those that find nothing are listed in the report.
+fn ask(
+    facts: &HintFacts<'_>,
+    rules: &[&'static Rule],
+    rows: &RowByOp<'_>,
+    report: &mut HintsReport,
+) -> Result<(Vec<Found>, Vec<Found>), AnalysisError> {
+    let (mut found, mut unwanted) = (Vec::new(), Vec::new());
+    let answers = facts.cx.side_by_side(rules.len(), |nth| {
+        trace_model::may_pause();
+        (rules[nth].check)(facts)
+    });
+    for (&rule, answer) in rules.iter().zip(answers) {
+        match answer {
+            Err(AnalysisError::NotApplicable(reason)) => {
+                report.cannot_tell.push(CannotTell {
+                    id: rule.id,
+                    title: rule.title,
+                    reason,
+                });
+            }
+            Err(error) => return Err(error),
+            Ok(None) => report.quiet.push(rule.id),
+            Ok(Some(finding)) => match suppressed(facts, rule, &finding, rows) {
+                Some(reason) => {
+                    report.suppressed.push(Suppressed {
+                        id: rule.id,
+                        title: rule.title,
+                        reason,
+                    });
+                    unwanted.push((rule, finding));
+                }
+                None => found.push((rule, finding)),
+            },
+        }
+    }
+    Ok((found, unwanted))
 }
 
 /// Of two hints of which each costs what the other saves, the one that saves less is not combined.
