@@ -39,6 +39,9 @@ impl CompareBrief {
                 "whether the work is the same is not known: the captures record other memory traffic for the same \
                  program; alike: {alike}"
             ),
+            None if differs("device_steps") => {
+                format!("not the same work on every device; alike: {alike}")
+            }
             None if tells_work => format!("the same work, as far as the captures tell: {alike}"),
             None if compared.program.is_some() => {
                 "whether the work is the same is not known: both runs record their programs, but neither shapes nor \

@@ -4,6 +4,7 @@ use engine::Percent;
 use facts::steps::StepSource;
 
 use super::environment;
+use super::likeness::other_device_steps;
 use super::summary::{ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
 
@@ -44,12 +45,13 @@ pub struct Difference {
 }
 
 /// Names of differences that a project may declare to prevent a comparison.
-pub const IDS: [&str; 15] = [
+pub const IDS: [&str; 16] = [
     "model_file",
     "weights",
     "versions",
     "device_type",
     "device_count",
+    "device_steps",
     "topology",
     "hosts",
     "program",
@@ -237,6 +239,11 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         Weight::Incomparable,
         why,
     );
+    if let Some(texts) = other_device_steps(base, cand) {
+        let title = "Steps of the device that runs fewest";
+        let why = "a device that runs a part of the loop did less work, which the time of a step does not show";
+        found.note("device_steps", title, texts, Weight::Care, why);
+    }
     let why = "collectives take different routes";
     let topologies = [a.topology.as_deref(), b.topology.as_deref()];
     found.facts("topology", "Topology", topologies, why);

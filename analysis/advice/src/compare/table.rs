@@ -8,7 +8,7 @@ use super::attribution::{Attribution, OpChange};
 use super::attribution_table::attribution_table;
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
-use super::summary::Better;
+use super::metrics::Better;
 use super::verdict_words::word_of;
 use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS};
 

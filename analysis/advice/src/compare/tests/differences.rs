@@ -90,6 +90,24 @@ fn every_difference_can_be_required_by_name() {
     assert!(found.iter().all(|(id, _)| IDS.contains(id)), "{found:?}");
 }
 
+/// A device that runs less of the loop did less work, however long a step takes on the others.
+#[test]
+fn a_device_that_runs_fewer_steps_is_a_difference() {
+    let steps = |of_devices: Option<[usize; 2]>| {
+        let mut run = run(Some("TPU v6 Lite"), 4);
+        run.facts.device_steps = of_devices;
+        run
+    };
+    let found = |base, cand| weights(&steps(base), &steps(cand), &[]);
+    assert_eq!(
+        found(Some([1, 19]), Some([9, 19])),
+        [("device_steps", Weight::Care)]
+    );
+    assert_eq!(found(Some([9, 9]), Some([19, 19])), []);
+    assert_eq!(found(Some([18, 19]), Some([19, 19])), []);
+    assert_eq!(found(None, Some([9, 19])), []);
+}
+
 /// The same program of which other ops ran has the same fingerprint.
 #[test]
 fn other_ops_of_a_program_are_no_other_fingerprint() {
