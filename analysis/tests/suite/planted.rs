@@ -293,7 +293,8 @@ fn input_wait_of_a_run_does_not_depend_on_compilations() {
     }
 }
 
-/// 84 % of device time waits for arrays that were offloaded; 12 of the 16 GB that each device loads in a step are free.
+/// 84 % of device time waits for arrays that were offloaded; 12 of the 16 GB that each device loads in a step are free, and
+/// at the peak the other buffers are those that the loads fill. What is left are 24 ms of compute.
 #[test]
 fn offload_is_told_what_fits_and_in_which_direction_to_load() {
     for name in ["v6e_x4_host_offload", "v6e_x4_host_offload_steps_added"] {
@@ -309,9 +310,12 @@ fn offload_is_told_what_fits_and_in_which_direction_to_load() {
         );
         let advice = &first.action;
         assert!(
-            advice.starts_with("2 of the 3 arrays loaded from the host (10.74 GB of 16.11 GB) fit"),
+            advice
+                .starts_with("The 3 arrays loaded from the host (16.11 GB) fit into the 12.06 GB"),
             "{advice}"
         );
+        let saving = first.saving_ps.unwrap().as_ps_f64();
+        assert!((saving - 760.2e9).abs() < 0.1e9, "{name}: {saving}");
         let order = [
             "Keep on the device what fits",
             "jax.memory.Space.Device",

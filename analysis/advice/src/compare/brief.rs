@@ -2,6 +2,7 @@
 
 use super::attribution::Attribution;
 use super::change::{ChangeVerdict, MetricChange};
+use super::comparable::OPS_OF_PROGRAM;
 use super::comparison::{CompareBrief, Comparison};
 use super::run_loop::LoopChange;
 use super::{ProgramComparison, Summary, headline, likeness};
@@ -22,6 +23,7 @@ impl CompareBrief {
         let tells_work = alike.iter().any(|(id, _)| WORK.contains(id));
         let alike: Vec<String> = alike.into_iter().map(|(_, text)| text).collect();
         let alike = engine::listed(&alike);
+        let differs = |id: &str| compared.differences.iter().any(|found| found.id == id);
         let work = match compared.mismatch() {
             Some(mismatch) if alike.is_empty() => mismatch,
             Some(mismatch) => format!("{mismatch}; alike: {alike}"),
@@ -33,10 +35,13 @@ impl CompareBrief {
                 "whether the work is the same is not known: what ran is told by steady steps, and there are none"
                     .to_owned()
             }
-            None if compared.differences.iter().any(|found| found.id == "memory_traffic") => format!(
+            None if differs("memory_traffic") => format!(
                 "whether the work is the same is not known: the captures record other memory traffic for the same \
                  program; alike: {alike}"
             ),
+            None if differs("device_steps") => {
+                format!("not the same work on every device; alike: {alike}")
+            }
             None if tells_work => format!("the same work, as far as the captures tell: {alike}"),
             None if compared.program.is_some() => {
                 "whether the work is the same is not known: both runs record their programs, but neither shapes nor \
@@ -89,7 +94,7 @@ fn differ(compared: &Comparison) -> Option<String> {
         .filter(|found| !said(found.id) && found.id != "versions")
         .map(|found| {
             let title = found.title.to_lowercase();
-            if found.id == "module_fingerprint" {
+            if found.id == "module_fingerprint" && found.title != OPS_OF_PROGRAM {
                 title
             } else {
                 format!("{title} ({} ↔ {})", found.base, found.cand)

@@ -16,7 +16,7 @@ use run_reports::summary::doctor::Doctor;
 use trace_model::{Caveat, GroupKind, IssueKind, Picos, TraceModel};
 
 use super::idle::{IdleByCause, idle_times};
-use super::likeness::{model_file, weight_types};
+use super::likeness::{device_steps, model_file, weight_types};
 use super::metrics::MOST_STEPS;
 use super::op_times::add_ops;
 use super::programs;
@@ -78,6 +78,7 @@ impl Summary {
         let mut facts = facts(cx);
         // A shortened summary no longer has all ops.
         (facts.model_file, facts.weights) = (model_file(&main.ops), weight_types(&main.ops));
+        facts.device_steps = device_steps(cx, &steps);
         let summary = Self {
             schema: SCHEMA.to_owned(),
             tool: tool(),
@@ -222,6 +223,7 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         topology: cx.options.topology.as_ref().map(ToString::to_string),
         model_file: None,
         weights: None,
+        device_steps: None,
         formats,
         simulator: model.simulator().map(str::to_owned),
         is_predicted: model.has_caveat(Caveat::Predicted),

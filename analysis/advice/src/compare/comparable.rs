@@ -4,6 +4,7 @@ use engine::Percent;
 use facts::steps::StepSource;
 
 use super::environment;
+use super::likeness::other_device_steps;
 use super::summary::{ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
 
@@ -44,12 +45,13 @@ pub struct Difference {
 }
 
 /// Names of differences that a project may declare to prevent a comparison.
-pub const IDS: [&str; 15] = [
+pub const IDS: [&str; 16] = [
     "model_file",
     "weights",
     "versions",
     "device_type",
     "device_count",
+    "device_steps",
     "topology",
     "hosts",
     "program",
@@ -62,6 +64,8 @@ pub const IDS: [&str; 15] = [
     "health",
 ];
 
+/// What differs of a program that has the same fingerprint.
+pub(super) const OPS_OF_PROGRAM: &str = "Ops of the program that ran";
 /// Shown for facts that a capture does not have.
 pub(super) const UNKNOWN: &str = "not known";
 /// From this share of op time in shapes that the other side does not have, the work is considered different.
@@ -235,6 +239,11 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         Weight::Incomparable,
         why,
     );
+    if let Some(texts) = other_device_steps(base, cand) {
+        let title = "Steps of the device that runs fewest";
+        let why = "a device that runs a part of the loop did less work, which the time of a step does not show";
+        found.note("device_steps", title, texts, Weight::Care, why);
+    }
     let why = "collectives take different routes";
     let topologies = [a.topology.as_deref(), b.topology.as_deref()];
     found.facts("topology", "Topology", topologies, why);
@@ -284,18 +293,28 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
             Weight::Care,
             why,
         );
+        let is_same = a.id.is_some() && a.id == b.id;
         let fingerprint = |program: &ProgramFacts| {
             let id = program.id.as_deref().unwrap_or(UNKNOWN);
             format!("{id}, {} ops", program.ops)
         };
+        if is_same {
+            let texts = [&a, &b].map(|program| program.ops.to_string());
+            let why = "other parts of the same program ran, or were recorded";
+            found.differ(
+                "module_fingerprint",
+                OPS_OF_PROGRAM,
+                texts,
+                Weight::Note,
+                why,
+            );
+        }
         let why = "it was compiled from different code or by a different compiler, so ops are matched by their properties";
-        found.differ(
-            "module_fingerprint",
-            "Program fingerprint",
-            [fingerprint(&a), fingerprint(&b)],
-            Weight::Note,
-            why,
-        );
+        if !is_same {
+            let texts = [fingerprint(&a), fingerprint(&b)];
+            let title = "Program fingerprint";
+            found.differ("module_fingerprint", title, texts, Weight::Note, why);
+        }
     }
     if let Some(texts) = other_traffic(base, cand) {
         let title = "Recorded memory traffic of a step";
@@ -396,96 +415,4 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         weight,
         why,
     );
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::summary::RunFacts;
-
-    fn run(device_type: Option<&str>, devices: usize) -> Summary {
-        let facts = RunFacts {
-            device_type: device_type.map(str::to_owned),
-            devices,
-            ..RunFacts::default()
-        };
-        Summary {
-            facts,
-            ..Summary::default()
-        }
-    }
-
-    fn weights(base: &Summary, cand: &Summary, require: &[&str]) -> Vec<(&'static str, Weight)> {
-        let require: Vec<String> = require.iter().map(|&id| id.to_owned()).collect();
-        differences(base, cand, &require)
-            .into_iter()
-            .map(|found| (found.id, found.weight))
-            .collect()
-    }
-
-    #[test]
-    fn other_chip_is_not_comparable_and_unknown_chip_is_a_note() {
-        let (v5e, v6e) = (run(Some("TPU v5 Lite"), 4), run(Some("TPU v6 Lite"), 4));
-        assert_eq!(weights(&v5e, &v5e, &[]), []);
-        assert_eq!(
-            weights(&v5e, &v6e, &[]),
-            [("device_type", Weight::Incomparable)]
-        );
-        assert_eq!(
-            weights(&v5e, &run(None, 4), &[]),
-            [("device_type", Weight::Note)]
-        );
-        assert_eq!(
-            weights(&v5e, &run(None, 4), &["device_type"]),
-            [("device_type", Weight::Incomparable)]
-        );
-        assert_eq!(
-            weights(&v5e, &run(Some("TPU v5 Lite"), 8), &[]),
-            [("device_count", Weight::Incomparable)]
-        );
-    }
-
-    #[test]
-    fn other_chips_models_and_step_counts_are_other_work() {
-        let steps = |counted: usize| {
-            let mut run = run(Some("TPU v5 Lite"), 4);
-            run.steps.counted = counted;
-            run
-        };
-        let is_other = |base: &Summary, cand: &Summary| {
-            differences(base, cand, &[])
-                .iter()
-                .any(Difference::is_other_work)
-        };
-        assert!(is_other(&steps(20), &run(Some("TPU v6 Lite"), 4)));
-        assert!(is_other(&steps(20), &run(Some("TPU v5 Lite"), 8)));
-        assert!(is_other(&steps(20), &steps(12)));
-        // Captures of the same time differ by a step or two.
-        assert!(!is_other(&steps(20), &steps(19)));
-        // A faster run has more steps in captures of the same time.
-        let timed = |counted: usize, ms: f64| {
-            let mut run = steps(counted);
-            run.steps.middle_ps = ms * 1e9;
-            run
-        };
-        assert!(!is_other(&timed(20, 10.0), &timed(25, 8.0)));
-        assert!(is_other(&timed(20, 10.0), &timed(40, 8.0)));
-        let mut recorded = steps(20);
-        (recorded.facts.formats, recorded.facts.lost) = (vec!["xplane".to_owned()], 3);
-        assert!(!is_other(&steps(20), &recorded));
-    }
-
-    #[test]
-    fn every_difference_can_be_required_by_name() {
-        let mut other = run(Some("x"), 2);
-        other.steps.source = "modules".to_owned();
-        other.steps.counted = 9;
-        other.facts.hosts = 2;
-        other.facts.topology = Some("2x2".to_owned());
-        other.facts.lost = 4;
-        other.facts.formats = vec!["xplane".to_owned()];
-        let found = weights(&run(Some("y"), 4), &other, &[]);
-        assert!(found.len() >= 7, "{found:?}");
-        assert!(found.iter().all(|(id, _)| IDS.contains(id)), "{found:?}");
-    }
 }

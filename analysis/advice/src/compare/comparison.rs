@@ -9,9 +9,10 @@ use super::attribution::{Attribution, OpChange};
 use super::cause_lines::CauseChain;
 use super::change::{MetricChange, TestOptions};
 use super::comparable::Difference;
+use super::metrics::Better;
 use super::programs::ProgramComparison;
 use super::run_loop::LoopChange;
-use super::summary::{Better, Summary};
+use super::summary::Summary;
 use facts::EnvironmentChange;
 use run_reports::hlo::ProgramDiff;
 

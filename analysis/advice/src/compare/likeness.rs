@@ -4,8 +4,10 @@ use math::summed;
 use std::collections::BTreeMap;
 
 use device_reports::steps::step_parts::StepPart;
-use engine::counted;
+use engine::{Context, counted};
+use facts::steps::StepsReport;
 use facts::time_use::TimeUse;
+use trace_model::GroupId;
 
 use super::comparable::Difference;
 use super::summary::{OpTimes, Summary};
@@ -54,6 +56,29 @@ pub(super) fn weight_types(ops: &[OpTimes]) -> Option<String> {
     times.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let names: Vec<String> = times.into_iter().map(|(dtype, _)| dtype).collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Counted steps of the device that runs fewest of them, and of the one that runs most; `None` where none runs any.
+pub(super) fn device_steps(cx: &Context<'_>, steps: &StepsReport) -> Option<[usize; 2]> {
+    let mut counts: BTreeMap<GroupId, usize> = BTreeMap::new();
+    for span in steps.counted().flat_map(|step| &step.spans) {
+        *counts.entry(span.group).or_default() += 1;
+    }
+    let cores = cx.tensor_cores();
+    let of = |core: &GroupId| counts.get(core).copied().unwrap_or(0);
+    let (least, most) = (cores.iter().map(of).min()?, cores.iter().map(of).max()?);
+    (most > 0).then_some([least, most])
+}
+
+/// From this part of the steps on it matters that a device runs fewer in one run than in the other.
+const FEWER_STEPS: f64 = 0.1;
+
+/// `1 of 19` and `9 of 19`, where the device that runs fewest steps of the loop runs another part of them.
+pub(super) fn other_device_steps(base: &Summary, cand: &Summary) -> Option<[String; 2]> {
+    let both = [base.facts.device_steps?, cand.facts.device_steps?];
+    let [a, b] = both.map(|[least, most]| least as f64 / most.max(1) as f64);
+    let texts = both.map(|[least, most]| format!("{least} of {most}"));
+    ((a - b).abs() > FEWER_STEPS).then_some(texts)
 }
 
 /// What is known of both runs and equal: the name of the difference that it is not, and words (`2 devices`).

@@ -80,7 +80,7 @@ pub use comparison::{
 pub use comparison::{PredictedOp, PredictionError};
 pub use facts::EnvironmentChange;
 pub use matching::{MatchedBy, Matching, OpPair};
-pub use metrics::{METRICS, MetricScope, SummaryMetric};
+pub use metrics::{Better, METRICS, MetricScope, SummaryMetric};
 pub use predicted::are_computed;
 pub use programs::ProgramComparison;
 pub(crate) use run_loop::compilations_in_loop;
@@ -89,7 +89,7 @@ pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
 pub use saved::SummaryError;
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
-    Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
+    ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
     StepFacts, StepSeries, Summary, SummaryInput, thinned,
 };
 pub(crate) use table::word_of_change;

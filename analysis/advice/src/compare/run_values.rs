@@ -13,9 +13,10 @@ use run_reports::host::input::Input as InputWaits;
 use run_reports::summary::utilization::Utilization;
 use trace_model::Picos;
 
+use super::metrics::Better;
 use super::metrics::SummaryMetric;
 use super::run_loop;
-use super::summary::{Better, RunValue};
+use super::summary::RunValue;
 
 /// Numbers of the whole run from the other reports, as far as they apply.
 pub(super) fn values(

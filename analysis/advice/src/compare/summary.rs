@@ -12,6 +12,8 @@ use math::unit::Unit;
 use run_reports::hlo::ProgramPart;
 use serde::{Deserialize, Serialize};
 
+use super::metrics::Better;
+
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.summary/1";
 
@@ -134,6 +136,9 @@ pub struct RunFacts {
     /// Element types of the weights of matrix products, most time first: `bf16, s8`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
+    /// Counted steps of the device that runs fewest of them, and of the one that runs most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_steps: Option<[usize; 2]>,
     /// Versions of software and flags of compilers that the files record, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,
@@ -216,21 +221,6 @@ pub struct StepFacts {
     /// Why there are no steps, if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_none: Option<String>,
-}
-
-/// Whether lower or higher values are better.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Better {
-    /// Lower is better.
-    Lower,
-    /// Higher is better.
-    Higher,
-    /// Neither is better in general.
-    #[default]
-    Neither,
 }
 
 /// A value for every step.

@@ -8,7 +8,7 @@ use super::attribution::{Attribution, OpChange};
 use super::attribution_table::attribution_table;
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
-use super::summary::Better;
+use super::metrics::Better;
 use super::verdict_words::word_of;
 use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS};
 
@@ -22,7 +22,11 @@ impl SeriesChange {
 impl OpChange {
     /// `slower`, `~`, `new` …
     pub fn verdict(&self) -> String {
+        // An op of few steps changes their mean, and not the median, which is shown.
+        let is_rare = |side: Option<ShiftEstimate>| side.is_some_and(|side| side.median == 0.0);
         match (self.base_name.is_some(), self.cand_name.is_some()) {
+            (true, false) if is_rare(self.change.base) => "gone, in few steps".to_owned(),
+            (false, true) if is_rare(self.change.cand) => "new, in few steps".to_owned(),
             (true, false) => "gone".to_owned(),
             (false, true) => "new".to_owned(),
             _ => verdict(&self.change, Unit::Picoseconds, Better::Lower),

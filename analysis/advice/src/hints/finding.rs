@@ -37,6 +37,8 @@ pub struct Finding {
     pub about: &'static [TimeUse],
     /// Rules whose findings about the same ops this one gives the reason of: it comes before them, whatever they save.
     pub explains: &'static [&'static str],
+    /// The rule whose remedy costs what this one saves, and the other way round: only the larger saving is counted.
+    pub trades_with: Option<&'static str>,
     /// It is said only where the verdict names what it is about and no other hint answers.
     pub is_last_resort: bool,
     /// It is not what takes most of the time of its ops: it never leads, however long they run.
@@ -212,6 +214,15 @@ impl PossibleSaving {
 }
 
 impl Finding {
+    /// With advice on just this, and the code for it in place of that of the page, where there is any.
+    pub(super) fn advising(self, advice: &str, code: Option<&str>) -> Self {
+        Self {
+            advice: advice.to_owned(),
+            code: Some(code.unwrap_or_default().to_owned()),
+            ..self
+        }
+    }
+
     /// The ops as a set.
     pub(super) fn op_set(&self) -> BTreeSet<OpId> {
         self.ops.iter().copied().collect()

@@ -96,6 +96,9 @@ pub struct Hint {
     /// What was played again, with the bound of the saving: a replay of it saves as much.
     #[serde(skip)]
     pub changes: Vec<Scenario>,
+    /// The hint whose remedy costs what this one saves, where there is one.
+    #[serde(skip)]
+    pub trades_with: Option<&'static str>,
     /// The ops concerned, most important first.
     pub ops: Vec<HintOp>,
     /// Where on the timeline to look, most important first; at the ops where empty.
@@ -245,7 +248,8 @@ pub struct HintsReport {
     pub combined_saving_percent: Option<Percent>,
     /// Hints that `combined_saving_ps` counts.
     pub combined: Vec<&'static str>,
-    /// Hints whose saving is not part of it, because a formula gives it and no replay.
+    /// Hints whose saving is not part of it, because a formula gives it and no replay, or because
+    /// a hint of `combined` costs what it saves.
     pub not_combined: Vec<&'static str>,
     /// What the verdict names and no hint is about.
     pub unanswered: Vec<Unanswered>,
@@ -275,7 +279,12 @@ impl HintsReport {
         };
         let alone = |id: &&str| {
             let hint = self.hints.iter().find(|hint| hint.id == *id)?;
-            Some(format!("{id} ({} by formula)", time(hint.saving_ps?)))
+            let instead = hint.trades_with.filter(|id| self.combined.contains(id));
+            let how = instead.map_or_else(
+                || "by formula".to_owned(),
+                |other| format!("instead of what {other} saves"),
+            );
+            Some(format!("{id} ({} {how})", time(hint.saving_ps?)))
         };
         let others: Vec<String> = self.not_combined.iter().filter_map(alone).collect();
         let others = if others.is_empty() {

@@ -5,6 +5,8 @@ mod device_time;
 mod report_source;
 mod what_ran;
 
+use std::cmp::Reverse;
+
 use analysis::facts::steps::StepsReport;
 use analysis::facts::time_use::TimeUse;
 use analysis::hints::{Hints, HintsReport, LoopLimit, OutsideLoop};
@@ -12,7 +14,9 @@ use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
 use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::{CaptureFinding, Doctor};
+use analysis::reports::summary::doctor::{
+    CaptureFinding, Doctor, IMPOSSIBLE_RATES, SESSIONS_APART,
+};
 use analysis::reports::summary::targets::{Target, TargetColor, Targets};
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
@@ -104,7 +108,7 @@ pub struct Overview {
     /// What the devices spend their time on.
     pub device_time: Option<DeviceTime>,
     pub hints: Option<HintsReport>,
-    /// What limits how far the capture can be trusted, the worst first.
+    /// What limits how far the capture can be trusted, the worst first; of equals that which explains the figures.
     pub health: Vec<CaptureFinding>,
 }
 
@@ -170,10 +174,7 @@ impl Overview {
                 .with::<Ops, _>(|report| DeviceTime::of(report, &balance))
                 .flatten(),
             hints,
-            health: findings
-                .into_iter()
-                .filter(|finding| finding.severity > Severity::Info)
-                .collect(),
+            health: cautions(findings),
         }
     }
 
@@ -419,4 +420,42 @@ fn without_devices(verdict: &VerdictReport) -> String {
     sentence(&capitalised(
         first.map_or(&verdict.statement, |finding| &finding.statement),
     ))
+}
+
+/// Findings that are worth a caution: the worst first, of equals those on utilizations, which are the figures shown.
+fn cautions(mut findings: Vec<CaptureFinding>) -> Vec<CaptureFinding> {
+    findings.retain(|finding| finding.severity > Severity::Info);
+    findings.sort_by_key(|finding| {
+        (
+            Reverse(finding.severity),
+            finding.name != SESSIONS_APART,
+            finding.name != IMPOSSIBLE_RATES,
+        )
+    });
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caution_that_explains_the_figures_comes_before_its_equals() {
+        let found = |name, severity| CaptureFinding {
+            id: "",
+            name,
+            severity,
+            message: String::new(),
+            evidence: String::new(),
+            cure: "",
+        };
+        let findings = vec![
+            found("lost", Severity::Loss),
+            found("assumed-peaks", Severity::Warning),
+            found(IMPOSSIBLE_RATES, Severity::Warning),
+            found("no-steps", Severity::Info),
+        ];
+        let names: Vec<_> = cautions(findings).iter().map(|it| it.name).collect();
+        assert_eq!(names, ["lost", IMPOSSIBLE_RATES, "assumed-peaks"]);
+    }
 }

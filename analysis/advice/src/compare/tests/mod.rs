@@ -1,5 +1,6 @@
 //! Comparisons of traces drawn as text, whose results can be counted, and of hand-written summaries.
 
+mod differences;
 mod environment;
 mod headline;
 mod matching;

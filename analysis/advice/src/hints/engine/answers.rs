@@ -81,15 +81,17 @@ pub(super) fn is_about(
 }
 
 /// Keeps hints that save too little, or speak only if nothing better is known, if the verdict names what they are about
-/// and no other hint answers; the others stay in `small`.
+/// and no other hint answers, and it `is_of_loop`; the others stay in `small`.
 pub(super) fn keep_answers(
     verdict: &verdict::VerdictReport,
     priced: &mut Vec<PricedFinding>,
     small: &mut Vec<PricedFinding>,
+    is_of_loop: impl Fn(TimeUse) -> bool,
     rows: &RowByOp<'_>,
 ) {
     small.sort_by_key(|hint| (std::cmp::Reverse(hint.saving), hint.rule.id));
-    for named in verdict.named().filter(|named| !named.id.is_work()) {
+    let named = verdict.named().filter(|named| !named.id.is_work());
+    for named in named.filter(|named| is_of_loop(named.id)) {
         while !is_answered(named, priced.iter().map(|hint| &hint.finding), rows) {
             let is_about = |hint: &PricedFinding| {
                 let of_group = |op: &OpId| {
@@ -110,6 +112,7 @@ pub(super) fn keep_answers(
 pub(super) fn unanswered(
     verdict: &verdict::VerdictReport,
     priced: &[PricedFinding],
+    small: &[PricedFinding],
     suppressed: &[(&'static Rule, Finding)],
     rows: &RowByOp<'_>,
 ) -> Vec<Unanswered> {
@@ -121,8 +124,13 @@ pub(super) fn unanswered(
             .iter()
             .filter(|(_, finding)| is_answered(named, std::iter::once(finding), rows));
         let by: Vec<&str> = by.map(|(rule, _)| rule.id).collect();
+        let saves_little =
+            |hint: &PricedFinding| is_answered(named, std::iter::once(&hint.finding), rows);
         let reason = match (by.is_empty(), named.id.is_work()) {
             (false, _) => format!("suppressed: {}", by.join(", ")),
+            (true, false) if small.iter().any(saves_little) => {
+                "hardly any of it is in the counted steps".to_owned()
+            }
             (true, true) => "no rule finds anything wrong with it".to_owned(),
             (true, false) => "no rule knows what to do about it".to_owned(),
         };

@@ -72,6 +72,19 @@ impl<'a> Loop<'a> {
         Ok((whole > 0.0).then_some(Self { facts, ops, parts }))
     }
 
+    /// Whether a step spends at least this share on a use of time; on any of its causes where it is idle time.
+    pub(super) fn has(&self, id: TimeUse, least: Percent) -> bool {
+        let is_own = |part: &&TimePart| part.id == id || (part.id.is_idle() && id.is_idle());
+        let own: f64 = self
+            .parts
+            .iter()
+            .filter(is_own)
+            .map(|part| part.time_ps)
+            .sum();
+        let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
+        Percent::ratio(own, whole).is_some_and(|share| share >= least)
+    }
+
     /// The part about which a hint saves most; where savings are not known, the one that loses most. `saving`: what the
     /// hints about a use save at most, 0 if unknown; `None` without a hint. The longest part if no hint is about one that
     /// loses much.

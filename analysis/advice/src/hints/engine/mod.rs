@@ -6,6 +6,8 @@ mod limit;
 mod priced;
 mod same;
 
+use std::collections::BTreeMap;
+
 use engine::{AnalysisError, Percent, Result, Scope};
 use facts::sum_over::SumOver;
 use run_reports::summary::verdict::Verdict;
@@ -20,6 +22,9 @@ use super::{HintFacts, Page};
 use crate::what_if::Scenario;
 use limit::{Loop, vary};
 use priced::{PricedFinding, RowByOp};
+
+/// A rule and what it found.
+type Found = (&'static Rule, Finding);
 
 /// Savings below this share of a step are not worth a hint.
 const WORTHWHILE: Percent = Percent(0.5);
@@ -43,35 +48,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     };
     let rows = rows_by_op(facts);
     let whole = Picos::from_ps(step.ps as i64);
-    let (mut found, mut unwanted) = (Vec::new(), Vec::new());
-    let answers = facts.cx.side_by_side(rules.len(), |nth| {
-        trace_model::may_pause();
-        (rules[nth].check)(facts)
-    });
-    for (&rule, answer) in rules.iter().zip(answers) {
-        match answer {
-            Err(AnalysisError::NotApplicable(reason)) => {
-                report.cannot_tell.push(CannotTell {
-                    id: rule.id,
-                    title: rule.title,
-                    reason,
-                });
-            }
-            Err(error) => return Err(error),
-            Ok(None) => report.quiet.push(rule.id),
-            Ok(Some(finding)) => match suppressed(facts, rule, &finding, &rows) {
-                Some(reason) => {
-                    report.suppressed.push(Suppressed {
-                        id: rule.id,
-                        title: rule.title,
-                        reason,
-                    });
-                    unwanted.push((rule, finding));
-                }
-                None => found.push((rule, finding)),
-            },
-        }
-    }
+    let (found, unwanted) = ask(facts, rules, &rows, &mut report)?;
     let replays = found
         .iter()
         .filter_map(|(_, finding)| match &finding.saving {
@@ -90,11 +67,18 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     };
     let (mut priced, mut small): (Vec<_>, Vec<_>) = priced.into_iter().partition(is_worthwhile);
     let verdict = facts.report::<Verdict>()?;
-    answers::keep_answers(&verdict, &mut priced, &mut small, &rows);
+    let whole_loop = Loop::of(facts)?;
+    // The verdict is about the whole window: what it names may lie outside the steps, where a hint on them saves nothing.
+    let is_of_loop = |id| {
+        whole_loop
+            .as_ref()
+            .is_none_or(|all| all.has(id, WORTHWHILE))
+    };
+    answers::keep_answers(&verdict, &mut priced, &mut small, is_of_loop, &rows);
     report.quiet.extend(small.iter().map(|hint| hint.rule.id));
     report.quiet.sort_unstable();
     let saving = |id| answers::saving_about(&verdict, id, &priced, &rows);
-    report.limit = Loop::of(facts)?.and_then(|all| all.limit(saving));
+    report.limit = whole_loop.and_then(|all| all.limit(saving));
     let of_loop = report.limit.as_ref().map(|limit| limit.id);
     let is_of_steps = !matches!(facts.cx.scope, Scope::Range(_))
         && facts.steps().is_some_and(|steps| steps.has_steps());
@@ -106,15 +90,69 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     answers::rank(&mut priced, |finding| {
         leading.is_some_and(|id| answers::is_about(&verdict, id, finding, &rows))
     });
-    report.unanswered = answers::unanswered(&verdict, &priced, &unwanted, &rows);
+    report.unanswered = answers::unanswered(&verdict, &priced, &small, &unwanted, &rows);
     let overlaps = same::overlaps(&priced);
     let leaders = same::same_savings(facts, &priced, &overlaps);
+    give_way(&mut priced);
     combine(facts, &priced, &overlaps, &mut report)?;
     (report.combined, report.not_combined) = counted(&priced, &leaders);
     report.hints = merged(priced, overlaps, &leaders, |hint, overlaps_with| {
         hint_of(facts, hint, overlaps_with, step.ps, &rows)
     });
     Ok(report)
+}
+
+/// What rules find, and apart from it what the user does not want to see; those that find nothing are listed in the report.
+fn ask(
+    facts: &HintFacts<'_>,
+    rules: &[&'static Rule],
+    rows: &RowByOp<'_>,
+    report: &mut HintsReport,
+) -> Result<(Vec<Found>, Vec<Found>), AnalysisError> {
+    let (mut found, mut unwanted) = (Vec::new(), Vec::new());
+    let answers = facts.cx.side_by_side(rules.len(), |nth| {
+        trace_model::may_pause();
+        (rules[nth].check)(facts)
+    });
+    for (&rule, answer) in rules.iter().zip(answers) {
+        match answer {
+            Err(AnalysisError::NotApplicable(reason)) => {
+                report.cannot_tell.push(CannotTell {
+                    id: rule.id,
+                    title: rule.title,
+                    reason,
+                });
+            }
+            Err(error) => return Err(error),
+            Ok(None) => report.quiet.push(rule.id),
+            Ok(Some(finding)) => match suppressed(facts, rule, &finding, rows) {
+                Some(reason) => {
+                    report.suppressed.push(Suppressed {
+                        id: rule.id,
+                        title: rule.title,
+                        reason,
+                    });
+                    unwanted.push((rule, finding));
+                }
+                None => found.push((rule, finding)),
+            },
+        }
+    }
+    Ok((found, unwanted))
+}
+
+/// Of two hints of which each costs what the other saves, the one that saves less is not combined.
+fn give_way(priced: &mut [PricedFinding]) {
+    let saves: BTreeMap<&str, Picos> = priced
+        .iter()
+        .filter_map(|hint| Some((hint.rule.id, hint.saving?)))
+        .collect();
+    for hint in priced {
+        let other = hint.finding.trades_with;
+        let other = other.and_then(|id| Some((*saves.get(id)?, id)));
+        let (own, id) = (hint.saving.unwrap_or_default(), hint.rule.id);
+        hint.gives_way = other.is_some_and(|(more, by)| (own, by) < (more, id));
+    }
 }
 
 /// One hint for each time that is saved: what other rules say of the same time are
@@ -229,6 +267,7 @@ fn price(
         once,
         unbounded,
         by,
+        gives_way: false,
     }
 }
 
@@ -247,7 +286,7 @@ fn counted(
     let saves = hints.filter(|&place| priced[place].saving.is_some());
     let is_played = |&place: &usize| {
         let mut remedies = (0..priced.len()).filter(|&other| leading(other) == place);
-        remedies.any(|other| priced[other].played().is_some())
+        remedies.any(|other| priced[other].combined().is_some())
     };
     let (played, others): (Vec<usize>, Vec<usize>) = saves.partition(is_played);
     let ids = |places: Vec<usize>| places.iter().map(|&place| priced[place].rule.id).collect();
@@ -266,7 +305,7 @@ fn combine(
         priced
             .iter()
             .filter(|hint| wanted(hint))
-            .filter_map(PricedFinding::played)
+            .filter_map(PricedFinding::combined)
             .flatten()
             .cloned()
             .collect()
@@ -289,7 +328,7 @@ fn combine(
         .min(free + bounded(priced, overlaps));
     let largest = priced
         .iter()
-        .filter(|hint| hint.played().is_some())
+        .filter(|hint| hint.combined().is_some())
         .filter_map(|hint| hint.saving)
         .max()
         .unwrap_or_default();
@@ -306,7 +345,7 @@ fn bounded(priced: &[PricedFinding], overlaps: &[Vec<&'static str>]) -> Picos {
     let mut left: Vec<(&PricedFinding, &Vec<&'static str>)> = priced
         .iter()
         .zip(overlaps)
-        .filter(|(hint, _)| hint.is_bounded())
+        .filter(|(hint, _)| hint.is_bounded() && !hint.gives_way)
         .collect();
     let mut sum = Picos::ZERO;
     while let Some((most, others)) = left.iter().max_by_key(|(hint, _)| hint.saving).copied() {
@@ -386,6 +425,7 @@ fn hint_of(
         once_ps: once,
         saving_by: by,
         changes,
+        trades_with: finding.trades_with,
         brief: brief_of(&finding.advice).unwrap_or_else(|| page.brief()),
         code: finding
             .code

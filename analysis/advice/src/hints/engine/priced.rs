@@ -20,6 +20,8 @@ pub(super) struct PricedFinding {
     /// `saving` without a bound that the replay does not know.
     pub(super) unbounded: Picos,
     pub(super) by: SavingBy,
+    /// Another hint saves more, at the cost of what this one saves.
+    pub(super) gives_way: bool,
 }
 
 impl PricedFinding {
@@ -29,6 +31,11 @@ impl PricedFinding {
             PossibleSaving::Replay { changes, .. } if self.by == SavingBy::Replay => Some(changes),
             _ => None,
         }
+    }
+
+    /// The changes that are played with those of the others.
+    pub(super) fn combined(&self) -> Option<&[Scenario]> {
+        self.played().filter(|_| !self.gives_way)
     }
 
     /// Whether it saves less than its replay, because of a bound.

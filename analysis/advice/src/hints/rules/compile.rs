@@ -1,6 +1,6 @@
 //! Rules about compilation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use device_reports::steps::step_times::Steps;
 use engine::{Provenance, Result, Scope, Threshold, listed_to};
@@ -125,18 +125,33 @@ fn number_on_host(model: &TraceModel, own: &Compilation) -> Option<u32> {
     annotated_number(model, model.group(track.group).source, own.start_ps)
 }
 
-/// What a run without these compilations saves. On a host without devices a step is
-/// as much shorter as it compiles.
+/// What compilations cost a host without devices: in a step as much as it takes beyond a usual one, because calls that
+/// compile do more than that, and never less than they take themselves.
+fn cost_on_host<'r>(list: impl Iterator<Item = &'r Compilation>) -> Picos {
+    let mut steps: BTreeMap<Option<u32>, (Picos, Picos)> = BTreeMap::new();
+    for own in list {
+        let step = match own.place {
+            Some(CompilePlace::InStep(step)) => Some(step),
+            _ => None,
+        };
+        let (sum, extra) = steps.entry(step).or_default();
+        *sum += own.wall_ps;
+        *extra = (*extra).max(own.step_extra_ps.unwrap_or_default());
+    }
+    steps.into_values().map(|(sum, extra)| sum.max(extra)).sum()
+}
+
+/// What a run without these compilations saves.
 fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<PossibleSaving> {
     let step = facts.step()?;
     let inside = counted_range(facts);
     let counts = |own: &&&Compilation| inside.is_none_or(|inside| inside.contains(own.start_ps));
-    let cost = |own: &&Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
-    let sum: Picos = of.iter().filter(counts).map(cost).sum();
-    let each = step.each(sum);
+    let of = of.iter().filter(counts).copied();
     if facts.ops().is_err() {
-        return Ok(PossibleSaving::PerStep(each));
+        return Ok(PossibleSaving::PerStep(step.each(cost_on_host(of))));
     }
+    let cost = |own: &Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
+    let each = step.each(of.map(cost).sum());
     Ok(PossibleSaving::Replay {
         changes: vec![Scenario::NoCompile],
         at_most: (!is_all).then_some(each),

@@ -7,10 +7,12 @@ use device_reports::ops::loops::{LoopRow, Loops};
 use device_reports::ops::op_stats::{LikeOps, OpRow};
 use engine::{Percent, Result, Threshold};
 use facts::category::OpGroup;
+use facts::framework::Framework;
 use hardware::limits::BoundBy;
 use math::unit::Unit;
 use trace_model::{Caveat, IssueKind, OpId, Picos};
 
+use super::arrays::{fills_registers, nearly_all, reads_narrow};
 use crate::hints::{
     Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
@@ -200,7 +202,15 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     };
     let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
     let what = format!("matmuls below {limit} % of the peak");
-    Ok(Some(found.finding(&what, saving)))
+    let finding = found.finding(&what, saving);
+    if !nearly_all(&found, |row| reads_narrow(facts, row)) {
+        return Ok(Some(finding));
+    }
+    let advice = "They read 16 bits or fewer an element already: look at their sizes, their layout, and what is fused with \
+                  them.";
+    let code = "y = jnp.einsum(\"bld,df->blf\", x, w, preferred_element_type=jnp.float32)";
+    let is_jax = facts.framework == Framework::Jax;
+    Ok(Some(finding.advising(advice, is_jax.then_some(code))))
 }
 
 fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
@@ -213,7 +223,20 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let what = format!("ops at {limit} % or more of the HBM bandwidth");
-    Ok(Some(found.finding(&what, PossibleSaving::Unknown)))
+    let finding = found.finding(&what, PossibleSaving::Unknown);
+    if !nearly_all(&found, |row| reads_narrow(facts, row)) {
+        return Ok(Some(finding));
+    }
+    if !nearly_all(&found, |row| row.group == OpGroup::MatMul) {
+        let advice = "What they read has 16 bits or fewer an element already: fuse them with what writes it, or compute \
+                      it less often.";
+        return Ok(Some(finding.advising(advice, None)));
+    }
+    let advice = "What these matmuls read has 16 bits or fewer an element already: keep weights in int8 or fp8, or raise \
+                  the batch so that each weight serves more rows.";
+    let code = "decode = jax.jit(jax.vmap(decode, in_axes=(None, 0, 0)))  # params, caches, tokens";
+    let is_jax = facts.framework == Framework::Jax;
+    Ok(Some(finding.advising(advice, is_jax.then_some(code))))
 }
 
 /// The share of the roofline that like ops reach, besides the time that they need to start.
@@ -238,7 +261,13 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     };
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     let what = format!("ops below {limit} % of their roofline");
-    Ok(Some(found.finding(&what, saving)))
+    let finding = found.finding(&what, saving);
+    if !nearly_all(&found, |row| fills_registers(facts, row)) {
+        return Ok(Some(finding));
+    }
+    let advice = "Their minor dimensions fill registers of 8 × 128 already: look for strided access, reductions over the \
+                  wrong axis, and work on the scalar unit.";
+    Ok(Some(finding.advising(advice, None)))
 }
 
 /// The length of an op decides here because each one has to start; ops that are near their roofline lose nothing to it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::ops::matmuls::{MatmulRow, Matmuls};
+use device_reports::ops::matmuls::{MatmulRow, Matmuls, MatmulsReport};
 use engine::{Percent, Provenance, Result, Threshold};
 use hardware::limits::BoundBy;
 use hardware::padding::Dimension;
@@ -82,6 +82,16 @@ static NARROW_PEAK: Threshold = Threshold::percent(
     "a matmul far below the peak has another cause, which a narrower type does not fix (K12)",
 );
 
+const UNKNOWN_SIZES: &str = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
+
+/// The text of an op may show types and not which of its operands are multiplied: the most frequent reason says what is
+/// missing.
+fn unknown_types(matmuls: &MatmulsReport) -> String {
+    let most = matmuls.missing.iter().max_by_key(|(_, ops)| **ops);
+    let why = most.map_or("the capture holds no HLO", |(reason, _)| reason);
+    format!("which types matmuls multiply is not known: {why}")
+}
+
 /// Some matmuls, most time first, with what would be left of each, and their share of device time.
 type ShrinkingMatmuls = (Vec<OpId>, BTreeMap<OpId, f64>, Percent);
 
@@ -135,8 +145,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .all(|row| row.padding_efficiency_percent.is_none())
     {
-        let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
-        return Err(why.into());
+        return Err(UNKNOWN_SIZES.into());
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, left)?;
     let Some(first) = ops.first() else {
@@ -301,8 +310,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         return Err(facts.ops()?.why_no_peaks().unwrap_or(NO_PEAK).into());
     };
     if matmuls.rows.iter().all(|row| row.sizes.is_none()) {
-        let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
-        return Err(why.into());
+        return Err(UNKNOWN_SIZES.into());
     }
     let ridge = flops.per_second / hbm.per_second;
     let least = facts.limit(&READING);
@@ -420,7 +428,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
         (wide && near && row.bound_by == Some(BoundBy::Compute)).then_some(0.5)
     };
     if matmuls.rows.iter().all(|row| row.types.is_none()) {
-        return Err("the types of no matmul are recorded: capture the HLO".into());
+        return Err(unknown_types(&matmuls).into());
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, limit, half)?;
     if ops.is_empty() {

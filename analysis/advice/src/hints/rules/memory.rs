@@ -11,7 +11,8 @@ use run_reports::host::serving::Serving;
 use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, FindingPlace, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 use crate::what_if::Scenario;
 
@@ -126,18 +127,29 @@ fn layout(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(found.finding("copies and changes of layout", saving)))
 }
 
-fn slices(facts: &HintFacts<'_>) -> RuleResult {
+/// Slices, where they take much of the time.
+fn heavy_slices<'f>(facts: &'f HintFacts<'_>) -> Result<Option<OpSelection<'f>>> {
     const KINDS: [&str; 2] = ["dynamic-slice", "dynamic-update-slice"];
-    let Some(found) = facts.heavy(&SLICES, |row| is_kind(row, &KINDS))? else {
+    facts.heavy(&SLICES, |row| is_kind(row, &KINDS))
+}
+
+/// What is computed again, where it takes much of the time.
+fn heavy_remat<'f>(facts: &'f HintFacts<'_>) -> Result<Option<OpSelection<'f>>> {
+    facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)
+}
+
+fn slices(facts: &HintFacts<'_>) -> RuleResult {
+    let Some(found) = heavy_slices(facts)? else {
         return Ok(None);
     };
     // What is read and written must be moved; without recorded bytes the bound is all of it.
     let least = |row: &OpRow| Some(Picos::from_ps(row.rates.ideal_time_ps.unwrap_or(0.0) as i64));
     let saving = PossibleSaving::ops("slices", found.shrink(least));
     let finding = found.finding("dynamic slices and their updates", saving);
-    let (advice, code) = slices_of(facts);
+    let (advice, code) = slices_of(facts, heavy_remat(facts)?.is_some());
     Ok(Some(Finding {
         advice: advice.to_owned(),
+        trades_with: Some("K24"),
         code: code
             .filter(|_| facts.framework == Framework::Jax)
             .map(str::to_owned),
@@ -146,8 +158,8 @@ fn slices(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// What slices are for in a program that differentiates, with code for JAX, and in one that serves; empty where it is
-/// neither.
-fn slices_of(facts: &HintFacts<'_>) -> (&'static str, Option<&'static str>) {
+/// neither. To keep less is no advice where much is computed again already: that costs more of it.
+fn slices_of(facts: &HintFacts<'_>, recomputes: bool) -> (&'static str, Option<&'static str>) {
     let model = facts.cx.model;
     // JAX names what it derives for the backward pass so.
     let is_backward = |name: &str| name.contains("transpose(");
@@ -155,7 +167,15 @@ fn slices_of(facts: &HintFacts<'_>) -> (&'static str, Option<&'static str>) {
         .ops()
         .iter()
         .filter_map(|op| Some(model.str(op.framework_name?)));
-    if names.any(is_backward) {
+    let trains = names.any(is_backward);
+    if trains && recomputes {
+        let advice = "In training most of them stack what a scan over layers keeps for the backward pass, and read it \
+                      back: unroll a few layers. To keep less would recompute more, which takes long already (K24).";
+        let code =
+            "x, _ = jax.lax.scan(layer, x, params, unroll=2)  # two layers in each iteration";
+        return (advice, Some(code));
+    }
+    if trains {
         let advice = "In training most of them stack what a scan over layers keeps for the backward pass, and read it \
                       back: keep less (a checkpoint policy that saves fewer names), or unroll a few layers.";
         let code = "policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable\n\
@@ -191,12 +211,18 @@ fn gather(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn remat(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)? else {
+    let Some(found) = heavy_remat(facts)? else {
         return Ok(None);
     };
     let saving = PossibleSaving::ops("rematerialised ops", found.vanish());
     let what = "ops computed a second time to save memory";
     let mut finding = found.finding(what, saving);
+    finding.trades_with = Some("K20");
+    if heavy_slices(facts)?.is_some() {
+        let advice = "A scan over layers stacks what is kept and reads it back, and slices take long already (K20): keep \
+                      what takes longer to compute than to read.";
+        advice.clone_into(&mut finding.advice);
+    }
     let full = facts.limit(&REMAT_FULL);
     if let Some(peak) = facts
         .report::<Memory>()
@@ -261,7 +287,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
                     "in the window"
                 };
                 let left = length(left);
-                format!("{each}, {left} if what fits stays in HBM")
+                format!("{each}, {left} if what fits in HBM is never copied")
             } else {
                 let each = if step.noun() == "step" { "each" } else { "the" };
                 let (noun, step) = (step.noun(), length(step.ps));
@@ -279,7 +305,10 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
             };
             least("all copies in the busier direction at full speed", now);
             if left < now {
-                least("the same without the loads that HBM has room for", left);
+                least(
+                    "the same without the loads that HBM has room for, and as many bytes of stores",
+                    left,
+                );
             }
         }
         None => {

@@ -15,6 +15,7 @@ macro_rules! rule {
     };
 }
 
+mod arrays;
 mod chip_series;
 mod clock;
 mod communication;

@@ -1,10 +1,10 @@
 //! What of the data that is offloaded to the host fits on the device.
 
-use device_reports::memory::buffers::Buffers;
+use device_reports::memory::buffers::{Buffers, HBM, PlannedBuffer};
 use device_reports::memory::hbm::{Memory, bytes_text};
 use device_reports::ops::op_stats::OpRow;
-use hlo::HloText;
 
+use super::arrays::text_of;
 use crate::hints::HintFacts;
 
 /// Number of host memory in shapes.
@@ -21,47 +21,52 @@ pub(super) struct FittingArrays {
 /// How many of the arrays that these ops load from the host could stay in HBM; `None` where their sizes or the free
 /// memory are not known.
 pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> Option<FittingArrays> {
-    let bytes_and_times = |row: &&OpRow| Some((loaded_bytes(facts, row)?, row.occurrences));
-    let mut loads: Vec<(i64, u64)> = waits.iter().filter_map(bytes_and_times).collect();
+    let mut loads: Vec<LoadedArray> = waits
+        .iter()
+        .filter_map(|row| LoadedArray::of(facts, row))
+        .collect();
     let (free, when) = free_hbm(facts).filter(|_| !loads.is_empty())?;
     loads.sort_unstable();
-    let loaded: Vec<i64> = loads.iter().map(|&(bytes, _)| bytes).collect();
-    let fits = |sum: &mut i64, bytes: &i64| {
-        *sum = sum.saturating_add(*bytes);
-        (*sum <= free).then_some(*sum)
+    let fits = |sum: &mut i64, load: &LoadedArray| {
+        *sum = sum.saturating_add(load.more_bytes);
+        (*sum <= free).then_some(())
     };
-    let kept: Vec<i64> = loaded.iter().scan(0, fits).collect();
-    let moved = |loads: &[(i64, u64)]| -> f64 {
-        let each = |&(bytes, times): &(i64, u64)| bytes as f64 * times as f64;
+    let (count, fitting) = (loads.len(), loads.iter().scan(0, fits).count());
+    let kept = loads.get(..fitting).unwrap_or_default();
+    let sum = |of: fn(&LoadedArray) -> i64, loads: &[LoadedArray]| {
+        loads.iter().map(of).fold(0, i64::saturating_add)
+    };
+    let moved = |loads: &[LoadedArray]| -> f64 {
+        let each = |load: &LoadedArray| load.bytes as f64 * load.times as f64;
         loads.iter().map(each).sum()
     };
-    let of_loads = moved(loads.get(..kept.len()).unwrap_or_default()) / moved(&loads).max(1.0);
-    let (count, all) = (
-        loaded.len(),
-        loaded
-            .iter()
-            .fold(0, |sum: i64, bytes| sum.saturating_add(*bytes)),
-    );
-    let (free, all) = (bytes_text(free), bytes_text(all));
+    let of_loads = moved(kept) / moved(&loads).max(1.0);
+    let replaced = sum(|load| load.bytes - load.more_bytes, kept);
+    let when = if replaced > 0 {
+        let replaced = bytes_text(replaced);
+        format!("{when}, and the {replaced} of it that loads fill then")
+    } else {
+        when.to_owned()
+    };
+    let (free, all) = (bytes_text(free), bytes_text(sum(|load| load.bytes, &loads)));
     let arrays = if count == 1 {
         "The array".to_owned()
     } else {
         format!("The {count} arrays")
     };
-    let advice = match kept.last() {
-        Some(_) if kept.len() == count => {
+    let advice = match fitting {
+        _ if fitting == count => {
             let it = if count == 1 { "fits" } else { "fit" };
             format!(
                 "{arrays} loaded from the host ({all}) {it} into the {free} of HBM that are free {when}: keep them there."
             )
         }
-        Some(&bytes) => format!(
-            "{} of the {count} arrays loaded from the host ({} of {all}) fit into the {free} of HBM that are free {when}: \
+        1.. => format!(
+            "{fitting} of the {count} arrays loaded from the host ({} of {all}) fit into the {free} of HBM that are free {when}: \
              keep them there.",
-            kept.len(),
-            bytes_text(bytes)
+            bytes_text(sum(|load| load.bytes, kept))
         ),
-        None => {
+        0 => {
             format!(
                 "No array loaded from the host ({all} in all) fits into the {free} of HBM that are free {when}."
             )
@@ -70,15 +75,50 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> Option<Fitti
     Some(FittingArrays { advice, of_loads })
 }
 
-/// Bytes that an op waits for, if they come from the host.
-fn loaded_bytes(facts: &HintFacts<'_>, row: &OpRow) -> Option<i64> {
-    let model = facts.cx.model;
-    let hlo = HloText::parse(model.str(model.op(row.op?).hlo_text?))?;
-    let result = hlo.result()?;
-    let is_load = result.arrays().iter().all(|it| it.memory_space != HOST);
-    i64::try_from(result.bytes()?)
-        .ok()
-        .filter(|&bytes| is_load && bytes > 0)
+/// An array that an op waits for, from the host.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct LoadedArray {
+    /// Bytes of HBM that it needs at the peak in addition to what is in use then, if it stays there: none where the buffer
+    /// that it is loaded into is in use.
+    more_bytes: i64,
+    bytes: i64,
+    /// Loads of it.
+    times: u64,
+}
+
+impl LoadedArray {
+    fn of(facts: &HintFacts<'_>, row: &OpRow) -> Option<Self> {
+        let text = text_of(facts, row)?;
+        let result = text.result()?;
+        let is_load = result.arrays().iter().all(|it| it.memory_space != HOST);
+        let bytes = i64::try_from(result.bytes()?).ok()?;
+        let start = text
+            .operand_list()
+            .first()
+            .map_or("", |operand| operand.name);
+        let is_in_use = is_filled_at_peak(facts, row, start, bytes).unwrap_or(false);
+        (is_load && bytes > 0).then_some(Self {
+            more_bytes: if is_in_use { 0 } else { bytes },
+            bytes,
+            times: row.occurrences,
+        })
+    }
+}
+
+/// Whether the buffer that a copy fills is one of those in use when its program needs the most HBM, and this program is the
+/// one that needs most, which the free memory is counted beside.
+fn is_filled_at_peak(facts: &HintFacts<'_>, row: &OpRow, start: &str, bytes: i64) -> Option<bool> {
+    let buffers = facts.report::<Buffers>().ok()?;
+    let program = buffers.programs.first()?;
+    let own = facts.cx.model.op(row.op?).program?;
+    let at_peak = &program.plan(HBM)?.at_peak;
+    // What it copies is the first part of its result, the others are of a few bytes.
+    let is_filled = |buffer: &PlannedBuffer| {
+        let part = buffer.instruction.strip_prefix(start);
+        part.is_some_and(|part| part.starts_with('{'))
+            && i64::try_from(buffer.bytes).is_ok_and(|all| all >= bytes)
+    };
+    Some(program.id == own && at_peak.iter().any(is_filled))
 }
 
 /// Bytes of HBM that nothing uses, and when.

@@ -5,6 +5,9 @@ use trace_model::Severity;
 /// The finding that files of one run are of different sessions.
 pub const SESSIONS_APART: &str = "sessions-apart";
 
+/// Name of the finding that utilizations leave out work that was done faster than a peak allows.
+pub const IMPOSSIBLE_RATES: &str = "impossible-rates";
+
 /// A finding about a capture.
 #[engine::row(measured)]
 pub struct CaptureFinding {

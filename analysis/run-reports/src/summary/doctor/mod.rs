@@ -17,7 +17,7 @@ use trace_model::{IssueCount, MemoryUse, Picos, Source};
 use clocks::clock_shifts;
 
 pub use facts::CaptureFact;
-pub use finding::{CaptureFinding, SESSIONS_APART};
+pub use finding::{CaptureFinding, IMPOSSIBLE_RATES, SESSIONS_APART};
 pub use rows::{CaptureRow, CaptureRows, RowOnChip};
 
 /// The health analysis.

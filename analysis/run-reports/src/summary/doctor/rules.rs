@@ -14,7 +14,7 @@ use hlo::HloText;
 use trace_model::{Group, GroupKind, IssueKind, LabelId, Op, Severity, SliceAttr, TrackKind};
 
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops, sessions_apart};
-use super::finding::CaptureFinding;
+use super::finding::{CaptureFinding, IMPOSSIBLE_RATES};
 use super::kernels::{too_few_operations, untraced_kernels};
 
 /// Every rule.
@@ -460,7 +460,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
     };
     (!rows.is_empty()).then(|| CaptureFinding {
         id: "Q15",
-        name: "impossible-rates",
+        name: IMPOSSIBLE_RATES,
         severity: Severity::Warning,
         message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
         evidence: format!("{share:.2} of op time; {}", named.join("; ")),

@@ -283,7 +283,7 @@ fn savings_of_offload_are_those_of_its_advice() {
     assert!((some - 160.0).abs() < 0.1, "{some} ms: all waits");
     assert!(
         said.ends_with(
-            "; the link needs 214.7 ms in the window, 71.58 ms if what fits stays in HBM"
+            "; the link needs 214.7 ms in the window, 71.58 ms if what fits in HBM is never copied"
         ),
         "{said}"
     );
@@ -317,6 +317,30 @@ fn slices_of_training_and_of_serving_have_their_own_advice() {
     assert!(code.contains("donate_argnums"), "{code}");
     let (neither, _) = slices_and_code("", "jit_f");
     assert!(neither.starts_with("Donate"), "{neither}");
+}
+
+/// To keep less for the backward pass shortens slices and computes more again; to keep more does the contrary.
+#[test]
+fn slices_and_recomputation_are_not_had_together() {
+    let picture = format!(
+        "@column 10us\nops: {}{}{}\nM = f [convolution fusion]\n\
+         x = dynamic-update-slice.1 [dynamic-update-slice] tf=jit(train)/transpose(jvp(while))/body/dynamic_update_slice\n\
+         r = add.2.remat [loop fusion]",
+        run('M', 75),
+        run('x', 15),
+        run('r', 10),
+    );
+    let report = report(&picture);
+    let (slices, remat) = (hint(&report, "K20"), hint(&report, "K24"));
+    assert_ne!(slices.code, remat.code);
+    for (own, other) in [(&slices, &remat), (&remat, &slices)] {
+        assert!(own.action.contains(other.id), "{}", own.action);
+    }
+    assert_eq!(
+        (report.combined, report.not_combined),
+        (vec!["K20"], vec!["K24"])
+    );
+    assert_eq!(report.combined_saving_ps, slices.saving_ps);
 }
 
 #[test]

@@ -72,6 +72,16 @@ fn recompiling_steps_are_named() {
     );
 }
 
+/// A call that compiles does more than that: all by which its step is longer than the others is saved.
+#[test]
+fn what_compiling_costs_is_what_its_step_takes_longer() {
+    let picture = host_loop(30, "f").replace(
+        &format!("{}{}", run('.', 92), run('c', 30)),
+        &format!("{}{}", run('.', 92), run('c', 20)),
+    );
+    assert_eq!(saving(&picture, "K36"), Some(1_500_000_000));
+}
+
 #[test]
 fn compilation_in_the_first_steps_is_warm_up() {
     let picture = "

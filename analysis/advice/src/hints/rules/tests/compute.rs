@@ -96,3 +96,52 @@ fn padding_hint_needs_matmul_sizes() {
             .all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id))
     );
 }
+
+/// What the ops read and write decides what is left to do.
+#[test]
+fn advice_that_is_followed_already_is_not_given() {
+    let brief = |id: &str, category: &str, costs: &str, result: &str, read: &str| {
+        let text =
+            format!("{costs} :: %fusion.1 = {result} fusion({read}), kind=kOutput, calls=%f");
+        let report = report(&one_op(category, &text));
+        let found = report.hints.into_iter().find(|hint| hint.id == id);
+        found.unwrap_or_else(|| panic!("no {id}")).brief
+    };
+    let page = |id: &str| {
+        let mut rules = rules().iter();
+        Page(rules.find(|rule| rule.id == id).unwrap().page).brief()
+    };
+    let product = |dtype: &str| {
+        let read = format!("{dtype}[512,512]{{1,0}} %a, {dtype}[512,512]{{1,0}} %b");
+        let costs = "flops=40e6 hbm_read=1 hbm_write=1";
+        brief(
+            "K12",
+            "convolution fusion",
+            costs,
+            "f32[512,512]{1,0}",
+            &read,
+        )
+    };
+    assert_eq!(product("f32"), page("K12"));
+    assert!(product("bf16").starts_with("They read 16 bits or fewer an element already"));
+
+    let reading = |category: &str, dtype: &str| {
+        let read = format!("{dtype}[8,512]{{1,0}} %a, {dtype}[512,512]{{1,0}} %w");
+        let costs = "flops=1 hbm_read=80_000 hbm_write=0";
+        brief("K13", category, costs, "bf16[8,512]{1,0}", &read)
+    };
+    assert_eq!(reading("convolution fusion", "f32"), page("K13"));
+    assert!(reading("convolution fusion", "bf16").contains("keep weights in int8 or fp8"));
+    assert!(reading("loop fusion", "bf16").contains("fuse them"));
+
+    let slow = |shape: &str| {
+        let costs = "flops=1 hbm_read=40_000 hbm_write=0";
+        brief("K14", "loop fusion", costs, shape, &format!("{shape} %a"))
+    };
+    assert_eq!(slow("f32[4096,3]{1,0}"), page("K14"));
+    assert!(
+        slow("f32[3,4096]{0,1}") == page("K14"),
+        "by layout, not by order"
+    );
+    assert!(slow("f32[4096,4096]{1,0}").contains("fill registers of 8 × 128 already"));
+}

@@ -1,5 +1,7 @@
 //! Idle devices, and what the host does meanwhile.
 
+use facts::time_use::TimeUse;
+
 use super::*;
 
 #[test]
@@ -77,6 +79,30 @@ fn causes_and_places_are_those_of_the_steps() {
         "{:?}",
         hint.spots
     );
+}
+
+/// The device is idle before the loop, and hardly in it: what a hint saves in a step is next to nothing.
+#[test]
+fn idle_time_outside_of_the_steps_is_no_hint_on_them() {
+    let before = 60;
+    let (steps, digits): (String, String) = (0..10)
+        .map(|step| (run('P', 20), step.to_string().repeat(20)))
+        .unzip();
+    let lead = run('.', before);
+    let picture = format!(
+        "@column 1ms\nsteps: {lead}{digits}\nmodules: P{}{steps}\nops: M{}{}\nhost main: {}\nP = jit_train(1)\n\
+         M = fusion.1 [convolution fusion]\no = something",
+        run('.', before - 1),
+        run('.', before - 1),
+        run('M', 200),
+        run('o', before),
+    );
+    let report = report(&picture);
+    assert_eq!(about_program(&report), [""; 0]);
+    let open = report.unanswered.iter();
+    let open = open.filter(|open| open.id == TimeUse::Idle);
+    let open: Vec<&str> = open.map(|open| &*open.reason).collect();
+    assert_eq!(open, ["hardly any of it is in the counted steps"]);
 }
 
 #[test]

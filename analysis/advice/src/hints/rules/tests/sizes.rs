@@ -134,3 +134,21 @@ fn multi_pass_matmuls_are_found_by_precision() {
     assert_eq!(saving(&at("default"), "K17"), None);
     assert_eq!(ids(&at("highest")), ["K12", "K17"]);
 }
+
+/// The text shows types, and not which operands are multiplied.
+#[test]
+fn missing_types_of_products_have_their_reason() {
+    let picture = "
+        @column 1us
+        @device flops=197e12 hbm=819e9 TPU v5 lite
+        ops: xxxxxxxxxx
+        x = fusion.1 [convolution fusion] flops=3 hbm_read=1 hbm_write=1 :: %fusion.1 = bf16[4096,4096]{1,0} fusion(bf16[4096,4096]{1,0} %a, bf16[4096,4096]{1,0} %b), kind=kOutput, calls=%f
+        ";
+    let found = report(picture);
+    let silent = found.cannot_tell.iter().find(|rule| rule.id == "K18");
+    let reason = &silent.unwrap().reason;
+    assert!(
+        reason.ends_with("no operand explains the recorded operations"),
+        "{reason}"
+    );
+}
