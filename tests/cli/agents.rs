@@ -136,7 +136,7 @@ fn planted() -> Vec<PlantedCause> {
             }
             .session(),
             "K34",
-            &["IteratorGetNext", "63.8 %"],
+            &["IteratorGetNext", "64.0 %"],
             "Prefetch",
         ),
         case(
