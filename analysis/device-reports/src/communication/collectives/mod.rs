@@ -60,7 +60,7 @@ impl Analysis for Collectives {
             .map(|transfer| CollectiveRow::of(&links, transfer))
             .collect();
         let over = overlap.sums_over;
-        let axes = axes::axes(&rows, &links);
+        let axes = axes::axes(&rows, &links, &overlap);
         Ok(CollectivesReport {
             kinds: kinds(&rows, over, &overlap),
             places: places::places(cx, &rows, &axes, &links),
@@ -115,6 +115,9 @@ impl CollectivesReport {
         Percent::of(hidden, rows().map(|row| row.time_ps).sum())
     }
 }
+
+/// The kind of the row of all collectives.
+const ALL: &str = "all";
 
 /// All collectives of one pattern.
 #[engine::row(measured)]
@@ -171,7 +174,8 @@ fn kinds(rows: &[CollectiveRow], over: SumOver, overlap: &OverlapReport) -> Vec<
     }
     let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| {
         let mut row = KindRow::of(kind, is_fused, rows, over);
-        if let Some(once) = overlap.of_collectives.get(&(kind.to_owned(), is_fused)) {
+        if kind != ALL {
+            let once = overlap.times.collectives(kind, is_fused);
             row.set_times((once.time, once.hidden), over);
         }
         row
@@ -184,7 +188,7 @@ fn kinds(rows: &[CollectiveRow], over: SumOver, overlap: &OverlapReport) -> Vec<
         (b.exposed_ps, &a.kind, a.is_fused).cmp(&(a.exposed_ps, &b.kind, b.is_fused))
     });
     if out.len() > 1 {
-        out.push(sum(("all", false), &rows.iter().collect::<Vec<_>>()));
+        out.push(sum((ALL, false), &rows.iter().collect::<Vec<_>>()));
     }
     if let Some(all) = out.last_mut() {
         all.count_once(&overlap.cores, over);
