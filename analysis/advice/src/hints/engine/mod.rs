@@ -115,6 +115,8 @@ pub(super) fn run(
     } else {
         verdict.leading().or(of_loop)
     };
+    let unknown = || answers::first_without_saving(&verdict, &priced, step.ps, &rows);
+    let leading = leading.or_else(unknown);
     answers::rank(&mut priced, |finding| {
         leading.is_some_and(|id| answers::is_about(&verdict, id, finding, &rows))
     });
