@@ -190,6 +190,15 @@ fn selected(window: &Harness<'_, App>) -> Option<String> {
     Some(window.state().trace()?.model.slice(slice).name().to_owned())
 }
 
+/// The bar with this text covers neither the ruler nor the minimap.
+fn hides_no_times(window: &Harness<'_, App>, text: &str) {
+    let bar = window.get_by_label(text).rect();
+    for part in ["Time ruler", "Minimap"] {
+        let part = window.get_by_label(part).rect();
+        assert!(!bar.intersects(part), "{text} at {bar:?} covers {part:?}");
+    }
+}
+
 fn press(window: &mut Harness<'_, App>, modifiers: Modifiers, key: Key) {
     window.key_press_modifiers(modifiers, key);
     settle(window);

@@ -71,6 +71,7 @@ fn view_of_the_first_devices_is_kept_when_the_rest_is_read() {
     let (mut window, is_read) = looking("trace");
     assert!(!window.state().is_settled());
     window.get_by_label("Reports follow when the whole file is read.");
+    hides_no_times(&window, SO_FAR);
     let early = model(&window);
     let op = early
         .all_slices()

@@ -158,6 +158,17 @@ fn evidence_and_code_are_one_click_away() {
     assert!(tops.is_sorted(), "{tops:?}");
 }
 
+/// From a hint the keys go on: Tab comes to its buttons, not to all that is before them in the window.
+#[test]
+fn the_card_of_a_hint_has_the_focus_when_it_is_opened() {
+    let mut window = shown([1280.0, 800.0], &sample(SERIAL));
+    click(&mut window, "Hint K01: Communication is exposed");
+    assert_eq!(state(&window).tab, "hints");
+    assert!(window.get_by_label("Show evidence for K01").is_focused());
+    press(&mut window, Modifiers::NONE, Key::Tab);
+    assert!(window.get_by_label("Explanation of K01").is_focused());
+}
+
 #[test]
 fn advice_names_controls_of_the_window() {
     let mut window = shown([1280.0, 2000.0], &sample(WITHOUT_PEAKS));

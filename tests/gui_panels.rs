@@ -186,7 +186,7 @@ fn unsavable_settings_are_not_reported_unreadable() {
     });
     click(&mut window, "Dismiss");
     open(&mut window, "/tmp/notes.txt");
-    window.get_by_label("This cannot be opened.");
+    hides_no_times(&window, "This cannot be opened.");
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! The definition of the command line: the program and its commands.
 
+use std::error::Error as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
@@ -190,6 +193,36 @@ fn build_with(name: &str, optional: &[(&str, &str, bool)]) -> Option<String> {
     ))
 }
 
+/// The error for a value that is no number says what to write, where Rust's own words say how it was read.
+pub fn in_words(error: clap::Error) -> clap::Error {
+    let Some(source) = error.source() else {
+        return error;
+    };
+    let is_float = source.is::<ParseFloatError>();
+    let whole = source
+        .downcast_ref()
+        .map(|wrong: &ParseIntError| wrong.kind());
+    let (Some(ContextValue::String(option)), Some(ContextValue::String(value))) = (
+        error.get(ContextKind::InvalidArg),
+        error.get(ContextKind::InvalidValue),
+    ) else {
+        return error;
+    };
+    let expected = match whole {
+        Some(IntErrorKind::PosOverflow) => "the number is too large",
+        Some(_) if value.starts_with('-') => "write a whole number that is not negative",
+        Some(_) => "write a whole number",
+        None if is_float => "write a number",
+        None => return error,
+    };
+    clap::Error::raw(
+        error.kind(),
+        format!(
+            "invalid value '{value}' for '{option}': {expected}\n\nFor more information, try '--help'.\n"
+        ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -210,5 +243,29 @@ mod tests {
         let unknown = Cli::try_parse_from(["systole", "tap"]).unwrap_err();
         let name = unknown.get(ContextKind::InvalidSubcommand);
         assert_eq!(name, Some(&ContextValue::String("tap".to_owned())));
+    }
+
+    #[test]
+    fn no_option_answers_a_wrong_number_with_how_it_was_read() {
+        let mut said = Vec::new();
+        for command in Cli::command().get_subcommands() {
+            let options = command.get_arguments().filter_map(clap::Arg::get_long);
+            for option in options {
+                for value in ["x", "-1", "1.5", "99999999999999999999999"] {
+                    let words = [
+                        "systole",
+                        command.get_name(),
+                        &format!("--{option}={value}"),
+                    ];
+                    let error = Cli::try_parse_from(words).err().map(in_words);
+                    said.extend(error.map(|error| error.to_string()));
+                }
+            }
+        }
+        let bare = ["digit", "literal", "target type"];
+        let wrong = |text: &&String| bare.iter().any(|word| text.contains(word));
+        assert_eq!(said.iter().find(wrong), None);
+        let expected = "error: invalid value 'x' for '--warmup <N>': write a whole number\n";
+        assert!(said.iter().any(|text| text.starts_with(expected)));
     }
 }

@@ -19,7 +19,7 @@ use cli::common::args::MessageArgs;
 use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
 
-use command_line::{Cli, CliCommand, missing_command};
+use command_line::{Cli, CliCommand, in_words, missing_command};
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -55,7 +55,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         .cloned();
     let cli = match parsed(args) {
         Ok(cli) => cli,
-        Err(mut error) => {
+        Err(error) => {
+            let mut error = in_words(error);
             if let (ErrorKind::InvalidSubcommand, Some(path)) = (error.kind(), path) {
                 let path = path.display();
                 let tip = format!(

@@ -253,8 +253,12 @@ impl<'a> EventQuestion<'a> {
         if let Some(why) = filter.unknown_kind() {
             return Err(RequestError::argument("kind", why));
         }
+        let tables = EventTables::new(session);
+        if let Some((name, why)) = tables.not_there(&filter) {
+            return Err(RequestError::argument(name, why));
+        }
         Ok(Self {
-            tables: EventTables::new(session),
+            tables,
             filter,
             orders: orders(args)?,
             args,

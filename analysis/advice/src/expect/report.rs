@@ -112,6 +112,7 @@ impl ExpectReport {
             kind: "expectation",
             metric: row.name.clone(),
             op: None,
+            module: None,
             aggregate: StepAggregate::Median,
             actual: row.count.map(|count| count as f64),
             base: None,

@@ -33,6 +33,8 @@ pub struct Gate {
     pub metric: String,
     /// The ops, for metrics of ops.
     pub op: Option<String>,
+    /// The program whose steps are judged; `None` for those of the loop.
+    pub module: Option<String>,
     /// How the steps of a run are aggregated.
     pub aggregate: StepAggregate,
     /// Value of the run, in the unit of the metric's name.
@@ -57,11 +59,14 @@ impl Gate {
             .to_owned()
     }
 
-    /// What is judged: `op.time_ms_per_step of all-reduce* (p90)`; the median is not mentioned.
+    /// What is judged: `op.time_ms_per_step of all-reduce* in jit_step (p90)`; the median is not mentioned.
     pub(super) fn subject(&self) -> String {
         let mut text = self.metric.clone();
         if let Some(op) = &self.op {
             let _ = write!(text, " of {op}");
+        }
+        if let Some(module) = &self.module {
+            let _ = write!(text, " in {module}");
         }
         if self.aggregate != StepAggregate::Median {
             let _ = write!(text, " ({})", self.aggregate.title());

@@ -1,6 +1,9 @@
 //! The axis of a program's mesh of devices along which the groups of a collective lie.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::CollectiveTraffic;
 
 /// Devices of a mesh that differ in their position along one axis only, so that their ids are equally far apart.
 ///
@@ -100,6 +103,42 @@ fn find(least: &mut BTreeMap<u64, u64>, id: u64) -> u64 {
         at = next;
     }
     root
+}
+
+/// What the groups of collectives lie along.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GroupPlace {
+    /// An axis, and what the program calls it.
+    Along(MeshAxis, Option<Arc<str>>),
+    /// Each device is a group of its own.
+    Alone,
+    /// They are recorded, and no axis is found in them.
+    NoAxis,
+    /// They are not recorded.
+    NotRecorded,
+}
+
+impl GroupPlace {
+    /// Where the groups of a collective lie.
+    pub fn of(message: &CollectiveTraffic) -> Self {
+        match (message.axis, message.participants) {
+            (Some(axis), _) => Self::Along(axis, message.axis_name.clone()),
+            _ if !message.knows_who() => Self::NotRecorded,
+            (None, Some(1)) => Self::Alone,
+            _ => Self::NoAxis,
+        }
+    }
+
+    /// `data: 4 devices, 2 apart, of 8`, or why there is no axis.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Along(axis, None) => axis.title(),
+            Self::Along(axis, Some(name)) => format!("{name}: {}", axis.title()),
+            Self::Alone => "none: each group is one device".to_owned(),
+            Self::NoAxis => "unknown: no single axis is found in the groups".to_owned(),
+            Self::NotRecorded => "unknown: groups are not recorded".to_owned(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use hlo::{
 };
 use trace_model::OpId;
 
-pub use mesh_axis::MeshAxis;
+pub use mesh_axis::{GroupPlace, MeshAxis};
 
 use crate::TraceFacts as _;
 use crate::category::{CollectiveKind, resized};

@@ -76,6 +76,28 @@ impl<'a> WantedTexts<'a> {
     }
 }
 
+/// `there are a, b, c`: the texts of a column of which the patterns match none.
+fn instead(table: &DataTable, column: &str, patterns: &[NamePattern]) -> Option<String> {
+    /// Names that are listed: threads can be thousands.
+    const LISTED: usize = 20;
+    let texts = WantedTexts::new(table, column, patterns)?;
+    if texts.wanted.contains(&true) {
+        return None;
+    }
+    let known = texts.column.choices()?;
+    let known: BTreeSet<&str> = known.iter().filter(|text| !text.is_empty()).collect();
+    let listed: Vec<&str> = known.iter().take(LISTED).copied().collect();
+    let more = match known.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(if known.is_empty() {
+        "none is recorded".to_owned()
+    } else {
+        format!("there are {}{more}", listed.join(", "))
+    })
+}
+
 fn int(column: Option<&DataColumn>, row: usize) -> Option<i64> {
     match column?.value(row) {
         Value::Int(number) => Some(number),
@@ -102,30 +124,27 @@ impl EventTables {
         }
     }
 
+    /// The name of a filter on hosts or tracks that the trace does not have, and why it is refused.
+    pub fn not_there(&self, filter: &EventFilter) -> Option<(&'static str, String)> {
+        let filters = [("host", &filter.host), ("track", &filter.track)];
+        filters.into_iter().find_map(|(word, patterns)| {
+            let known = instead(&self.tracks, word, patterns)?;
+            Some((word, format!("no {word} here has that name; {known}")))
+        })
+    }
+
     /// Why no event can match: a filter that no kind of track or no category here matches, with those that are here.
     pub fn unmatched(&self, filter: &EventFilter) -> Option<String> {
         let filters = [
             ("kind", &self.tracks, "track_kind", &filter.kind),
             ("category", &self.slices, "category", &filter.category),
+            ("program", &self.slices, "program", &filter.program),
         ];
         filters
             .into_iter()
             .find_map(|(word, table, column, patterns)| {
-                let texts = WantedTexts::new(table, column, patterns)?;
-                let known: BTreeSet<&str> = texts
-                    .column
-                    .choices()?
-                    .iter()
-                    .filter(|text| !text.is_empty())
-                    .collect();
-                let known: Vec<&str> = known.into_iter().collect();
-                let is_unmatched = !texts.wanted.contains(&true);
-                is_unmatched.then(|| {
-                    format!(
-                        "no event here is of that {word}; there are {}",
-                        known.join(", ")
-                    )
-                })
+                let known = instead(table, column, patterns)?;
+                Some(format!("no event here is of that {word}; {known}"))
             })
     }
 

@@ -6,10 +6,11 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::{OpGroup, Provenance, Scope, Table, Unit};
+use std::borrow::Cow;
 use std::sync::Arc;
 use trace_model::Picos;
 
-use super::data::DataTable;
+use super::data::{DataTable, Field};
 use super::from_report::of_report;
 use crate::devices::devices_in_words;
 use crate::open::Session;
@@ -62,8 +63,23 @@ pub(super) fn table(session: &Session, scope: Scope) -> DataTable {
         parts: session.report::<StepParts>(scope).ok(),
         utilization: session.report::<Utilization>(scope).ok(),
     };
-    let mut data = of_report(NAME, NAME, row.table());
-    "One row: the run and its key figures.".clone_into(&mut data.about);
+    let about = "One row: the run and its key figures.";
+    // Hints take longer than all else: they are asked for when somebody reads what they say.
+    let asked = Arc::new((session.clone(), scope));
+    let limit: Field<(Session, Scope)> =
+        Field::Text(|(session, scope), _| session.limit(*scope).map(Cow::Owned));
+    let verdict = ("verdict", "What limits the program");
+    let mut data = DataTable::of(NAME, about, 1, asked)
+        .fact(
+            verdict.0,
+            verdict.1,
+            Unit::None,
+            Provenance::Inferred,
+            limit,
+        )
+        .build();
+    data.columns
+        .extend(of_report(NAME, NAME, row.table()).columns);
     data
 }
 
@@ -75,7 +91,6 @@ impl RunRow<'_> {
             .report::<Steps>(self.scope)
             .ok()
             .filter(|steps| steps.has_steps());
-        let limit = self.session.limit(self.scope);
         let doctor = self.session.report::<Doctor>(Scope::WholeTrace).ok();
         let started = model
             .sources()
@@ -84,9 +99,6 @@ impl RunRow<'_> {
             .min();
         let ps = Unit::Picoseconds;
         let mut table = Table::of(NAME, "The run", [self])
-            .inferred("verdict", "What limits the program", Unit::None, |_| {
-                limit.as_deref()
-            })
             .recorded("device_type", "Devices", Unit::None, |_| {
                 devices_in_words(model, self.session.options())
             })

@@ -24,15 +24,19 @@ pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
     (narrow != is_over).then_some(ViewCommand::ReportsOver(narrow))
 }
 
-/// Draws a bar over the top of the remaining window, so that nothing moves when it appears.
-pub fn floating_ui(ui: &Ui, id: &'static str, align: Align2, content: impl FnOnce(&mut Ui)) {
+/// Draws a bar at the top of the remaining window, above what was there: it covers nothing.
+pub fn top_ui(ui: &mut Ui, id: &'static str, content: impl FnOnce(&mut Ui)) {
+    EguiPanel::top(id).show(ui, content);
+}
+
+/// Draws a bar over the lower right corner of the remaining window, so that nothing moves when it appears.
+pub fn floating_ui(ui: &Ui, id: &'static str, content: impl FnOnce(&mut Ui)) {
     let room = ui.available_rect_before_wrap().shrink2(vec2(18.0, 4.0));
-    let at = align.pos_in_rect(&room);
     let area = Area::new(Id::unique(("floating", id)))
         .order(Order::Foreground)
         .movable(false)
-        .pivot(align);
-    area.fixed_pos(at).show(ui.ctx(), |ui| {
+        .pivot(Align2::RIGHT_BOTTOM);
+    area.fixed_pos(room.right_bottom()).show(ui.ctx(), |ui| {
         bar(ui).shadow(ui.visuals().popup_shadow).show(ui, |ui| {
             ui.set_max_width(room.width() - 18.0);
             content(ui);

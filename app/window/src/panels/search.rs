@@ -1,6 +1,6 @@
 //! The search field and its results; also shows what a table or hint highlighted.
 
-use egui::{Align2, Key, RichText, Role, TextEdit, Ui};
+use egui::{Key, RichText, Role, TextEdit, Ui};
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub fn floating_ui(
     found: &JobAnswer<Arc<SearchResults>>,
     out: &mut Vec<ViewCommand>,
 ) {
-    frame::floating_ui(ui, "search", Align2::RIGHT_BOTTOM, |ui| {
+    frame::floating_ui(ui, "search", |ui| {
         search_ui(ui, model, state, typed, found, out);
     });
 }

@@ -6,7 +6,7 @@ use egui::{Align2, CentralPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
 use importers::{IMPORTERS, Progress};
 use trace_model::{GroupKind, TraceModel};
 
-use super::frame::{bar, floating_ui};
+use super::frame::{bar, top_ui};
 use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
 use super::widgets::{ResponseExt as _, close_button, remark};
@@ -197,14 +197,9 @@ impl FailedToOpen {
     }
 }
 
-/// The error message above open traces, in a bar below the toolbar that covers the content there.
+/// The error message above open traces, in a bar below the toolbar.
 pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
-    /// Leaves the filter of tracks and the rail in sight.
-    const MOST: f32 = 640.0;
-    floating_ui(ui, "error", Align2::CENTER_TOP, |ui| {
-        ui.set_max_width(ui.max_rect().width().min(MOST));
-        failed_ui(ui, failed, out);
-    });
+    top_ui(ui, "error", |ui| failed_ui(ui, failed, out));
 }
 
 fn failed_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {

@@ -11,7 +11,7 @@ use analysis::hints::Hints;
 use analysis::reports::communication::collectives::{Collectives, DevicePlaces};
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
-use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
+use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, GroupId, GroupKind, LabelId, SliceId, Timestamp, TrackId};
 
@@ -23,7 +23,7 @@ use crate::keys::Keys;
 use crate::panels::comparison_tables::ComparisonTables;
 use crate::panels::context::{OtherRun, PanelContext};
 use crate::panels::dock::PanelState;
-use crate::panels::frame::{self, floating_ui, overlay_command, sized_ui};
+use crate::panels::frame::{self, overlay_command, sized_ui, top_ui};
 use crate::panels::tabs::TAB_IDS;
 use crate::panels::tabs_with_data::TabsWithData;
 use crate::panels::{
@@ -236,7 +236,7 @@ impl Workspace {
             companion.map_or((None, None), |own| (Some(own.tables), own.about));
         let mut wanted: Vec<ViewCommand> = Vec::new();
         if let Some((path, progress)) = loading {
-            floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| {
+            top_ui(ui, "loading", |ui| {
                 welcome::progress_ui(ui, path, progress, out);
                 if self.is_first_look() {
                     ui.label(welcome::shown_so_far(&self.trace.model));

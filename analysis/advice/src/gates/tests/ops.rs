@@ -39,6 +39,29 @@ fn of_op(op: &str) -> GateConfig {
 }
 
 #[test]
+fn gates_of_several_programs_have_names_of_their_own() {
+    let of = |module: Option<&str>| Budget {
+        module: module.map(str::to_owned),
+        ..budget("step.time_ms", 1.0)
+    };
+    let config = GateConfig {
+        budget: [None, Some("jit_eval"), Some("jit_step")].map(of).into(),
+        ..GateConfig::default()
+    };
+    let (report, _) = against(&run(100.0), &[], &config);
+    let mut names: Vec<String> = report.gates.iter().map(Gate::name).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "step.time_ms at most 1 ms",
+            "step.time_ms in jit_eval at most 1 ms",
+            "step.time_ms in jit_step at most 1 ms"
+        ]
+    );
+}
+
+#[test]
 fn ops_unlisted_in_the_baseline_count_on_neither_side() {
     // A quarter of the exposed time is in ops that the baseline only sums.
     let whole = with_small_ops(run(100.0), 30, 0.001);

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use facts::collective_traffic::{CollectiveTraffic, MeshAxis};
+use facts::collective_traffic::{GroupPlace, MeshAxis};
 use hardware::ici::{Axis, GroupLayout};
 use math::grouped;
 use trace_model::Picos;
 
 use super::links::LinkUse;
 use super::row::{CollectiveRow, CollectiveShare};
+use crate::communication::overlap::OverlapReport;
 
 /// The collectives along one axis of the program's mesh.
 #[engine::row(measured)]
@@ -38,7 +39,7 @@ pub struct AxisRow {
     /// Sum of the transfers: of each execution the shortest time on any device, for the others waited.
     #[column("Transfer (sum)")]
     pub transfer_ps: Option<Picos>,
-    /// In flight while the core did not compute.
+    /// In flight while the core did not compute; each moment of a device counts once.
     #[column("Exposed")]
     pub exposed_ps: Picos,
     /// `sent ÷ transfer`, bytes/s.
@@ -58,45 +59,20 @@ pub struct AxisRow {
     pub share: Option<CollectiveShare>,
 }
 
-/// What the groups of collectives lie along.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum GroupPlace {
-    /// An axis, and what the program calls it.
-    Along(MeshAxis, Option<Arc<str>>),
-    /// Each device is a group of its own.
-    Alone,
-    /// They are recorded, and no axis is found in them.
-    NoAxis,
-    NotRecorded,
-}
-
-impl GroupPlace {
-    fn of(message: &CollectiveTraffic) -> Self {
-        match (message.axis, message.participants) {
-            (Some(axis), _) => Self::Along(axis, message.axis_name.clone()),
-            _ if !message.knows_who() => Self::NotRecorded,
-            (None, Some(1)) => Self::Alone,
-            _ => Self::NoAxis,
-        }
-    }
-
-    fn title(&self) -> String {
-        match self {
-            Self::Along(axis, None) => axis.title(),
-            Self::Along(axis, Some(name)) => format!("{name}: {}", axis.title()),
-            Self::Alone => "none: each group is one device".to_owned(),
-            Self::NoAxis => "unknown: no single axis is found in the groups".to_owned(),
-            Self::NotRecorded => "unknown: groups are not recorded".to_owned(),
-        }
-    }
-}
-
 /// The axes, most exposed first; what follows none comes last.
-pub(super) fn axes(rows: &[CollectiveRow], links: &LinkUse) -> Vec<AxisRow> {
+pub(super) fn axes(
+    rows: &[CollectiveRow],
+    links: &LinkUse,
+    overlap: &OverlapReport,
+) -> Vec<AxisRow> {
     let by_place = grouped(rows.iter().map(|row| (GroupPlace::of(&row.message), row)));
     let mut found: Vec<AxisRow> = by_place
         .into_iter()
-        .map(|(place, rows)| AxisRow::of(place, &rows, links))
+        .map(|(place, rows)| {
+            let once = overlap.times.along(place.clone());
+            let exposed = once.time - once.hidden;
+            AxisRow::of(place, &rows, links, exposed)
+        })
         .collect();
     found.sort_by(|a, b| {
         a.devices
@@ -109,7 +85,7 @@ pub(super) fn axes(rows: &[CollectiveRow], links: &LinkUse) -> Vec<AxisRow> {
 }
 
 impl AxisRow {
-    fn of(place: GroupPlace, rows: &[&CollectiveRow], links: &LinkUse) -> Self {
+    fn of(place: GroupPlace, rows: &[&CollectiveRow], links: &LinkUse, exposed: Picos) -> Self {
         let title = place.title();
         let (axis, name) = match place {
             GroupPlace::Along(axis, name) => (Some(axis), name),
@@ -140,7 +116,7 @@ impl AxisRow {
             occurrences: rows.iter().map(|row| row.occurrences).sum(),
             sent_bytes,
             transfer_ps: time.map(|ps| Picos::from_ps(ps.round() as i64)),
-            exposed_ps: rows.iter().map(|row| row.exposed_ps).sum(),
+            exposed_ps: exposed,
             bus_bandwidth: sent_bytes.zip(time).map(|(sent, ps)| sent / (ps * 1e-12)),
             least_bound_bandwidth: bound(|share| share.high_percent.0),
             most_bound_bandwidth: bound(|share| share.low_percent.0),

@@ -61,7 +61,7 @@ impl Analysis for Collectives {
             .map(|transfer| CollectiveRow::of(&links, transfer))
             .collect();
         let over = overlap.sums_over;
-        let axes = axes::axes(&rows, &links);
+        let axes = axes::axes(&rows, &links, &overlap);
         Ok(CollectivesReport {
             kinds: kinds(&rows, over, &overlap),
             places: places::places(cx, &rows, &axes, &links),
@@ -117,6 +117,9 @@ impl CollectivesReport {
     }
 }
 
+/// The kind of the row of all collectives.
+const ALL: &str = "all";
+
 /// All collectives of one pattern.
 #[engine::row(measured)]
 #[derive(Default)]
@@ -165,7 +168,8 @@ fn kinds(rows: &[CollectiveRow], over: SumOver, overlap: &OverlapReport) -> Vec<
     let by_kind = grouped(rows.iter().map(|row| ((&*row.kind, row.is_fused), row)));
     let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| {
         let mut row = KindRow::of(kind, is_fused, rows, over);
-        if let Some(once) = overlap.of_collectives.get(&(kind.to_owned(), is_fused)) {
+        if kind != ALL {
+            let once = overlap.times.collectives(kind, is_fused);
             row.set_times((once.time, once.hidden), over);
         }
         row
@@ -178,7 +182,7 @@ fn kinds(rows: &[CollectiveRow], over: SumOver, overlap: &OverlapReport) -> Vec<
         (b.exposed_ps, &a.kind, a.is_fused).cmp(&(a.exposed_ps, &b.kind, b.is_fused))
     });
     if out.len() > 1 {
-        out.push(sum(("all", false), &rows.iter().collect::<Vec<_>>()));
+        out.push(sum((ALL, false), &rows.iter().collect::<Vec<_>>()));
     }
     if let Some(all) = out.last_mut() {
         all.count_once(&overlap.cores, over);

@@ -4,6 +4,7 @@ use engine::{Options, ReportCache, Scope, Tabular as _};
 use sample_traces::text_trace;
 
 use super::*;
+use crate::communication::overlap::tests::GATHERS_AT_ONCE;
 
 fn report(picture: &str, options: &Options) -> Result<CollectivesReport> {
     let (model, reports) = (text_trace(picture), ReportCache::default());
@@ -203,25 +204,18 @@ fn patterns_are_summed_and_averaged_by_step() {
 
 #[test]
 fn gathers_in_flight_at_the_same_time_count_once() {
-    let picture = "
-        @column 1us
-        ops  : abCCCCxyr
-        async: aaaaaaa
-        async: .bbbbbbb
-        C = fusion.1 [loop fusion]
-        a = all-gather-start.1 [all-gather-start] done=all-gather-done.1
-        x = all-gather-done.1 [all-gather-done]
-        b = all-gather-start.2 [all-gather-start] done=all-gather-done.2
-        y = all-gather-done.2 [all-gather-done]
-        r = all-reduce.1 [all-reduce]
-    ";
-    let report = report(picture, &on("v5e", None)).unwrap();
+    let report = report(GATHERS_AT_ONCE, &on("v5e", None)).unwrap();
     let kinds = report.kinds.iter();
     let exposed = kinds.map(|kind| (kind.kind.as_str(), kind.exposed_ps.ps() / 1_000_000));
     assert_eq!(
         exposed.collect::<Vec<_>>(),
         [("all-gather", 4), ("all-reduce", 1), ("all", 5)]
     );
+    // Their groups are not recorded: one row.
+    let [axis] = &report.axes[..] else {
+        panic!("{:?}", report.axes)
+    };
+    assert_eq!(axis.exposed_ps.ps(), 5_000_000);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use facts::category::OpClass;
+use facts::collective_traffic::GroupPlace;
 use math::grouped;
 use math::intervals::UnionBuilder;
 use trace_model::{Picos, TimeRange};
@@ -10,23 +11,17 @@ use trace_model::{Picos, TimeRange};
 use super::cores::CoreActivity;
 use super::report::{KindTime, KindTotal, Transfer};
 
-/// Which transfers of one name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum KindPart {
-    /// Those on one device.
-    Transfers,
-    /// Those between devices.
-    Collectives,
-    /// Of these the ones that are fused with other work.
-    Fused,
-    /// Of these the others.
-    Unfused,
-}
-
-impl KindPart {
-    fn of(is_fused: bool) -> Self {
-        if is_fused { Self::Fused } else { Self::Unfused }
-    }
+/// Which transfers are summed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TransferSet {
+    /// Those of a kind on one device.
+    Copies(String),
+    /// Those of a kind between devices.
+    Collectives(String),
+    /// Of these the ones that are fused with other work, or the others.
+    Part(String, bool),
+    /// Those between devices along one axis of the mesh.
+    Along(GroupPlace),
 }
 
 /// Of the core that is looked at: the spans, and the sum over them.
@@ -36,35 +31,39 @@ struct OnCore {
     sum: KindTime,
 }
 
-/// The places of a transfer in [`KindTimes`]: of its kind, and of its part of the collectives of the kind.
-pub(super) type KindPlaces = (usize, Option<usize>);
+/// The places in [`KindTimes`] of the sets that a transfer is in.
+pub(super) type KindPlaces = [Option<usize>; 3];
 
-/// The times of all kinds.
+/// The times of all sets of transfers, while cores are added.
 #[derive(Default)]
 pub(super) struct KindTimes {
-    places: BTreeMap<(String, KindPart), usize>,
+    places: BTreeMap<TransferSet, usize>,
     times: Vec<KindTime>,
     on_core: Vec<OnCore>,
 }
 
 impl KindTimes {
-    pub fn places(&mut self, kind: &str, class: OpClass) -> KindPlaces {
-        let mut place = |part| {
-            let next = self.places.len();
-            *self.places.entry((kind.to_owned(), part)).or_insert(next)
+    /// The places of a transfer, of a collective with what its groups lie along.
+    pub fn places(&mut self, kind: &str, class: OpClass, along: Option<GroupPlace>) -> KindPlaces {
+        let kind = kind.to_owned();
+        let sets = match along {
+            Some(along) => [
+                Some(TransferSet::Collectives(kind.clone())),
+                Some(TransferSet::Part(kind, class.is_fused_collective())),
+                Some(TransferSet::Along(along)),
+            ],
+            None => [Some(TransferSet::Copies(kind)), None, None],
         };
-        if class.is_collective() {
-            let part = KindPart::of(class.is_fused_collective());
-            (place(KindPart::Collectives), Some(place(part)))
-        } else {
-            (place(KindPart::Transfers), None)
-        }
+        sets.map(|set| {
+            let next = self.places.len();
+            set.map(|set| *self.places.entry(set).or_insert(next))
+        })
     }
 
     /// Adds a span on the core that is looked at, of which a part is hidden.
-    pub fn add(&mut self, (kind, part): KindPlaces, span: TimeRange, hidden: Picos) {
+    pub fn add(&mut self, places: KindPlaces, span: TimeRange, hidden: Picos) {
         self.on_core.resize_with(self.places.len(), OnCore::default);
-        for place in [Some(kind), part].into_iter().flatten() {
+        for place in places.into_iter().flatten() {
             let on_core = &mut self.on_core[place];
             on_core.spans.add(span);
             on_core.sum.time += span.dur();
@@ -89,39 +88,49 @@ impl KindTimes {
         }
     }
 
-    fn of(&self, kind: &str, part: KindPart) -> KindTime {
-        let place = self.places.get(&(kind.to_owned(), part));
-        let time = place.and_then(|&place| self.times.get(place)).copied();
-        time.unwrap_or_default()
+    /// All cores were added.
+    pub fn finish(self) -> TransferTimes {
+        let Self { places, times, .. } = self;
+        let time = |place: usize| times.get(place).copied().unwrap_or_default();
+        let sets = places.into_iter();
+        TransferTimes(sets.map(|(set, place)| (set, time(place))).collect())
+    }
+}
+
+/// The times of all sets of transfers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct TransferTimes(BTreeMap<TransferSet, KindTime>);
+
+impl TransferTimes {
+    fn of(&self, set: &TransferSet) -> KindTime {
+        self.0.get(set).copied().unwrap_or_default()
     }
 
-    /// The collectives of a kind that are fused with other work, or the others.
-    pub fn collectives(&self) -> BTreeMap<(String, bool), KindTime> {
-        let parts = [false, true].map(|is_fused| (is_fused, KindPart::of(is_fused)));
-        let keys = self.places.keys();
-        keys.flat_map(|(kind, own)| {
-            let is_own = move |(_, part): &(bool, KindPart)| part == own;
-            let of = |(is_fused, part)| ((kind.clone(), is_fused), self.of(kind, part));
-            parts.into_iter().filter(is_own).map(of)
-        })
-        .collect()
+    /// Those of the collectives of a kind that are fused with other work, or of the others.
+    pub fn collectives(&self, kind: &str, is_fused: bool) -> KindTime {
+        self.of(&TransferSet::Part(kind.to_owned(), is_fused))
+    }
+
+    /// Those of the collectives along one axis of the mesh.
+    pub fn along(&self, place: GroupPlace) -> KindTime {
+        self.of(&TransferSet::Along(place))
     }
 }
 
 /// The sum of the transfers of one pattern.
-pub(super) fn kinds(transfers: &[Transfer], times: &KindTimes) -> Vec<KindTotal> {
+pub(super) fn kinds(transfers: &[Transfer], times: &TransferTimes) -> Vec<KindTotal> {
     let by_kind = grouped(
         transfers
             .iter()
             .map(|transfer| ((&*transfer.kind, transfer.is_collective), transfer)),
     );
     let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
-        let part = if is_collective {
-            KindPart::Collectives
+        let set = if is_collective {
+            TransferSet::Collectives
         } else {
-            KindPart::Transfers
+            TransferSet::Copies
         };
-        let KindTime { time, hidden } = times.of(kind, part);
+        let KindTime { time, hidden } = times.of(&set(kind.to_owned()));
         KindTotal {
             kind: kind.to_owned(),
             is_collective,

@@ -34,6 +34,7 @@ use engine::{Analysis, Context, Result};
 use facts::TraceFacts as _;
 use facts::sum_over::SumOver;
 use facts::window::ran_nothing;
+use trace_model::GroupId;
 
 use cores::CoreActivity;
 
@@ -47,12 +48,16 @@ impl Analysis for Overlap {
 
     fn run(cx: &Context<'_>) -> Result<OverlapReport> {
         let classes = cx.classes();
-        let (mut rows, mut cores, mut has_ops) = (rows::OverlapRows::default(), Vec::new(), false);
-        for core in cx.tensor_cores() {
-            // A device that ran nothing is no participant.
-            if ran_nothing(cx.model, core) {
-                continue;
-            }
+        // A device that ran nothing is no participant.
+        let ran = |core: &GroupId| !ran_nothing(cx.model, *core);
+        let ran: Vec<GroupId> = cx.tensor_cores().into_iter().filter(ran).collect();
+        let mut captured = 0;
+        for &core in &ran {
+            captured += usize::from(cx.window(core)?.is_some());
+        }
+        let mut rows = rows::OverlapRows::new(captured);
+        let (mut cores, mut has_ops) = (Vec::with_capacity(captured), false);
+        for core in ran {
             let Some(traffic) = CoreTraffic::of(cx, classes, core)? else {
                 continue;
             };
@@ -76,7 +81,7 @@ impl Analysis for Overlap {
             summary,
             cores,
             kinds: kinds::kinds(&transfers, &times),
-            of_collectives: times.collectives(),
+            times,
             transfers,
             sums_over,
         })
@@ -87,4 +92,4 @@ pub use cores::{CoreTraffic, Partition, partition};
 pub use report::{CoreOverlap, HiddenBy, KindTotal, OverlapReport, OverlapSummary, Skew, Transfer};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

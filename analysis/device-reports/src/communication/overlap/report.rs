@@ -1,6 +1,5 @@
 //! Rows of the report on communication and the compute that hides it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::Percent;
@@ -9,6 +8,7 @@ use facts::collective_traffic::CollectiveTraffic;
 use facts::sum_over::SumOver;
 use trace_model::{GroupId, OpId, Picos};
 
+use super::kinds::TransferTimes;
 use super::skew::MatchedCollective;
 
 /// The overlap of communication and compute.
@@ -20,9 +20,9 @@ pub struct OverlapReport {
     pub cores: Vec<CoreOverlap>,
     /// The same by pattern, most exposed first.
     pub kinds: Vec<KindTotal>,
-    /// The times of collectives by pattern, those apart that are fused with other work.
+    /// The times of sets of transfers.
     #[serde(skip)]
-    pub(crate) of_collectives: BTreeMap<(String, bool), KindTime>,
+    pub(crate) times: TransferTimes,
     /// Each collective and each asynchronous transfer, most exposed first.
     pub transfers: Vec<Transfer>,
     /// What times of kinds and transfers are sums over.

@@ -7,13 +7,13 @@ use engine::Context;
 use facts::TraceFacts as _;
 use facts::category::OpClass;
 use facts::clock_alignment::SharedClock;
-use facts::collective_traffic::CollectiveTraffic;
+use facts::collective_traffic::{CollectiveTraffic, GroupPlace};
 use math::parallel;
 use trace_model::{GroupId, LabelId, Picos, SliceId, SourceId, StringId, TraceModel};
 
 use super::cores::{CoreActivity, CoreTraffic};
 use super::hiding_ops::HidingOps;
-use super::kinds::KindTimes;
+use super::kinds::{KindTimes, TransferTimes};
 use super::report::{CoreOverlap, HiddenBy, Skew, Transfer};
 use super::skew::{MatchedCollective, matched};
 use super::sums::{OverlapSums, TransferKey, key_of};
@@ -22,14 +22,24 @@ use super::sums::{OverlapSums, TransferKey, key_of};
 const MAX_HIDERS: usize = 5;
 
 /// The rows of all cores, which come one after the other.
-#[derive(Default)]
 pub(super) struct OverlapRows {
+    /// Number of cores.
+    captured: usize,
     places: BTreeMap<TransferKey, usize>,
     rows: Vec<OverlapSums>,
     kinds: KindTimes,
 }
 
 impl OverlapRows {
+    pub fn new(captured: usize) -> Self {
+        Self {
+            captured,
+            places: BTreeMap::new(),
+            rows: Vec::new(),
+            kinds: KindTimes::default(),
+        }
+    }
+
     /// Index of the row of `key`, and whether there was one before; `slice` is one of its executions.
     fn place(
         &mut self,
@@ -41,7 +51,10 @@ impl OverlapRows {
         let place = *self.places.entry(key).or_insert(known);
         if place == known {
             let mut row = OverlapSums::new(cx.model, slice, class);
-            row.kinds = self.kinds.places(kind_of(cx, &row), class);
+            let message = |kind| CollectiveTraffic::of(cx, row.op, kind, self.captured);
+            row.message = class.collective.map(message).map(Arc::new);
+            let along = row.message.as_deref().map(GroupPlace::of);
+            row.kinds = self.kinds.places(kind_of(cx, &row), class, along);
             self.rows.push(row);
         }
         (place, place < known)
@@ -66,7 +79,7 @@ impl OverlapRows {
         mut self,
         cx: &Context<'_>,
         cores: &[CoreOverlap],
-    ) -> (Vec<Transfer>, SkewWaits, KindTimes) {
+    ) -> (Vec<Transfer>, SkewWaits, TransferTimes) {
         let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
         let groups: Vec<GroupId> = cores.iter().map(|core| core.group).collect();
         // What several rows need is found before threads of the pool would wait for it.
@@ -74,12 +87,7 @@ impl OverlapRows {
             SharedClock::of(cx, core);
         }
         let executions: f64 = self.rows.iter().map(|row| row.executions).sum();
-        let row = |(key, place): (_, usize)| {
-            let row = std::mem::take(&mut self.rows[place]);
-            let kind = row.class.collective;
-            let message = kind.map(|kind| CollectiveTraffic::of(cx, row.op, kind, cores.len()));
-            (key, row, message)
-        };
+        let row = |(key, place): (_, usize)| (key, std::mem::take(&mut self.rows[place]));
         let rows: Vec<_> = self.places.into_iter().map(row).collect();
         let finished = parallel::map_owned(rows, executions as usize, |row| {
             trace_model::may_pause();
@@ -104,7 +112,7 @@ impl OverlapRows {
                 .cmp(&rank(b))
                 .then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
         });
-        (out, waits, self.kinds)
+        (out, waits, self.kinds.finish())
     }
 }
 
@@ -226,12 +234,13 @@ fn add_ops(
 /// A row, and how cores waited for each other in it, if they did nothing else meanwhile.
 fn finish(
     cx: &Context<'_>,
-    (key, mut row, message): (TransferKey, OverlapSums, Option<CollectiveTraffic>),
+    (key, mut row): (TransferKey, OverlapSums),
     (names, cores): (&[String], &[GroupId]),
 ) -> (Transfer, Option<MatchedCollective>) {
     let op = row.op.map(|op| cx.model.op(op));
     let text = |id: Option<StringId>| id.map(|id| cx.model.str(id).to_owned());
     let kind = row.class.collective;
+    let message = row.message.take();
     let groups = message
         .as_ref()
         .and_then(|message| message.groups.as_deref());
@@ -273,7 +282,7 @@ fn finish(
         skew,
         op: cx.model.str(row.name).to_owned(),
         collective: kind,
-        message: message.map(Arc::new),
+        message,
     };
     (transfer, waited)
 }

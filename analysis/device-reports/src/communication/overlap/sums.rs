@@ -1,10 +1,12 @@
 //! Sums of a transfer over its executions, on one core and across cores.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use engine::Context;
 use facts::category::OpClass;
 use facts::clock_alignment::SharedClock;
+use facts::collective_traffic::CollectiveTraffic;
 use trace_model::{
     GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SliceRef, StringId, TimeRange, TraceModel,
     TrackKind,
@@ -43,6 +45,8 @@ pub(super) struct OverlapSums {
     /// The last core on which it was in flight.
     pub in_flight_on: Option<usize>,
     pub kinds: KindPlaces,
+    /// What it moves, for collectives only.
+    pub message: Option<Arc<CollectiveTraffic>>,
     /// For collectives only.
     pub shared: Option<Box<MultiCoreTransfers>>,
 }

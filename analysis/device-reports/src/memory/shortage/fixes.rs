@@ -17,6 +17,9 @@ const WAYS: [u64; 6] = [2, 4, 8, 16, 32, 64];
 
 /// The fixes of a shortage: those that suffice first, of these the one that frees least; then the others, most bytes first.
 pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {
+    if shortage.has_room() {
+        return Vec::new();
+    }
     let found = if ["vmem", "smem"].contains(&shortage.memory.as_str()) {
         vec![scoped(shortage), padding(shortage)]
     } else {
@@ -285,6 +288,8 @@ fn divided(all: u64, over: Option<u64>, may: impl Fn(u64) -> bool) -> (u64, u64)
 
 #[cfg(test)]
 mod tests {
+    use super::super::finish::finished;
+    use super::super::need::NeededKind;
     use super::*;
 
     #[test]
@@ -311,6 +316,38 @@ mod tests {
         ] {
             assert_eq!(forward_scope(name).as_deref(), scope, "{name}");
         }
+    }
+
+    #[test]
+    fn what_fits_with_room_to_spare_needs_no_change() {
+        let fixes_of = |needed: u64, told_by: &str, is_estimate| {
+            let temporaries = NeededKind {
+                kind: "temporaries".to_owned(),
+                bytes: needed << 30,
+                padding_bytes: None,
+            };
+            let found = finished(MemoryShortage {
+                told_by: told_by.to_owned(),
+                memory: "hbm".to_owned(),
+                needed_bytes: Some(needed << 30),
+                capacity_bytes: Some(16 << 30),
+                kinds: vec![temporaries],
+                is_estimate,
+                ..MemoryShortage::default()
+            });
+            (found.fixes.len(), found.statement)
+        };
+        let plan = "the compiler's plan";
+        let (fixes, said) = fixes_of(12, plan, false);
+        assert!(
+            fixes == 0 && said.ends_with("16.00 GiB: it fits, 4.00 GiB are free"),
+            "{said}"
+        );
+        let some = |(fixes, _)| fixes > 0;
+        assert!(some(fixes_of(15, plan, false)) && some(fixes_of(17, plan, false)));
+        assert!(some(fixes_of(12, plan, true)) && !some(fixes_of(6, plan, true)));
+        let (fixes, said) = fixes_of(12, "the runtime", false);
+        assert!(fixes > 0 && !said.contains("fits"), "{said}");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct MemoryShortage {
     pub buffers: Vec<NeededBuffer>,
     /// The same by source line, most bytes first.
     pub sources: Vec<NeededSource>,
-    /// Changes that free memory: those that suffice first.
+    /// Changes that free memory, unless there is enough: those that suffice first.
     pub fixes: Vec<MemoryFix>,
     /// What cannot be told, and why.
     pub unknown: Vec<String>,
@@ -190,6 +190,23 @@ impl MemoryShortage {
             .iter()
             .filter_map(|buffer| buffer.padding_bytes);
         of_kinds.max(listed.fold(0, u64::saturating_add))
+    }
+}
+
+impl MemoryShortage {
+    /// Bytes that a program leaves free; `None` if that is not known, and for messages, which tell of a failure.
+    pub(super) fn spare_bytes(&self) -> Option<u64> {
+        let is_message = ["the compiler", "the runtime"].contains(&self.told_by.as_str());
+        let spare = self.capacity_bytes?.checked_sub(self.needed_bytes?);
+        spare.filter(|_| !is_message)
+    }
+
+    /// Whether it fits, and nothing is gained by freeing more: with a tenth of the memory to spare, or half of it where
+    /// padding and gaps come on top.
+    pub(super) fn has_room(&self) -> bool {
+        let least = |there: u64| there / if self.is_estimate { 2 } else { 10 };
+        let spare = self.spare_bytes().zip(self.capacity_bytes);
+        spare.is_some_and(|(spare, there)| spare >= least(there))
     }
 }
 

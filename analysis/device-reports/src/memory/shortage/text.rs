@@ -36,10 +36,15 @@ pub(super) fn statement(of: &MemoryShortage, written: impl Fn(u64) -> String) ->
         |bytes| format!("{what} needs {least}{} of {memory}", written(bytes)),
     );
     let there = match (of.capacity_bytes, of.over_bytes) {
-        (Some(there), Some(0)) if of.is_estimate => {
-            format!(", without padding, and there are {}", written(there))
-        }
-        (Some(there), Some(0)) => format!(", and there are {}: it fits", written(there)),
+        (Some(there), Some(0)) => match of.spare_bytes() {
+            Some(spare) => format!(
+                ", and there are {}: it fits, {} are free",
+                written(there),
+                written(spare)
+            ),
+            // It failed all the same.
+            None => format!(", and there are {}", written(there)),
+        },
         (Some(there), Some(over)) => format!(
             ", and there are {}: {least}{} too few",
             written(there),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use analysis::critical_path::CriticalPaths;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
-use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Role, Ui};
+use egui::{Align, CollapsingHeader, Color32, Frame, Id, Margin, RichText, Role, Ui};
 
 pub use self::code::code_ui;
 pub use self::evidence::{can_show, evidence_commands};
@@ -128,6 +128,26 @@ fn report_ui(
     silent_ui(ui, report);
 }
 
+/// Where the card is kept that is wanted next.
+fn wanted() -> Id {
+    Id::unique("wanted hint")
+}
+
+/// Goes to a card when its tab is shown: its first button has the focus then, and Tab goes on to the others.
+pub fn come_to(ui: &Ui, id: &'static str) {
+    ui.data_mut(|data| data.insert_temp(wanted(), id));
+}
+
+fn take_wanted(ui: &Ui, id: &'static str) -> bool {
+    ui.data_mut(|data| {
+        let is_wanted = data.get_temp(wanted()) == Some(id);
+        if is_wanted {
+            data.remove::<&str>(wanted());
+        }
+        is_wanted
+    })
+}
+
 /// Hints about devices that keep the others waiting.
 const ABOUT_DEVICES: [&str; 3] = ["K06", "K07", "K08"];
 
@@ -165,16 +185,20 @@ fn card_ui(
                     format!("Show evidence for {}", hint.id),
                 )
             });
-            if response
-                .on_hover_text("Zoom to it on the timeline and highlight its ops")
-                .clicked()
-            {
+            let response =
+                response.on_hover_text("Zoom to it on the timeline and highlight its ops");
+            if response.clicked() {
                 out.extend(evidence_commands(trace, hint));
             }
             // Its name stays, so that the buttons behind it do.
             let explain = ui.add(egui::Button::new("Explanation").selected(*open));
             let name = format_args!("Explanation of {}", hint.id);
             explain.labeled_choice(Role::Button, *open, name);
+            if take_wanted(ui, hint.id) {
+                let first = if can_show { &response } else { &explain };
+                first.request_focus();
+                first.scroll_to_me(Some(Align::Center));
+            }
             if explain.clicked() {
                 *open = !*open;
             }

@@ -65,9 +65,10 @@ fn hint_ui(
         let title = RichText::new(hint.title).strong().color(theme.text_strong);
         let title = ui.add(Link::new(title));
         title.labeled(Role::Link, format_args!("Hint {}: {}", hint.id, hint.title));
-        title
-            .on_hover_text("Show the whole hint")
-            .sends(out, hints::TAB.show());
+        if title.on_hover_text("Show the whole hint").clicked() {
+            hints::come_to(ui, hint.id);
+            out.push(hints::TAB.show());
+        }
     });
     ui.horizontal_wrapped(|ui| {
         let saving = worth(hint, report, times::time);
