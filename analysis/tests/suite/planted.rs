@@ -94,21 +94,6 @@ fn memory_bound_decoding_is_told_to_move_fewer_bytes() {
     }
 }
 
-/// Kernels that say nothing of their work take 70 % of the time: what a hint saves elsewhere is less.
-#[test]
-fn what_the_verdict_names_comes_first_though_no_saving_is_known() {
-    let Some(capture) = open("planted/kernel70_unknown.xplane.pb") else {
-        return;
-    };
-    let report = hints(&capture);
-    let found = about_program(&report);
-    let found: Vec<_> = found.iter().map(|hint| (hint.id, hint.saving_ps)).collect();
-    assert!(
-        matches!(found[..], [("K29", None), ("K14", Some(_))]),
-        "{found:?}"
-    );
-}
-
 /// Ops of unknown traffic take about 70 % of op time in both.
 #[test]
 fn hbm_of_a_part_is_a_lower_bound_and_not_judged() {

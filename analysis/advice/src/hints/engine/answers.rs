@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use engine::Percent;
 use facts::time_use::TimeUse;
 use math::intervals::IntervalSet;
 use run_reports::summary::verdict;
@@ -79,21 +78,6 @@ pub(super) fn is_about(
     let mut named = verdict.findings.iter().filter(|named| named.id == id);
     finding.about.contains(&id)
         || named.any(|named| is_answered(named, std::iter::once(finding), rows))
-}
-
-/// What the verdict names first, if it takes more of the time than any hint saves and no hint about it knows a saving: it
-/// may be all of that.
-pub(super) fn first_without_saving(
-    verdict: &verdict::VerdictReport,
-    priced: &[PricedFinding],
-    step_ps: f64,
-    rows: &RowByOp<'_>,
-) -> Option<TimeUse> {
-    let first = verdict.named().next()?;
-    let most = priced.iter().filter_map(|hint| hint.saving).max();
-    let most = Percent::ratio(most.unwrap_or_default().as_ps_f64(), step_ps)?;
-    let is_unknown = saving_about(verdict, first.id, priced, rows) == Some(Picos::ZERO);
-    (is_unknown && first.share_percent? > most).then_some(first.id)
 }
 
 /// Keeps hints that save too little, or speak only if nothing better is known, if the verdict names what they are about

@@ -87,8 +87,6 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     } else {
         verdict.leading().or(of_loop)
     };
-    let unknown = || answers::first_without_saving(&verdict, &priced, step.ps, &rows);
-    let leading = leading.or_else(unknown);
     answers::rank(&mut priced, |finding| {
         leading.is_some_and(|id| answers::is_about(&verdict, id, finding, &rows))
     });
