@@ -262,7 +262,7 @@ mod tests {
                 }
             }
         }
-        let bare = ["digit", "literal", "target type"];
+        let bare = ["invalid digit", "literal", "target type"];
         let wrong = |text: &&String| bare.iter().any(|word| text.contains(word));
         assert_eq!(said.iter().find(wrong), None);
         let expected = "error: invalid value 'x' for '--warmup <N>': write a whole number\n";
