@@ -3,8 +3,8 @@
 use engine::Percent;
 use facts::steps::StepSource;
 
+use super::device_steps::other_device_steps;
 use super::environment;
-use super::likeness::other_device_steps;
 use super::summary::{ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
 

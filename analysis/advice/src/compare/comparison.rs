@@ -6,10 +6,10 @@ use serde::{Serialize, Serializer};
 
 use super::MatchedBy;
 use super::attribution::{Attribution, OpChange};
+use super::better::Better;
 use super::cause_lines::CauseChain;
 use super::change::{MetricChange, TestOptions};
 use super::comparable::Difference;
-use super::metrics::Better;
 use super::programs::ProgramComparison;
 use super::run_loop::LoopChange;
 use super::summary::Summary;

@@ -3,24 +3,9 @@
 
 use engine::Provenance;
 use math::unit::Unit;
-use serde::{Deserialize, Serialize};
 
+use super::better::Better;
 use super::summary::{RunValue, StepSeries, thinned};
-
-/// Whether lower or higher values are better.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Better {
-    /// Lower is better.
-    Lower,
-    /// Higher is better.
-    Higher,
-    /// Neither is better in general.
-    #[default]
-    Neither,
-}
 
 /// What a metric has one value for.
 #[engine::titled]

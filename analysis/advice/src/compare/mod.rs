@@ -21,6 +21,7 @@
 
 mod attribution;
 mod attribution_table;
+mod better;
 mod brief;
 mod cause_lines;
 mod causes;
@@ -31,6 +32,7 @@ mod classes;
 mod collect;
 pub mod comparable;
 mod comparison;
+mod device_steps;
 mod environment;
 mod headline;
 mod idle;
@@ -68,6 +70,7 @@ use collect::NO_STEPS;
 use pool::PooledRuns;
 
 pub use attribution::{Attribution, OpChange};
+pub use better::Better;
 pub use cause_lines::{CauseChain, CauseLine};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use change_point::{ChangePoint, FEWEST_RUNS, change_point};
@@ -80,7 +83,7 @@ pub use comparison::{
 pub use comparison::{PredictedOp, PredictionError};
 pub use facts::EnvironmentChange;
 pub use matching::{MatchedBy, Matching, OpPair};
-pub use metrics::{Better, METRICS, MetricScope, SummaryMetric};
+pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use predicted::are_computed;
 pub use programs::ProgramComparison;
 pub(crate) use run_loop::compilations_in_loop;

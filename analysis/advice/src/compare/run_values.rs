@@ -13,7 +13,7 @@ use run_reports::host::input::Input as InputWaits;
 use run_reports::summary::utilization::Utilization;
 use trace_model::Picos;
 
-use super::metrics::Better;
+use super::better::Better;
 use super::metrics::SummaryMetric;
 use super::run_loop;
 use super::summary::RunValue;

@@ -12,7 +12,7 @@ use math::unit::Unit;
 use run_reports::hlo::ProgramPart;
 use serde::{Deserialize, Serialize};
 
-use super::metrics::Better;
+use super::better::Better;
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.summary/1";

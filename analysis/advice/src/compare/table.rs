@@ -6,9 +6,9 @@ use run_reports::hlo::ProgramSum;
 
 use super::attribution::{Attribution, OpChange};
 use super::attribution_table::attribution_table;
+use super::better::Better;
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
-use super::metrics::Better;
 use super::verdict_words::word_of;
 use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS};
 

@@ -9,20 +9,8 @@ use math::intervals::UnionBuilder;
 use trace_model::{Picos, TimeRange};
 
 use super::cores::CoreActivity;
-use super::report::{KindTime, KindTotal, Transfer};
-
-/// Which transfers are summed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TransferSet {
-    /// Those of a kind on one device.
-    Copies(String),
-    /// Those of a kind between devices.
-    Collectives(String),
-    /// Of these the ones that are fused with other work, or the others.
-    Part(String, bool),
-    /// Those between devices along one axis of the mesh.
-    Along(GroupPlace),
-}
+use super::report::{KindTotal, Transfer};
+use super::times::{KindTime, TransferSet, TransferTimes};
 
 /// Of the core that is looked at: the spans, and the sum over them.
 #[derive(Default)]
@@ -94,26 +82,6 @@ impl KindTimes {
         let time = |place: usize| times.get(place).copied().unwrap_or_default();
         let sets = places.into_iter();
         TransferTimes(sets.map(|(set, place)| (set, time(place))).collect())
-    }
-}
-
-/// The times of all sets of transfers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct TransferTimes(BTreeMap<TransferSet, KindTime>);
-
-impl TransferTimes {
-    fn of(&self, set: &TransferSet) -> KindTime {
-        self.0.get(set).copied().unwrap_or_default()
-    }
-
-    /// Those of the collectives of a kind that are fused with other work, or of the others.
-    pub fn collectives(&self, kind: &str, is_fused: bool) -> KindTime {
-        self.of(&TransferSet::Part(kind.to_owned(), is_fused))
-    }
-
-    /// Those of the collectives along one axis of the mesh.
-    pub fn along(&self, place: GroupPlace) -> KindTime {
-        self.of(&TransferSet::Along(place))
     }
 }
 

@@ -29,6 +29,7 @@ mod rows;
 pub mod skew;
 mod sums;
 mod table;
+mod times;
 
 use engine::{Analysis, Context, Result};
 use facts::TraceFacts as _;

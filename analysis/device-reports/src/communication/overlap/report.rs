@@ -8,8 +8,8 @@ use facts::collective_traffic::CollectiveTraffic;
 use facts::sum_over::SumOver;
 use trace_model::{GroupId, OpId, Picos};
 
-use super::kinds::TransferTimes;
 use super::skew::MatchedCollective;
+use super::times::TransferTimes;
 
 /// The overlap of communication and compute.
 #[engine::reported]
@@ -220,13 +220,6 @@ impl Skew {
             waited_for: name(found.least.0),
         }
     }
-}
-
-/// The time in flight or of the ops over all devices, and the part of it in which they computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct KindTime {
-    pub time: Picos,
-    pub hidden: Picos,
 }
 
 /// All transfers of one pattern.

@@ -13,10 +13,11 @@ use trace_model::{GroupId, LabelId, Picos, SliceId, SourceId, StringId, TraceMod
 
 use super::cores::{CoreActivity, CoreTraffic};
 use super::hiding_ops::HidingOps;
-use super::kinds::{KindTimes, TransferTimes};
+use super::kinds::KindTimes;
 use super::report::{CoreOverlap, HiddenBy, Skew, Transfer};
 use super::skew::{MatchedCollective, matched};
 use super::sums::{OverlapSums, TransferKey, key_of};
+use super::times::TransferTimes;
 
 /// Maximum number of listed ops that hide a transfer.
 const MAX_HIDERS: usize = 5;
