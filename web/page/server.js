@@ -144,7 +144,7 @@ export async function filesOf(id, goesOn) {
   return { files: read.map(file), events: facts.events };
 }
 
-// The answer with what is shown first of a run, or without content.
+// The answer with what is shown first of a run; empty if nothing is.
 export const firstOf = (id, isPacked, options) => asked(`${run(id)}/model?first=true&packed=${isPacked}`, options);
 
 // The answer with a run as the server has read it.

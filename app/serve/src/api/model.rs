@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -27,7 +27,7 @@ pub(super) struct ModelParams {
     /// Whether to send it gzipped to clients that take this. On the same machine it is faster without.
     #[serde(default = "yes")]
     packed: bool,
-    /// Only what is shown first of a large run while all of it is read; no content where all of it is there about as soon.
+    /// Only what is shown first of a large run while all of it is read; nothing where all of it is there about as soon.
     #[serde(default)]
     first: bool,
 }
@@ -54,7 +54,8 @@ pub(super) async fn snapshot(
     let is_packed = params.packed && accepts(&headers, "gzip");
     let model = if params.first {
         let Some(look) = state.first_look(id).await? else {
-            return Ok(StatusCode::NO_CONTENT.into_response());
+            let kind = HeaderValue::from_static(BYTES);
+            return Ok(([(header::CONTENT_TYPE, kind)], Vec::new()).into_response());
         };
         look
     } else {
