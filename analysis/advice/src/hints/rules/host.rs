@@ -375,13 +375,14 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     let known = input
         .devices
         .iter()
-        .filter_map(|device| Some((device, device.percent?)));
-    let worst = known.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
-    let Some((device, share)) = worst.filter(|(_, share)| share.0 >= limit) else {
+        .filter_map(|device| Some((device, device.percent?, device.total_ps()?)));
+    let worst = known.max_by(|(_, a, _), (_, b, _)| a.0.total_cmp(&b.0));
+    let Some((device, share, time)) = worst.filter(|(_, share, _)| share.0 >= limit) else {
         return Ok(None);
     };
+    let saving = PossibleSaving::PerStep(facts.step()?.each(time));
     if facts.cx.tensor_cores().is_empty() {
-        return host_input_bound(facts, device, share, limit);
+        return Ok(Some(host_input_bound(device, share, limit, saving)));
     }
     let gaps = facts.in_steps::<Gaps>()?;
     let waiting = MostIdleDevice::most(&gaps, &[IdleCause::Input]);
@@ -407,24 +408,24 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
             .map(|waiting| waiting.gaps(&[IdleCause::Input]))
             .unwrap_or_default(),
         about: &[TimeUse::Idle, TimeUse::Input],
-        saving: PossibleSaving::PerStep(facts.step()?.each(device.total_ps().unwrap_or_default())),
+        saving,
         ..Finding::default()
     }))
 }
 
 /// The finding about a host whose devices were not recorded, or are no TPUs.
 fn host_input_bound(
-    facts: &HintFacts<'_>,
     host: &InputWait,
     share: Percent,
     limit: f64,
-) -> RuleResult {
+    saving: PossibleSaving,
+) -> Finding {
     let event = host
         .event
         .as_ref()
         .map_or_else(String::new, |event| format!(" ({event})"));
     let of = format!("steps on host {}", host.name);
-    Ok(Some(Finding {
+    Finding {
         statement: format!(
             "the host {} waits for input for {share:.1} of its steps{event}",
             host.name
@@ -434,9 +435,9 @@ fn host_input_bound(
                 .by(Provenance::Inferred),
         ],
         about: &[TimeUse::Input, TimeUse::SlowSteps],
-        saving: PossibleSaving::PerStep(facts.step()?.each(host.total_ps().unwrap_or_default())),
+        saving,
         ..Finding::default()
-    }))
+    }
 }
 
 fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {

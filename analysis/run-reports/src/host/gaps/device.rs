@@ -9,7 +9,6 @@ use std::sync::Arc;
 use engine::{Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::clock_alignment::ClocksReport;
-use facts::host_class::host_threads;
 use facts::steps::StepsReport;
 use math::intervals::IntervalSet;
 use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
@@ -125,7 +124,6 @@ impl<'a> GapCollector<'a> {
         if programs.is_empty() || window.is_empty() {
             return Ok(None);
         }
-        let host = |group: GroupId| cx.model.group(group).source;
         let busy: IntervalSet = programs
             .iter()
             .filter_map(|(_, range)| range.intersect(window))
@@ -139,8 +137,8 @@ impl<'a> GapCollector<'a> {
         let out = DeviceGaps {
             core: cx.model.device_name(core),
             group: core,
-            has_host: host_threads(cx.model)
-                .any(|track| host(cx.model.track(track).group) == host(core)),
+            // Its host says it.
+            has_host: false,
             window_ps: window.dur(),
             program_ps: busy.measure(),
             programs: ran as u64,

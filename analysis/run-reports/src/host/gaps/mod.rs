@@ -22,6 +22,8 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use device_reports::steps::step_times::Steps;
 use engine::{Analysis, Context, Metric, Percent, Provenance, Result, counted};
 use facts::host_class::host_threads;
@@ -57,19 +59,26 @@ impl Analysis for Gaps {
         }
         let steps = cx.report::<Steps>().ok();
         let mut devices = Vec::new();
-        let host = |core: &GroupId| model.group(*core).source;
+        let host = |group: GroupId| model.group(group).source;
+        let recorded: BTreeSet<SourceId> = host_threads(model)
+            .map(|track| host(model.track(track).group))
+            .collect();
         // The devices of a host are adjacent.
-        for cores in cores.chunk_by(|one, next| host(one) == host(next)) {
-            devices.extend(devices_of(cx, host(&cores[0]), cores, steps.as_deref())?);
+        for cores in cores.chunk_by(|&one, &next| host(one) == host(next)) {
+            let own = host(cores[0]);
+            let mut found = devices_of(cx, own, cores, steps.as_deref())?;
+            for device in &mut found {
+                device.has_host = recorded.contains(&own);
+            }
+            devices.append(&mut found);
         }
         if devices.is_empty() {
             let what = "no device recorded a program execution here (line XLA Modules), so there is nothing between \
                         programs to explain";
             return Err(what.into());
         }
-        let has_host = host_threads(model).next().is_some();
         Ok(GapsReport {
-            statement: statement(&devices, has_host),
+            statement: statement(&devices, !recorded.is_empty()),
             metrics: metrics(&devices),
             devices,
         })

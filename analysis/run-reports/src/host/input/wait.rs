@@ -48,7 +48,7 @@ impl InputWait {
         wait
     }
 
-    /// Infeed ops and gaps together; `None` if neither shows whether anything waited.
+    /// Infeed ops and gaps together, at least as far as they are known; `None` if neither shows whether anything waited.
     pub fn total_ps(&self) -> Option<Picos> {
         let infeed = self.infeed_ps.unwrap_or_default();
         let is_known = self.gap_ps.is_some() || infeed > Picos::ZERO;
