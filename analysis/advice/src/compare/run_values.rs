@@ -39,7 +39,12 @@ pub(super) fn values(
         ]);
     }
     if let Some((waits, percent)) = input_wait(cx, steps) {
-        let of = format!("time of the steady steps without pauses to compile, {waits}");
+        let whole = if steps.has_steps() {
+            "the steady steps"
+        } else {
+            "the first program to the last"
+        };
+        let of = format!("time of {whole} without pauses to compile, {waits}");
         let (metric, inferred) = ("input_wait_percent", Provenance::Inferred);
         out.push(RunValue::of(metric, Some(percent), of, inferred));
     }
