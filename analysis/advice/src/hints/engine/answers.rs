@@ -143,8 +143,8 @@ pub(super) fn unanswered(
     .collect()
 }
 
-/// The best of what `leads` first, then the larger saving, by how sure the rule is. A hint that explains another one's finding comes
-/// before it; what only corrects numbers comes last, and after it what is to be known of the capture.
+/// The best of what `leads` first, then the larger saving, by how sure the rule is. A hint that explains another one's
+/// finding comes before it; what only corrects numbers comes last, and after it what is to be known of the capture.
 pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> bool) {
     let score = |hint: &PricedFinding| {
         hint.saving.map_or(0.0, |saving: Picos| {

@@ -108,7 +108,7 @@ fn ask(
     rules: &[&'static Rule],
     rows: &RowByOp<'_>,
     report: &mut HintsReport,
-) -> Result<(Vec<Found>, Vec<Found>), AnalysisError> {
+) -> Result<(Vec<Found>, Vec<Found>)> {
     let (mut found, mut unwanted) = (Vec::new(), Vec::new());
     let answers = facts.cx.side_by_side(rules.len(), |nth| {
         trace_model::may_pause();

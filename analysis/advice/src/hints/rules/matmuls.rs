@@ -88,8 +88,8 @@ const UNKNOWN_SIZES: &str = "no matmul has known sizes: capture the HLO of the p
 /// missing.
 fn unknown_types(matmuls: &MatmulsReport) -> String {
     let most = matmuls.missing.iter().max_by_key(|(_, ops)| **ops);
-    let why = most.map_or("the capture holds no HLO", |(reason, _)| reason);
-    format!("which types matmuls multiply is not known: {why}")
+    let why = most.map_or_else(String::new, |(reason, _)| format!(": {reason}"));
+    format!("which types matmuls multiply is not known{why}")
 }
 
 /// Some matmuls, most time first, with what would be left of each, and their share of device time.
