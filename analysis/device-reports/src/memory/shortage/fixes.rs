@@ -346,6 +346,11 @@ mod tests {
         let some = |(fixes, _)| fixes > 0;
         assert!(some(fixes_of(15, plan, false)) && some(fixes_of(17, plan, false)));
         assert!(some(fixes_of(12, plan, true)) && !some(fixes_of(6, plan, true)));
+        let (_, said) = fixes_of(6, plan, true);
+        assert!(
+            !said.contains("fits"),
+            "padding comes on top of an estimate: {said}"
+        );
         let (fixes, said) = fixes_of(12, "the runtime", false);
         assert!(fixes > 0 && !said.contains("fits"), "{said}");
     }

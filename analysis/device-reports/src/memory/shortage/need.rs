@@ -194,11 +194,12 @@ impl MemoryShortage {
 }
 
 impl MemoryShortage {
-    /// Bytes that a program leaves free; `None` if that is not known, and for messages, which tell of a failure.
+    /// Bytes that a program leaves free; `None` if that is not known, as where it needs more than is told, and for messages,
+    /// which tell of a failure.
     pub(super) fn spare_bytes(&self) -> Option<u64> {
         let is_message = ["the compiler", "the runtime"].contains(&self.told_by.as_str());
         let spare = self.capacity_bytes?.checked_sub(self.needed_bytes?);
-        spare.filter(|_| !is_message)
+        spare.filter(|_| !is_message && !self.is_least)
     }
 
     /// Whether it fits, and nothing is gained by freeing more: with a tenth of the memory to spare, or half of it where
