@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use analysis::Scope;
+use analysis::engine::listed_to;
 use analysis::reports::steps::step_times::Steps;
 use trace_model::{Picos, TimeRange, TrackId};
 
@@ -86,15 +87,11 @@ fn instead(table: &DataTable, column: &str, patterns: &[NamePattern]) -> Option<
     }
     let known = texts.column.choices()?;
     let known: BTreeSet<&str> = known.iter().filter(|text| !text.is_empty()).collect();
-    let listed: Vec<&str> = known.iter().take(LISTED).copied().collect();
-    let more = match known.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Some(if known.is_empty() {
-        "none is recorded".to_owned()
-    } else {
-        format!("there are {}{more}", listed.join(", "))
+    let known: Vec<&str> = known.into_iter().collect();
+    Some(match &known[..] {
+        [] => "none is recorded".to_owned(),
+        [only] => format!("there is {only}"),
+        _ => format!("there are {}", listed_to(&known, LISTED)),
     })
 }
 
@@ -133,7 +130,7 @@ impl EventTables {
         })
     }
 
-    /// Why no event can match: a filter that no kind of track or no category here matches, with those that are here.
+    /// Why no event can match: a filter that no kind of track, category or program here matches, with those that are here.
     pub fn unmatched(&self, filter: &EventFilter) -> Option<String> {
         let filters = [
             ("kind", &self.tracks, "track_kind", &filter.kind),

@@ -68,18 +68,12 @@ pub(super) fn table(session: &Session, scope: Scope) -> DataTable {
     let asked = Arc::new((session.clone(), scope));
     let limit: Field<(Session, Scope)> =
         Field::Text(|(session, scope), _| session.limit(*scope).map(Cow::Owned));
-    let verdict = ("verdict", "What limits the program");
+    let (name, title) = ("verdict", "What limits the program");
     let mut data = DataTable::of(NAME, about, 1, asked)
-        .fact(
-            verdict.0,
-            verdict.1,
-            Unit::None,
-            Provenance::Inferred,
-            limit,
-        )
+        .fact(name, title, Unit::None, Provenance::Inferred, limit)
         .build();
-    data.columns
-        .extend(of_report(NAME, NAME, row.table()).columns);
+    let others = of_report(NAME, NAME, row.table());
+    data.columns.extend(others.columns);
     data
 }
 
