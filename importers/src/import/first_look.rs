@@ -7,7 +7,7 @@ use input::{InputSource, Progress, ProgressStage};
 use profiler_formats::xplane;
 use trace_model::TraceModel;
 
-use super::{import_source, locate, open_file};
+use super::{import_of_host, locate, open_file};
 
 /// A smaller file is read about as soon as a window is open.
 const WORTH_IT: u64 = 24 << 20;
@@ -31,12 +31,13 @@ pub fn first_look(path: &Path, options: &ImportOptions, progress: &Progress) -> 
         return None;
     }
     let source = open_file(file, options, progress).ok()?;
-    first_look_at(&source, options, progress)
+    first_look_at(&source, host.host.as_deref(), options, progress)
 }
 
-/// The first devices, or threads, of a file; `None` as for [`first_look`].
+/// The first devices, or threads, of a file of a host, if its name is known; `None` as for [`first_look`].
 pub fn first_look_at(
     source: &InputSource,
+    host: Option<&str>,
     options: &ImportOptions,
     progress: &Progress,
 ) -> Option<TraceModel> {
@@ -49,7 +50,7 @@ pub fn first_look_at(
         fingerprints: false,
         ..options.clone()
     };
-    let look = import_source(source, &options, progress).ok();
+    let look = import_of_host(source, host, &options, progress).ok();
     progress.begin(ProgressStage::Reading);
     look
 }
@@ -126,6 +127,16 @@ mod tests {
         }
         assert_eq!(shown[0], 1);
         assert!((2..8).contains(&shown[1]), "{shown:?}");
+    }
+
+    #[test]
+    fn the_only_file_of_a_run_keeps_the_name_of_its_host() {
+        let (options, progress) = (ImportOptions::default(), Progress::new());
+        let source = open_file(Path::new(SAMPLE), &options, &progress).unwrap();
+        let name = Some("worker-3".to_owned());
+        let sources = vec![(name.clone(), source)];
+        let model = super::super::import_sources(sources, &options, &progress).unwrap();
+        assert_eq!(model.sources()[0].host, name);
     }
 
     #[test]

@@ -130,6 +130,16 @@ pub fn import_source(
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<TraceModel> {
+    import_of_host(source, None, options, progress)
+}
+
+/// Imports a source of a host, if its name is known.
+fn import_of_host(
+    source: &InputSource,
+    host: Option<&str>,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<TraceModel> {
     if sniffing::is_archive(source.head()) {
         let run = packed::unpack(source.clone(), options, progress)?;
         return import_packed(run, options, progress);
@@ -137,7 +147,7 @@ pub fn import_source(
     let importer = detect(source.head(), IMPORTERS)?;
     progress.add_total(source.packed_len());
     let mut builder = TraceBuilder::new();
-    import_into(&mut builder, importer, source, None, options, progress)?;
+    import_into(&mut builder, importer, source, host, options, progress)?;
     llo::add(
         options.llo.as_deref(),
         &[],
@@ -161,8 +171,8 @@ pub fn import_sources(
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<TraceModel> {
-    if let [(_, source)] = &sources[..] {
-        return import_source(source, options, progress);
+    if let [(host, source)] = &sources[..] {
+        return import_of_host(source, host.as_deref(), options, progress);
     }
     let of_host = |(host, source): &(Option<String>, InputSource)| HostFiles {
         host: host.clone(),

@@ -74,8 +74,9 @@ pub fn import_in_worker(
         .collect::<Result<Vec<_>, _>>()
         .map(|all| all.into_iter().flatten().collect::<Vec<_>>());
     let model = sources.and_then(|sources| {
-        if let [(_, source)] = &sources[..]
-            && let Some(look) = importers::first_look_at(source, &options, &progress)
+        if let [(host, source)] = &sources[..]
+            && let Some(look) =
+                importers::first_look_at(source, host.as_deref(), &options, &progress)
         {
             first(look.to_snapshot());
         }
