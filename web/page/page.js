@@ -10,8 +10,11 @@ const query = new URLSearchParams(location.search);
 const named = (query) => new URLSearchParams(["run", "trace", "compare"].flatMap((name) => query.has(name) ? [[name, query.get(name)]] : [])).toString();
 // The traces that the address names.
 let shown = named(query);
+// The place behind `#` that the page has shown, so that one that a user writes is told from it.
+let place = location.hash.slice(1);
 addEventListener("popstate", () => {
-  if (named(new URLSearchParams(location.search)) !== shown) location.reload();
+  const isOther = named(new URLSearchParams(location.search)) !== shown;
+  if (isOther || location.hash.slice(1) !== place) location.reload();
 });
 let module;
 
@@ -73,7 +76,7 @@ globalThis.systolePage = {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   },
-  showAddress: (paths, place) => {
+  showAddress: (paths, at) => {
     const parts = new URLSearchParams();
     const isRun = (path) => path.startsWith("run/");
     const [first, second] = paths;
@@ -84,11 +87,11 @@ globalThis.systolePage = {
       if (fits) parts.set("compare", isRun(second) ? second.split("/")[1] : second);
     }
     const text = parts.toString();
-    const address = `${location.pathname}${text && `?${text}`}${place && `#${place}`}`;
+    const address = `${location.pathname}${text && `?${text}`}${at && `#${at}`}`;
     // Back leads from a trace to what was open before, such as the list of runs; it does not repeat every move.
     if (text === shown) history.replaceState(null, "", address);
     else history.pushState(null, "", address);
-    shown = text;
+    [shown, place] = [text, location.hash.slice(1)];
   },
   started: () => {
     shell.hidden = true;

@@ -169,7 +169,7 @@ async function traceOf(id, isPacked, signal, step) {
 
 // Lets what is shown first of a large run be seen, while the rest comes.
 async function lookAt(id, isPacked, signal, first) {
-  const answer = await server.firstOf(id, isPacked, { signal }).catch(() => null);
+  const answer = await server.firstOf(id, isPacked, { signal, goesOn: () => !signal.aborted }).catch(() => null);
   if (!answer) return;
   const arriving = new Arriving("what is shown first");
   await collect(answer.body, arriving, () => true).catch(() => arriving.clear());

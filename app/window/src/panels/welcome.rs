@@ -155,6 +155,7 @@ pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<
                 megabytes(done),
                 megabytes(total)
             )),
+            None if done > 0 => ProgressBar::new(0.0).text(format!("{} MB", megabytes(done))),
             None => ProgressBar::new(0.0).text("starting"),
         };
         ui.add(bar.desired_width((ui.available_width() - 90.0).clamp(80.0, 420.0)));
