@@ -91,7 +91,7 @@ const tests = {
     // The same link, written into the address of a page that shows another place.
     await page.mouse.move(500, 400);
     await page.keyboard.press("0");
-    await settled(page, (state) => width(state) > 2 * width(before));
+    await settled(page, (state) => width(state) > 1.2 * width(before));
     await page.waitForFunction((link) => location.href !== link, link, { timeout: 5000 });
     await page.evaluate((link) => { location.href = link; }, link);
     await settled(page, (state) => state.range_ps && close(state.range_ps[0], before.range_ps[0]) && close(state.range_ps[1], before.range_ps[1]));
