@@ -210,10 +210,10 @@ fn sections(document: &Document, out: &mut JsonText) -> serde_json::Result<()> {
         |section| written(section, out.top()),
     );
     let is_empty = written.is_empty();
-    for (index, section) in written.into_iter().enumerate() {
-        out.raw(if index > 0 { ",\n    " } else { "\n    " });
-        out.append(section?);
+    if !is_empty {
+        out.raw("\n    ");
     }
+    out.append(written.into_iter().collect::<Result<_, _>>()?, ",\n    ");
     out.raw(if is_empty { "}" } else { "\n  }" });
     Ok(())
 }
