@@ -2,7 +2,7 @@
 
 use super::attribution::Attribution;
 use super::change::{ChangeVerdict, MetricChange};
-use super::comparable::OPS_OF_PROGRAM;
+use super::comparable::{OPS_OF_PROGRAM, UNKNOWN};
 use super::comparison::{CompareBrief, Comparison};
 use super::run_loop::LoopChange;
 use super::{ProgramComparison, Summary, headline, likeness};
@@ -52,13 +52,18 @@ impl CompareBrief {
                      recorded in both runs"
                 .to_owned(),
         };
+        let loss = compared.loss().filter(|loss| !work.contains(loss));
         let attribution = compared
             .attribution
             .as_ref()
             .filter(|_| compared.prediction.is_none());
         let step = compared.step_time();
         Self {
-            work,
+            work: [Some(work), loss]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; "),
             differ: differ(compared),
             step: step.map(|step| headline::median_clause(step, compared)),
             of_loop: compared
@@ -95,7 +100,12 @@ fn differ(compared: &Comparison) -> Option<String> {
         .map(|found| {
             let title = found.title.to_lowercase();
             if found.id == "module_fingerprint" && found.title != OPS_OF_PROGRAM {
-                title
+                let is_known = |text: &str| !text.starts_with(UNKNOWN);
+                if is_known(&found.base) && is_known(&found.cand) {
+                    title
+                } else {
+                    format!("{title}, which is not known of both")
+                }
             } else {
                 format!("{title} ({} ↔ {})", found.base, found.cand)
             }

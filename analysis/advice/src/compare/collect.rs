@@ -16,7 +16,7 @@ use run_reports::summary::doctor::Doctor;
 use trace_model::{Caveat, GroupKind, IssueKind, Picos, TraceModel};
 
 use super::idle::{IdleByCause, idle_times};
-use super::likeness::{device_steps, model_file, weight_types};
+use super::likeness::{device_steps, model_file, stragglers, weight_types};
 use super::metrics::MOST_STEPS;
 use super::op_times::add_ops;
 use super::programs;
@@ -79,6 +79,7 @@ impl Summary {
         // A shortened summary no longer has all ops.
         (facts.model_file, facts.weights) = (model_file(&main.ops), weight_types(&main.ops));
         facts.device_steps = device_steps(cx, &steps);
+        facts.stragglers = stragglers(cx);
         let summary = Self {
             schema: SCHEMA.to_owned(),
             tool: tool(),
@@ -224,6 +225,7 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         model_file: None,
         weights: None,
         device_steps: None,
+        stragglers: None,
         formats,
         simulator: model.simulator().map(str::to_owned),
         is_predicted: model.has_caveat(Caveat::Predicted),

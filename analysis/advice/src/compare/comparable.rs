@@ -3,7 +3,7 @@
 use engine::Percent;
 use facts::steps::StepSource;
 
-use super::device_steps::other_device_steps;
+use super::odd_devices::{other_device_steps, other_stragglers};
 use super::environment;
 use super::summary::{ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
@@ -45,13 +45,14 @@ pub struct Difference {
 }
 
 /// Names of differences that a project may declare to prevent a comparison.
-pub const IDS: [&str; 16] = [
+pub const IDS: [&str; 17] = [
     "model_file",
     "weights",
     "versions",
     "device_type",
     "device_count",
     "device_steps",
+    "stragglers",
     "topology",
     "hosts",
     "program",
@@ -244,6 +245,11 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         let why = "a device that runs a part of the loop did less work, which the time of a step does not show";
         found.note("device_steps", title, texts, Weight::Care, why);
     }
+    if let Some(texts) = other_stragglers(base, cand) {
+        let title = "Straggling device";
+        let why = "the other devices wait for it: what it does longer is their communication";
+        found.note("stragglers", title, texts, Weight::Care, why);
+    }
     let why = "collectives take different routes";
     let topologies = [a.topology.as_deref(), b.topology.as_deref()];
     found.facts("topology", "Topology", topologies, why);
@@ -309,7 +315,12 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
                 why,
             );
         }
-        let why = "it was compiled from different code or by a different compiler, so ops are matched by their properties";
+        let are_known = a.id.is_some() && b.id.is_some();
+        let why = if are_known {
+            "it was compiled from different code or by a different compiler, so ops are matched by their properties"
+        } else {
+            "whether it is the same program is not known, so ops are matched by their properties"
+        };
         if !is_same {
             let texts = [fingerprint(&a), fingerprint(&b)];
             let title = "Program fingerprint";

@@ -115,7 +115,7 @@ impl Comparison {
     }
 
     /// `the capture of the run is incomplete, 1 event or file was lost on import`; `None` if nothing was lost.
-    fn loss(&self) -> Option<String> {
+    pub fn loss(&self) -> Option<String> {
         let sides = [("baseline", &self.base), ("run", &self.cand)];
         let (side, lost) = sides
             .into_iter()

@@ -1,10 +1,12 @@
 //! Why two runs are thought to do the same work, or not: the file of the model, types of weights, versions.
 
+use math::stats::median;
 use math::summed;
 use std::collections::BTreeMap;
 
+use device_reports::steps::balance::{Balance, DeviceLoad};
 use device_reports::steps::step_parts::StepPart;
-use engine::{Context, counted};
+use engine::{Context, Percent, counted};
 use facts::steps::StepsReport;
 use facts::time_use::TimeUse;
 use trace_model::GroupId;
@@ -68,6 +70,20 @@ pub(super) fn device_steps(cx: &Context<'_>, steps: &StepsReport) -> Option<[usi
     let of = |core: &GroupId| counts.get(core).copied().unwrap_or(0);
     let (least, most) = (cores.iter().map(of).min()?, cores.iter().map(of).max()?);
     (most > 0).then_some([least, most])
+}
+
+/// The devices that the others wait for because they work much longer, and how many percent longer than the median one;
+/// `None` where devices cannot be compared.
+pub(super) fn stragglers(cx: &Context<'_>) -> Option<BTreeMap<String, f64>> {
+    let balance = cx.report::<Balance>().ok()?;
+    let known = balance.devices.iter().filter_map(|device| device.work_ps);
+    let median_ps = median(&known.collect::<Vec<_>>())?;
+    let stragglers = balance.devices.iter().filter(|device| device.is_straggler);
+    let over = |device: &DeviceLoad| {
+        let over = Percent::ratio(device.work_ps? - median_ps, median_ps)?;
+        Some((device.core.clone(), over.0))
+    };
+    Some(stragglers.filter_map(over).collect())
 }
 
 /// What is known of both runs and equal: the name of the difference that it is not, and words (`2 devices`).

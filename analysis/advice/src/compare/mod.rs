@@ -32,7 +32,7 @@ mod classes;
 mod collect;
 pub mod comparable;
 mod comparison;
-mod device_steps;
+mod odd_devices;
 mod environment;
 mod headline;
 mod idle;

@@ -9,6 +9,7 @@ use engine::{Context, Percent, Provenance, counted};
 use facts::host_class::host_threads;
 use facts::steps::{Step, StepsReport};
 use math::resample::{self, Statistic};
+use math::stats::median;
 use run_reports::host::compile::{Compile, CompilePlace};
 use run_reports::host::input::Input;
 use trace_model::Picos;
@@ -290,24 +291,34 @@ fn causes(
     compared: [ComparedClass<'_>; 2],
 ) -> Vec<String> {
     let mut parts = Vec::new();
+    let is_same = (first.steps - second.steps).abs() < 0.5;
+    // As long as it takes in the whole loop, where both have as many steps.
+    let mut say = |what: &str, change_ps: f64| {
+        let is_worth = change_ps / hidden_ps >= WORTH_NAMING;
+        if is_worth && is_same {
+            parts.push(format!("{what} {}", signed(change_ps * first.steps)));
+        } else if is_worth {
+            parts.push(format!("{what} {} per step", signed(change_ps)));
+        }
+        is_worth
+    };
+    let mut is_idle_explained = false;
     for (id, what) in [
         (LOOP_COMPILING, "compilation on the host"),
         (LOOP_INPUT, "waiting for input"),
         (LOOP_GAP, "time between steps"),
     ] {
-        let mean = |runs: &[Summary]| {
-            let known: Vec<f64> = runs.iter().filter_map(|run| run.value(id)?.value).collect();
-            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        let known = |runs: &[Summary]| {
+            let known = runs.iter().filter_map(|run| run.value(id)?.value);
+            mean(&known.collect::<Vec<_>>())
         };
-        if let (Some(before), Some(after)) = (mean(base), mean(cand))
-            && (after - before) / hidden_ps >= WORTH_NAMING
-        {
-            let (times, each) = if (first.steps - second.steps).abs() < 0.5 {
-                (first.steps, "")
-            } else {
-                (1.0, " per step")
-            };
-            parts.push(format!("{what} {}{each}", signed((after - before) * times)));
+        if let (Some(before), Some(after)) = (known(base), known(cand)) {
+            is_idle_explained |= say(what, after - before);
+        }
+    }
+    for (what, is_idle, change_ps) in hidden_parts(base, cand) {
+        if !(is_idle && is_idle_explained) {
+            say(&what, change_ps);
         }
     }
     let most = |runs: &[Summary]| {
@@ -341,9 +352,40 @@ fn causes(
     }
     parts.extend(other_kinds([base, cand], compared));
     if parts.is_empty() {
-        parts.push("single steps that differ from the median, for no recorded reason".to_owned());
+        parts.push("single steps that differ from the median".to_owned());
     }
     parts
+}
+
+/// What single steps of the compared class do longer than the median one, per step: ops with their source, most first, and
+/// idle time. Second minus first side.
+fn hidden_parts(base: &[Summary], cand: &[Summary]) -> Vec<(String, bool, f64)> {
+    let mut sums: BTreeMap<(String, bool), f64> = BTreeMap::new();
+    for (runs, sign) in [(base, -1.0), (cand, 1.0)] {
+        for run in runs {
+            let ops = run.ops.iter().filter_map(|op| {
+                let place = op.source.iter().map(|source| format!(" at {source}"));
+                let name = format!("{}{}", op.name, place.collect::<String>());
+                Some(((name, false), mean(&op.values)? - median(&op.values)?))
+            });
+            let idle = run.step_values("step.idle_ps");
+            let idle = idle.and_then(|all| Some(mean(&all)? - median(&all)?));
+            let idle = idle.map(|hidden| (("idle time".to_owned(), true), hidden));
+            for (what, hidden_ps) in ops.chain(idle) {
+                *sums.entry(what).or_default() += sign * hidden_ps / runs.len() as f64;
+            }
+        }
+    }
+    let mut parts: Vec<_> = sums
+        .into_iter()
+        .map(|((what, is_idle), change_ps)| (what, is_idle, change_ps))
+        .collect();
+    parts.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+    parts
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// That another share of the steps is of other classes than the compared one.

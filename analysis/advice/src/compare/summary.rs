@@ -1,7 +1,7 @@
 //! A summary of a run: the data for comparisons, small enough to be committed with the code.
 //! Both sides of a comparison are summaries, of a trace or read from a file, so that a saved one can stand for either side.
-//! Times are those of the **critical core** of each step, which takes longest, by the clock that timed its ops: on that core
-//! all parts add up to the step.
+//! Times are those of the **critical core** of each step, which takes longest (of equal ones it waits least for the others),
+//! by the clock that timed its ops: on that core all parts add up to the step.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -139,6 +139,10 @@ pub struct RunFacts {
     /// Counted steps of the device that runs fewest of them, and of the one that runs most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_steps: Option<[usize; 2]>,
+    /// The devices that work so much longer than the others that these wait for them, and by how many percent of the
+    /// work of the median one; `None` where devices cannot be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stragglers: Option<BTreeMap<String, f64>>,
     /// Versions of software and flags of compilers that the files record, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,

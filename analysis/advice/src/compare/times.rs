@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use device_reports::communication::overlap::CoreTraffic;
-use device_reports::steps::step_parts::{StepPart, TimeByPart, spans_on};
+use device_reports::steps::step_parts::{StepPart, StepParts, TimeByPart, spans_on};
 use engine::{Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
@@ -103,7 +103,7 @@ pub(super) fn collect<'a>(
 /// The steps of a class while they are being divided.
 struct ClassSteps<'a> {
     chosen: Vec<&'a Step>,
-    /// The core on which each of them took longest.
+    /// The critical core of each of them.
     critical: Vec<(GroupId, TimeRange)>,
     out: Vec<(Picos, TimeByPart)>,
     middle: Vec<usize>,
@@ -162,6 +162,16 @@ type CriticalCores = BTreeMap<u32, (GroupId, TimeRange)>;
 
 /// The critical core of each step, and the span of the step on the clock of its ops.
 fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> CriticalCores {
+    let whole = cx.scoped(Scope::WholeTrace);
+    let cores = cx.tensor_cores();
+    // Where nothing divides the trace into steps, or there is one core, the longest will do.
+    let divided = (cores.len() > 1).then(|| whole.report::<StepParts>().ok());
+    let divided = divided.flatten();
+    let known: BTreeMap<u32, GroupId> = divided
+        .iter()
+        .flat_map(|report| &report.steps)
+        .filter_map(|step| Some((step.step, step.critical()?.group)))
+        .collect();
     let mut critical = CriticalCores::new();
     let has_ops = |core: GroupId| {
         let tracks = cx.model.tracks_of(core).into_iter();
@@ -169,11 +179,14 @@ fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> CriticalCores {
             .filter(|&track| cx.model.track(track).kind == TrackKind::Ops)
             .any(|track| cx.model.slices_on(track).next().is_some())
     };
-    for core in cx.tensor_cores().into_iter().filter(|&core| has_ops(core)) {
+    for core in cores.into_iter().filter(|&core| has_ops(core)) {
         for (index, range) in spans_on(cx, steps, core) {
             let Some(step) = steps.steps.get(index) else {
                 continue;
             };
+            if known.get(&step.number).is_some_and(|known| *known != core) {
+                continue;
+            }
             let longest = critical.entry(step.number).or_insert((core, range));
             if range.dur() > longest.1.dur() {
                 *longest = (core, range);

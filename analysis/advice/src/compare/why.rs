@@ -76,7 +76,7 @@ impl Attribution {
         }
         let signs: String = signs.iter().flat_map(|text| [" ", text]).collect();
         let title = "Why: a step by what its time is used for";
-        let about = "A step: the mean of the middle half of them, on the slowest device, by what ops do and not by their names.";
+        let about = "A step: the mean of the middle half of them, on the slowest device (of equally slow ones the one that waits least for the others), by what ops do and not by their names.";
         Table::of("why", title, &rows)
             .remaining()
             .note(format!("{about}{signs}"))

@@ -118,7 +118,7 @@ impl MetricOfBoth {
         }
         if wanted.metric.per != MetricScope::Op {
             return Ok(Self {
-                base: MetricRuns::of(base, name, op)?,
+                base: MetricRuns::of_side("the baseline", base, name, op)?,
                 cand: MetricRuns::of(cand, name, op)?,
                 unlisted: (0.0, 0.0),
             });
@@ -150,6 +150,11 @@ impl MetricRuns {
     ///
     /// The metric is unknown, or a run does not have it; the text says which.
     pub(crate) fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
+        Self::of_side("this run", runs, name, op)
+    }
+
+    /// The same of a side, which an error calls `side`.
+    fn of_side(side: &str, runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         let (id, scale) = (wanted.id.as_str(), wanted.scale);
         if wanted.metric.per == MetricScope::Op {
@@ -196,10 +201,10 @@ impl MetricRuns {
             }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
             (true, None) if id.starts_with("program.") => Err(format!(
-                "this run has no {name}: it holds no whole program that ran on a device"
+                "{side} has no {name}: it holds no whole program that ran on a device"
             )),
             (true, None) => Err(format!(
-                "this run has no {name}: its capture does not record it"
+                "{side} has no {name}: its capture does not record it"
             )),
         }
     }

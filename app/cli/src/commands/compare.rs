@@ -270,6 +270,9 @@ fn doubt(compared: &Comparison) -> Option<String> {
     if !compared.is_comparable {
         return Some(compared.statement.clone());
     }
+    if let Some(loss) = compared.loss() {
+        return Some(loss);
+    }
     // One step of computed times says what many would.
     if compared.options.test.are_computed {
         return None;

@@ -1,5 +1,6 @@
 //! In what two runs differ, and how much that matters.
 
+use super::{CompareOptions, compare, summary};
 use crate::compare::comparable::{IDS, differences};
 use crate::compare::summary::{ProgramFacts, RunFacts};
 use crate::compare::{Difference, Summary, Weight};
@@ -106,6 +107,64 @@ fn a_device_that_runs_fewer_steps_is_a_difference() {
     assert_eq!(found(Some([9, 9]), Some([19, 19])), []);
     assert_eq!(found(Some([18, 19]), Some([19, 19])), []);
     assert_eq!(found(None, Some([9, 19])), []);
+}
+
+/// Eight steps of four devices: one works `own` columns, the others 4, and wait for it in a collective of at least one.
+fn of_four(slow: usize, own: usize, cut: bool) -> Summary {
+    let ops = |works: usize| {
+        // The same work as one op, or as two.
+        let work = if cut {
+            format!("m{}", "n".repeat(works - 1))
+        } else {
+            "m".repeat(works)
+        };
+        format!("{work}{}", "r".repeat(own + 1 - works)).repeat(8)
+    };
+    let steps: String = (0..8)
+        .map(|step: usize| step.to_string().repeat(own + 1))
+        .collect();
+    let device = |nth: usize| {
+        let works = if nth == slow { own } else { 4 };
+        format!("TPU:{nth} steps: {steps}\nTPU:{nth} ops: {}\n", ops(works))
+    };
+    let legend = "
+        m = fusion.1 [convolution fusion] source=a.py:1
+        n = fusion.2 [convolution fusion] source=a.py:1
+        r = all-reduce.1 [all-reduce] source=a.py:9
+        ";
+    let devices: String = (0..4).map(device).collect();
+    summary(&format!("@column 1ms\n{devices}{legend}"))
+}
+
+/// Whichever device became slower, and in however many ops it works: the others wait for it, and it is not their waiting
+/// that is to blame.
+#[test]
+fn a_slower_device_is_not_the_waiting_of_the_others() {
+    for (slow, cut) in [(0, false), (2, false), (3, true)] {
+        let sides = [of_four(slow, 4, cut), of_four(slow, 6, cut)];
+        let compared = compare(&sides[..1], &sides[1..], &CompareOptions::default());
+        let brief = compared.brief;
+        let conclusion = brief.conclusion.unwrap_or_default();
+        assert!(
+            conclusion.starts_with("2.000 ms more in matrix products"),
+            "{conclusion}"
+        );
+        let straggler = format!(
+            "straggling device (none ↔ /device:TPU:{slow} (50.0 % more work than the median device))"
+        );
+        let differ = brief.differ.unwrap_or_default();
+        assert!(differ.contains(&straggler), "{differ}");
+    }
+    // A collective that takes longer on all of them is to blame itself.
+    let nobody = 4;
+    let sides = [4, 6].map(|own| of_four(nobody, own, false));
+    let compared = compare(&sides[..1], &sides[1..], &CompareOptions::default());
+    let conclusion = compared.brief.conclusion.unwrap_or_default();
+    assert!(
+        conclusion.starts_with("2.000 ms more waiting for communication"),
+        "{conclusion}"
+    );
+    assert_eq!(compared.brief.differ, None);
 }
 
 /// The same program of which other ops ran has the same fingerprint.

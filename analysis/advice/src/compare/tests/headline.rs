@@ -1,5 +1,7 @@
 //! What the headline says of loops and of idle time.
 
+use trace_model::Picos;
+
 use super::*;
 
 /// A loop of these steps, in milliseconds; the main class has them all.
@@ -61,6 +63,21 @@ fn headline_is_about_the_loop_and_names_what_the_median_step_hides() {
         said.contains("takes 25.00 ms longer") && said.contains("waiting for input +25.00 ms"),
         "{said}"
     );
+    // An op that takes longer in some steps is named with its source, in however many steps that is.
+    for slow in [&[3][..], &[1, 3], &[1, 3, 5]] {
+        let of = |ms: f64| {
+            let steps = |i: usize| if slow.contains(&i) { ms } else { 10.0 };
+            let times: Vec<f64> = (0..8).map(steps).collect();
+            let mut run = looped(&times, &[]);
+            run.ops[0].values = times.iter().map(|ms| (ms - 5.0) * 1e9).collect();
+            run.ops[0].source = Some("train.py:33".to_owned());
+            run
+        };
+        let said = say(&of(10.0), &of(12.0));
+        let longer = Picos::rounded(2e9 * slow.len() as f64);
+        let expected = format!("does not show: fusion.1 at train.py:33 +{longer}");
+        assert!(said.contains(&expected), "{said}");
+    }
     let apart = looped(&[15.0; 4], &[("loop.gap_ps", 5e9)]);
     let mut steps = apart.clone();
     steps.series[0].values = vec![10e9; 4];

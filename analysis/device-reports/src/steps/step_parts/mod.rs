@@ -2,8 +2,9 @@
 //!
 //! Every step of every core is divided into [`StepPart`]s that add up to it exactly, by
 //! the clock that timed the ops. The critical core of a step is the one that takes
-//! longest. Slow steps are compared with the median step of their class, part by
-//! part and op by op.
+//! longest. Where collectives make several cores take equally long, it is the one that
+//! waits least for the others: they wait for it. Slow steps are compared with the median
+//! step of their class, part by part and op by op.
 
 mod explain;
 mod host;
@@ -158,7 +159,7 @@ pub struct PartTimes {
 }
 
 impl DividedStep {
-    /// The core that took longest.
+    /// The core that the length of the step depends on.
     pub fn critical(&self) -> Option<&CoreParts> {
         self.cores.get(self.critical)
     }
@@ -211,7 +212,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport> {
         .map(|class| class.id.as_str().into())
         .collect();
     let step = |(step, cores): (&Step, Vec<CoreParts>)| {
-        let critical = (0..cores.len()).min_by_key(|&i| std::cmp::Reverse(cores[i].time_ps))?;
+        let critical = critical(&cores)?;
         let is_counted = counted.contains(&step.number);
         let class = letters.get(step.class).cloned().unwrap_or_default();
         Some(DividedStep {
@@ -234,6 +235,27 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport> {
         steps: divided,
         slow,
         slow_not_explained,
+    })
+}
+
+/// Cores whose steps differ by less than this part take equally long.
+const EQUALLY_LONG: f64 = 0.001;
+/// From this part of the step on that it waits less than the longest core, this one waits for it.
+const WAITS_LESS: f64 = 0.01;
+
+/// The index of the critical core; of equal ones the first.
+fn critical(cores: &[CoreParts]) -> Option<usize> {
+    let longest = (0..cores.len()).min_by_key(|&i| std::cmp::Reverse(cores[i].time_ps))?;
+    let step = cores[longest].time_ps.as_ps_f64();
+    let wait = |i: usize| cores[i].parts.get(StepPart::ExposedComm);
+    let least = (0..cores.len())
+        .filter(|&i| cores[i].time_ps.as_ps_f64() >= step * (1.0 - EQUALLY_LONG))
+        .min_by_key(|&i| wait(i))?;
+    let less = (wait(longest) - wait(least)).as_ps_f64();
+    Some(if less >= step * WAITS_LESS {
+        least
+    } else {
+        longest
     })
 }
 

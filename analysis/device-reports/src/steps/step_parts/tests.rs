@@ -133,6 +133,27 @@ fn mean_parts_sum_to_the_mean_step() {
 }
 
 #[test]
+fn of_equally_long_cores_the_one_that_waits_least_counts() {
+    let model = text_trace(
+        "
+        TPU:0 steps: 0000000011111111
+        TPU:0 ops  : mmrrrrrrmmmmrrrr
+        TPU:1 steps: 0000000011111111
+        TPU:1 ops  : mmmm..rrmmrrrrrr
+        m = fusion.1 [convolution fusion]
+        r = all-reduce.1 [all-reduce]
+        ",
+    );
+    let report = report(&model, Scope::WholeTrace).unwrap();
+    let critical: Vec<&str> = report
+        .steps
+        .iter()
+        .map(|step| &*step.critical().unwrap().core)
+        .collect();
+    assert_eq!(critical, ["/device:TPU:1", "/device:TPU:0"]);
+}
+
+#[test]
 fn slowest_core_of_each_step_counts() {
     let model = text_trace(
         "
