@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use device_reports::communication::overlap::CoreTraffic;
 use device_reports::ops::op_stats::{OpRow, OpsReport};
-use device_reports::steps::balance::Balance;
+use device_reports::steps::balance::{Balance, DeviceLoad};
 use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
 use engine::{Percent, Provenance, Result, Scope};
 use facts::category::OpGroup;
@@ -193,22 +193,39 @@ impl<'a> Loop<'a> {
         is_loop && self.facts.cx.model.has_caveat(Caveat::LoopsApart)
     }
 
-    /// The devices, and those that run nothing while others work where most of the idle time is theirs.
+    /// The devices, and those that run nothing, or only a part of the run, while others work where most of the idle time
+    /// is theirs.
     fn idle(&self, part: &TimePart) -> String {
-        let unused = || {
+        let absent = || {
             let balance = self.facts.report::<Balance>().ok()?;
             let devices = balance.devices.iter();
-            let unused: Vec<_> = devices.filter(|device| device.is_unused).collect();
+            let absent: Vec<_> = devices.filter(|device| device.absence.is_some()).collect();
+            let idle = |device: &&DeviceLoad| match device.busy_percent {
+                Some(busy) if !device.is_unused => 1.0 - busy.0 / 100.0,
+                _ => 1.0,
+            };
             let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
-            let all = part.time_ps * self.ops.cores.len() as f64;
-            (unused.len() as f64 * whole > MOST * all).then_some(())?;
-            Some(match &unused[..] {
+            let (own, all) = (
+                absent.iter().map(idle).sum::<f64>() * whole,
+                part.time_ps * self.ops.cores.len() as f64,
+            );
+            let names = match &absent[..] {
+                _ if own <= MOST * all => return None,
                 [] => return None,
                 [only] => short_device_name(&only.core).to_owned(),
                 several => format!("{} of them", several.len()),
+            };
+            let all_do = |what: &str| {
+                let mut kinds = absent.iter().filter_map(|device| device.absence.as_deref());
+                kinds.all(|kind| kind.starts_with(what))
+            };
+            Some(match () {
+                () if all_do("joins") => format!("{names}, which joined late"),
+                () if all_do("stops") => format!("{names}, which stopped early"),
+                () => names,
             })
         };
-        match unused() {
+        match absent() {
             Some(devices) => format!("The devices, mostly {devices}, are idle"),
             None => "The devices are idle".to_owned(),
         }
