@@ -100,12 +100,22 @@ pub fn steps_ui(
         number.and_then(|at| bars.bars.get(at)),
         out,
     );
-    if bars.each > 1 {
-        let text = format!(
-            "Each bar is the mean of {} steps; the line above it is the longest of them.",
-            bars.each
-        );
-        ui.label(RichText::new(text).small().weak());
+    // The sentence about the run is of the mean device: a bar says of which it is.
+    let has_parts = bars.bars.iter().any(|bar| !bar.parts.is_empty());
+    let is_slowest = has_parts && report.steps.iter().any(|step| step.slowest.is_some());
+    let about = match (bars.each, is_slowest) {
+        (1, false) => String::new(),
+        (1, true) => "Each bar is the device that takes longest in that step.".to_owned(),
+        (each, false) => format!(
+            "Each bar is the mean of {each} steps; the line above it is the longest of them."
+        ),
+        (each, true) => format!(
+            "Each bar is the mean of {each} steps, on the device that takes longest in each; the line above it is the \
+             longest of them."
+        ),
+    };
+    if !about.is_empty() {
+        ui.label(RichText::new(about).small().weak());
     }
     ui.add(
         egui::Label::new(
