@@ -27,7 +27,7 @@ pub use derived::{DerivedRows, DerivedTrack, QueryTrack};
 pub use device_order::DeviceOrder;
 pub use docks::{COMPARE_TAB, FOUND_TAB};
 pub use item::TreeItem;
-pub use lanes_in_view::lanes_in_view;
+pub use lanes_in_view::{is_async, lanes_in_view};
 pub use place::{Neighbour, ViewPlace};
 pub use restore::TraceShape;
 pub use scope::ReportScope;
@@ -60,6 +60,9 @@ pub struct ViewState {
     pub folded_groups: BTreeSet<GroupId>,
     /// Tracks of which only the top lane is shown.
     pub folded_tracks: BTreeSet<TrackId>,
+    /// Tracks that show all lanes, where others of their kind show only the first ones.
+    #[serde(default)]
+    pub open_tracks: BTreeSet<TrackId>,
     /// Pinned tracks, in this order.
     #[serde(default)]
     pub pinned: Vec<TrackId>,
@@ -175,6 +178,7 @@ impl ViewState {
             mark_tracks: Arc::default(),
             folded_groups: folded::folded_at_first(model),
             folded_tracks: BTreeSet::new(),
+            open_tracks: BTreeSet::new(),
             pinned: Vec::new(),
             hidden_groups: BTreeSet::new(),
             hidden_tracks: BTreeSet::new(),
@@ -339,7 +343,10 @@ impl ViewState {
         use ViewCommand as C;
         match command {
             C::FoldGroup(group, fold) => set(&mut self.folded_groups, *group, *fold),
-            C::FoldTrack(track, fold) => set(&mut self.folded_tracks, *track, *fold),
+            C::FoldTrack(track, fold) => {
+                set(&mut self.folded_tracks, *track, *fold);
+                set(&mut self.open_tracks, *track, !*fold);
+            }
             C::FoldAll(fold) => self.fold_all(*fold, model),
             C::Pin(track, pin) => {
                 self.pinned.retain(|other| other != track);

@@ -6,6 +6,7 @@ mod columns;
 mod derived;
 mod edges;
 pub mod elide;
+mod filter;
 mod input;
 mod labels;
 mod marks;
@@ -27,7 +28,7 @@ use web_time::Instant;
 use self::areas::TimelineAreas;
 pub use self::areas::TimelineHead;
 use self::columns::ColumnTextures;
-pub use self::labels::filter_id;
+pub use self::filter::filter_id;
 use self::paint::PaintColors;
 use crate::drawing;
 use crate::keys::Keys;
@@ -256,11 +257,11 @@ impl Timeline {
         if head.ruler
             && (head.minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name))))
         {
-            labels::filter_ui(ui, areas.filter, state, name, out);
+            filter::filter_ui(ui, areas.filter, state, name, out);
         }
         if side != Some(TraceSide::B) {
             if rows.scrolled.is_empty() && rows.pinned.is_empty() {
-                labels::nothing_left_ui(ui, areas.canvas, state, out);
+                filter::nothing_left_ui(ui, areas.canvas, state, out);
             }
             labels::splitter_ui(ui, areas.names, state, out);
             edges::scroll_bar_ui(

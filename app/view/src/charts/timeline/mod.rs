@@ -235,14 +235,12 @@ impl TimelinePicture<'_> {
             } else {
                 LANE / 2.0
             };
-            drawing.fitted(
-                x,
-                middle,
-                self.area.left - x - 6.0,
-                size,
-                color,
-                &node.title,
-            );
+            let room = self.area.left - x - 6.0;
+            drawing.fitted(x, middle, room, size, color, &node.title);
+            if let Some(hidden) = row.hidden_text().filter(|_| row.lanes > 1) {
+                let middle = middle + LANE;
+                drawing.fitted(x, middle, room, size, ColorRole::TextWeak, &hidden);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trace_model::{CounterSeries, GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
 use super::{TrackNode, TrackTree};
-use crate::state::TreeItem;
+use crate::state::{TreeItem, is_async};
 use crate::timeline::counter_peaks::CounterPeaks;
 use crate::timeline::group_load::GroupLoad;
 use session::number::counted;
@@ -41,6 +41,7 @@ impl TrackTree {
             load: GroupLoad::Nothing,
             counter: None,
             is_device: matches!(model.group(group).kind, GroupKind::TensorCore { .. }),
+            is_async: false,
         });
         let mut tracks = model.tracks_of(group);
         tracks.sort_by_key(|&track| rank(model.track(track).kind));
@@ -107,6 +108,7 @@ impl TrackTree {
             load: GroupLoad::Nothing,
             counter,
             is_device: false,
+            is_async: is_async(model.track(track).kind),
         });
     }
 }

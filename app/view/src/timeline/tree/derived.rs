@@ -34,6 +34,7 @@ impl TrackTree {
             load: GroupLoad::Nothing,
             counter: None,
             is_device: false,
+            is_async: false,
         });
     }
 
