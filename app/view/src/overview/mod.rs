@@ -54,7 +54,7 @@ const JUDGED: (&str, &str) = ("mxu_util_on_mxu_ops_percent", "mxu");
 const OF_WINDOW: &str = ", first op to last";
 
 /// Figures that matter for what limits a run: of those that are known, the first ones are shown.
-const FIGURES: usize = 4;
+pub const FIGURES: usize = 4;
 const OF_WAITING: [&str; 4] = [
     "input",
     "device_idle_percent",

@@ -49,7 +49,8 @@ pub fn steps_ui(
         }
         Ok(None) => {
             section_ui(ui, "Steps", "");
-            return computing_ui(ui);
+            computing_ui(ui);
+            return ui.add_space(HEIGHT);
         }
         Err(reason) => {
             section_ui(ui, "Steps", "");
