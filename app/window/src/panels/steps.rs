@@ -106,6 +106,7 @@ pub fn steps_ui(
     let is_slowest = has_parts && report.steps.iter().any(|step| step.slowest.is_some());
     let about = match (bars.each, is_slowest) {
         (1, false) => String::new(),
+        (1, true) if bars.bars.len() == 1 => "The bar is the device that takes longest.".to_owned(),
         (1, true) => "Each bar is the device that takes longest in that step.".to_owned(),
         (each, false) => format!(
             "Each bar is the mean of {each} steps; the line above it is the longest of them."

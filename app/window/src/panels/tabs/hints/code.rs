@@ -46,8 +46,9 @@ pub fn code_ui(ui: &mut Ui, id: &str, code: Option<&str>) {
                 .id_salt(("code", id))
                 .scroll_bar_visibility(visibility)
                 .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
                     ui.add(egui::Label::new(text).extend());
-                    ui.add_space(ABOVE_BAR);
+                    ui.add_space(if is_wide { ABOVE_BAR } else { 0.0 });
                 });
             if is_hidden && is_wide {
                 ui.add_space(bar);
