@@ -46,7 +46,7 @@ pub const MOST_HEIGHT: u8 = 6;
 const FOCUS_SPAN: f64 = 2.5;
 
 /// The state of the view of one trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ViewState {
     /// Identifies the trace; `None` if unknown.
     #[serde(default)]
@@ -168,55 +168,17 @@ impl ViewState {
     pub fn new(model: &TraceModel) -> Self {
         let place = ViewPlace {
             time: first_view(model),
-            scroll: 0.0,
-            selection: None,
-            mark: None,
+            ..ViewPlace::default()
         };
+        let layers = TimelineLayer::ALL.into_iter().map(|(layer, _)| layer);
         Self {
             shape: Some(TraceShape::of(model)),
             place,
-            mark_tracks: Arc::default(),
             folded_groups: folded::folded_at_first(model),
-            folded_tracks: BTreeSet::new(),
-            open_tracks: BTreeSet::new(),
-            pinned: Vec::new(),
-            hidden_groups: BTreeSet::new(),
-            hidden_tracks: BTreeSet::new(),
-            moved_tracks: BTreeMap::new(),
-            moved_groups: BTreeMap::new(),
-            device_order: DeviceOrder::default(),
-            ordered: Arc::default(),
-            lanes_in_view: Arc::default(),
-            track_heights: BTreeMap::new(),
-            derived: BTreeSet::new(),
-            queries: Vec::new(),
-            mark_note: Arc::default(),
-            track_filter: String::new(),
-            scope: ReportScope::default(),
             panels: BTreeSet::from([Panel::Reports]),
-            tabs: &[],
-            tab: String::new(),
-            below: Vec::new(),
-            open_below: String::new(),
-            wide_reports: false,
-            reports_over: false,
-            before_found: String::new(),
-            layers: TimelineLayer::ALL
-                .into_iter()
-                .map(|(layer, _)| layer)
-                .collect(),
-            mouse: MouseMode::default(),
-            color_by: ColorBy::default(),
-            colors: Preset::default(),
+            layers: layers.collect(),
             label_width: 250.0,
-            search: String::new(),
-            highlighted: None,
-            isolate: false,
-            notes: Vec::new(),
-            flow: 0,
-            reveal: None,
-            reveal_track: None,
-            history: ViewHistory::default(),
+            ..Self::default()
         }
     }
 

@@ -81,15 +81,14 @@ impl<'a> Loop<'a> {
             .filter(is_own)
             .map(|part| part.time_ps)
             .sum();
-        let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
-        Percent::ratio(own, whole).is_some_and(|share| share >= least)
+        Percent::ratio(own, self.whole_ps()).is_some_and(|share| share >= least)
     }
 
     /// The part about which a hint saves most; where savings are not known, the one that loses most. `saving`: what the
     /// hints about a use save at most, 0 if unknown; `None` without a hint. The longest part if no hint is about one that
     /// loses much.
     pub(super) fn limit(&self, saving: impl Fn(TimeUse) -> Option<Picos>) -> Option<LoopLimit> {
-        let of_ps: f64 = self.parts.iter().map(|part| part.time_ps).sum();
+        let of_ps = self.whole_ps();
         let lossy = self.parts.iter().filter_map(|part| {
             let lost = part.time_ps * self.lost(part.id);
             let saving = saving(part.id).filter(|_| lost >= LIMITS * of_ps)?;
@@ -135,6 +134,11 @@ impl<'a> Loop<'a> {
         }
         limit.statement = sentence(&limit);
         Some(limit)
+    }
+
+    /// The time of all parts.
+    fn whole_ps(&self) -> f64 {
+        self.parts.iter().map(|part| part.time_ps).sum()
     }
 
     /// Of waits all is lost, of work what is above its roofline, as far as that is known.
@@ -204,9 +208,8 @@ impl<'a> Loop<'a> {
                 Some(busy) if !device.is_unused => 1.0 - busy.0 / 100.0,
                 _ => 1.0,
             };
-            let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
             let (own, all) = (
-                absent.iter().map(idle).sum::<f64>() * whole,
+                absent.iter().map(idle).sum::<f64>() * self.whole_ps(),
                 part.time_ps * self.ops.cores.len() as f64,
             );
             let names = match &absent[..] {

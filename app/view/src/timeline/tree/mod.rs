@@ -98,6 +98,24 @@ struct OrderedNodes {
 }
 
 impl TrackNode {
+    /// A node without lanes, the last one so far.
+    fn new(item: TreeItem, title: String, index: usize) -> Self {
+        Self {
+            item,
+            indent: 0,
+            lowercase: title.to_lowercase(),
+            title,
+            note: String::new(),
+            group: None,
+            end: index + 1,
+            lanes: (0, 0),
+            load: GroupLoad::Nothing,
+            counter: None,
+            is_device: false,
+            is_async: false,
+        }
+    }
+
     /// Index in the model of the first lane that is drawn in its row.
     pub fn first_lane(&self) -> usize {
         if let GroupLoad::Lane(lane) = self.load {
