@@ -28,7 +28,7 @@ use analysis::{capitalised, sentence};
 
 pub use device_time::{DeviceBar, DeviceTime, share, sum};
 pub use report_source::ReportSource;
-pub use what_ran::WhatRan;
+pub use what_ran::{WhatRan, steps_in_words};
 
 /// Utilization, in this order, in words that fit a terminal.
 const UTILIZATION: [(&str, &str); 7] = [

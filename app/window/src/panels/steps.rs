@@ -15,6 +15,7 @@ use crate::times::{self, time, time_ps};
 use analysis::capitalised;
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};
+use view::overview::steps_in_words;
 use view::state::{ReportScope, ViewCommand};
 use view::timeline::bands::short_name;
 
@@ -57,22 +58,9 @@ pub fn steps_ui(
             return reason_ui(ui, reason);
         }
     };
-    let shown = |ps: f64| time(Picos::from_ps(ps as i64));
-    let note = report
-        .time
-        .as_ref()
-        .map_or_else(String::new, |time| match time.count {
-            1 => format!("one complete step: {}", shown(time.median)),
-            n if shown(time.min) == shown(time.max) => {
-                format!("{n} complete steps of {} each", shown(time.median))
-            }
-            n => format!(
-                "median {} over {n} steps, {} to {}",
-                shown(time.median),
-                shown(time.min),
-                shown(time.max)
-            ),
-        });
+    let note = report.time.map_or_else(String::new, |steps| {
+        steps_in_words(&steps, "complete step", time)
+    });
     section_ui(ui, "Steps", &note);
     let divided = context.whole.get::<StepParts>().ok().flatten();
     if made.bars.is_none() || made.is_divided != divided.is_some() {
@@ -104,18 +92,16 @@ pub fn steps_ui(
     // The sentence about the run is of the mean device: a bar says of which it is.
     let has_parts = bars.bars.iter().any(|bar| !bar.parts.is_empty());
     let is_slowest = has_parts && report.steps.iter().any(|step| step.slowest.is_some());
-    let about = match (bars.each, is_slowest) {
-        (1, false) => String::new(),
-        (1, true) if bars.bars.len() == 1 => "The bar is the device that takes longest.".to_owned(),
-        (1, true) => "Each bar is the device that takes longest in that step.".to_owned(),
-        (each, false) => format!(
-            "Each bar is the mean of {each} steps; the line above it is the longest of them."
-        ),
-        (each, true) => format!(
-            "Each bar is the mean of {each} steps, on the device that takes longest in each; the line above it is the \
-             longest of them."
-        ),
-    };
+    let mut about = String::new();
+    if bars.each > 1 {
+        about = format!(
+            "Each bar is the mean of {} steps; the line above it is the longest of them. ",
+            bars.each
+        );
+    }
+    if is_slowest {
+        about += "Parts: of the device that takes longest in the step.";
+    }
     if !about.is_empty() {
         ui.label(RichText::new(about).small().weak());
     }

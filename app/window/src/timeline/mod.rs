@@ -38,7 +38,7 @@ use view::compare::TraceSide;
 use view::drawing::{ColorRole, Drawing};
 use view::palette::ColorKey;
 use view::panels::op_facts::KnownReports;
-use view::state::{ColorBy, TimelineLayer, ViewCommand, ViewState, lanes_in_view};
+use view::state::{TimelineLayer, ViewCommand, ViewState, lanes_in_view};
 use view::timeline::bands::{self, StepBand};
 use view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow};
 use view::timeline::marks::TimeArea;
@@ -181,16 +181,8 @@ impl Timeline {
             let beside = known.other_trace.is_some();
             self.settle_lanes(trace, state, (&rows, scroll, beside), own_rows_of, out);
         }
-        let keys = match (state.color_by, known.efficiency) {
-            (ColorBy::Name, _) => &*trace.by_name,
-            (ColorBy::Module, _) => &*trace.by_module,
-            (ColorBy::Efficiency, Some(keys)) => keys,
-            (ColorBy::Change, _) => known
-                .other_trace
-                .and_then(|beside| beside.colors)
-                .unwrap_or(&trace.by_category),
-            (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
-        };
+        let change = known.other_trace.and_then(|beside| beside.colors);
+        let keys = trace.keys(state.color_by, known.efficiency, change);
         let scale = ui.pixels_per_point();
         let window = LayoutWindow {
             time,

@@ -72,13 +72,8 @@ pub fn timeline(
         None
     };
     let efficiency = efficiency.map(|ops| trace.by_efficiency(&ops));
-    let keys = match (state.color_by, &efficiency) {
-        (ColorBy::Name, _) => &*trace.by_name,
-        (ColorBy::Module, _) => &*trace.by_module,
-        (ColorBy::Efficiency, Some(keys)) => keys,
-        (ColorBy::Change, _) => beside.map_or(&*trace.by_category, |beside| beside.colors),
-        (ColorBy::Category | ColorBy::Efficiency, _) => &*trace.by_category,
-    };
+    let change = beside.map(|beside| beside.colors);
+    let keys = trace.keys(state.color_by, efficiency.as_deref(), change);
     let only = beside.map_or(&[][..], |beside| beside.only);
     // An invalid query highlights nothing, as in the window.
     let found = SearchFor::of(state)
