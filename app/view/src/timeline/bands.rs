@@ -72,13 +72,11 @@ pub fn step_of(bands: &[StepBand], model: &TraceModel, slice: SliceRef<'_>) -> O
     let Some(band) = band else {
         return own.map(|own| format!("Step {own}"));
     };
-    use GroupKind as G;
-    let kind = model.group(slice.track_ref().group).kind;
-    let is_of_band = band.is_of_host
-        || matches!(
-            kind,
-            G::TensorCore { .. } | G::SparseCore { .. } | G::Gpu { .. }
-        );
+    let is_on_device = matches!(
+        model.group(slice.track_ref().group).kind,
+        GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. } | GroupKind::Gpu { .. }
+    );
+    let is_of_band = is_on_device || band.is_of_host;
     let running = band.short_name();
     Some(match own {
         Some(own) if own == running => band.name(),
@@ -225,7 +223,9 @@ mod tests {
         let label = builder.label("work", None);
         let mut add = |track, number: Option<i64>| {
             let id = builder.add_slice(track, SliceSpec::new(range(10, 20), label));
-            number.map(|number| builder.set_attr(id, SliceAttr::StepNum, number));
+            if let Some(number) = number {
+                builder.set_attr(id, SliceAttr::StepNum, number);
+            }
         };
         add(tracks[0], Some(15));
         add(tracks[1], None);

@@ -241,12 +241,16 @@ fn name_ui(
     }
     let room = area.right() - 8.0 - x;
     let size = elided_name(painter, pos2(x, y), &node.title, room, &font, color);
+    let small = FontId::new(font.size.min(small_font().size), FontFamily::Proportional);
+    let small_text = |at, text: &str, room, color| {
+        if !text.is_empty() {
+            elided(painter, at, Align2::LEFT_CENTER, text, room, &small, color);
+        }
+    };
     let hidden = row.hidden_text().unwrap_or_default();
-    let has_room_below = row.lanes > 1 && !hidden.is_empty() && top + 2.0 * LANE <= area.bottom();
+    let has_room_below = row.lanes > 1 && top + 2.0 * LANE <= area.bottom();
     if has_room_below {
-        let (at, font) = (pos2(x, y + LANE), small_font());
-        let align = Align2::LEFT_CENTER;
-        elided(painter, at, align, &hidden, room, &font, theme.accent);
+        small_text(pos2(x, y + LANE), &hidden, room, theme.accent);
     }
     // Outside of its group, a track shows the name of its group.
     let is_first = matches!(node.item, TreeItem::Group(group) if state.ordered.contains(&group));
@@ -258,22 +262,13 @@ fn name_ui(
     let group = group.map(|group| &trace.tree.node(group).title);
     let note = match group {
         Some(group) => group,
-        None if hidden.is_empty() && is_group => &node.note,
+        None if is_group => &node.note,
         None if has_room_below => "",
         None => &hidden,
     };
     let free = room - size.x - 12.0;
-    if free > 40.0 && !note.is_empty() {
-        let small = FontId::new(font.size.min(small_font().size), FontFamily::Proportional);
-        elided(
-            painter,
-            pos2(x + size.x + 10.0, y),
-            Align2::LEFT_CENTER,
-            note,
-            free,
-            &small,
-            theme.text_weak,
-        );
+    if free > 40.0 {
+        small_text(pos2(x + size.x + 10.0, y), note, free, theme.text_weak);
     }
     if !is_group && !row.is_joined {
         painter.hline(
