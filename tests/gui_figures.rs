@@ -43,7 +43,7 @@ fn analyze(path: &Path, more: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn shown(path: &Path) -> Harness<'static, App> {
+fn opening(path: &Path) -> Harness<'static, App> {
     let mut window = Harness::builder()
         .with_size(vec2(1800.0, 20_000.0))
         .build_eframe(|cc| {
@@ -55,6 +55,11 @@ fn shown(path: &Path) -> Harness<'static, App> {
         });
     window.state_mut().push(AppCommand::Open(path.to_owned()));
     window.step();
+    window
+}
+
+fn shown(path: &Path) -> Harness<'static, App> {
+    let mut window = opening(path);
     settle(&mut window);
     assert!(window.state().trace().is_some(), "{}", path.display());
     window
@@ -199,6 +204,25 @@ fn hints_and_savings_compared(
         assert!(words.contains(saving.as_str()), "{id} {saving}: {screen}");
     }
     expected.len()
+}
+
+/// Reports come one after the other, and which figures come first is known with the last of them.
+#[test]
+fn figures_keep_their_places_while_reports_are_computed() {
+    let path = Path::new(SAMPLES).join("synthetic_v5e_8chip_overlap.xplane.pb");
+    let mut window = opening(&path);
+    let titles = METRICS.map(|(_, title)| title);
+    let mut seen = vec![Vec::new()];
+    let end = Instant::now() + Duration::from_mins(1);
+    while !window.state().is_settled() || seen.len() == 1 {
+        assert!(Instant::now() < end, "{seen:?}");
+        window.step();
+        let figures = labels(&window, &titles);
+        if seen.last() != Some(&figures) {
+            seen.push(figures);
+        }
+    }
+    assert_eq!(seen.len(), 2, "{seen:?}");
 }
 
 /// Figures of utilization on the first screens.

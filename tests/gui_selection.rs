@@ -76,3 +76,46 @@ fn keys_move_between_slices() {
     press(&mut window, Modifiers::NONE, Key::Num0);
     assert_ne!(state(&window).place.time, focused);
 }
+
+/// A trace of ten async ops that overlap, each on a lane of its own.
+fn async_ops() -> TraceLoader {
+    Arc::new(|path, _progress| {
+        use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TrackKind};
+        let mut builder = trace_model::TraceBuilder::new();
+        let kind = GroupKind::TensorCore { ordinal: 0 };
+        let core = builder.group(None, kind, "/device:TPU:0");
+        let track = builder.track(core, TrackKind::AsyncOps, 0, "Async XLA Ops");
+        for i in 0..10 {
+            let label = builder.label(&format!("copy.{i}"), None);
+            let start = Timestamp::from_ps(i * 1_000);
+            let range = TimeRange::at(start, Picos::from_ps(100_000));
+            builder.add_slice(track, SliceSpec::new(range, label));
+        }
+        let session = Session::from_model(builder.finish(), Options::default());
+        Ok(OpenTrace::new(path.to_owned(), session))
+    })
+}
+
+#[test]
+fn what_leads_to_a_slice_of_a_hidden_lane_opens_its_track() {
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 800.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), async_ops())
+        });
+    open(&mut window, "async");
+    window.get_by_label("Unfold Async XLA Ops");
+    want(&mut window, ViewCommand::Search("copy.3".to_owned()));
+    press(&mut window, Modifiers::NONE, Key::Slash);
+    window.get_by_label("Next").click();
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("copy.3"));
+    window.get_by_label("Unfold Async XLA Ops");
+    want(&mut window, ViewCommand::Search("copy.8".to_owned()));
+    window.get_by_label("Next").click();
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("copy.8"));
+    window.get_by_label("Fold Async XLA Ops");
+}

@@ -158,6 +158,8 @@ const tests = {
     await page.mouse.click(835, 237);
     const state = await settled(page, (state) => !state.loading);
     assert.equal(state.error, null);
+    // To load the page again does not open again what was cancelled.
+    assert.equal(await page.evaluate(() => location.search + location.hash), "");
   },
 
   async "settings stay"(page) {

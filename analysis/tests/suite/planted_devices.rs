@@ -1,6 +1,7 @@
 //! Devices that run little, stragglers and hosts with other clocks, against what was planted.
 
 use analysis::Scope;
+use analysis::facts::time_use::TimeUse;
 use analysis::hints::{HintSeverity, Hints};
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
@@ -93,6 +94,25 @@ fn devices_that_run_little_stay_in_every_share() {
             "{name}: {steps:?}"
         );
     }
+}
+
+#[test]
+fn the_device_that_joins_late_is_named_and_matrices_below_their_target_are_not_called_right() {
+    let Some(capture) = planted("late_joiner.xplane.pb") else {
+        return;
+    };
+    let hints = capture.report::<Hints>();
+    let limit = &hints.limit.as_ref().unwrap().statement;
+    let named = "The devices, mostly TPU:3, which joined late, are idle 21.8 % of each step";
+    assert!(limit.starts_with(named), "{limit}");
+    let open = hints
+        .unanswered
+        .iter()
+        .find(|open| open.id == TimeUse::MatMul);
+    assert_eq!(
+        open.unwrap().reason,
+        "no rule knows why it misses its target, MXU > 80 %"
+    );
 }
 
 /// Three devices work 18 ms in a step of 20 ms, the fourth runs one program before: evenly divided, each would work 13.5 ms.

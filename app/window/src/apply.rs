@@ -136,6 +136,11 @@ impl App {
         self.loading.clear();
         self.next = None;
         self.leave_first_look();
+        if self.trace().is_none() {
+            // The address would load again what was cancelled.
+            let _place_of_it = self.address.take_wanted();
+            platform::show_address(&[], "");
+        }
     }
 
     fn show_report(&mut self, id: &'static str) {

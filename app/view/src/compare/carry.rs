@@ -31,6 +31,8 @@ pub fn carried(
     }
     let folded = state.folded_tracks.iter().filter_map(|&it| track(it));
     out.extend(folded.map(|track| ViewCommand::FoldTrack(track, true)));
+    let open = state.open_tracks.iter().filter_map(|&it| track(it));
+    out.extend(open.map(|track| ViewCommand::FoldTrack(track, false)));
     let hidden_groups = state.hidden_groups.iter().map(|&it| TreeItem::Group(it));
     let hidden_tracks = state.hidden_tracks.iter().map(|&it| TreeItem::Track(it));
     let hidden = hidden_groups.chain(hidden_tracks).filter_map(item);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use analysis::facts::sum_over::SumOver;
 use analysis::reports::ops::op_stats::{CoreOps, OpsReport};
 use analysis::reports::steps::balance::DeviceLoad;
 use analysis::{OpGroup, Percent};
@@ -16,8 +15,6 @@ pub struct DeviceTime {
     pub parts: Vec<(OpGroup, Picos)>,
     /// Length of the windows of all devices.
     pub total_ps: Picos,
-    /// What these are sums over.
-    pub over: SumOver,
 }
 
 /// What one device spends its time on.
@@ -52,8 +49,13 @@ impl DeviceTime {
             devices,
             parts,
             total_ps: report.total_time_ps,
-            over: report.sums_over,
         })
+    }
+
+    /// The part of one device, of a sum over all: not of a step, because a window holds more than the steps that are
+    /// counted.
+    pub fn each(&self, sum: Picos) -> Picos {
+        Picos::rounded(sum.as_ps_f64() / self.devices.len().max(1) as f64)
     }
 }
 

@@ -28,7 +28,7 @@ use analysis::{capitalised, sentence};
 
 pub use device_time::{DeviceBar, DeviceTime, share, sum};
 pub use report_source::ReportSource;
-pub use what_ran::WhatRan;
+pub use what_ran::{WhatRan, steps_in_words};
 
 /// Utilization, in this order, in words that fit a terminal.
 const UTILIZATION: [(&str, &str); 7] = [
@@ -54,7 +54,7 @@ const JUDGED: (&str, &str) = ("mxu_util_on_mxu_ops_percent", "mxu");
 const OF_WINDOW: &str = ", first op to last";
 
 /// Figures that matter for what limits a run: of those that are known, the first ones are shown.
-const FIGURES: usize = 4;
+pub const FIGURES: usize = 4;
 const OF_WAITING: [&str; 4] = [
     "input",
     "device_idle_percent",

@@ -42,18 +42,24 @@ impl WhatRan {
     /// `4 of 8 × TPU v6 Lite`, `99 steps, median 784.3 ms (784.1 ms to 784.4 ms)`, `98.15 s captured`; `time` formats
     /// times.
     pub fn words(&self, time: impl Fn(Picos) -> String) -> Vec<String> {
-        let length = |ps: f64| time(Picos::rounded(ps));
-        let steps = self.steps.map(|steps| {
-            let (count, median) = (counted(steps.count, "step"), length(steps.median));
-            let (min, max) = (length(steps.min), length(steps.max));
-            match steps.count {
-                1 => format!("{count} of {median}"),
-                _ if min == max => format!("{count} of {median} each"),
-                _ => format!("{count}, median {median} ({min} to {max})"),
-            }
-        });
+        let steps = self
+            .steps
+            .map(|steps| steps_in_words(&steps, "step", &time));
         let captured = format!("{} captured", time(self.captured));
         let words = self.devices.clone().into_iter().chain(steps);
         words.chain([captured]).collect()
+    }
+}
+
+/// `99 steps, median 784.3 ms (784.1 ms to 784.4 ms)`: so many of what one is called, and their times, as `time` formats
+/// them.
+pub fn steps_in_words(steps: &Stats, one: &str, time: impl Fn(Picos) -> String) -> String {
+    let length = |ps: f64| time(Picos::rounded(ps));
+    let (count, median) = (counted(steps.count, one), length(steps.median));
+    let (min, max) = (length(steps.min), length(steps.max));
+    match steps.count {
+        1 => format!("{count} of {median}"),
+        _ if min == max => format!("{count} of {median} each"),
+        _ => format!("{count}, median {median} ({min} to {max})"),
     }
 }

@@ -216,7 +216,7 @@ pub enum ViewCommand {
     Deselect,
     /// Fold or unfold a host, device, core or process.
     FoldGroup(GroupId, bool),
-    /// Show only the top lane of a track, or all.
+    /// Show only the top lane of a track, or all, of async ops, too.
     FoldTrack(TrackId, bool),
     /// Fold or unfold everything.
     FoldAll(bool),

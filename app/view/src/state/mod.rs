@@ -27,7 +27,7 @@ pub use derived::{DerivedRows, DerivedTrack, QueryTrack};
 pub use device_order::DeviceOrder;
 pub use docks::{COMPARE_TAB, FOUND_TAB};
 pub use item::TreeItem;
-pub use lanes_in_view::lanes_in_view;
+pub use lanes_in_view::{is_async, lanes_in_view};
 pub use place::{Neighbour, ViewPlace};
 pub use restore::TraceShape;
 pub use scope::ReportScope;
@@ -46,7 +46,7 @@ pub const MOST_HEIGHT: u8 = 6;
 const FOCUS_SPAN: f64 = 2.5;
 
 /// The state of the view of one trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ViewState {
     /// Identifies the trace; `None` if unknown.
     #[serde(default)]
@@ -60,6 +60,9 @@ pub struct ViewState {
     pub folded_groups: BTreeSet<GroupId>,
     /// Tracks of which only the top lane is shown.
     pub folded_tracks: BTreeSet<TrackId>,
+    /// Tracks that show all lanes, where others of their kind show only the first ones.
+    #[serde(default)]
+    pub open_tracks: BTreeSet<TrackId>,
     /// Pinned tracks, in this order.
     #[serde(default)]
     pub pinned: Vec<TrackId>,
@@ -165,54 +168,17 @@ impl ViewState {
     pub fn new(model: &TraceModel) -> Self {
         let place = ViewPlace {
             time: first_view(model),
-            scroll: 0.0,
-            selection: None,
-            mark: None,
+            ..ViewPlace::default()
         };
+        let layers = TimelineLayer::ALL.into_iter().map(|(layer, _)| layer);
         Self {
             shape: Some(TraceShape::of(model)),
             place,
-            mark_tracks: Arc::default(),
             folded_groups: folded::folded_at_first(model),
-            folded_tracks: BTreeSet::new(),
-            pinned: Vec::new(),
-            hidden_groups: BTreeSet::new(),
-            hidden_tracks: BTreeSet::new(),
-            moved_tracks: BTreeMap::new(),
-            moved_groups: BTreeMap::new(),
-            device_order: DeviceOrder::default(),
-            ordered: Arc::default(),
-            lanes_in_view: Arc::default(),
-            track_heights: BTreeMap::new(),
-            derived: BTreeSet::new(),
-            queries: Vec::new(),
-            mark_note: Arc::default(),
-            track_filter: String::new(),
-            scope: ReportScope::default(),
             panels: BTreeSet::from([Panel::Reports]),
-            tabs: &[],
-            tab: String::new(),
-            below: Vec::new(),
-            open_below: String::new(),
-            wide_reports: false,
-            reports_over: false,
-            before_found: String::new(),
-            layers: TimelineLayer::ALL
-                .into_iter()
-                .map(|(layer, _)| layer)
-                .collect(),
-            mouse: MouseMode::default(),
-            color_by: ColorBy::default(),
-            colors: Preset::default(),
+            layers: layers.collect(),
             label_width: 250.0,
-            search: String::new(),
-            highlighted: None,
-            isolate: false,
-            notes: Vec::new(),
-            flow: 0,
-            reveal: None,
-            reveal_track: None,
-            history: ViewHistory::default(),
+            ..Self::default()
         }
     }
 
@@ -339,7 +305,10 @@ impl ViewState {
         use ViewCommand as C;
         match command {
             C::FoldGroup(group, fold) => set(&mut self.folded_groups, *group, *fold),
-            C::FoldTrack(track, fold) => set(&mut self.folded_tracks, *track, *fold),
+            C::FoldTrack(track, fold) => {
+                set(&mut self.folded_tracks, *track, *fold);
+                set(&mut self.open_tracks, *track, !*fold);
+            }
             C::FoldAll(fold) => self.fold_all(*fold, model),
             C::Pin(track, pin) => {
                 self.pinned.retain(|other| other != track);

@@ -6,7 +6,7 @@ use trace_model::{Picos, SliceId, TimeRange, TraceModel, TrackKind};
 use crate::viewport::Viewport;
 
 /// The visible place, the selection and the mark: what undo restores.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ViewPlace {
     /// Visible part of the time axis.
     pub time: Viewport,

@@ -85,7 +85,12 @@ impl ViewState {
         }
         state.place.selection = state.place.selection.filter(|slice| slice.index() < slices);
         let marked = Arc::make_mut(&mut state.mark_tracks);
-        for members in [&mut state.folded_tracks, &mut state.hidden_tracks, marked] {
+        for members in [
+            &mut state.folded_tracks,
+            &mut state.open_tracks,
+            &mut state.hidden_tracks,
+            marked,
+        ] {
             members.retain(|track| track.index() < tracks);
         }
         if state.mark_tracks.is_empty() && !self.mark_tracks.is_empty() {

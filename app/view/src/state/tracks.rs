@@ -7,11 +7,15 @@ use super::ViewState;
 impl ViewState {
     /// Folds all tracks and groups but the topmost, or unfolds everything.
     pub(super) fn fold_all(&mut self, fold: bool, model: &TraceModel) {
-        self.folded_tracks.clear();
         self.folded_groups.clear();
+        let (all, none) = if fold {
+            (&mut self.folded_tracks, &mut self.open_tracks)
+        } else {
+            (&mut self.open_tracks, &mut self.folded_tracks)
+        };
+        all.extend(model.track_ids().filter(|&id| model.lanes(id).len() > 1));
+        none.clear();
         if fold {
-            self.folded_tracks
-                .extend(model.track_ids().filter(|&id| model.lanes(id).len() > 1));
             // The top groups stay open, because an empty window would be no overview.
             self.folded_groups.extend(
                 model

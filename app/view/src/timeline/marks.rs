@@ -228,8 +228,7 @@ mod tests {
             time: Picos::from_ps(1_000),
             number,
             title: "jit_f".to_owned(),
-            is_outlier: false,
-            is_odd: false,
+            ..StepBand::default()
         };
         let bands: Vec<StepBand> = (0..40).map(band).collect();
         let area = TimeArea {

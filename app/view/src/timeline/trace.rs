@@ -15,6 +15,7 @@ use trace_model::{
 };
 
 use crate::palette::ColorKey;
+use crate::state::ColorBy;
 use crate::timeline::columns::class_of;
 use crate::timeline::density::MinimapDensity;
 use crate::timeline::scene::DrawnTrace;
@@ -109,6 +110,23 @@ impl OpenTrace {
             labels,
             longest,
         }
+    }
+
+    /// Colours of labels; those of their category where what others need is not known.
+    pub fn keys<'a>(
+        &'a self,
+        color_by: ColorBy,
+        efficiency: Option<&'a [ColorKey]>,
+        change: Option<&'a [ColorKey]>,
+    ) -> &'a [ColorKey] {
+        let known = match color_by {
+            ColorBy::Name => Some(&*self.by_name),
+            ColorBy::Module => Some(&*self.by_module),
+            ColorBy::Efficiency => efficiency,
+            ColorBy::Change => change,
+            ColorBy::Category => None,
+        };
+        known.unwrap_or(&self.by_category)
     }
 
     /// Colours of labels by the roofline efficiency of their op.

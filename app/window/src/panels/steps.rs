@@ -15,6 +15,7 @@ use crate::times::{self, time, time_ps};
 use analysis::capitalised;
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};
+use view::overview::steps_in_words;
 use view::state::{ReportScope, ViewCommand};
 use view::timeline::bands::short_name;
 
@@ -49,29 +50,17 @@ pub fn steps_ui(
         }
         Ok(None) => {
             section_ui(ui, "Steps", "");
-            return computing_ui(ui);
+            computing_ui(ui);
+            return ui.add_space(HEIGHT);
         }
         Err(reason) => {
             section_ui(ui, "Steps", "");
             return reason_ui(ui, reason);
         }
     };
-    let shown = |ps: f64| time(Picos::from_ps(ps as i64));
-    let note = report
-        .time
-        .as_ref()
-        .map_or_else(String::new, |time| match time.count {
-            1 => format!("one complete step: {}", shown(time.median)),
-            n if shown(time.min) == shown(time.max) => {
-                format!("{n} complete steps of {} each", shown(time.median))
-            }
-            n => format!(
-                "median {} over {n} steps, {} to {}",
-                shown(time.median),
-                shown(time.min),
-                shown(time.max)
-            ),
-        });
+    let note = report.time.map_or_else(String::new, |steps| {
+        steps_in_words(&steps, "complete step", time)
+    });
     section_ui(ui, "Steps", &note);
     let divided = context.whole.get::<StepParts>().ok().flatten();
     if made.bars.is_none() || made.is_divided != divided.is_some() {
@@ -100,12 +89,21 @@ pub fn steps_ui(
         number.and_then(|at| bars.bars.get(at)),
         out,
     );
+    // The sentence about the run is of the mean device: a bar says of which it is.
+    let has_parts = bars.bars.iter().any(|bar| !bar.parts.is_empty());
+    let is_slowest = has_parts && report.steps.iter().any(|step| step.slowest.is_some());
+    let mut about = String::new();
     if bars.each > 1 {
-        let text = format!(
-            "Each bar is the mean of {} steps; the line above it is the longest of them.",
+        about = format!(
+            "Each bar is the mean of {} steps; the line above it is the longest of them. ",
             bars.each
         );
-        ui.label(RichText::new(text).small().weak());
+    }
+    if is_slowest {
+        about += "Parts: of the device that takes longest in the step.";
+    }
+    if !about.is_empty() {
+        ui.label(RichText::new(about).small().weak());
     }
     ui.add(
         egui::Label::new(

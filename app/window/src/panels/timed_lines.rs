@@ -44,7 +44,8 @@ pub fn timed_lines_ui<'a>(
     let mut area = ScrollArea::both().auto_shrink([false, false]).id_salt(id);
     if let Some(at) = scrolls_to {
         let above = at as f32 * LINE - ui.available_height() * 0.35;
-        area = area.vertical_scroll_offset(above.max(0.0));
+        // The first line in sight is whole.
+        area = area.vertical_scroll_offset((above / LINE).floor().max(0.0) * LINE);
     }
     let width = letters.min(MOST) as f32 * LETTER + TIMES + NUMBERS;
     let mut clicked = None;

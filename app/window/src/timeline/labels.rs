@@ -137,6 +137,7 @@ fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
         height: HEADER,
         lanes: 0,
         folded: false,
+        hidden: 0,
         is_joined: false,
     })
 }
@@ -240,11 +241,17 @@ fn name_ui(
     }
     let room = area.right() - 8.0 - x;
     let size = elided_name(painter, pos2(x, y), &node.title, room, &font, color);
-    let hidden = if row.folded && !is_group {
-        format!("+{} lanes", node.lanes.1 - 1)
-    } else {
-        String::new()
+    let small = FontId::new(font.size.min(small_font().size), FontFamily::Proportional);
+    let small_text = |at, text: &str, room, color| {
+        if !text.is_empty() {
+            elided(painter, at, Align2::LEFT_CENTER, text, room, &small, color);
+        }
     };
+    let hidden = row.hidden_text().unwrap_or_default();
+    let has_room_below = row.lanes > 1 && top + 2.0 * LANE <= area.bottom();
+    if has_room_below {
+        small_text(pos2(x, y + LANE), &hidden, room, theme.accent);
+    }
     // Outside of its group, a track shows the name of its group.
     let is_first = matches!(node.item, TreeItem::Group(group) if state.ordered.contains(&group));
     let group = if is_pinned || is_first {
@@ -255,21 +262,13 @@ fn name_ui(
     let group = group.map(|group| &trace.tree.node(group).title);
     let note = match group {
         Some(group) => group,
-        None if hidden.is_empty() && is_group => &node.note,
+        None if is_group => &node.note,
+        None if has_room_below => "",
         None => &hidden,
     };
     let free = room - size.x - 12.0;
-    if free > 40.0 && !note.is_empty() {
-        let small = FontId::new(font.size.min(small_font().size), FontFamily::Proportional);
-        elided(
-            painter,
-            pos2(x + size.x + 10.0, y),
-            Align2::LEFT_CENTER,
-            note,
-            free,
-            &small,
-            theme.text_weak,
-        );
+    if free > 40.0 {
+        small_text(pos2(x + size.x + 10.0, y), note, free, theme.text_weak);
     }
     if !is_group && !row.is_joined {
         painter.hline(
@@ -392,71 +391,6 @@ fn copy_name_ui(ui: &mut Ui, node: &TrackNode) {
     if ui.button("Copy name").clicked() {
         ui.ctx().copy_text(node.title.clone());
         ui.close();
-    }
-}
-
-/// Id of the filter field; of two timelines, the one with this name.
-pub fn filter_id(name: Option<&'static str>) -> egui::Id {
-    egui::Id::unique(("filter tracks", name))
-}
-
-/// The field that filters the list of tracks.
-pub fn filter_ui(
-    ui: &mut Ui,
-    rect: Rect,
-    state: &ViewState,
-    name: Option<&'static str>,
-    out: &mut Vec<ViewCommand>,
-) {
-    let theme = theme::current(ui);
-    ui.painter().rect_filled(rect, 0.0, theme.labels);
-    let inner = rect.shrink2(vec2(6.0, if rect.height() < 28.0 { 0.0 } else { 5.0 }));
-    let mut ui = ui.new_child(
-        egui::UiBuilder::new()
-            .max_rect(inner)
-            .layout(egui::Layout::left_to_right(egui::Align::Center)),
-    );
-    let hidden = state.leaves_out() || !state.track_filter.is_empty();
-    let room = if hidden {
-        inner.width() - 64.0
-    } else {
-        inner.width()
-    };
-    let mut text = state.track_filter.clone();
-    let field = egui::TextEdit::singleline(&mut text)
-        .id(filter_id(name))
-        .hint_text("Filter tracks")
-        .desired_width(room.max(40.0));
-    let response = ui.add(field);
-    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter tracks"));
-    if response.changed() {
-        out.push(ViewCommand::FilterTracks(text));
-    }
-    if hidden
-        && ui
-            .button("Show all")
-            .on_hover_text("Show all tracks again")
-            .clicked()
-    {
-        out.push(ViewCommand::ShowAllTracks);
-    }
-}
-
-/// Shown in place of the tracks if none is visible.
-pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
-    let text = if state.track_filter.is_empty() {
-        "All tracks are hidden.".to_owned()
-    } else {
-        format!("No track has “{}” in its name.", state.track_filter)
-    };
-    let rect =
-        Rect::from_center_size(canvas.center(), vec2(canvas.width() * 0.8, 60.0)).intersect(canvas);
-    let layout = egui::Layout::top_down(egui::Align::Center);
-    let mut ui = ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(layout));
-    ui.label(text);
-    ui.add_space(4.0);
-    if ui.button("Show all tracks").clicked() {
-        out.push(ViewCommand::ShowAllTracks);
     }
 }
 

@@ -6,6 +6,7 @@ mod columns;
 mod derived;
 mod edges;
 pub mod elide;
+mod filter;
 mod input;
 mod labels;
 mod marks;
@@ -27,7 +28,7 @@ use web_time::Instant;
 use self::areas::TimelineAreas;
 pub use self::areas::TimelineHead;
 use self::columns::ColumnTextures;
-pub use self::labels::filter_id;
+pub use self::filter::filter_id;
 use self::paint::PaintColors;
 use crate::drawing;
 use crate::keys::Keys;
@@ -37,7 +38,7 @@ use view::compare::TraceSide;
 use view::drawing::{ColorRole, Drawing};
 use view::palette::ColorKey;
 use view::panels::op_facts::KnownReports;
-use view::state::{ColorBy, TimelineLayer, ViewCommand, ViewState, lanes_in_view};
+use view::state::{TimelineLayer, ViewCommand, ViewState, lanes_in_view};
 use view::timeline::bands::{self, StepBand};
 use view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow};
 use view::timeline::marks::TimeArea;
@@ -180,16 +181,8 @@ impl Timeline {
             let beside = known.other_trace.is_some();
             self.settle_lanes(trace, state, (&rows, scroll, beside), own_rows_of, out);
         }
-        let keys = match (state.color_by, known.efficiency) {
-            (ColorBy::Name, _) => &*trace.by_name,
-            (ColorBy::Module, _) => &*trace.by_module,
-            (ColorBy::Efficiency, Some(keys)) => keys,
-            (ColorBy::Change, _) => known
-                .other_trace
-                .and_then(|beside| beside.colors)
-                .unwrap_or(&trace.by_category),
-            (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
-        };
+        let change = known.other_trace.and_then(|beside| beside.colors);
+        let keys = trace.keys(state.color_by, known.efficiency, change);
         let scale = ui.pixels_per_point();
         let window = LayoutWindow {
             time,
@@ -256,11 +249,11 @@ impl Timeline {
         if head.ruler
             && (head.minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name))))
         {
-            labels::filter_ui(ui, areas.filter, state, name, out);
+            filter::filter_ui(ui, areas.filter, state, name, out);
         }
         if side != Some(TraceSide::B) {
             if rows.scrolled.is_empty() && rows.pinned.is_empty() {
-                labels::nothing_left_ui(ui, areas.canvas, state, out);
+                filter::nothing_left_ui(ui, areas.canvas, state, out);
             }
             labels::splitter_ui(ui, areas.names, state, out);
             edges::scroll_bar_ui(

@@ -17,7 +17,7 @@ pub fn first_in_sight(trace: &OpenTrace, list: &DrawList, range: TimeRange) -> O
         let TreeItem::Track(track) = trace.tree.node(row.node).item else {
             return None;
         };
-        let lanes = model.lanes(track).iter();
+        let lanes = model.lanes(track).iter().take(row.lanes);
         let firsts = lanes.filter_map(|lane| model.slices_in(lane, range).find(begins));
         Some(firsts.min_by_key(|slice| (slice.start(), slice.id()))?.id())
     };
@@ -71,8 +71,8 @@ pub fn reveal(
         return;
     };
     if let TreeItem::Track(track) = item
-        && depth > 0
-        && state.folded_tracks.contains(&track)
+        && row.hidden > 0
+        && depth as usize >= row.lanes
     {
         out.push(ViewCommand::FoldTrack(track, false));
         return;

@@ -8,7 +8,7 @@ use crate::keys::hint;
 use crate::times::{self, time};
 use view::panels::op_facts::{self, KnownReports};
 use view::state::TreeItem;
-use view::timeline::bands::{StepBand, heading_of, step_at};
+use view::timeline::bands::{StepBand, heading_of, step_of};
 use view::timeline::counter_text::counter_value;
 use view::timeline::group_load::GroupLoad;
 use view::timeline::layout::{FlowArrow, LaneHit};
@@ -43,9 +43,8 @@ pub fn slice_ui(
         };
         ui.label(timing);
         drawn_as_ui(ui, slice.dur(), dur);
-        let step = step_at(steps, slice.start())
-            .and_then(|place| steps.get(place))
-            .map_or_else(String::new, |step| format!(", {}", step.name()));
+        let step = step_of(steps, &trace.model, slice)
+            .map_or_else(String::new, |step| format!(", {step}"));
         ui.weak(format!("at {}{step}", time(slice.start().since_origin())));
         for line in op_facts::facts(&trace.model, slice, reports, times::format()) {
             ui.label(line);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use facts::time_use::TimeUse;
 use math::intervals::IntervalSet;
+use run_reports::summary::targets::Target;
 use run_reports::summary::verdict;
 use trace_model::{OpId, Picos, TimeRange};
 
@@ -110,6 +111,7 @@ pub(super) fn keep_answers(
 
 /// What the verdict names and no hint answers, and why.
 pub(super) fn unanswered(
+    targets: &[Target],
     verdict: &verdict::VerdictReport,
     priced: &[PricedFinding],
     small: &[PricedFinding],
@@ -131,7 +133,14 @@ pub(super) fn unanswered(
             (true, false) if small.iter().any(saves_little) => {
                 "hardly any of it is in the counted steps".to_owned()
             }
-            (true, true) => "no rule finds anything wrong with it".to_owned(),
+            (true, true) => match target_of(targets, named.id).filter(|it| it.is_missed()) {
+                Some(target) => format!(
+                    "no rule knows why it misses its target, {} {}",
+                    target.short,
+                    target.goal()
+                ),
+                None => "no rule finds anything wrong with it".to_owned(),
+            },
             (true, false) => "no rule knows what to do about it".to_owned(),
         };
         Unanswered {
@@ -141,6 +150,12 @@ pub(super) fn unanswered(
         }
     })
     .collect()
+}
+
+/// The target of the roof below which work of this kind lies.
+fn target_of(targets: &[Target], id: TimeUse) -> Option<&Target> {
+    let own = if id == TimeUse::MatMul { "mxu" } else { "hbm" };
+    targets.iter().find(|target| target.id == own)
 }
 
 /// The best of what `leads` first, then the larger saving, by how sure the rule is. A hint that explains another one's

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use device_reports::communication::overlap::CoreTraffic;
 use device_reports::ops::op_stats::{OpRow, OpsReport};
-use device_reports::steps::balance::Balance;
+use device_reports::steps::balance::{Balance, DeviceLoad};
 use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
 use engine::{Percent, Provenance, Result, Scope};
 use facts::category::OpGroup;
@@ -81,15 +81,14 @@ impl<'a> Loop<'a> {
             .filter(is_own)
             .map(|part| part.time_ps)
             .sum();
-        let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
-        Percent::ratio(own, whole).is_some_and(|share| share >= least)
+        Percent::ratio(own, self.whole_ps()).is_some_and(|share| share >= least)
     }
 
     /// The part about which a hint saves most; where savings are not known, the one that loses most. `saving`: what the
     /// hints about a use save at most, 0 if unknown; `None` without a hint. The longest part if no hint is about one that
     /// loses much.
     pub(super) fn limit(&self, saving: impl Fn(TimeUse) -> Option<Picos>) -> Option<LoopLimit> {
-        let of_ps: f64 = self.parts.iter().map(|part| part.time_ps).sum();
+        let of_ps = self.whole_ps();
         let lossy = self.parts.iter().filter_map(|part| {
             let lost = part.time_ps * self.lost(part.id);
             let saving = saving(part.id).filter(|_| lost >= LIMITS * of_ps)?;
@@ -135,6 +134,11 @@ impl<'a> Loop<'a> {
         }
         limit.statement = sentence(&limit);
         Some(limit)
+    }
+
+    /// The time of all parts.
+    fn whole_ps(&self) -> f64 {
+        self.parts.iter().map(|part| part.time_ps).sum()
     }
 
     /// Of waits all is lost, of work what is above its roofline, as far as that is known.
@@ -193,22 +197,38 @@ impl<'a> Loop<'a> {
         is_loop && self.facts.cx.model.has_caveat(Caveat::LoopsApart)
     }
 
-    /// The devices, and those that run nothing while others work where most of the idle time is theirs.
+    /// The devices, and those that run nothing, or only a part of the run, while others work where most of the idle time
+    /// is theirs.
     fn idle(&self, part: &TimePart) -> String {
-        let unused = || {
+        let absent = || {
             let balance = self.facts.report::<Balance>().ok()?;
             let devices = balance.devices.iter();
-            let unused: Vec<_> = devices.filter(|device| device.is_unused).collect();
-            let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
-            let all = part.time_ps * self.ops.cores.len() as f64;
-            (unused.len() as f64 * whole > MOST * all).then_some(())?;
-            Some(match &unused[..] {
+            let absent: Vec<_> = devices.filter(|device| device.absence.is_some()).collect();
+            let idle = |device: &&DeviceLoad| match device.busy_percent {
+                Some(busy) if !device.is_unused => 1.0 - busy.0 / 100.0,
+                _ => 1.0,
+            };
+            let (own, all) = (
+                absent.iter().map(idle).sum::<f64>() * self.whole_ps(),
+                part.time_ps * self.ops.cores.len() as f64,
+            );
+            let names = match &absent[..] {
+                _ if own <= MOST * all => return None,
                 [] => return None,
                 [only] => short_device_name(&only.core).to_owned(),
                 several => format!("{} of them", several.len()),
+            };
+            let all_do = |what: &str| {
+                let mut kinds = absent.iter().filter_map(|device| device.absence.as_deref());
+                kinds.all(|kind| kind.starts_with(what))
+            };
+            Some(match () {
+                () if all_do("joins") => format!("{names}, which joined late"),
+                () if all_do("stops") => format!("{names}, which stopped early"),
+                () => names,
             })
         };
-        match unused() {
+        match absent() {
             Some(devices) => format!("The devices, mostly {devices}, are idle"),
             None => "The devices are idle".to_owned(),
         }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use engine::{AnalysisError, Percent, Result, Scope};
 use facts::sum_over::SumOver;
+use run_reports::summary::targets::Targets;
 use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
 
@@ -90,7 +91,9 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     answers::rank(&mut priced, |finding| {
         leading.is_some_and(|id| answers::is_about(&verdict, id, finding, &rows))
     });
-    report.unanswered = answers::unanswered(&verdict, &priced, &small, &unwanted, &rows);
+    let targets = facts.report::<Targets>();
+    let targets = targets.as_ref().map_or(&[][..], |report| &report.targets);
+    report.unanswered = answers::unanswered(targets, &verdict, &priced, &small, &unwanted, &rows);
     let overlaps = same::overlaps(&priced);
     let leaders = same::same_savings(facts, &priced, &overlaps);
     give_way(&mut priced);

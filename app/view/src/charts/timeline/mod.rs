@@ -72,13 +72,8 @@ pub fn timeline(
         None
     };
     let efficiency = efficiency.map(|ops| trace.by_efficiency(&ops));
-    let keys = match (state.color_by, &efficiency) {
-        (ColorBy::Name, _) => &*trace.by_name,
-        (ColorBy::Module, _) => &*trace.by_module,
-        (ColorBy::Efficiency, Some(keys)) => keys,
-        (ColorBy::Change, _) => beside.map_or(&*trace.by_category, |beside| beside.colors),
-        (ColorBy::Category | ColorBy::Efficiency, _) => &*trace.by_category,
-    };
+    let change = beside.map(|beside| beside.colors);
+    let keys = trace.keys(state.color_by, efficiency.as_deref(), change);
     let only = beside.map_or(&[][..], |beside| beside.only);
     // An invalid query highlights nothing, as in the window.
     let found = SearchFor::of(state)
@@ -235,14 +230,12 @@ impl TimelinePicture<'_> {
             } else {
                 LANE / 2.0
             };
-            drawing.fitted(
-                x,
-                middle,
-                self.area.left - x - 6.0,
-                size,
-                color,
-                &node.title,
-            );
+            let room = self.area.left - x - 6.0;
+            drawing.fitted(x, middle, room, size, color, &node.title);
+            if let Some(hidden) = row.hidden_text().filter(|_| row.lanes > 1) {
+                let middle = middle + LANE;
+                drawing.fitted(x, middle, room, size, ColorRole::TextWeak, &hidden);
+            }
         }
     }
 

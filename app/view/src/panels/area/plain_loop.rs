@@ -97,8 +97,7 @@ fn steps(extent: TimeRange) -> Arc<[StepBand]> {
             time: Picos::from_ps(every),
             number,
             title: ["one", "two"][number as usize % 2].to_owned(),
-            is_outlier: false,
-            is_odd: false,
+            ..StepBand::default()
         })
         .collect()
 }

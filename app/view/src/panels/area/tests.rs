@@ -151,8 +151,7 @@ fn area_clips_slices_and_counts_shared_time_once() {
         time: Picos::from_ps(end - start),
         number,
         title: title.to_owned(),
-        is_outlier: false,
-        is_odd: false,
+        ..StepBand::default()
     };
     let steps = [band(7, "jit_f", 0, 15), band(8, "8", 15, 65)];
     let mut area = MarkedArea {

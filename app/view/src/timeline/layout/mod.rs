@@ -168,11 +168,6 @@ impl DrawList {
         x: f32,
         y: f32,
     ) -> Option<LaneHit> {
-        let part = if y < self.pinned_height {
-            &self.pinned
-        } else {
-            &self.scrolled
-        };
         let row = self.row_at(y)?;
         let node = scene.tree.node(row.node);
         if node.item.derived().is_some() {
@@ -181,7 +176,7 @@ impl DrawList {
         let at = |lane: usize| place_in(matches!(node.item, TreeItem::Group(_)), row, lane);
         let lane = (0..row.lanes).find(|&lane| at(lane).0 <= y && y < at(lane).0 + at(lane).1)?;
         let (of_model, at) = (node.first_lane() + lane, at(lane));
-        match part.highlighted_at(x, y) {
+        match self.part_at(y).highlighted_at(x, y) {
             Some(drawn) => Some(LaneHit {
                 drawn: *drawn,
                 range: scene.model.slice(drawn.slice).range(),
@@ -193,36 +188,30 @@ impl DrawList {
 
     /// The slice of a derived track at a point, and the box that shows it.
     pub fn derived_at(&self, x: f32, y: f32) -> Option<&DerivedBox> {
-        let part = if y < self.pinned_height {
+        let at = |b: &&DerivedBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
+        self.part_at(y).derived.iter().find(at)
+    }
+
+    /// The rows that are drawn at a height of the canvas.
+    fn part_at(&self, y: f32) -> &DrawnRows {
+        if y < self.pinned_height {
             &self.pinned
         } else {
             &self.scrolled
-        };
-        let at = |b: &&DerivedBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
-        part.derived.iter().find(at)
+        }
     }
 
     /// The row at a height of the canvas.
     pub fn row_at(&self, y: f32) -> Option<&TrackRow> {
-        let part = if y < self.pinned_height {
-            &self.pinned
-        } else {
-            &self.scrolled
-        };
-        part.rows
-            .iter()
-            .find(|row| row.y <= y && y < row.y + row.height)
+        let rows = &self.part_at(y).rows;
+        rows.iter().find(|row| row.y <= y && y < row.y + row.height)
     }
 
     /// The edge of a box within `reach` points of `x`, in the row at height `y`.
     pub fn snap(&self, model: &TraceModel, x: f32, y: f32, reach: f32) -> Option<Timestamp> {
         let row = self.row_at(y)?;
-        let part = if y < self.pinned_height {
-            &self.pinned
-        } else {
-            &self.scrolled
-        };
-        let own = part
+        let own = self
+            .part_at(y)
             .boxes
             .iter()
             .filter(|b| row.y <= b.top && b.top < row.y + row.height);

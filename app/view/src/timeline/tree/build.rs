@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trace_model::{CounterSeries, GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
 use super::{TrackNode, TrackTree};
-use crate::state::TreeItem;
+use crate::state::{TreeItem, is_async};
 use crate::timeline::counter_peaks::CounterPeaks;
 use crate::timeline::group_load::GroupLoad;
 use session::number::counted;
@@ -30,17 +30,11 @@ impl TrackTree {
         let indent = parent.map_or(0, |parent| self.nodes[parent].indent.saturating_add(1));
         let (title, note) = describe_group(model, group);
         self.nodes.push(TrackNode {
-            item: TreeItem::Group(group),
             indent,
-            lowercase: title.to_lowercase(),
-            title,
             note,
             group: parent,
-            end: 0,
-            lanes: (0, 0),
-            load: GroupLoad::Nothing,
-            counter: None,
             is_device: matches!(model.group(group).kind, GroupKind::TensorCore { .. }),
+            ..TrackNode::new(TreeItem::Group(group), title, index)
         });
         let mut tracks = model.tracks_of(group);
         tracks.sort_by_key(|&track| rank(model.track(track).kind));
@@ -96,17 +90,13 @@ impl TrackTree {
         self.of_track[track.index()] = Some(index);
         let lanes = (model.first_lane_index(track), lanes.len());
         self.nodes.push(TrackNode {
-            item: TreeItem::Track(track),
             indent: self.nodes[group].indent.saturating_add(1),
-            lowercase: title.to_lowercase(),
-            title,
             note,
             group: Some(group),
-            end: index + 1,
             lanes,
-            load: GroupLoad::Nothing,
             counter,
-            is_device: false,
+            is_async: is_async(model.track(track).kind),
+            ..TrackNode::new(TreeItem::Track(track), title, index)
         });
     }
 }

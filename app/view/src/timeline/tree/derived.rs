@@ -7,7 +7,6 @@ use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 use super::{NOWHERE, TrackNode, TrackTree, VisibleRows};
 use crate::state::{DerivedRows, DerivedTrack, QueryTrack, TreeItem};
 use crate::timeline::derived::DerivedData;
-use crate::timeline::group_load::GroupLoad;
 
 impl TrackTree {
     /// Adds a derived track to the end of a group, or of all.
@@ -23,17 +22,9 @@ impl TrackTree {
                 .map_or(0, |device| self.nodes[device].indent),
         };
         self.nodes.push(TrackNode {
-            item: TreeItem::Derived(track),
             indent,
-            lowercase: title.to_lowercase(),
-            title: title.to_owned(),
-            note: String::new(),
             group,
-            end: index + 1,
-            lanes: (0, 0),
-            load: GroupLoad::Nothing,
-            counter: None,
-            is_device: false,
+            ..TrackNode::new(TreeItem::Derived(track), title.to_owned(), index)
         });
     }
 

@@ -59,6 +59,8 @@ pub struct TrackNode {
     pub counter: Option<(f64, f64)>,
     /// Whether it is a TPU device.
     is_device: bool,
+    /// Whether its lanes are those of async ops.
+    is_async: bool,
 }
 
 /// All groups and tracks that have something to show.
@@ -96,6 +98,24 @@ struct OrderedNodes {
 }
 
 impl TrackNode {
+    /// A node without lanes, the last one so far.
+    fn new(item: TreeItem, title: String, index: usize) -> Self {
+        Self {
+            item,
+            indent: 0,
+            lowercase: title.to_lowercase(),
+            title,
+            note: String::new(),
+            group: None,
+            end: index + 1,
+            lanes: (0, 0),
+            load: GroupLoad::Nothing,
+            counter: None,
+            is_device: false,
+            is_async: false,
+        }
+    }
+
     /// Index in the model of the first lane that is drawn in its row.
     pub fn first_lane(&self) -> usize {
         if let GroupLoad::Lane(lane) = self.load {
@@ -299,13 +319,14 @@ impl TrackTree {
     /// The row of a node, at the top.
     fn row(&self, index: usize, state: &ViewState) -> TrackRow {
         let node = &self.nodes[index];
-        let (height, lanes, folded) = match node.item {
+        let (height, lanes, folded, hidden) = match node.item {
             TreeItem::Group(group) => {
                 let folded = state.folded_groups.contains(&group);
                 (
                     HEADER,
                     usize::from(folded && matches!(node.load, GroupLoad::Lane(_))),
                     folded,
+                    0,
                 )
             }
             TreeItem::Derived(_) => {
@@ -315,20 +336,16 @@ impl TrackTree {
                 } else {
                     lanes as f32 * (LANE + GAP)
                 };
-                (height + TRACK_PAD, lanes, false)
+                (height + TRACK_PAD, lanes, false, 0)
             }
             TreeItem::Track(track) if node.counter.is_some() => {
                 let times = state.track_heights.get(&track).copied().unwrap_or(1);
-                (COUNTER * f32::from(times) + TRACK_PAD, 0, false)
+                (COUNTER * f32::from(times) + TRACK_PAD, 0, false, 0)
             }
             TreeItem::Track(track) => {
-                let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
-                let lanes = if folded {
-                    1
-                } else {
-                    state.lanes_of(track, node.lanes.1)
-                };
-                (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
+                let (lanes, hidden) = state.lanes_of(track, node.lanes.1, node.is_async);
+                let height = lanes as f32 * (LANE + GAP) + TRACK_PAD;
+                (height, lanes, hidden > 0, hidden)
             }
         };
         TrackRow {
@@ -337,6 +354,7 @@ impl TrackTree {
             height,
             lanes,
             folded,
+            hidden,
             is_joined: false,
         }
     }

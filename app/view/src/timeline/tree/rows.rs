@@ -1,5 +1,7 @@
 //! The rows of a list of tracks: where each lies.
 
+use session::number::counted;
+
 /// Space below the last row, so that it can be scrolled clear of the edge.
 const BELOW: f32 = 48.0;
 
@@ -16,8 +18,17 @@ pub struct TrackRow {
     pub lanes: usize,
     /// Whether some of it is hidden.
     pub folded: bool,
+    /// How many lanes of the track are hidden that have something to show.
+    pub hidden: usize,
     /// Whether the row below belongs to it: its counterpart of another trace.
     pub is_joined: bool,
+}
+
+impl TrackRow {
+    /// `14 more lanes`; `None` if none is hidden.
+    pub fn hidden_text(&self) -> Option<String> {
+        (self.hidden > 0).then(|| counted(self.hidden as u64, "more lane"))
+    }
 }
 
 /// All rows: the pinned ones, and below them those that scroll.

@@ -12,6 +12,9 @@ const ANSWERED: f64 = 2.0;
 /// Size of its letters.
 const SIZE: f32 = 11.5;
 
+/// Space between the last line and the scroll bar.
+const ABOVE_BAR: f32 = 4.0;
+
 /// The code of rule `id`, with a button that copies it; nothing without code.
 pub fn code_ui(ui: &mut Ui, id: &str, code: Option<&str>) {
     let Some(code) = code else { return };
@@ -42,7 +45,11 @@ pub fn code_ui(ui: &mut Ui, id: &str, code: Option<&str>) {
             ScrollArea::horizontal()
                 .id_salt(("code", id))
                 .scroll_bar_visibility(visibility)
-                .show(ui, |ui| ui.add(egui::Label::new(text).extend()));
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
+                    ui.add(egui::Label::new(text).extend());
+                    ui.add_space(if is_wide { ABOVE_BAR } else { 0.0 });
+                });
             if is_hidden && is_wide {
                 ui.add_space(bar);
             }

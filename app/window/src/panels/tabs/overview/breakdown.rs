@@ -43,18 +43,12 @@ pub fn breakdown_ui(ui: &mut Ui, context: PanelContext<'_>) {
         }
         return;
     };
-    let over = time.over;
-    let total = times::time(over.each_ps(time.total_ps));
-    let note = match (over.steps, over.devices) {
-        (None, 1) => format!("of {total}, first op to the end of the last"),
-        (None, _) => format!(
-            "mean of {}, of {total} each, first op to the end of the last",
-            over.text()
-        ),
-        (Some(_), _) => format!(
-            "mean over {}, of {total}, first op to the end of the last",
-            over.text()
-        ),
+    let total = times::time(time.each(time.total_ps));
+    let note = match time.devices.len() {
+        1 => format!("of {total}, first op to the end of the last"),
+        several => {
+            format!("mean of {several} devices, of {total} each, first op to the end of the last")
+        }
     };
     section_ui(ui, "Device time", &note);
     let shown = time.devices.iter().take(MAX_BARS);
@@ -140,7 +134,6 @@ fn about(device: &DeviceBar) -> Vec<String> {
 
 /// The time of a kind of work on all devices, shown as its mean.
 fn sum_ui(ui: &mut Ui, group: OpGroup, time: Picos, all: &DeviceTime) {
-    let (total, over) = (all.total_ps, all.over);
     let theme = theme::current(ui);
     let shown = ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.y = 1.0;
@@ -158,16 +151,16 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: Picos, all: &DeviceTime) {
             right(
                 ui,
                 64.0,
-                RichText::new(share(time, total)).color(theme.text_strong),
+                RichText::new(share(time, all.total_ps)).color(theme.text_strong),
             );
-            let mean = times::time(over.each_ps(time));
+            let mean = times::time(all.each(time));
             right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
         });
     });
-    let (time, total) = (times::time(time), times::time(total));
+    let (time, total) = (times::time(time), times::time(all.total_ps));
     shown.response.on_hover_text(format!(
         "{}: {time} of {total}, sums over {}\nMeasured: self time of ops, of the windows of the devices",
         group.title(),
-        over.text()
+        counted(all.devices.len(), "device")
     ));
 }

@@ -16,11 +16,16 @@ use crate::panels::widgets::{ResponseExt as _, remark, value_grid, value_row};
 use crate::theme;
 use view::state::ViewCommand;
 
+/// Height of the line about the capture, left free until it is known.
+const HEALTH: f32 = 20.0;
+
 /// Whether the capture is complete enough to be trusted.
 pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Some(_) = context.whole.ready::<Doctor>() else {
-        return;
-    };
+    match context.whole.get::<Doctor>() {
+        Ok(Some(_)) => {}
+        Ok(None) => return ui.add_space(HEALTH),
+        Err(_) => return,
+    }
     let theme = theme::current(ui);
     let health = &context.whole.overview().health;
     ui.horizontal_wrapped(|ui| {

@@ -5,7 +5,7 @@ use std::task::Poll;
 
 use analysis::Unit;
 use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::summary::targets::Target;
+use analysis::reports::summary::targets::{Target, Targets};
 use analysis::reports::summary::utilization::Utilization;
 use egui::{Color32, FontId, Frame, Margin, Role, Sense, Ui, vec2};
 
@@ -22,25 +22,32 @@ use crate::theme::Theme;
 use crate::timeline::elide::elided;
 use crate::times;
 use session::number::counted;
-use view::overview::KeyFigure;
+use view::overview::{FIGURES, KeyFigure};
 use view::state::ViewCommand;
+
+/// Height of the sentence about the run, which takes two lines.
+const SENTENCE: f32 = 34.0;
+/// Height of a card.
+const CARD: f32 = 48.0;
 
 /// What limits the run in one sentence, what ran, and what happens once.
 pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
     let limit = context.reports.limit();
-    if limit.is_pending() {
-        computing_ui(ui);
-    } else if let Poll::Ready(Some(limit)) = limit {
+    if !matches!(limit, Poll::Ready(None)) {
         let frame = Frame::new()
             .fill(theme.raised)
             .corner_radius(5.0)
             .inner_margin(Margin::symmetric(10, 8));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
-            let size = size_of(ui, &with_whole_quantities(&limit));
-            sentence_ui(ui, &limit, |text| text.size(size).color(theme.text_strong));
+            let Poll::Ready(Some(limit)) = &limit else {
+                ui.set_height(SENTENCE);
+                return computing_ui(ui);
+            };
+            let size = size_of(ui, &with_whole_quantities(limit));
+            sentence_ui(ui, limit, |text| text.size(size).color(theme.text_strong));
         });
         let bar = shown
             .response
@@ -89,6 +96,9 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
         "First those that miss their target. Hover over a figure to see its denominator.",
     );
     let overview = context.reports.overview();
+    if are_chosen_later(context) {
+        return waiting_ui(ui);
+    }
     let first = overview.figures_that_matter();
     cards_ui(ui, &first);
     let others = overview
@@ -103,10 +113,26 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
     }
 }
 
+/// Whether a report that is still computed decides which figures come first: those that are shown would change places.
+fn are_chosen_later(context: PanelContext<'_>) -> bool {
+    context.reports.limit().is_pending()
+        || matches!(context.reports.get::<Utilization>(), Ok(None))
+        || matches!(context.reports.get::<Targets>(), Ok(None))
+}
+
+/// Cards without figures, which take the place of those to come.
+fn waiting_ui(ui: &mut Ui) {
+    let theme = theme::current(ui);
+    grid_ui(ui, &[(); FIGURES], |ui, (), width| {
+        let (rect, _) = ui.allocate_exact_size(vec2(width, CARD), Sense::hover());
+        ui.painter().rect_filled(rect, 5.0, theme.raised);
+    });
+}
+
 fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     let (known, unknown): (Vec<&KeyFigure>, Vec<&KeyFigure>) =
         figures.iter().partition(|figure| figure.value.is_some());
-    known_ui(ui, &known);
+    grid_ui(ui, &known, |ui, figure, width| card_ui(ui, figure, width));
     if !unknown.is_empty() {
         unknown_ui(ui, &unknown);
     }
@@ -129,15 +155,16 @@ fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     });
 }
 
-fn known_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
+/// Cards beside each other; each is told its width.
+fn grid_ui<T>(ui: &mut Ui, cards: &[T], card: impl Fn(&mut Ui, &T, f32)) {
     let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
     let gap = 6.0;
     let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
-    for row in figures.chunks(columns) {
+    for row in cards.chunks(columns) {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = gap;
-            for figure in row {
-                card_ui(ui, figure, width);
+            for of_row in row {
+                card(ui, of_row, width);
             }
         });
     }
@@ -146,7 +173,7 @@ fn known_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
 /// A card: one number and its denominator.
 fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
     let theme = theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(width, CARD), Sense::click());
     let value = figure.text(number).unwrap_or_else(|| "–".to_owned());
     response.labeled(Role::Label, format_args!("{}: {value}", figure.title));
     let painter = ui.painter_at(rect);

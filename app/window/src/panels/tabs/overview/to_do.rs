@@ -1,7 +1,7 @@
 //! The first hints: what to do, what it saves of a step, and one click to the evidence.
 
 use analysis::hints::{Hint, HintsReport};
-use egui::{Link, RichText, Role, Ui};
+use egui::{Link, RichText, Role, Ui, vec2};
 
 use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::tabs::hints::{
@@ -16,10 +16,16 @@ use view::state::ViewCommand;
 
 /// Number of hints on the overview.
 const HINTS: usize = 3;
+/// About the height of a hint with its code, left free until it is known.
+const FIRST_HINT: f32 = 150.0;
 
 /// The first hints; the first of them with its code.
 pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let Some(report) = &context.reports.overview().hints else {
+        if context.reports.limit().is_pending() {
+            section_ui(ui, "What to do", "");
+            ui.allocate_space(vec2(0.0, FIRST_HINT));
+        }
         return;
     };
     let (hints, more) = first(report, HINTS);
