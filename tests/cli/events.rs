@@ -182,7 +182,10 @@ fn wrong_questions_are_refused_with_a_cure() {
         (&["--steps", "900"], "the trace has steps"),
         (&["--kind", "nosuch"], "kinds are steps, modules, ops"),
         (&["--device", "77"], "the trace has devices"),
-        (&["--host", "ü"], "no host here has that name; there is synthetic"),
+        (
+            &["--host", "ü"],
+            "no host here has that name; there is synthetic",
+        ),
         (
             &["--track", "nosuch"],
             "no track here has that name; there are ",

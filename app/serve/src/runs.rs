@@ -55,7 +55,7 @@ pub(super) struct PlaceError {
 }
 
 /// A file of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct FileEntry {
     /// Its number in addresses.
     pub n: usize,
@@ -86,7 +86,6 @@ pub(super) struct Listing {
 }
 
 /// A list of all runs, and how long it took.
-#[derive(Debug)]
 struct LastListing {
     at: Instant,
     took: Duration,
@@ -94,7 +93,6 @@ struct LastListing {
 }
 
 /// The places, and their runs as they were a moment ago.
-#[derive(Debug)]
 pub(super) struct RunList {
     places: Vec<PathBuf>,
     pub roots: Arc<Roots>,

@@ -127,7 +127,6 @@ impl ExpectReport {
 }
 
 /// An answer before it is shown.
-#[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub verdict: Verdict,
     pub message: String,

@@ -9,7 +9,7 @@ use facts::category::CollectiveKind;
 use serde::Deserialize;
 
 /// One kind of collective on some chips.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 struct AsyncCollective {
     kind: String,
     chips: Vec<String>,

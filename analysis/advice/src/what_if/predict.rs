@@ -92,7 +92,6 @@ pub(super) fn steps(cx: &Context<'_>, schedule: &ReplaySchedule) -> Vec<StepOnCo
 }
 
 /// All steps of a core together: from the start of the first to the end of the last.
-#[derive(Debug)]
 pub(super) struct ReplayedRun {
     /// On each core, by row of [`ReplaySchedule::cores`].
     spans: BTreeMap<usize, TimeRange>,

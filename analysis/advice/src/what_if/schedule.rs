@@ -155,7 +155,7 @@ pub(super) struct JointMember {
 }
 
 /// A transfer between several cores.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct JointTransfer {
     pub members: u32,
     pub took: TransferTime,
@@ -173,7 +173,6 @@ pub(super) enum TransferTime {
 }
 
 /// Everything that is replayed.
-#[derive(Debug)]
 pub(super) struct ReplaySchedule {
     pub cores: Vec<CoreSchedule>,
     /// Transfers that several cores take part in.
@@ -185,7 +184,7 @@ pub(super) struct ReplaySchedule {
 }
 
 /// The assumed length of a hidden transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum HiddenTransferBound {
     /// The shortest: hidden transfers never become exposed.
     Shortest,

@@ -96,7 +96,7 @@ pub(super) struct TraceInput {
 }
 
 /// How much of the answer.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct BoundInput {
     /// Most bytes of the answer; 20000 by default, from 2000 to 1000000.
     max_bytes: Option<u32>,

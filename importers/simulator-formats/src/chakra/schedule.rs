@@ -12,7 +12,6 @@ use super::graph::{ChakraNode, NodeKind};
 const UNIT_US: u64 = 1;
 
 /// Start and end of each node, in µs.
-#[derive(Debug)]
 pub(super) struct ChakraSchedule {
     pub spans: Vec<(u64, u64)>,
     /// Whether lengths are known; otherwise all nodes take one microsecond.

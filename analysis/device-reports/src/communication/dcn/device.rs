@@ -14,7 +14,7 @@ use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange, TraceMod
 use super::report::{DcnCollective, DcnDevice, DcnTimes};
 
 /// Which of the four ops it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum TransferPart {
     Send,
     SendDone,
@@ -23,7 +23,6 @@ enum TransferPart {
 }
 
 /// Information in the text of an op.
-#[derive(Clone, Debug)]
 struct DcnOp {
     part: TransferPart,
     /// Index of the collective.

@@ -62,7 +62,7 @@ impl CounterMetric {
 pub(super) type Counts = BTreeMap<KnownCounter, f64>;
 
 /// The limits of one chip.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub generation: CounterGeneration,
     /// Number of `TensorCores` of the chip, one per die.

@@ -280,7 +280,7 @@ impl MatmulRow {
 }
 
 /// Seconds that a product needs at the peaks, without padding.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct LeastTimes {
     compute: f64,
     memory: f64,

@@ -175,7 +175,7 @@ impl MemoryRule {
 }
 
 /// Costs of an execution, as far as the HLO text of an op shows them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 struct TextCosts {
     /// HBM traffic inferred from shapes, if the format lost it.
     hbm_bytes: Option<u64>,

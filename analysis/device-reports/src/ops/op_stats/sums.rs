@@ -19,7 +19,7 @@ use trace_model::{
 use super::op_sums::{OpSums, least};
 
 /// The key that slices are grouped by: the op, or the label of slices without one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OpKey {
     Op(OpId),
     Label(LabelId),

@@ -350,7 +350,6 @@ pub(super) fn hosts(loads: &[DeviceLoad]) -> Vec<HostLoad> {
 }
 
 /// What a device that does not take part in the whole run does instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Absence {
     pub core: GroupId,
     /// Whether it is nearly unused.

@@ -73,7 +73,6 @@ pub struct HostChange {
 const OPS: usize = 5;
 
 /// Op times on the critical core of slow steps and of the steps they are compared with.
-#[derive(Default)]
 pub(super) struct StepOpTimes {
     /// By number; `None` until a core with ops was found.
     steps: BTreeMap<u32, Option<OnCore>>,

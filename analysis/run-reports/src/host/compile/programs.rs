@@ -13,7 +13,6 @@ use math::grouped;
 use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 
 /// A program that ran.
-#[derive(Clone, Debug)]
 pub(super) struct ProgramRuns {
     /// Name without the id.
     pub module: String,

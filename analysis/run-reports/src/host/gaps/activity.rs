@@ -38,14 +38,13 @@ use super::merge::{HostActivities, HostActivity, ThreadSpan};
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
 /// Facts about host events.
-#[derive(Debug)]
 pub(crate) struct HostEventKinds {
     /// By label.
     kinds: Vec<EventKind>,
     threads: BTreeMap<SourceId, Vec<ActivityThread>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct ActivityThread {
     track: TrackId,
     /// Whether it calls programs or marks steps.
@@ -53,7 +52,7 @@ struct ActivityThread {
 }
 
 /// Facts about a label.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct EventKind {
     own: EventActivity,
     /// Whether it hands input to a device, which is never done ahead of time.
@@ -65,7 +64,7 @@ struct EventKind {
 }
 
 /// The activity that an event shows by itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 enum EventActivity {
     Always(IdleCause),
     /// Compiling if it takes long, otherwise part of a launch.

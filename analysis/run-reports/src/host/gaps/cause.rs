@@ -52,7 +52,7 @@ impl IdleCause {
 }
 
 /// Precedence among threads: causes, with input in the background as a separate one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 pub(super) enum CausePriority {
     Cause(IdleCause),
     /// After user code, before waiting.

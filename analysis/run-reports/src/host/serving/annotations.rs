@@ -13,7 +13,7 @@ use super::report::ServingAnnotation;
 use super::servers::{ServerBatch, numbered_ids};
 
 /// One event.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Annotation {
     /// The file, because ids are those of one process.
     pub source: SourceId,

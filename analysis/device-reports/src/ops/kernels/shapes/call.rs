@@ -73,14 +73,14 @@ pub enum CostLimit {
 }
 
 /// `batch` products of `m × k` by `k × n`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub(crate) struct KernelProduct {
     pub batch: u64,
     pub sizes: [u64; 3],
 }
 
 /// The work of one execution.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub(crate) struct ShapeCost {
     pub kind: KernelKind,
     /// Of its matrix products, without a mask.
