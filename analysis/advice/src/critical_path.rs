@@ -7,7 +7,7 @@ use device_reports::steps::step_times::Steps;
 use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular, counted};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
-use trace_model::{GroupId, OpId, Picos, StringId, TraceModel};
+use trace_model::{GroupId, OpId, Picos, StringId, TraceModel, joined};
 
 use run_reports::host::gaps::IdleCause;
 
@@ -253,11 +253,10 @@ fn statement(kinds: &[KindOnPath], steps: usize) -> String {
         ))
     });
     let parts = named.map(|(what, share)| format!("{} {share:.1}", what.title()));
-    let parts: Vec<String> = parts.collect();
     format!(
         "Critical path of {}, in shares of their length: {}",
         counted(steps, "step"),
-        parts.join(", ")
+        joined(parts, ", ")
     )
 }
 

@@ -102,11 +102,10 @@ impl ServerHandler for SystoleService {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
-            let known: Vec<&str> = self.tools().map(|tool| tool.name).collect();
             let why = format!(
                 "there is no tool {:?}; the tools are {}",
                 request.name,
-                known.join(", ")
+                trace_model::joined(self.tools().map(|tool| tool.name), ", ")
             );
             return Err(ErrorData::invalid_params(why, None));
         };
@@ -186,7 +185,7 @@ fn bounded(message: &str) -> String {
         .lines()
         .take(10)
         .map(|line| analysis::shortened(line, LINE));
-    lines.collect::<Vec<_>>().join("\n")
+    trace_model::joined(lines, "\n")
 }
 
 /// Beside the structured answer, which has it all: its statement, and how much of it is there.

@@ -76,10 +76,9 @@ pub fn reports(ids: &[impl AsRef<str>]) -> Result<Vec<&'static str>, RequestErro
         .map(AsRef::as_ref)
         .find(|id| all().all(|one| one != *id))
     {
-        let known: Vec<_> = all().collect();
         let why = format!(
             "there is no report {unknown:?}; the analyses are {}",
-            known.join(", ")
+            trace_model::joined(all(), ", ")
         );
         return Err(RequestError::Usage(why));
     }
@@ -308,8 +307,7 @@ pub fn execution_times(
 /// The page of a hint, with its thresholds.
 pub fn explained(id: &str) -> Result<String, RequestError> {
     let rule = rule(id).ok_or_else(|| {
-        let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
-        let all = known.join(", ");
+        let all = trace_model::joined(rules().iter().map(|rule| rule.id), ", ");
         RequestError::Usage(format!("there is no hint {id:?}; the hints are {all}"))
     })?;
     let mut text = rule.page.to_owned();

@@ -12,7 +12,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::Session;
-use trace_model::ProgramId;
+use trace_model::{ProgramId, joined};
 
 use crate::Warnings;
 use crate::error::RequestError;
@@ -196,12 +196,7 @@ fn the_first(
         const NAMED: usize = 5;
         let more = others.len().checked_sub(NAMED).filter(|&more| more > 0);
         let more = more.map_or_else(String::new, |more| format!(" and {more} more"));
-        let others = others
-            .iter()
-            .take(NAMED)
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(", ");
+        let others = joined(others.iter().take(NAMED), ", ");
         warnings.warn(&format!(
             "{first} is shown; --program chooses another {what}: {others}{more}"
         ));

@@ -145,12 +145,10 @@ impl Roots {
     }
 
     fn listed(&self) -> String {
-        let names: Vec<_> = self
-            .local
-            .iter()
-            .map(|root| root.display().to_string())
-            .collect();
-        names.join(", ")
+        trace_model::joined(
+            self.local.iter().map(|root| root.display().to_string()),
+            ", ",
+        )
     }
 }
 

@@ -71,10 +71,9 @@ pub fn read<T: DeserializeOwned + JsonSchema>(
 ) -> Result<T, RequestError> {
     let known = known::<T>();
     if let Some(unknown) = given.keys().find(|name| !known.contains_key(*name)) {
-        let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let why = format!(
             "{what} has no argument {unknown:?}; it has {}",
-            names.join(", ")
+            trace_model::joined(known.keys(), ", ")
         );
         return Err(RequestError::Usage(why));
     }

@@ -133,10 +133,9 @@ fn of_ops(
         None => chosen(&ops.rows, factor, |name| glob(pattern, name)),
     };
     if factors.is_empty() {
-        let some: Vec<&str> = ops.rows.iter().take(3).map(|row| &*row.name).collect();
         return Err(wrong(format!(
             "no op has this name; the first names are {}",
-            some.join(", ")
+            trace_model::joined(ops.rows.iter().take(3).map(|row| &*row.name), ", ")
         )));
     }
     Ok(Scenario::Ops {

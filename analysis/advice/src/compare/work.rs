@@ -7,7 +7,7 @@ use device_reports::steps::step_parts::StepPart;
 use facts::category::{CollectiveKind, classify_texts};
 use facts::time_use::TimeUse;
 use hlo::{ArrayShape, HloText, Shape, element_bits};
-use trace_model::without_number;
+use trace_model::{joined, without_number};
 
 use super::summary::OpTimes;
 
@@ -181,8 +181,7 @@ fn with_type(what: &str, op: &OpTimes, kind: &str) -> String {
         weight_type(op),
         Some(kind.to_owned()),
     ];
-    let words: Vec<String> = words.into_iter().flatten().collect();
-    words.join(" ").trim().to_owned()
+    joined(words.into_iter().flatten(), " ").trim().to_owned()
 }
 
 /// Who wrote a product, and its kind; other names than XLA's are those of layers, which simulators give.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{Table, Tabular};
 use run_reports::hlo::HloOp;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use crate::gates::{Gate, GateLevel, GatesReport, Status, StepAggregate};
 
@@ -77,16 +77,15 @@ impl ExpectReport {
             (count(Verdict::Unknown), "unknown"),
             (count(Verdict::Met), "met"),
         ];
-        let parts: Vec<String> = parts
+        let parts = parts
             .into_iter()
             .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
+            .map(|(count, what)| format!("{count} {what}"));
         let all = engine::counted(rows.len(), "expectation");
         let statement = if rows.is_empty() {
             "no expectations are set".to_owned()
         } else {
-            format!("{all}: {}", parts.join(", "))
+            format!("{all}: {}", joined(parts, ", "))
         };
         Self {
             statement,

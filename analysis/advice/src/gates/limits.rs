@@ -139,11 +139,7 @@ impl Regression {
             self.max_decrease_abs
                 .map(|limit| format!("-{limit}{difference}")),
         ];
-        parts
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" and ")
+        trace_model::joined(parts.into_iter().flatten(), " and ")
     }
 
     /// A change in the units of the limits: `+23.00 %`, `+5.000 points`; empty if the base is zero and only a percentage
@@ -164,11 +160,7 @@ impl Regression {
         let percent = percent
             .filter(|_| by_percent)
             .map(|percent| format!("{percent:+.2}", percent = Percent(percent)));
-        [number, percent]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(", ")
+        trace_model::joined([number, percent].into_iter().flatten(), ", ")
     }
 
     pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {

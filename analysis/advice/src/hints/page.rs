@@ -30,7 +30,7 @@ pub const SECTIONS: [&str; 5] = ["Cause", "Check", "Fix", "Example", "Source"];
 const FENCE: &str = "```";
 
 fn words<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    words.collect::<Vec<_>>().join(" ")
+    trace_model::joined(words, " ")
 }
 
 impl Page {

@@ -5,7 +5,7 @@ use facts::sum_over::SumOver;
 use facts::time_use::TimeUse;
 use math::unit::Unit;
 use serde::Serialize;
-use trace_model::{OpId, Picos};
+use trace_model::{OpId, Picos, joined};
 
 use super::{Confidence, FindingPlace, HintEvidence, LoopLimit};
 use crate::what_if::Scenario;
@@ -110,7 +110,7 @@ impl Hint {
     fn other_rules(&self) -> String {
         let others = self.also.iter();
         let others = others.map(|other| format!("{} {}", other.id, other.title));
-        others.collect::<Vec<_>>().join("; ")
+        joined(others, "; ")
     }
 }
 

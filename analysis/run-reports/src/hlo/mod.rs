@@ -28,7 +28,7 @@ use engine::{AnalysisError, Context, Percent, Result, number};
 use facts::TraceFacts as _;
 use facts::category::OpGroup;
 use hlo::{HloModule, HloOrigin, Instruction};
-use trace_model::{Op, OpId, Picos, ProgramId, StringId};
+use trace_model::{Op, OpId, Picos, ProgramId, StringId, joined};
 
 pub use contents::{ContentSum, PeakMemory, ProgramContents};
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
@@ -272,12 +272,7 @@ pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>> 
             .map(|row| row.id)
             .collect();
     }
-    let some = titles
-        .iter()
-        .take(5)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let some = joined(titles.iter().take(5), ", ");
     let why = || {
         AnalysisError::NotApplicable(format!(
             "no program is called {wanted:?}; the capture has {some}"

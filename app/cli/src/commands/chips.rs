@@ -2,6 +2,7 @@
 
 use clap::Args;
 use std::fmt::Write as _;
+use trace_model::joined;
 
 use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 use analysis::{Table, Unit};
@@ -82,19 +83,14 @@ fn overview(chips: &[&Chip]) -> Table {
 
 /// One row per fact, with exact numbers.
 fn facts_table(chips: &[&Chip]) -> Table {
-    let values = |fact: &ChipFact| {
-        fact.values
-            .iter()
-            .map(f64::to_string)
-            .collect::<Vec<_>>()
-            .join(" x ")
-    };
+    let values = |fact: &ChipFact| joined(fact.values.iter().map(f64::to_string), " x ");
     let others = |fact: &ChipFact| {
-        fact.others
-            .iter()
-            .map(|(source, value)| format!("{source} {value}"))
-            .collect::<Vec<_>>()
-            .join("; ")
+        joined(
+            fact.others
+                .iter()
+                .map(|(source, value)| format!("{source} {value}")),
+            "; ",
+        )
     };
     let rows = chips
         .iter()
@@ -128,12 +124,7 @@ fn text(chips: &[&Chip], in_full: bool) -> String {
                 continue;
             };
             let shown = |value: f64| number::value(value, quantity.unit);
-            let values = fact
-                .values
-                .iter()
-                .map(|&value| shown(value))
-                .collect::<Vec<_>>()
-                .join(" × ");
+            let values = joined(fact.values.iter().map(|&value| shown(value)), " × ");
             let mut line = format!("  {:<40} {values:<14} {}", quantity.title, fact.source);
             for (source, other) in &fact.others {
                 let _ = write!(line, "; {source}: {}", shown(*other));

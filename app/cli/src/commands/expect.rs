@@ -125,7 +125,7 @@ fn check(
 fn outcome(report: &ExpectReport, args: &ExpectArgs, stderr: &Stderr) -> CommandOutcome {
     let named = |verdict| {
         let names = report.with(verdict).map(|row| row.name.as_str());
-        names.collect::<Vec<_>>().join("; ")
+        trace_model::joined(names, "; ")
     };
     let (failed, unclear) = (named(Verdict::NotMet), named(Verdict::Unknown));
     if !failed.is_empty() {

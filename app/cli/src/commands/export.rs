@@ -221,14 +221,9 @@ fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, Re
     }
     let find = |name: &String| {
         catalog.table(name).ok_or_else(|| {
-            let there: Vec<String> = catalog
-                .all()
-                .iter()
-                .map(|table| table.name.clone())
-                .collect();
             RequestError::Usage(format!(
                 "--tables: there is no table {name:?}; there are {}",
-                there.join(", ")
+                trace_model::joined(catalog.all().iter().map(|table| table.name.clone()), ", ")
             ))
         })
     };

@@ -20,13 +20,9 @@ pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome,
     let page = match &args.command {
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
-            let known: Vec<_> = program
-                .get_subcommands()
-                .map(clap::Command::get_name)
-                .collect();
             RequestError::Usage(format!(
                 "there is no command {name:?}; the commands are {}",
-                known.join(", ")
+                trace_model::joined(program.get_subcommands().map(clap::Command::get_name), ", ")
             ))
         })?,
     };

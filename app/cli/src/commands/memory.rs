@@ -280,12 +280,11 @@ fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
             padding,
             Some(buffer.kind.clone()),
         ];
-        let parts: Vec<String> = parts
-            .into_iter()
-            .flatten()
-            .filter(|part| !part.is_empty())
-            .collect();
-        let about = shortened(&parts.join(" · "), layout.width.saturating_sub(15));
+        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+        let about = shortened(
+            &trace_model::joined(parts, " · "),
+            layout.width.saturating_sub(15),
+        );
         let _ = writeln!(text, "  {:>11}  {about}", binary(buffer.bytes));
     }
     let more = of.buffers.len().saturating_sub(BUFFERS);

@@ -60,7 +60,7 @@ fn text() -> String {
         ("bytes", analysis::Unit::Bytes),
     ];
     let endings =
-        endings.map(|(of, unit)| format!("{of} {}", suffixes(unit).collect::<Vec<_>>().join(" ")));
+        endings.map(|(of, unit)| format!("{of} {}", trace_model::joined(suffixes(unit), " ")));
     let _ = writeln!(text, "{}; shares _pct _share.", endings.join("; "));
     text
 }

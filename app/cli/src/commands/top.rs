@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use analysis::Unit;
 use clap::Args;
 use serde_json::json;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use crate::common::outcome::CommandOutcome;
 use crate::common::output;
@@ -58,13 +58,10 @@ pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
             let why = |(address, answer): &(ServerAddress, Result<_, ServerError>)| {
                 Some(format!("{address}: {}", answer.as_ref().err()?))
             };
-            result = Err(RequestError::Server(
-                answers
-                    .iter()
-                    .filter_map(why)
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            ));
+            result = Err(RequestError::Server(joined(
+                answers.iter().filter_map(why),
+                "\n",
+            )));
             return false;
         }
         let text = if args.json {

@@ -190,10 +190,9 @@ impl FromStr for OutputFile {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let known: Vec<_> = REPORT_FORMATS.iter().map(|format| format.name).collect();
             format!(
                 "write FORMAT=PATH with one of the formats {}, not {text:?}",
-                known.join(", ")
+                trace_model::joined(REPORT_FORMATS.iter().map(|format| format.name), ", ")
             )
         };
         let (format, name) = text.split_once('=').ok_or_else(wrong)?;

@@ -128,16 +128,21 @@ fn json_of(value: SqlValue) -> Value {
 /// The tables with their columns, and the ready-made queries.
 fn listed(tables: &[Arc<DataTable>]) -> AnswerContent {
     let names = |table: &DataTable| {
-        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
         [
             json!(table.name),
             json!(table.len),
-            json!(columns.join(", ")),
+            json!(trace_model::joined(
+                table.columns.iter().map(|column| &*column.name),
+                ", "
+            )),
         ]
     };
     let view = |view: &QueryView| {
-        let columns: Vec<&str> = view.columns().collect();
-        [json!(view.name), Value::Null, json!(columns.join(", "))]
+        [
+            json!(view.name),
+            Value::Null,
+            json!(trace_model::joined(view.columns(), ", ")),
+        ]
     };
     let tables = VIEWS
         .iter()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::call::{Call, McpTool, PartOfTrace, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
@@ -51,7 +51,7 @@ impl McpTool for HloTool {
                     statement: Some(found.notes.join("; ")),
                     ..AnswerContent::default()
                 }
-                .with_text(&lines.collect::<Vec<_>>().join("\n"))
+                .with_text(&joined(lines, "\n"))
             }
             other => AnswerContent::default().with_tables(other.report().tables()),
         };

@@ -11,7 +11,7 @@ use cli::commands::explain;
 
 use cli::common::values::OutputFormat;
 use request::{RequestError, answers};
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 use view::overview::{KeyFigure, Overview};
 
 impl PartOfTrace {
@@ -88,11 +88,7 @@ impl McpTool for VerdictTool {
         };
         let figures: Vec<Metric> = first.iter().copied().chain(others).map(metric).collect();
         let statement = match (limit, session.report_by_id("verdict", scope)) {
-            (Some(limit), _) => [Some(limit), outside]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" "),
+            (Some(limit), _) => joined([Some(limit), outside].into_iter().flatten(), " "),
             (None, Err(why)) => format!("no verdict: {why}"),
             (None, Ok(_)) => "no verdict".to_owned(),
         };
@@ -289,10 +285,9 @@ impl McpTool for ReportTool {
                 .map(|report| report.tables())
                 .unwrap_or_default();
             if !tables.is_empty() && tables.iter().all(|one| one.id != *table) {
-                let there: Vec<&str> = tables.iter().map(|table| table.id).collect();
                 let why = format!(
                     "there is no table {table:?}; there are {}",
-                    there.join(", ")
+                    joined(tables.iter().map(|table| table.id), ", ")
                 );
                 return Err(RequestError::Usage(why));
             }

@@ -89,11 +89,10 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
         .map(|(node, _)| node.id)
         .collect();
     if !ring.is_empty() {
-        let shown: Vec<_> = ring.iter().take(5).map(u64::to_string).collect();
         return Err(format!(
             "{} nodes form a dependency cycle, among them {}",
             ring.len(),
-            shown.join(", ")
+            trace_model::joined(ring.iter().take(5), ", ")
         ));
     }
     Ok(ChakraSchedule {

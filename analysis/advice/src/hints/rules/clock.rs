@@ -7,7 +7,7 @@
 use device_reports::ops::hardware_counters::HardwareCounters;
 use device_reports::ops::op_stats::Ops;
 use engine::{Percent, Provenance, Result, Threshold};
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::chip_series::{ClockDrop, clock_drops, throttling};
 use super::device_clock::DeviceClock;
@@ -169,10 +169,7 @@ fn in_words(devices: usize, slow: &[&DeviceClock], worst: &DeviceClock) -> Strin
         "{} in ops that take {time:.1} of its window, down to {lowest:.0} of the default clock",
         worst.name
     );
-    let names = || {
-        let names: Vec<&str> = slow.iter().map(|clock| &*clock.name).collect();
-        names.join(", ")
-    };
+    let names = || joined(slow.iter().map(|clock| &*clock.name), ", ");
     match slow.len() {
         1 => format!("1 of {devices} devices runs below its default clock: {of_worst}"),
         all if all == devices => {

@@ -9,8 +9,8 @@ use math::stats;
 use math::unit::Unit;
 use run_reports::host::compile::{Compile, LazyTensors};
 use run_reports::host::gaps::Gaps;
-use trace_model::Picos;
 use trace_model::time::{PS_PER_S, PS_PER_US};
+use trace_model::{Picos, joined};
 
 use crate::hints::{Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 
@@ -117,15 +117,14 @@ fn syncs(facts: &HintFacts<'_>) -> RuleResult {
     if many.is_empty() {
         return Ok(None);
     }
-    let clauses: Vec<String> = many
+    let clauses = many
         .iter()
-        .map(|(what, count)| format!("{what} {count:.1} times"))
-        .collect();
+        .map(|(what, count)| format!("{what} {count:.1} times"));
     let evidence = many
         .iter()
         .map(|&(what, count)| HintEvidence::number(what, count, "step marker", Some(limit)));
     Ok(Some(Finding {
-        statement: format!("in each step {}", clauses.join(" and ")),
+        statement: format!("in each step {}", joined(clauses, " and ")),
         evidence: evidence.collect(),
         // What of it the device waits for is the matter of K33.
         saving: PossibleSaving::Unknown,

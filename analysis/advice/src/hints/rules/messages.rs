@@ -10,7 +10,7 @@ use facts::category::CollectiveKind;
 use hlo::HloText;
 use math::grouped;
 use math::unit::Unit;
-use trace_model::{OpId, Picos};
+use trace_model::{OpId, Picos, joined};
 
 use crate::hints::{
     Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
@@ -285,16 +285,12 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
     let Some((key, rows)) = longest.filter(|_| share.0 >= limit) else {
         return Ok(None);
     };
-    let names: Vec<String> = rows
-        .iter()
-        .take(2)
-        .map(|row| short_name(&row.name))
-        .collect();
+    let names = rows.iter().take(2).map(|row| short_name(&row.name));
     let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op).collect();
     Ok(Some(Finding {
         statement: format!(
             "{} send the same data (%{}): the repeated transfers are exposed for {share:.1} of device time",
-            names.join(" and "),
+            joined(names, " and "),
             short_name(&key.2.join(", %"))
         ),
         evidence: vec![

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use facts::collective_traffic::{GroupPlace, MeshAxis};
 use hardware::ici::{Axis, GroupLayout};
 use math::grouped;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::links::LinkUse;
 use super::row::{CollectiveRow, CollectiveShare};
@@ -141,11 +141,12 @@ fn grid(axis: MeshAxis, rows: &[&CollectiveRow], links: &LinkUse) -> Option<Stri
 fn in_words(layout: &GroupLayout) -> String {
     let form = |axis: &Axis| if axis.wraps { "ring" } else { "line" };
     let alike = layout.axes.chunk_by(|a, b| a.wraps == b.wraps);
-    let parts: Vec<String> = alike
-        .filter_map(|axes| {
-            let lens: Vec<String> = axes.iter().map(|axis| axis.len.to_string()).collect();
-            Some(format!("{} {}", lens.join(" × "), form(axes.first()?)))
-        })
-        .collect();
-    parts.join(" × ")
+    let parts = alike.filter_map(|axes| {
+        Some(format!(
+            "{} {}",
+            joined(axes.iter().map(|axis| axis.len.to_string()), " × "),
+            form(axes.first()?)
+        ))
+    });
+    joined(parts, " × ")
 }

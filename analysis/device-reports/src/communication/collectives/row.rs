@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Cell, Percent};
 use facts::collective_traffic::CollectiveTraffic;
 use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::links::LinkUse;
 use crate::communication::overlap::{HiddenBy, Skew, Transfer};
@@ -201,8 +201,11 @@ impl CollectiveRow {
     }
 
     fn remarks_text(&self) -> Cell {
-        let remarks: Vec<_> = self.remarks.iter().map(|remark| remark.title()).collect();
-        Cell::text(remarks.join("; ")).non_empty()
+        Cell::text(joined(
+            self.remarks.iter().map(|remark| remark.title()),
+            "; ",
+        ))
+        .non_empty()
     }
 
     /// Whether it may have arrived long before its done op: cores hardly waited for it, so its speed is a lower bound.

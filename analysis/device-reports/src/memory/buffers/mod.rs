@@ -12,7 +12,7 @@ mod table;
 
 use std::collections::HashSet;
 
-use trace_model::ProgramId;
+use trace_model::{ProgramId, joined};
 
 pub use heap::CurvePoint;
 pub use map::{BufferBox, BufferMap, buffer_map};
@@ -325,15 +325,14 @@ fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str
         .filter(|&(bytes, _)| bytes > plan.total_bytes / 1000)
         .collect();
     parts.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
-    let parts: Vec<String> = parts
+    let parts = parts
         .into_iter()
-        .map(|(bytes, what)| format!("{} {what}", in_words(bytes)))
-        .collect();
+        .map(|(bytes, what)| format!("{} {what}", in_words(bytes)));
     format!(
         "{} needs {} of {memory}{of}: {}",
         program.program,
         in_words(plan.total_bytes),
-        parts.join(", ")
+        joined(parts, ", ")
     )
 }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use engine::{Analysis, Context, Percent, Result, Table, Tabular};
 use facts::sum_over::SumOver;
 use math::unit::Unit;
-use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef};
+use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef, joined};
 
 use crate::ops::op_stats::{OpRow, Ops};
 
@@ -323,10 +323,9 @@ impl Tabular for CodeReport {
             .filter(|unit| !shown(unit))
             .collect();
         if !others.is_empty() {
-            let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
             notes.push(format!(
                 "units without a column (the JSON has them): {}",
-                others.join(", ")
+                joined(others, ", ")
             ));
         }
         let table = Table::of("bundles", "Code of ops, by time", &self.rows)

@@ -6,7 +6,7 @@ use facts::clock_alignment::programs;
 use facts::core_time::{CoreTime, SelfTimeSegment};
 use facts::steps::{Step, StepsReport, function_of};
 use facts::window::{own_extent, ran_nothing};
-use trace_model::{Picos, SliceRef};
+use trace_model::{Picos, SliceRef, joined};
 
 use super::load::{Absence, DeviceLoad};
 use crate::steps::devices::{CoreReport, DevicesReport};
@@ -123,15 +123,10 @@ pub(super) fn clause(loads: &[DeviceLoad]) -> Option<String> {
             (*what).to_owned()
         };
         let more = if names.len() > NAMED { ", …" } else { "" };
-        let listed = names
-            .iter()
-            .take(NAMED)
-            .copied()
-            .collect::<Vec<_>>()
-            .join(", ");
+        let listed = joined(names.iter().take(NAMED), ", ");
         format!("{} of {of} {what} ({listed}{more})", names.len())
     };
-    (!kinds.is_empty()).then(|| kinds.iter().map(clause).collect::<Vec<_>>().join("; "))
+    (!kinds.is_empty()).then(|| joined(kinds.iter().map(clause), "; "))
 }
 
 /// `runs nothing` of several.
@@ -144,5 +139,5 @@ fn plural(what: &str) -> String {
             .map_or(word, |(_, many)| many)
             .to_owned()
     };
-    what.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    joined(what.split(' ').map(word), " ")
 }

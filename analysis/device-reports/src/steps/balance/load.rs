@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::{Cell, Context, Percent};
 use facts::category::OpClass;
 use math::grouped;
-use trace_model::{GroupId, GroupKind, Picos, TraceModel};
+use trace_model::{GroupId, GroupKind, Picos, TraceModel, joined};
 
 use crate::communication::overlap::Overlap;
 use crate::steps::devices::{CoreReport, DevicesReport};
@@ -75,12 +75,11 @@ pub struct DeviceLoad {
 
 /// How a device or host stands out.
 fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
-    let words: Vec<&str> = is_straggler
+    let words = is_straggler
         .then_some("straggler")
         .into_iter()
-        .chain(absence)
-        .collect();
-    Cell::text(words.join(", "))
+        .chain(absence);
+    Cell::text(joined(words, ", "))
 }
 
 /// The devices of one host.

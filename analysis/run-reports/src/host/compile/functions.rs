@@ -3,7 +3,7 @@
 use engine::{Cell, Percent};
 use math::grouped;
 use math::intervals::IntervalSet;
-use trace_model::{Picos, TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp, joined};
 
 use super::cache::CacheUse;
 use super::compilations::{Compilation, CompilationContext, exposed};
@@ -73,7 +73,7 @@ impl CompiledFunction {
             .programs
             .iter()
             .map(|run| format!("{} ({})", run.program, run.executions));
-        Cell::text(runs.collect::<Vec<_>>().join(", ")).non_empty()
+        Cell::text(joined(runs, ", ")).non_empty()
     }
 }
 

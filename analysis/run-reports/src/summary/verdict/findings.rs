@@ -13,7 +13,7 @@ use facts::time_use::TimeUse;
 use facts::window::windows_in_words;
 use math::stats::Stats;
 use math::summed;
-use trace_model::{Caveat, Picos, TimeRange, without_number};
+use trace_model::{Caveat, Picos, TimeRange, joined, without_number};
 
 use crate::host::compile::CompileReport;
 use crate::host::gaps::Gaps;
@@ -227,12 +227,11 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     let matter = names.partition_point(|name| times[name].as_ps_f64() >= least);
     names.truncate(matter.max(1));
     let more = if names.len() > SHOWN { " …" } else { "" };
-    let names: Vec<String> = names
+    let names = names
         .into_iter()
         .take(SHOWN)
-        .map(|name| engine::shortened(name, LONGEST))
-        .collect();
-    names.join(", ") + more
+        .map(|name| engine::shortened(name, LONGEST));
+    joined(names, ", ") + more
 }
 
 /// Whether the name is known: it is not `(unknown)`.
@@ -326,11 +325,10 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     };
     let class = first.class;
     let slow: Vec<&Step> = slow.into_iter().map(|(step, _)| step).collect();
-    let shown: Vec<_> = slow
+    let shown = slow
         .iter()
         .take(3)
-        .map(|step| format!("{} ({})", step.title(), length(step.time_ps.as_ps_f64())))
-        .collect();
+        .map(|step| format!("{} ({})", step.title(), length(step.time_ps.as_ps_f64())));
     let more = if slow.len() > 3 { " …" } else { "" };
     let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
     let why = match (compiled, slow.len()) {
@@ -362,7 +360,7 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         is_named: false,
         statement: format!(
             "{count} {steps} slow: {numbered} {}{more}, {usual}{why}{varies}",
-            shown.join(", ")
+            joined(shown, ", ")
         ),
         time_ps,
         share_percent: Percent::of(time_ps, all),

@@ -234,7 +234,7 @@ fn lines(compared: &Comparison) -> Vec<String> {
                     line.source.clone(),
                     Some(signed(line.change_ps)),
                 ];
-                parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+                trace_model::joined(parts.into_iter().flatten(), " · ")
             };
             lines.extend(causes.lines.iter().map(line));
             lines.push(causes.unexplained(causes.lines.len()));

@@ -294,7 +294,7 @@ fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: Option<usize>) -> 
                     format!("{space}{cell}")
                 }
             });
-        let line = padded.collect::<Vec<_>>().join(&" ".repeat(GAP));
+        let line = trace_model::joined(padded, &" ".repeat(GAP));
         format!("{}\n", line.trim_end())
     };
     let rows: String = cells.iter().map(|row| line(row)).collect();
