@@ -14,7 +14,7 @@ use facts::steps::StepsReport;
 use trace_model::{GroupId, IssueKind, OpId, Picos, TimeRange, locked};
 
 use super::finding::short_name;
-use super::{Finding, HintEvidence, PossibleSaving};
+use super::{Finding, HintEvidence, NoFinding, PossibleSaving, RuleResult};
 use crate::what_if::{Scenario, SharedReplay};
 
 /// What changes save; the error says why that is unknown.
@@ -249,7 +249,7 @@ impl<'a> HintFacts<'a> {
         &self,
         limit: &Threshold,
         wanted: impl Fn(&OpRow) -> bool,
-    ) -> Result<Option<OpSelection<'_>>> {
+    ) -> RuleResult<OpSelection<'_>> {
         self.heavy_alike(limit, wanted, |_| true)
     }
 
@@ -264,13 +264,16 @@ impl<'a> HintFacts<'a> {
         limit: &Threshold,
         kind: impl Fn(&OpRow) -> bool,
         wanted: impl Fn(&LikeOps<'_>) -> bool,
-    ) -> Result<Option<OpSelection<'_>>> {
+    ) -> RuleResult<OpSelection<'_>> {
         let ops = self.ops()?;
         let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
         let rows = alike.into_iter().filter(wanted).flat_map(|like| like.rows);
         let least = self.limit(limit);
         let found = OpSelection::of(rows, ops, Some(least));
-        Ok((!found.rows.is_empty() && found.percent() >= least).then_some(found))
+        if found.rows.is_empty() || found.percent() < least {
+            return Err(NoFinding::Nothing);
+        }
+        Ok(found)
     }
 }
 

@@ -43,7 +43,7 @@ pub use page::{Page, SECTIONS};
 pub use report::{
     CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed, Unanswered,
 };
-pub use rule::{Confidence, Rule, RuleResult};
+pub use rule::{Confidence, NoFinding, Rule, RuleResult};
 pub use rules::rules;
 
 /// The analysis `hints`.

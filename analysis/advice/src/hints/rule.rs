@@ -1,6 +1,6 @@
 //! What a rule is, and what it can answer.
 
-use engine::{Result, Threshold};
+use engine::{AnalysisError, Result, Threshold};
 use serde::Serialize;
 
 use super::HintFacts;
@@ -54,5 +54,20 @@ impl Rule {
     }
 }
 
-/// What a rule answers. The error is the reason why it cannot tell.
-pub type RuleResult = Result<Option<Finding>>;
+/// What a rule answers, or why it has no answer.
+pub type RuleResult<T = Finding> = Result<T, NoFinding>;
+
+/// Why a rule has no finding.
+#[derive(Debug)]
+pub enum NoFinding {
+    /// What it looks for is not there.
+    Nothing,
+    /// It cannot tell, for this reason.
+    CannotTell(AnalysisError),
+}
+
+impl<T: Into<AnalysisError>> From<T> for NoFinding {
+    fn from(why: T) -> Self {
+        Self::CannotTell(why.into())
+    }
+}
