@@ -47,7 +47,7 @@ pub struct KindOnPath {
     #[column("Time per step")]
     pub each_ps: f64,
     /// Time in all steps.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Of the steps.
     #[column("Of steps")]
@@ -67,10 +67,10 @@ impl KindOnPath {
 #[engine::row(derived)]
 pub struct DeviceOnPath {
     /// Name of the device.
-    #[column("Device")]
+    #[column]
     pub device: String,
     /// Time of its ops in all steps, without collectives, which are of several devices.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Of the steps.
     #[column("Of steps")]
@@ -81,7 +81,7 @@ pub struct DeviceOnPath {
 #[engine::row(derived)]
 pub struct OpOnPath {
     /// Its name.
-    #[column("Op", id = "op")]
+    #[column(id = "op")]
     pub name: Arc<str>,
     /// The op in the model.
     #[serde(skip)]
@@ -93,7 +93,7 @@ pub struct OpOnPath {
     #[column("Time per step")]
     pub each_ps: f64,
     /// Time in all steps.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Of the steps.
     #[column("Of steps")]

@@ -28,16 +28,16 @@ pub struct Difference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,
     /// Display name.
-    #[column("What", id = "what")]
+    #[column(id = "what")]
     pub title: &'static str,
     /// Value of the first run.
-    #[column("Base")]
+    #[column]
     pub base: String,
     /// Value of the second run.
-    #[column("Cand")]
+    #[column]
     pub cand: String,
     /// How much it matters.
-    #[column("Weight")]
+    #[column]
     pub weight: Weight,
     /// Why it matters, one sentence.
     #[column("Why it matters")]

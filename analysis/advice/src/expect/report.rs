@@ -23,7 +23,7 @@ pub enum Verdict {
 #[engine::row(derived)]
 pub struct JudgedExpectation {
     /// The answer.
-    #[column("Verdict")]
+    #[column]
     pub verdict: Verdict,
     /// The name of the expectation.
     #[column("Expectation")]
@@ -32,17 +32,17 @@ pub struct JudgedExpectation {
     #[column("Found")]
     pub message: String,
     /// The program that was judged; absent if the condition is about the run.
-    #[column("Program", non_empty)]
+    #[column(non_empty)]
     pub program: Option<String>,
     /// Instructions that the answer is about, by self time; the first ones only.
     pub instructions: Vec<HloOp>,
     /// Number of all these instructions; absent if the condition is not about instructions.
     pub count: Option<u64>,
     /// Self time of all these instructions; absent if none was measured.
-    #[column("Self time", measured)]
+    #[column(measured)]
     pub self_time_ps: Option<Picos>,
     /// Source line of the first instruction.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
 }
 

@@ -21,13 +21,13 @@ pub enum Status {
 #[engine::row(derived)]
 pub struct Gate {
     /// The result.
-    #[column("Status")]
+    #[column]
     pub status: Status,
     /// The effect of a failure.
-    #[column("Level")]
+    #[column]
     pub level: GateLevel,
     /// `budget` or `regression`.
-    #[column("Gate", id = "gate", with = Self::name)]
+    #[column(id = "gate", with = Self::name)]
     pub kind: &'static str,
     /// The metric as the user names it.
     pub metric: String,
@@ -38,7 +38,7 @@ pub struct Gate {
     /// How the steps of a run are aggregated.
     pub aggregate: StepAggregate,
     /// Value of the run, in the unit of the metric's name.
-    #[column("Actual")]
+    #[column]
     pub actual: Option<f64>,
     /// Value of the baseline.
     #[column("Baseline")]
@@ -46,7 +46,7 @@ pub struct Gate {
     /// The limit as text: `at most 412`.
     pub limit: String,
     /// One sentence.
-    #[column("Message")]
+    #[column]
     pub message: String,
 }
 

@@ -117,18 +117,18 @@ impl From<SliceRef<'_>> for FindingPlace {
 #[engine::row(derived)]
 pub struct HintEvidence {
     /// What it is, for people.
-    #[column("What")]
+    #[column]
     pub what: String,
     /// The number.
-    #[column("Value", unit = None, with = |seen| number::value(seen.value, seen.unit))]
+    #[column(unit = None, with = |seen| number::value(seen.value, seen.unit))]
     pub value: f64,
     /// Of the number and the threshold.
     pub unit: Unit,
     /// What 100 % is, or over what it was taken.
-    #[column("Of")]
+    #[column]
     pub of: String,
     /// What it was compared with, if anything.
-    #[column("Threshold", unit = None, with = |seen| Some(number::value(seen.threshold?, seen.unit)))]
+    #[column(unit = None, with = |seen| Some(number::value(seen.threshold?, seen.unit)))]
     pub threshold: Option<f64>,
     /// Where the number comes from.
     #[column("From")]

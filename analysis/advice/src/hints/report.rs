@@ -52,10 +52,10 @@ impl HintSeverity {
 #[columns(derived)]
 pub struct Hint {
     /// Stable name of the rule: `K01`.
-    #[column("Hint", id = "hint")]
+    #[column(id = "hint")]
     pub id: &'static str,
     /// By the saving.
-    #[column("Severity")]
+    #[column]
     pub severity: HintSeverity,
     /// What is the matter.
     #[column("What")]
@@ -75,10 +75,10 @@ pub struct Hint {
     /// The first thing to do, in one short sentence.
     pub brief: String,
     /// The code or setting to change, to be copied as it is.
-    #[column("Code")]
+    #[column]
     pub code: Option<String>,
     /// Other hints that are about the same time: their savings do not add up.
-    #[column("Overlaps with", with = |hint| hint.overlaps_with.join(", "))]
+    #[column(with = |hint| hint.overlaps_with.join(", "))]
     pub overlaps_with: Vec<&'static str>,
     /// What other rules say of exactly this time: the same saving, other remedies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -188,13 +188,13 @@ pub enum SavingBy {
 #[engine::row(derived)]
 pub struct HintOp {
     /// Instruction name.
-    #[column("Op", id = "op")]
+    #[column(id = "op")]
     pub name: String,
     /// Program, with its id.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// `file:line`.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
     /// Self time over all devices.
     #[column("Self time (sum)", measured)]

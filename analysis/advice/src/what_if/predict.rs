@@ -419,15 +419,15 @@ impl Tabular for Prediction {
 #[derive(engine::Columns)]
 #[columns(derived)]
 struct PredictedRow {
-    #[column("What", measured)]
+    #[column(measured)]
     what: String,
-    #[column("Recorded", measured)]
+    #[column(measured)]
     recorded_ps: f64,
-    #[column("Predicted")]
+    #[column]
     predicted_ps: f64,
-    #[column("Saved")]
+    #[column]
     saved_ps: f64,
-    #[column("Saved")]
+    #[column]
     saved_percent: Option<Percent>,
 }
 

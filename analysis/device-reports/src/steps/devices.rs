@@ -55,22 +55,22 @@ pub struct CoreReport {
     /// Which device.
     pub group: GroupId,
     /// Length of the window: the denominator of all shares.
-    #[column("Window")]
+    #[column]
     pub window_ps: Picos,
     /// Time with an op on the core: the sum of all groups but idle. `None` if the capture has no ops.
     #[column("Ops")]
     #[column("Ops", id = "op_percent", with = |core| core.percent(core.op_time_ps))]
     pub op_time_ps: Option<Picos>,
     /// Time without one.
-    #[column("Idle", id = "idle_percent", with = |core| core.percent(core.idle_ps))]
+    #[column(id = "idle_percent", with = |core| core.percent(core.idle_ps))]
     pub idle_ps: Option<Picos>,
     /// Self time by group of ops; with idle it adds up to the window.
-    #[column("Copy wait", id = "copy_wait_percent", with = |core| core.percent(core.copy_wait_ps()))]
+    #[column(id = "copy_wait_percent", with = |core| core.percent(core.copy_wait_ps()))]
     pub groups: Vec<GroupTime>,
     /// Union of program executions, on the timeline; `None` if not recorded.
     pub program_ps: Option<Picos>,
     /// Program executions that start in the window.
-    #[column("Programs")]
+    #[column]
     pub programs: u64,
     /// Time between programs.
     #[column(nested)]

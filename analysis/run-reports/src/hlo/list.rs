@@ -33,16 +33,16 @@ pub struct ProgramRow {
     #[serde(skip)]
     pub id: ProgramId,
     /// Name with its id.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// Where it can be read; absent if the capture holds nothing of it.
     #[column("HLO", id = "known_from")]
     pub origin: Option<ProgramOrigin>,
     /// Executions over all devices in the capture; absent if none was recorded.
-    #[column("Runs", measured)]
+    #[column(measured)]
     pub runs: Option<u64>,
     /// Self time of its ops in the scope; absent if none was recorded.
-    #[column("Self time", measured)]
+    #[column(measured)]
     pub self_time_ps: Option<Picos>,
     /// The same as a share of the self time of all ops of the scope.
     #[column("of op time", measured)]

@@ -51,10 +51,10 @@ pub struct HloNode {
     #[column(nested)]
     pub op: HloOp,
     /// Steps from the one in the middle; of what is inside it, 0.
-    #[column("Distance")]
+    #[column]
     pub distance: u32,
     /// How it relates to it.
-    #[column("Relation")]
+    #[column]
     pub relation: NodeRelation,
     /// It as a line of text.
     pub text: String,

@@ -97,7 +97,7 @@ pub struct FoundInstructions {
 #[engine::row(recorded)]
 pub struct FoundInstruction {
     /// Program that contains it.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// The same in the trace.
     #[serde(skip)]

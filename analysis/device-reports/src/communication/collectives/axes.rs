@@ -28,7 +28,7 @@ pub struct AxisRow {
     #[column("On the grid", inferred)]
     pub grid: Option<String>,
     /// Distinct ops.
-    #[column("Ops")]
+    #[column]
     pub ops: usize,
     /// Executions over all devices.
     #[column("Times")]
@@ -40,11 +40,11 @@ pub struct AxisRow {
     #[column("Transfer (sum)")]
     pub transfer_ps: Option<Picos>,
     /// In flight while the core did not compute; each moment of a device counts once.
-    #[column("Exposed")]
+    #[column]
     pub exposed_ps: Picos,
     /// `sent ÷ transfer`, bytes/s.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
-    #[column("Bus bandwidth", derived)]
+    #[column(derived)]
     pub bus_bandwidth: Option<f64>,
     /// What the links carry on the layout with the fewest of them, of ops that have a share.
     #[serde(rename = "least_bound_bytes_per_second")]

@@ -173,7 +173,7 @@ pub struct SetAside {
 #[engine::row(compiler)]
 pub struct ProgramPlan {
     /// Name and id.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// The program.
     #[serde(skip)]

@@ -57,7 +57,7 @@ pub struct CodeRow {
     #[column("of window", measured)]
     pub self_of_total_percent: Option<Percent>,
     /// Number of bundles of its code.
-    #[column("Bundles")]
+    #[column]
     pub bundles: u64,
     /// Bundles without an instruction, in which the core waits; `None` without the text of the code.
     #[column("Empty")]
@@ -66,7 +66,7 @@ pub struct CodeRow {
     #[column("Empty share")]
     pub empty_percent: Option<Percent>,
     /// The last instruction before most of them.
-    #[column("Empty after")]
+    #[column]
     pub empty_after: Option<String>,
     /// Instructions that multiply on the matrix units.
     #[column("Products")]
@@ -93,20 +93,20 @@ pub struct CodeRow {
     #[column("Most of", inferred)]
     pub most: Option<CodeLimit>,
     /// The unit with the largest share of used slots.
-    #[column("Busiest")]
+    #[column]
     pub busiest: Option<String>,
     /// That share.
     #[column("its slots")]
     pub busiest_percent: Option<Percent>,
     /// Stores that save registers, if the dump counts them.
-    #[column("Spills")]
+    #[column]
     pub spills: Option<u64>,
     /// Loads that restore registers, if the dump counts them.
-    #[column("Fills")]
+    #[column]
     pub fills: Option<u64>,
     /// Vector registers that hold values at one time, before they are allocated; those that the core does not have are
     /// saved and restored.
-    #[column("Live registers", unit = Count)]
+    #[column(unit = Count)]
     pub live_registers: Option<u64>,
     /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
     pub slots_percent: BTreeMap<String, f64>,
@@ -120,7 +120,7 @@ pub struct CodeRow {
     #[column("Code of")]
     pub shares_code_of: Option<String>,
     /// Program, with its id.
-    #[column("Program", measured)]
+    #[column(measured)]
     pub program: Arc<str>,
 }
 

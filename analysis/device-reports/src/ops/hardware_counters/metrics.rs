@@ -16,14 +16,14 @@ pub struct CounterMetric {
     #[column("Unit", id = "metric")]
     pub title: &'static str,
     /// Core of the chip; `None` for units of the chip.
-    #[column("Core", unit = None, with = |metric| metric.core.map_or("chip".to_owned(), |core| core.to_string()))]
+    #[column(unit = None, with = |metric| metric.core.map_or("chip".to_owned(), |core| core.to_string()))]
     pub core: Option<u8>,
     /// The counted amount.
     #[column("of peak", derived, id = "percent", with = Self::percent)]
-    #[column("Achieved", unit = Count)]
+    #[column(unit = Count)]
     pub achieved: f64,
     /// The amount possible in the same cycles; `None` if unknown. It is rarely a whole number of bytes.
-    #[column("Peak", derived, unit = Count, with = |metric| metric.peak.map(f64::round))]
+    #[column(derived, unit = Count, with = |metric| metric.peak.map(f64::round))]
     pub peak: Option<f64>,
     /// Unit of both amounts.
     #[column("in")]

@@ -54,7 +54,7 @@ pub struct OpCosts {
     #[column("Model operations")]
     pub model_flops: Option<u64>,
     /// Bytes to and from all memories.
-    #[column("Bytes")]
+    #[column]
     pub bytes: Option<u64>,
     /// Bytes by memory.
     #[column(nested)]

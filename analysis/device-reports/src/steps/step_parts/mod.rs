@@ -96,10 +96,10 @@ pub struct StepPartsReport {
 #[engine::row(measured)]
 pub struct DividedStep {
     /// Its number.
-    #[column("Step", unit = None)]
+    #[column(unit = None)]
     pub step: u32,
     /// Its class (`A`, `B` …).
-    #[column("Class")]
+    #[column]
     pub class: Arc<str>,
     /// Whether the statistics count it.
     pub is_counted: bool,
@@ -118,7 +118,7 @@ pub struct CoreParts {
     #[column("Device")]
     pub core: Arc<str>,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// The parts.
     #[schemars(with = "BTreeMap<String, i64>")]

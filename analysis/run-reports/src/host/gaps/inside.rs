@@ -32,7 +32,7 @@ pub struct InsidePrograms {
     #[column("together")]
     pub long_gaps_ps: Picos,
     /// The longest between two ops.
-    #[column("Longest")]
+    #[column]
     pub longest_ps: Picos,
     /// The program that contains it.
     pub longest_in: Option<String>,

@@ -215,10 +215,10 @@ pub struct CaptureRows {
 #[engine::row(recorded)]
 pub struct CaptureRow {
     /// Its name, or that of its events or series.
-    #[column("Row")]
+    #[column]
     pub row: &'static str,
     /// What it shows.
-    #[column("Shows")]
+    #[column]
     pub shows: &'static str,
     /// Its events, samples or readings in this capture, on all devices.
     #[column("Events here", measured)]

@@ -27,18 +27,18 @@ pub(super) const WORTH_SAYING: Percent = Percent(10.0);
 #[engine::row(measured)]
 pub struct VerdictFinding {
     /// The use of the time.
-    #[column("Finding", id = "finding", with = |finding| finding.id.id())]
+    #[column(id = "finding", with = |finding| finding.id.id())]
     pub id: TimeUse,
     /// Whether the statement of the report names it, as one of the largest.
     pub is_named: bool,
     /// Its time.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Its share of `of`.
-    #[column("Share")]
+    #[column]
     pub share_percent: Option<Percent>,
     /// The denominator.
-    #[column("Of")]
+    #[column]
     pub of: String,
     /// A clause without a full stop.
     #[column("In words")]
