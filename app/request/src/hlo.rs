@@ -15,7 +15,7 @@ use session::Session;
 use trace_model::{ProgramId, joined};
 
 use crate::Warnings;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 
 /// A question about programs; without one they are listed.
 #[derive(Debug, Args, Deserialize, JsonSchema)]
@@ -86,7 +86,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 impl HloRequest {
     /// Rejects several questions at once.
-    pub fn check(&self) -> Result<(), RequestError> {
+    pub fn check(&self) -> Result<()> {
         let asked = [
             self.op.is_some(),
             self.find.is_some(),
@@ -105,9 +105,9 @@ impl HloRequest {
     pub fn answer<S: std::ops::Deref<Target = Session>>(
         &self,
         cx: &Context<'_>,
-        open: impl FnOnce(&Path) -> Result<S, RequestError>,
+        open: impl FnOnce(&Path) -> Result<S>,
         warnings: &dyn Warnings,
-    ) -> Result<Result<HloAnswer, AnalysisError>, RequestError> {
+    ) -> Result<Result<HloAnswer, AnalysisError>> {
         let wrong = |error: AnalysisError| RequestError::Usage(error.to_string());
         let wanted = self.program.as_deref();
         if let Some(name) = &self.op {
@@ -185,7 +185,7 @@ fn the_first(
     programs: &[ProgramId],
     what: &str,
     warnings: &dyn Warnings,
-) -> Result<ProgramId, RequestError> {
+) -> Result<ProgramId> {
     let titles: Vec<String> = programs
         .iter()
         .map(|&id| cx.model.program_title(id))

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::error::ApiError;
 
 use request::places::Roots;
-use request::{AskedTrace, AssumedValues, Assumptions, RequestError, TraceRequest};
+use request::{AskedTrace, AssumedValues, Assumptions, RequestError, Result, TraceRequest};
 use trace_model::locked;
 
 /// How long a list is good: of this machine, and of buckets, where listing takes time and money.
@@ -103,7 +103,7 @@ pub(super) struct RunList {
 
 impl RunList {
     /// The runs of these places.
-    pub fn new(places: Vec<PathBuf>) -> Result<Self, RequestError> {
+    pub fn new(places: Vec<PathBuf>) -> Result<Self> {
         let roots = Roots::of_any(&places, "systole serve DIR")?;
         Ok(Self {
             places,

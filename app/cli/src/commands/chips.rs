@@ -12,7 +12,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use render::{AnsiStyle, CsvCells, NamedTable, markdown, table};
-use request::{ChipArg, RequestError, Text};
+use request::{ChipArg, RequestError, Result, Text};
 use session::number;
 
 /// Arguments of the command.
@@ -25,7 +25,7 @@ pub struct ChipsArgs {
     pub format: OutputFormat,
 }
 
-pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ChipsArgs) -> Result<CommandOutcome> {
     let named = args
         .chip
         .as_ref()

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use importers::Progress;
 use render::{NamedTable, TextLayout, table};
 use request::history_file::{self, HistoryLine};
-use request::{Assumptions, RequestError};
+use request::{Assumptions, RequestError, Result};
 use serde_json::json;
 use session::Session;
 use session::files::is_same;
@@ -78,7 +78,7 @@ struct OpenRun {
     report: std::sync::Arc<CompileReport>,
 }
 
-pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let loading = Loading::new(&args.assume, stderr)?;
     let mut open = Vec::new();
     let mut failed = Vec::new();
@@ -165,7 +165,7 @@ fn opened(
     run: Option<&str>,
     loading: &Loading<'_>,
     format: OutputFormat,
-) -> Result<OpenRun, RequestError> {
+) -> Result<OpenRun> {
     let session = loading.open_for_reports(path, run.map(str::to_owned), format, false)?;
     let report = session.report::<Compile>(Scope::WholeTrace);
     let report = report

@@ -13,7 +13,9 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::stderr::Stderr;
 use render::{Document, ReportSection};
-use request::{Assumptions, PartRequest, RequestError, SettingsFile, TraceRequest, checks, places};
+use request::{
+    Assumptions, PartRequest, RequestError, Result, SettingsFile, TraceRequest, checks, places,
+};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -48,7 +50,7 @@ pub struct ExpectArgs {
     pub scope: PartRequest,
 }
 
-pub fn run(args: &ExpectArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ExpectArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     match (&args.paths[..], &args.init) {
         ([path], Some(file)) => init(args, path, file, stderr),
         ([file, path], None) => check(args, file, path, stderr),
@@ -70,7 +72,7 @@ fn input(args: &ExpectArgs, path: &Path) -> TraceRequest {
     }
 }
 
-fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Scope), RequestError> {
+fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Scope)> {
     let input = input(args, path);
     let loading = Loading::new(&input.assume, stderr)?;
     let is_identified = args.output.identifies_input();
@@ -79,12 +81,7 @@ fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Sco
     Ok((session, scope))
 }
 
-fn init(
-    args: &ExpectArgs,
-    path: &Path,
-    file: &Path,
-    stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+fn init(args: &ExpectArgs, path: &Path, file: &Path, stderr: &Stderr) -> Result<CommandOutcome> {
     places::check_place(file)?;
     if file.exists() {
         let why = format!("{} exists already: name another file", file.display());
@@ -97,12 +94,7 @@ fn init(
     Ok(CommandOutcome::Done)
 }
 
-fn check(
-    args: &ExpectArgs,
-    file: &Path,
-    path: &Path,
-    stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+fn check(args: &ExpectArgs, file: &Path, path: &Path, stderr: &Stderr) -> Result<CommandOutcome> {
     let read = input(args, path).files().into_iter();
     let guard = OutputGuard::new(read.chain([file.to_owned()]), args.force.force);
     output::check(&args.output, &guard)?;

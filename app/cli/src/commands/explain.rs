@@ -12,7 +12,7 @@ use crate::common::output;
 use crate::common::values::OutputFormat;
 use render::CsvCells;
 use render::csv;
-use request::{RequestError, answers};
+use request::{Result, answers};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub struct ExplainArgs {
     pub format: OutputFormat,
 }
 
-pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ExplainArgs) -> Result<CommandOutcome> {
     let text = match &args.hint {
         None => list(args.format),
         Some(id) => match rule(id) {

@@ -12,7 +12,7 @@ use crate::common::output;
 use crate::common::values::OutputFormat;
 use render::CsvCells;
 use render::csv;
-use request::RequestError;
+use request::Result;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub struct FormatsArgs {
     pub format: OutputFormat,
 }
 
-pub fn run(args: &FormatsArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &FormatsArgs) -> Result<CommandOutcome> {
     let text = formats_text(args.format);
     output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)

@@ -11,7 +11,7 @@ use clap::Args;
 use render::html::history::{self, HistoryNumber, HistoryRun};
 use render::{CsvCells, NamedTable, table};
 use request::history_file::HistoryLine;
-use request::{RequestError, history_file};
+use request::{RequestError, Result, history_file};
 use serde_json::json;
 use session::files::OutputGuard;
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub struct HistoryArgs {
     pub force: ForceArgs,
 }
 
-pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let guard = OutputGuard::new([args.path.clone()], args.force.force);
     args.html
         .as_deref()

@@ -16,7 +16,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::stderr::Stderr;
 use render::{Document, DocumentView, ReportSection};
-use request::{PartRequest, RequestError, TraceRequest, checks};
+use request::{PartRequest, Result, TraceRequest, checks};
 use session::files::OutputGuard;
 use session::{Session, losses_in_words};
 
@@ -39,7 +39,7 @@ pub struct KernelsArgs {
     pub scope: PartRequest,
 }
 
-pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let files = args.input.files().into_iter().chain(args.cand.clone());
     let guard = OutputGuard::new(files, args.force.force);
     output::check(&args.output, &guard)?;

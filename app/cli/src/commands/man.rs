@@ -5,7 +5,7 @@ use clap_mangen::Man;
 
 use crate::common::outcome::CommandOutcome;
 use crate::common::output;
-use request::RequestError;
+use request::{RequestError, Result};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ManArgs {
@@ -14,7 +14,7 @@ pub struct ManArgs {
 }
 
 /// Runs the command for this program.
-pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome> {
     // Global options and full names of commands come with this.
     program.build();
     let page = match &args.command {

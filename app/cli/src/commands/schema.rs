@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use render::{comparison, json};
-use request::RequestError;
+use request::Result;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -103,7 +103,7 @@ fn budget() -> serde_json::Result<String> {
     pretty(&schema)
 }
 
-pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &SchemaArgs) -> Result<CommandOutcome> {
     let text = args.what.text()?;
     output::print(&text)?;
     Ok(CommandOutcome::Done)

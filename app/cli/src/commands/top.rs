@@ -13,7 +13,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::stderr::{Stderr, harmless};
 use capture::{DeviceState, MonitorOptions, ServerAddress, ServerError, Spread, monitor};
-use request::RequestError;
+use request::{RequestError, Result};
 use session::number::value;
 
 /// How long a server may take beyond the time that it watches.
@@ -42,7 +42,7 @@ pub struct TopArgs {
     pub json: bool,
 }
 
-pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let options = MonitorOptions {
         duration: Duration::from_millis(args.ms),
         level: args.level,

@@ -11,7 +11,7 @@ use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::{AnswerColumn, AnswerContent, AnswerTable, rounded};
 
 use query::{Database, PRESETS, QueryError, QueryLimits, QueryView, SqlValue, VIEWS};
-use request::RequestError;
+use request::{RequestError, Result};
 use session::tables::DataTable;
 
 /// Most rows of an answer, which is sent in parts.
@@ -51,7 +51,7 @@ impl McpTool for QueryTool {
     const ABOUT: &'static str = "SQL over op_slices (ops, safe to sum), slices, tracks, counters, flows, instructions and \
         the tables of all reports. Nothing can be written.";
 
-    fn run(call: &Call, input: QueryInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: QueryInput) -> Result<ToolOutput> {
         let from = input.of.bound.check()?.0.unwrap_or(0);
         let (session, scope) = input.of.open(call)?;
         let mut database = Database::new(&session, scope).map_err(|error| refused(&error))?;

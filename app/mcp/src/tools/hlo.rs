@@ -8,7 +8,7 @@ use trace_model::{Picos, joined};
 
 use super::call::{Call, McpTool, PartOfTrace, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
-use request::{HloAnswer, HloRequest, RequestError};
+use request::{HloAnswer, HloRequest, RequestError, Result};
 
 pub(super) struct HloTool;
 
@@ -26,7 +26,7 @@ impl McpTool for HloTool {
     const ABOUT: &'static str = "Programs of the compiler: which there are, what is around an op (operands, users, fused \
         body, with times), a search, the text of one, what differs in another run.";
 
-    fn run(call: &Call, input: HloInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: HloInput) -> Result<ToolOutput> {
         input.question.check()?;
         let (session, scope) = input.of.open_programs(call)?;
         let cx = session.context(scope);

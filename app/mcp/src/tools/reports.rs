@@ -10,7 +10,7 @@ use crate::brief::{BriefRows, BriefTable, MORE, brief};
 use cli::commands::explain;
 
 use cli::common::values::OutputFormat;
-use request::{RequestError, answers};
+use request::{RequestError, Result, answers};
 use trace_model::{Picos, joined};
 use view::overview::{KeyFigure, Overview};
 
@@ -21,7 +21,7 @@ impl PartOfTrace {
         call: &Call,
         id: &str,
         is_wanted: impl Fn(&Table) -> bool,
-    ) -> Result<ToolOutput, RequestError> {
+    ) -> Result<ToolOutput> {
         let (session, scope) = self.open(call)?;
         let report = session.report_by_id(id, scope);
         let report =
@@ -37,7 +37,7 @@ impl PartOfTrace {
         id: &str,
         wanted: &[BriefTable],
         top: Option<usize>,
-    ) -> Result<ToolOutput, RequestError> {
+    ) -> Result<ToolOutput> {
         if top == Some(0) {
             return self.report(call, id, |_| true);
         }
@@ -65,7 +65,7 @@ impl McpTool for VerdictTool {
     const ABOUT: &'static str = "What limits this program: one sentence, the figures behind it with denominator and \
         provenance, the names of the hints worth most, what makes the capture doubtful. Ask this first.";
 
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput> {
         let (session, scope) = input.open(call)?;
         let document = answers::document(&session, scope, &[] as &[&str])?;
         let overview = Overview::of(&document, &session, scope == Scope::WholeTrace);
@@ -142,7 +142,7 @@ macro_rules! tools_of_reports {
             const NAME: &'static str = $name;
             const ABOUT: &'static str = $about;
 
-            fn run(call: &Call, input: BriefInput) -> Result<ToolOutput, RequestError> {
+            fn run(call: &Call, input: BriefInput) -> Result<ToolOutput> {
                 input.of.brief_report(call, Self::NAME, $brief, input.top)
             }
         })*
@@ -276,7 +276,7 @@ impl McpTool for ReportTool {
     const ABOUT: &'static str =
         "Any report, all its tables or one of them. `open` lists the reports.";
 
-    fn run(call: &Call, input: ReportInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: ReportInput) -> Result<ToolOutput> {
         answers::reports(&[&input.report])?;
         if let Some(table) = &input.table {
             let (session, scope) = input.of.open(call)?;
@@ -317,7 +317,7 @@ impl McpTool for ExplainTool {
     const ABOUT: &'static str =
         "What a hint means, how to check it, what to do, and its thresholds.";
 
-    fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput, RequestError> {
+    fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput> {
         let text = match &input.hint {
             Some(id) => answers::explained(id)?,
             None => explain::list(OutputFormat::Text),

@@ -13,7 +13,7 @@ use crate::common::terminal;
 use crate::common::values::OutputFormat;
 use analysis::sentence;
 use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson};
-use request::RequestError;
+use request::Result;
 
 /// Fields may be added to this version, but never changed or removed.
 const SCHEMA: &str = "systole.bisect/1";
@@ -129,7 +129,7 @@ impl BisectReport {
             .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive)
     }
 
-    pub fn rendered(&self, format: OutputFormat) -> Result<String, RequestError> {
+    pub fn rendered(&self, format: OutputFormat) -> Result<String> {
         Ok(match format {
             OutputFormat::Text => self.text(),
             OutputFormat::Md => self.markdown(),

@@ -14,7 +14,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, summaries};
-use request::{Assumptions, RequestError, places::check_place};
+use request::{Assumptions, RequestError, Result, places::check_place};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -31,7 +31,7 @@ pub struct InitArgs {
     pub assume: Assumptions,
 }
 
-pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if let Some(path) = &args.output {
         check_place(path)?;
         if path.exists() {

@@ -5,16 +5,12 @@ use trace_model::joined;
 
 use analysis::{Provenance, counted};
 use query::{FUNCTIONS, PRESETS, QueryPreset, QueryView, SqlFunction, VIEWS};
-use request::RequestError;
+use request::{RequestError, Result};
 use serde_json::{Value as Json, json};
 use session::tables::{ColumnKind, DataColumn, DataTable};
 
 /// Everything, or the columns of one table, as text or JSON.
-pub(super) fn text(
-    tables: &[Arc<DataTable>],
-    only: Option<&str>,
-    is_text: bool,
-) -> Result<String, RequestError> {
+pub(super) fn text(tables: &[Arc<DataTable>], only: Option<&str>, is_text: bool) -> Result<String> {
     let Some(name) = only else {
         return Ok(if is_text {
             all(tables)

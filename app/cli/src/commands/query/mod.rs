@@ -17,7 +17,7 @@ use crate::common::values::OutputFormat;
 use crate::common::{loading, output, terminal};
 use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue};
 use render::csv;
-use request::{PartRequest, RequestError, TraceRequest, checks};
+use request::{PartRequest, RequestError, Result, TraceRequest, checks};
 use session::tables::CsvCells;
 
 #[derive(Debug, Args)]
@@ -66,7 +66,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a number of seconds above 0".to_owned())
 }
 
-pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let session = loading::open(&args.input, OutputFormat::Text, stderr)?;
     checks::check_part(&session, &args.scope)?;
     let mut database =
@@ -96,7 +96,7 @@ fn print(
     database: &mut Database,
     badge: Option<&str>,
     stderr: &Stderr,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     let limits = QueryLimits {
         rows: args.limit,
         time: args.timeout,
