@@ -12,7 +12,7 @@ use super::traffic::other_traffic;
 #[engine::titled]
 pub enum Weight {
     /// A note: such differences are often the purpose of a comparison.
-    Note = "note",
+    Note,
     /// Numbers are comparable with reservations.
     Care = "with care",
     /// The runs did not do the same work: what a step takes says nothing about the program.

@@ -12,11 +12,11 @@ use crate::gates::{Gate, GateLevel, GatesReport, Status, StepAggregate};
 #[engine::titled]
 pub enum Verdict {
     /// As expected.
-    Met = "met",
+    Met,
     /// Not as expected.
     NotMet = "NOT MET",
     /// The file does not tell.
-    Unknown = "unknown",
+    Unknown,
 }
 
 /// One expectation with its answer.

@@ -10,11 +10,11 @@ use super::limits::{GateLevel, StepAggregate};
 #[engine::titled]
 pub enum Status {
     /// The value keeps the limit.
-    Pass = "pass",
+    Pass,
     /// The value exceeds the limit.
     Fail = "FAIL",
     /// The gate is inconclusive.
-    Inconclusive = "inconclusive",
+    Inconclusive,
 }
 
 /// The result of one gate.
@@ -89,9 +89,9 @@ pub enum GatesVerdict {
     /// A gate whose failure fails the run.
     Failed = "FAIL",
     /// Some gates could not be judged, and no other failed.
-    Inconclusive = "inconclusive",
+    Inconclusive,
     /// Only gates failed that warn.
-    Warned = "warned",
+    Warned,
     /// All limits are kept.
     Passed = "pass",
 }

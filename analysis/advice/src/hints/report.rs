@@ -15,15 +15,15 @@ use crate::what_if::Scenario;
 #[derive(Hash)]
 pub enum HintSeverity {
     /// About the capture, not the program: it comes last and has no saving.
-    Health = "health",
+    Health,
     /// Below 2 % of the step, or not known in time.
-    Low = "low",
+    Low,
     /// From 2 %.
-    Medium = "medium",
+    Medium,
     /// From 5 %.
-    High = "high",
+    High,
     /// From 15 %.
-    Critical = "critical",
+    Critical,
 }
 
 impl HintSeverity {

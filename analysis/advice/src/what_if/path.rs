@@ -40,7 +40,7 @@ pub enum PathKind {
     /// A transfer to or from the host, infeed and outfeed included.
     HostTransfer = "host transfers",
     /// No op runs between two executions of programs: the device waits for the host, or for the next program to start.
-    BetweenPrograms = "between programs",
+    BetweenPrograms,
     /// No op runs within the execution of a program.
     Idle = "idle in programs",
 }

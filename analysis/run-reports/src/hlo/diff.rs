@@ -21,15 +21,15 @@ use super::{HloOp, OPS_ALONE, ProgramOrigin, TimedProgram};
 #[engine::titled]
 pub enum Difference {
     /// Other shapes or operands.
-    Changed = "changed",
+    Changed,
     /// A fusion of the first program, whose work several instructions of the second do.
-    Split = "split",
+    Split,
     /// A fusion of the second program, which does the work of several instructions of the first.
-    Joined = "joined",
+    Joined,
     /// Only the first program has it.
-    OnlyFirst = "only first",
+    OnlyFirst,
     /// Only the second program has it.
-    OnlySecond = "only second",
+    OnlySecond,
 }
 
 /// What differs between two programs.

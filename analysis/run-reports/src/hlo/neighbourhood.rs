@@ -32,15 +32,15 @@ impl Default for Reach {
 #[engine::titled]
 pub enum NodeRelation {
     /// It is the one in the middle.
-    Center = "center",
+    Center,
     /// The one in the middle depends on it.
-    Operand = "operand",
+    Operand,
     /// It depends on the one in the middle.
-    User = "user",
+    User,
     /// Neither: it shares an operand or a user.
-    Beside = "beside",
+    Beside,
     /// It is in the body of the one in the middle.
-    Inside = "inside",
+    Inside,
 }
 
 /// An instruction of a neighbourhood.

@@ -130,7 +130,7 @@ pub enum Remark {
     /// The number of participants is not recorded.
     ParticipantsEstimated = "participants assumed: the devices captured",
     /// It cannot be guessed either: with one captured device, the other participants are unknown.
-    ParticipantsUnknown = "participants unknown",
+    ParticipantsUnknown,
     /// The amount of data moved depends on values at run time.
     UpperBound = "size is an upper bound",
     /// The latency of hops takes longer than the transfer of the bytes.

@@ -13,20 +13,20 @@ use super::heap::{self, CurvePoint, HeapReplay};
 #[derive(Default)]
 pub enum Purpose {
     /// An argument that still belongs to the caller afterwards.
-    Argument = "argument",
+    Argument,
     /// An argument that is reused for a result: donated.
     Donated = "donated argument",
     /// A result.
     Output = "result",
     /// A constant of the program.
-    Constant = "constant",
+    Constant,
     /// A temporary, needed while the program runs.
     #[default]
-    Temporary = "temporary",
+    Temporary,
     /// Unused space of a heap at its peak.
-    Unused = "unused",
+    Unused,
     /// Several buffers combined.
-    Several = "several",
+    Several,
 }
 
 impl Purpose {

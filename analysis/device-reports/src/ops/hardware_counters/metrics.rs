@@ -37,11 +37,11 @@ pub struct CounterMetric {
 #[engine::titled]
 pub enum CounterUnit {
     /// Clock cycles.
-    Cycles = "cycles",
+    Cycles,
     /// Instructions issued.
-    Instructions = "instructions",
+    Instructions,
     /// Bytes moved.
-    Bytes = "bytes",
+    Bytes,
 }
 
 impl CounterMetric {

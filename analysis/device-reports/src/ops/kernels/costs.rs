@@ -24,17 +24,17 @@ const SAME: f64 = 0.05;
 #[engine::titled]
 pub enum DeclaredFit {
     /// They are the same.
-    Agrees = "agrees",
+    Agrees,
     /// They are those without the mask.
-    WithoutMask = "without mask",
+    WithoutMask,
     /// They are those with a causal mask.
-    Causal = "causal",
+    Causal,
     /// They are others.
-    Differs = "differs",
+    Differs,
     /// They are more than the shapes allow.
-    TooMany = "too many",
+    TooMany,
     /// They are within the limit of the shapes.
-    Possible = "possible",
+    Possible,
     /// Nothing is declared.
     Nothing = "none",
 }

@@ -21,9 +21,9 @@ pub enum SizesFrom {
     /// Dimension numbers in the program.
     Program = "HLO",
     /// Dimension numbers in the op's HLO text.
-    Text = "text",
+    Text,
     /// The only reading that shapes and recorded operations allow.
-    Shapes = "shapes",
+    Shapes,
 }
 
 /// `batch` products of `m × k` by `k × n`.

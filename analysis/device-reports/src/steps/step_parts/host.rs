@@ -16,11 +16,11 @@ use trace_model::{Picos, TimeRange, TrackId};
 #[engine::titled]
 pub enum HostPhase {
     /// `StableHLO` to executable.
-    Compiling = "compiling",
+    Compiling,
     /// Jaxpr to `StableHLO`.
-    Lowering = "lowering",
+    Lowering,
     /// Python to jaxpr.
-    Tracing = "tracing",
+    Tracing,
     /// Looking for or loading a program.
     Loading = "loading programs",
     /// Producing or feeding input.

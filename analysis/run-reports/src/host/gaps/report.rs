@@ -24,11 +24,11 @@ pub struct GapsReport {
 #[engine::titled]
 pub enum GapPlace {
     /// Before the first program of the capture.
-    BeforeFirst = "before first",
+    BeforeFirst,
     /// Between two programs; in chosen steps, all of it.
-    Between = "between",
+    Between,
     /// After the last program of the capture.
-    AfterLast = "after last",
+    AfterLast,
 }
 
 /// Idle time with one cause.

@@ -199,13 +199,13 @@ pub struct BatchSize {
 #[derive(Hash)]
 pub enum EnginePart {
     /// It chooses the requests of the next batch, and notes the results of the last one.
-    Scheduler = "scheduler",
+    Scheduler,
     /// It fills the inputs of the batch and copies them to the devices.
     Inputs = "inputs of the batch",
     /// It launches the model.
     Launch = "launch of the model",
     /// It chooses tokens.
-    Sampling = "sampling",
+    Sampling,
     /// It waits for results and copies them to the host.
     CopyToHost = "device-to-host copy",
     /// It waits for requests.
@@ -254,7 +254,7 @@ pub struct EngineIdle {
 #[engine::titled]
 pub enum WeightsFrom {
     /// Parameters of the program.
-    Program = "program",
+    Program,
     /// Operands of its ops that are parameters by their names, where the capture holds no program: at least these.
     OpTexts = "texts of ops",
 }

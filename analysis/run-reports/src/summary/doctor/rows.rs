@@ -19,13 +19,13 @@ pub(super) const SCHEDULE: [&str; 1] = ["xla_xprof_register_llo_debug_info"];
 #[engine::titled]
 pub enum RowOnChip {
     /// A public capture of this chip has it.
-    Recorded = "recorded",
+    Recorded,
     /// A public page says that this chip, or every TPU, has it.
-    Documented = "documented",
+    Documented,
     /// This chip has none.
-    Never = "never",
+    Never,
     /// Nothing public tells.
-    Unknown = "unknown",
+    Unknown,
 }
 
 use RowOnChip::{Documented, Never, Recorded, Unknown};

@@ -83,15 +83,15 @@ pub struct Target {
 #[engine::titled]
 pub enum TargetColor {
     /// Reached.
-    Green = "green",
+    Green,
     /// Nearly reached.
-    Amber = "amber",
+    Amber,
     /// Far from reached.
-    Red = "red",
+    Red,
     /// Not relevant for this program.
-    NotJudged = "not judged",
+    NotJudged,
     /// Not recorded in the capture.
-    Unknown = "unknown",
+    Unknown,
 }
 
 /// The definition of a target, independent of any capture.
