@@ -38,8 +38,7 @@ use cli::commands::skill::SkillArgs;
 use cli::commands::summarize::SummarizeArgs;
 use cli::commands::watch::WatchArgs;
 use cli::commands::whatif::WhatifArgs;
-use cli::common::args::MessageArgs;
-use cli::common::help;
+use cli::common::{MessageArgs, help};
 
 /// Profiler-trace analyzer and visualizer for TPUs.
 #[derive(Debug, Parser)]

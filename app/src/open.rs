@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 #[cfg(feature = "gui")]
-use cli::common::loading::Loading;
-use cli::common::outcome::CommandOutcome;
-use cli::common::stderr::Stderr;
+use cli::common::{CommandOutcome, Loading, Stderr};
 use request::{Assumptions, RequestError, Result};
 use view::panels::source::SourcePrefix;
 

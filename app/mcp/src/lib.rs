@@ -23,7 +23,7 @@ use std::sync::Arc;
 use rmcp::ServiceExt as _;
 use rmcp::transport::stdio_pipes;
 
-use cli::common::outcome::CommandOutcome;
+use cli::common::CommandOutcome;
 use request::places::Roots;
 use request::{OpenTraces, RequestError, Result};
 

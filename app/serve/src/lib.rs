@@ -34,9 +34,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 
 pub use args::ServeArgs;
-use cli::common::outcome::CommandOutcome;
-use cli::common::output;
-use cli::common::stderr::Stderr;
+use cli::common::{CommandOutcome, Stderr, output};
 use guard::Guard;
 use request::{RequestError, Result};
 use runs::RunList;

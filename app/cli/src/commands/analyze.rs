@@ -5,11 +5,9 @@ use analysis::hints::{HintSeverity, Hints};
 use analysis::reports::steps::step_times::Steps;
 use clap::{Args, ValueEnum};
 
-use crate::common::args::{ForceArgs, GateArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::{gating, output, programs};
+use crate::common::{
+    CommandOutcome, ForceArgs, GateArgs, Loading, OutputArgs, Stderr, gating, output, programs,
+};
 use request::{DigestRequest, PartRequest, Result, TraceRequest, answers, checks, history_file};
 use session::Session;
 use session::files::OutputGuard;

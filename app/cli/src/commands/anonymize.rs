@@ -14,11 +14,7 @@ use flate2::write::GzEncoder;
 use importers::{InputSource, Progress};
 use serde_json::Value;
 
-use crate::common::args::ForceArgs;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading, output};
+use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, loading, output};
 use request::{RequestError, Result, TraceRequest};
 use session::Session;
 use session::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, replace};

@@ -2,8 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, OutputFormat};
 use request::{RequestError, Result};
 
 /// Arguments of the command.

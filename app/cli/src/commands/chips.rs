@@ -8,9 +8,7 @@ use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 use analysis::{Table, Unit};
 use serde_json::json;
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::values::OutputFormat;
-use crate::common::{output, terminal};
+use crate::common::{CommandOutcome, OutputFormat, output, terminal};
 use render::{AnsiStyle, CsvCells, NamedTable, markdown, table};
 use request::{ChipArg, RequestError, Result, Text};
 use session::number;

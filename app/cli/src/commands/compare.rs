@@ -7,13 +7,11 @@ use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 use analysis::{Scope, Tabular as _};
 use clap::Args;
 
-use crate::common::args::{JudgeArgs, OutputArgs};
 use crate::common::formats::DocumentFormat;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
 use crate::common::summaries::RequestedInput;
-use crate::common::{gating, output, programs, summaries};
+use crate::common::{
+    CommandOutcome, JudgeArgs, Loading, OutputArgs, Stderr, gating, output, programs, summaries,
+};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::{NamedTable, TextLayout};
 use request::summaries::plain_summary;

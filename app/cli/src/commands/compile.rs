@@ -13,13 +13,8 @@ use serde_json::json;
 use session::Session;
 use session::files::is_same;
 
-use crate::common::args::CsvArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
 use crate::common::summaries::runs;
-use crate::common::values::OutputFormat;
-use crate::common::{output, terminal};
+use crate::common::{CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, output, terminal};
 
 /// The name of the format and its version.
 const SCHEMA: &str = "systole.compilations/1";

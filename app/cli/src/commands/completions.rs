@@ -3,8 +3,7 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
+use crate::common::{CommandOutcome, output};
 use request::Result;
 /// Arguments of the command.
 #[derive(Debug, Args)]

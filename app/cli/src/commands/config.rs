@@ -1,8 +1,6 @@
 //! `systole config`: checks a configuration file.
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
+use crate::common::{CommandOutcome, Stderr, output};
 use clap::{Args, Subcommand};
 use request::{Result, SETTINGS_FILE, SettingsFile};
 use std::path::{Path, PathBuf};

@@ -6,11 +6,9 @@ use clap::Args;
 use importers::Progress;
 use serde_json::json;
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading, output, terminal};
+use crate::common::{
+    CommandOutcome, ForceArgs, OutputArgs, OutputFormat, Stderr, loading, output, terminal,
+};
 use render::{Document, DocumentView, NamedTable, table};
 use request::{RequestError, Result, TraceRequest};
 use session::files::OutputGuard;

@@ -7,11 +7,9 @@ use analysis::engine::environment::{EnvironmentFact, RUN_FILE};
 use analysis::{Environment, Scope, Table, Unit, facts};
 use clap::Args;
 
-use crate::common::args::{CsvArgs, ForceArgs};
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading::Loading, output, terminal};
+use crate::common::{
+    CommandOutcome, CsvArgs, ForceArgs, Loading, OutputFormat, Stderr, output, terminal,
+};
 use importers::Progress;
 use render::{AnsiStyle, NamedTable, TextLayout};
 use request::{RequestError, Result, TraceRequest};

@@ -6,12 +6,8 @@ use analysis::{Cell, Column, Report};
 use clap::Args;
 use serde_json::{Map, json};
 
-use crate::common::args::{CsvArgs, OutputArgs};
-use crate::common::loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output::{self, Printer};
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
+use crate::common::output::Printer;
+use crate::common::{CommandOutcome, CsvArgs, OutputArgs, OutputFormat, Stderr, loading, output};
 use render::{Document, ReportSection, csv};
 use request::{
     EventAnswer, EventQuestion, EventsRequest, PartRequest, Result, TraceRequest, checks,

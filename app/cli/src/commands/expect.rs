@@ -7,11 +7,7 @@ use analysis::expect::{ExpectReport, Verdict, expectations_of, judge};
 use analysis::{Report, Scope};
 use clap::Args;
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
+use crate::common::{CommandOutcome, ForceArgs, Loading, OutputArgs, Stderr, output};
 use render::{Document, ReportSection};
 use request::{
     Assumptions, PartRequest, RequestError, Result, SettingsFile, TraceRequest, checks, places,

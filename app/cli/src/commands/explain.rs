@@ -7,9 +7,7 @@ use analysis::hints::{rule, rules};
 use analysis::{Table, Unit};
 use serde_json::json;
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, OutputFormat, output};
 use render::CsvCells;
 use render::csv;
 use request::{Result, answers};

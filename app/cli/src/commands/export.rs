@@ -8,11 +8,7 @@ use analysis::{Scope, counted};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use crate::common::args::{CsvArgs, ForceArgs};
-use crate::common::loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, CsvArgs, ForceArgs, OutputFormat, Stderr, loading};
 use request::{PartRequest, RequestError, Result, TraceRequest, checks};
 use session::Session;
 use session::export::{EXPORT_FORMATS, ExportContent, ExportFormat, table_format_names};

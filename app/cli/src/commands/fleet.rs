@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::common::outcome::CommandOutcome;
+use crate::common::CommandOutcome;
 use request::{RequestError, Result};
 
 /// Arguments of the command.

@@ -1,10 +1,6 @@
 //! `systole history`: the recorded runs, one row each.
 
-use crate::common::args::ForceArgs;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{output, terminal};
+use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, output, terminal};
 use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
 use analysis::{Cell, Table, Unit, distinct, shortened_path};
 use clap::Args;

@@ -9,13 +9,10 @@ use analysis::number;
 use analysis::reports::hlo::{Neighbourhood, ProgramListing};
 use clap::{Args, ValueEnum};
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::programs::{self, ProgramAnswer};
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
+use crate::common::programs::ProgramAnswer;
+use crate::common::{
+    CommandOutcome, ForceArgs, Loading, OutputArgs, OutputFormat, Stderr, output, programs,
+};
 use render::dot;
 use render::pictures::{self, PictureFormat, PictureStyle};
 use request::{HloAnswer, HloRequest, PartRequest, RequestError, Result, TraceRequest, checks};

@@ -10,11 +10,7 @@ use analysis::reports::ops::op_stats::Ops;
 use analysis::{AnalysisError, Report, Scope};
 use clap::Args;
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
+use crate::common::{CommandOutcome, ForceArgs, Loading, OutputArgs, Stderr, output};
 use render::{Document, DocumentView, ReportSection};
 use request::{PartRequest, Result, TraceRequest, checks};
 use session::files::OutputGuard;

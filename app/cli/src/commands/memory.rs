@@ -11,12 +11,8 @@ use analysis::{AnalysisError, Scope, Tabular as _, shortened};
 use clap::Args;
 use serde_json::json;
 
-use crate::common::args::CsvArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::{OutputFormat, STANDARD};
-use crate::common::{output, terminal};
+use crate::common::values::STANDARD;
+use crate::common::{CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, output, terminal};
 use analysis::sentence;
 use render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson};
 use request::{RequestError, Result, TraceRequest};

@@ -7,9 +7,7 @@ use analysis::gates::suffixes;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, OutputFormat, output};
 use request::Result;
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -12,12 +12,9 @@ use clap::Args;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use serde_json::json;
 
-use crate::common::args::{ForceArgs, GateArgs, JudgeArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{gating, output};
+use crate::common::{
+    CommandOutcome, ForceArgs, GateArgs, JudgeArgs, Loading, OutputFormat, Stderr, gating, output,
+};
 use render::{InputFile, html};
 use request::{RequestError, Result, TraceRequest, answers};
 use session::Session;

@@ -9,12 +9,9 @@ use importers::{ImportError, ListedRun, Progress};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::common::args::CsvArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading, output, terminal};
+use crate::common::{
+    CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, loading, output, terminal,
+};
 use render::{AnsiStyle, NamedTable};
 use request::{Assumptions, RequestError, Result};
 use session::{RunSummary, Session};

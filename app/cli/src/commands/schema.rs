@@ -6,8 +6,7 @@ use analysis::expect::Expectation;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
+use crate::common::{CommandOutcome, output};
 use render::{comparison, json};
 use request::Result;
 

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use sha2::{Digest as _, Sha256};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
+use crate::common::{CommandOutcome, output};
 use request::{RequestError, Result};
 use session::fingerprint::hex;
 

@@ -6,12 +6,7 @@ use analysis::Scope;
 use analysis::compare::{Difference, Summary, to_json, unlike};
 use clap::Args;
 
-use crate::common::args::ForceArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, ForceArgs, Loading, OutputFormat, Stderr, output};
 use request::{Assumptions, Result, summaries};
 use session::files::OutputGuard;
 /// Arguments of the command.

@@ -9,9 +9,8 @@ use clap::Args;
 use serde_json::json;
 use trace_model::{Picos, joined};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::{Stderr, harmless};
+use crate::common::stderr::harmless;
+use crate::common::{CommandOutcome, Stderr, output};
 use capture::{DeviceState, MonitorOptions, ServerAddress, ServerError, Spread, monitor};
 use request::{RequestError, Result};
 use session::number::value;

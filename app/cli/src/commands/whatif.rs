@@ -3,10 +3,7 @@
 use analysis::AnalysisError;
 use clap::Args;
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::{loading, output};
+use crate::common::{CommandOutcome, ForceArgs, OutputArgs, Stderr, loading, output};
 use render::{Document, ReportSection};
 use request::{PartRequest, Result, TraceRequest, WhatIfRequest, answers, checks};
 use session::files::OutputGuard;

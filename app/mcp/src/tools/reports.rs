@@ -9,7 +9,7 @@ use crate::answer::{AnswerContent, AnswerTable};
 use crate::brief::{BriefRows, BriefTable, MORE, brief};
 use cli::commands::explain;
 
-use cli::common::values::OutputFormat;
+use cli::common::OutputFormat;
 use request::{RequestError, Result, answers};
 use trace_model::{Picos, joined};
 use view::overview::{KeyFigure, Overview};

@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 
 use super::points::BisectPoint;
 use super::search::{FoundEnds, Likeness, PointState};
-use crate::common::outcome::CommandOutcome;
-use crate::common::terminal;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, OutputFormat, terminal};
 use analysis::sentence;
 use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson};
 use request::Result;

@@ -11,12 +11,9 @@ use analysis::reports::summary::doctor::{Doctor, DoctorReport};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use crate::common::args::{CsvArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{output, terminal};
+use crate::common::{
+    CommandOutcome, CsvArgs, Loading, OutputArgs, OutputFormat, Stderr, output, terminal,
+};
 use capture::{
     Capture, CaptureOptions, CompleteSteps, LONGEST_MS, MOST_STEPS, OptionValue, ServerAddress,
     StepsError, WantedSteps, capture, capture_steps, continuous,

@@ -8,7 +8,7 @@ use request::Result;
 use serde_json::{Value, json};
 use session::number::{counted, value};
 
-use crate::common::outcome::CommandOutcome;
+use crate::common::CommandOutcome;
 
 /// Exit code where some hosts sent no profile, or too little was recorded.
 pub(super) const INCOMPLETE: u8 = 12;

@@ -9,11 +9,7 @@ use analysis::reports::steps::step_parts::StepPart;
 use analysis::{counted, distinct};
 use clap::Args;
 
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{output, summaries};
+use crate::common::{CommandOutcome, Loading, OutputFormat, Stderr, output, summaries};
 use request::{Assumptions, RequestError, Result, places::check_place};
 /// Arguments of the command.
 #[derive(Debug, Args)]

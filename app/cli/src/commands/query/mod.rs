@@ -9,12 +9,8 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::common::args::CsvArgs;
-use crate::common::outcome::CommandOutcome;
 use crate::common::output::Printer;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading, output, terminal};
+use crate::common::{CommandOutcome, CsvArgs, OutputFormat, Stderr, loading, output, terminal};
 use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue};
 use render::csv;
 use request::{PartRequest, RequestError, Result, TraceRequest, checks};

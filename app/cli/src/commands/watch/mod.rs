@@ -16,12 +16,7 @@ use analysis::gates::{self, GateConfig, GatesReport};
 use clap::{Args, ValueEnum};
 use importers::{ImportError, ImportOptions, ListedRun, Progress, is_remote};
 
-use crate::common::args::JudgeArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{gating, output};
+use crate::common::{CommandOutcome, JudgeArgs, Loading, OutputFormat, Stderr, gating, output};
 use request::history_file::{self, HistoryLine};
 use request::{Assumptions, RequestError, Result, seconds, summaries::summary_of};
 use session::{RunLook, WatchedRuns, losses_in_words};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 
 use super::line::RunLine;
-use crate::common::stderr::Stderr;
+use crate::common::Stderr;
 use request::{RequestError, Result};
 
 /// How long a command may run: the next run must be judged, too.
