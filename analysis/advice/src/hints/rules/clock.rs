@@ -11,9 +11,9 @@ use trace_model::{Picos, joined};
 
 use super::chip_series::{ClockDrop, clock_drops, throttling};
 use super::device_clock::DeviceClock;
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[rule!(

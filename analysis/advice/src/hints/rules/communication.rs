@@ -9,10 +9,10 @@ use facts::category::CollectiveKind;
 use math::summed;
 use trace_model::Picos;
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::async_collectives;
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, OpSelection, PossibleSaving, Rule,
+    RuleResult,
 };
 use crate::what_if::Scenario;
 

@@ -12,9 +12,9 @@ use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileRepo
 use trace_model::time::PS_PER_S;
 use trace_model::{Picos, TimeRange, TraceModel};
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 

@@ -13,9 +13,9 @@ use math::unit::Unit;
 use trace_model::{Caveat, IssueKind, OpId, Picos};
 
 use super::arrays::{fills_registers, nearly_all, reads_narrow};
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[

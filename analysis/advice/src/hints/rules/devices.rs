@@ -8,9 +8,9 @@ use math::stats;
 use math::unit::Unit;
 use trace_model::{OpId, Picos, TrackKind};
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[

@@ -8,9 +8,9 @@ use device_reports::ops::op_stats::OpRow;
 use engine::{Percent, Provenance, Result, Threshold};
 use trace_model::{OpId, Picos};
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[

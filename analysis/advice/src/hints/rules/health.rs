@@ -6,8 +6,7 @@
 use engine::Scope;
 use run_reports::summary::doctor::Doctor;
 
-use crate::hints::NoFinding::Nothing;
-use crate::hints::{Finding, HintFacts, Rule, RuleResult};
+use crate::hints::{Finding, HintFacts, NoFinding::Nothing, Rule, RuleResult};
 
 macro_rules! health {
     ($id:literal, $title:literal) => {

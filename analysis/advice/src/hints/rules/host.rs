@@ -8,9 +8,9 @@ use run_reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleC
 use run_reports::host::input::{Input, InputWait};
 use trace_model::Picos;
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult,
 };
 use crate::what_if::Scenario;
 

@@ -12,8 +12,9 @@ use run_reports::host::gaps::Gaps;
 use trace_model::time::{PS_PER_S, PS_PER_US};
 use trace_model::{Picos, joined};
 
-use crate::hints::NoFinding::Nothing;
-use crate::hints::{Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+};
 
 pub(super) static RULES: &[Rule] = &[
     rule!("K39", "Steps are not marked", Medium, [SYNC_TIME], unmarked),

@@ -10,9 +10,9 @@ use hardware::peaks::NO_PEAK;
 use math::stats;
 use trace_model::OpId;
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[

@@ -10,10 +10,9 @@ use math::unit::Unit;
 use run_reports::host::serving::Serving;
 use trace_model::{Picos, TimeRange};
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
-    short_name,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, OpSelection,
+    PossibleSaving, Rule, RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 

@@ -12,9 +12,9 @@ use math::grouped;
 use math::unit::Unit;
 use trace_model::{OpId, Picos, joined};
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 use crate::what_if::Scenario;
 

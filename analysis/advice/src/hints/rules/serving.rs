@@ -7,9 +7,9 @@ use math::intervals::IntervalSet;
 use run_reports::host::serving::{ServedRequest, Serving, ServingPhase, ServingReport};
 use trace_model::{Picos, TimeRange};
 
-use crate::hints::NoFinding::Nothing;
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[
