@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular, counted};
-use facts::TraceFacts as _;
-use facts::category::OpGroup;
+use facts::{OpGroup, TraceFacts as _};
 use trace_model::{GroupId, OpId, Picos, StringId, TraceModel, joined};
 
 use run_reports::host::gaps::IdleCause;

@@ -1,7 +1,7 @@
 //! Checks whether two runs are comparable, before any percentage is shown.
 
 use engine::Percent;
-use facts::steps::StepSource;
+use facts::StepSource;
 
 use super::device_steps::other_device_steps;
 use super::environment;

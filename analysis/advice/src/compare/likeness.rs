@@ -3,10 +3,9 @@
 use math::summed;
 use std::collections::BTreeMap;
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 use engine::{Context, counted};
-use facts::steps::StepsReport;
-use facts::time_use::TimeUse;
+use facts::{StepsReport, TimeUse};
 use trace_model::GroupId;
 
 use super::comparable::Difference;

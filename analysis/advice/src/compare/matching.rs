@@ -17,7 +17,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use trace_model::without_number;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};

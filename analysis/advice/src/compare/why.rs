@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use engine::{Percent, Table};
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use hlo::element_bits;
 
 use super::attribution::{Attribution, OpChange};

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use device_reports::steps::step_parts::StepPart;
-use facts::category::{CollectiveKind, classify_texts};
-use facts::time_use::TimeUse;
+use device_reports::StepPart;
+use facts::category::classify_texts;
+use facts::{CollectiveKind, TimeUse};
 use hlo::{ArrayShape, HloText, Shape, element_bits};
 use trace_model::{joined, without_number};
 

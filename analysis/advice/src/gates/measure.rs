@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 use engine::glob;
 use math::stats::median;
 use regex_lite::Regex;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use serde::Deserialize;
 
 /// One kind of collective on some chips.

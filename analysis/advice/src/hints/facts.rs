@@ -3,14 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use device_reports::ops::op_stats::{LikeOps, OpRow, Ops, OpsReport};
-use device_reports::steps::step_times::Steps;
+use device_reports::{LikeOps, OpRow, Ops, OpsReport, Steps};
 use engine::{Analysis, AnalysisError, Context, Percent, Result, Scope, Threshold};
-use facts::TraceFacts as _;
-use facts::category::OpClasses;
-use facts::framework::Framework;
-use facts::host_class::host_threads;
-use facts::steps::StepsReport;
+use facts::{Framework, OpClasses, StepsReport, TraceFacts as _, host_threads};
 use trace_model::{GroupId, IssueKind, OpId, Picos, TimeRange, locked};
 
 use super::finding::short_name;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Percent, Provenance, number};
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use math::unit::Unit;
 use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 

@@ -17,7 +17,7 @@
 //! ## Source
 //! ```
 
-use facts::framework::Framework;
+use facts::Framework;
 
 /// A page, cut into its sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

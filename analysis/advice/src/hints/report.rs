@@ -1,8 +1,7 @@
 //! Hints as a report.
 
 use engine::{Percent, Table, Tabular};
-use facts::sum_over::SumOver;
-use facts::time_use::TimeUse;
+use facts::{SumOver, TimeUse};
 use math::unit::Unit;
 use serde::Serialize;
 use trace_model::{OpId, Picos, joined};

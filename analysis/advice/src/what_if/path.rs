@@ -12,9 +12,7 @@
 //! ones, and who came last is what the replay found out.
 
 use engine::{Context, Scope};
-use facts::category::OpClass;
-use facts::core_time::SelfTimeSegment;
-use facts::steps::Step;
+use facts::{OpClass, SelfTimeSegment, Step};
 use math::intervals::IntervalSet;
 use run_reports::host::gaps::IdleCause;
 use trace_model::{

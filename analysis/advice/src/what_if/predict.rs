@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Context, Percent, Table, Tabular};
-use facts::category::{OpClass, OpGroup};
+use facts::{OpClass, OpGroup};
 use math::parallel;
 use math::stats::median;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};

@@ -6,9 +6,7 @@
 
 use std::sync::OnceLock;
 
-use facts::category::OpGroup;
-use facts::clock_alignment::SharedClock;
-use facts::core_time::{CoreTime, SelfTimeSegment};
+use facts::{CoreTime, OpGroup, SelfTimeSegment, SharedClock};
 use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
 /// The done op of a transfer that has already finished takes a cycle or two, which are the shortest ones in captures

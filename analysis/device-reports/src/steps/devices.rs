@@ -11,10 +11,8 @@
 
 use engine::{Analysis, Context, Percent, Result};
 use engine::{Table, Tabular};
-use facts::TraceFacts as _;
-use facts::category::OpGroup;
-use facts::core_time::CoreTime;
 use facts::window::{counts, has_ops, ran_nothing, slices_of_window};
+use facts::{CoreTime, OpGroup, TraceFacts as _};
 use math::intervals::IntervalSet;
 use math::stats::median;
 use trace_model::{GroupId, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TrackKind};

@@ -4,9 +4,9 @@
 //! by what they do (see [`hlo::ProgramMatch`]). What is inside fusions and reductions belongs to the instruction that runs it.
 
 use engine::{Context, Result, Table, Tabular, number};
-use facts::sum_over::ARE_SUMS;
 use facts::{
-    EnvironmentChange, EnvironmentSide, environment, environment_changes, environment_table,
+    ARE_SUMS, EnvironmentChange, EnvironmentSide, environment, environment_changes,
+    environment_table,
 };
 use hlo::{InstructionId, ProgramMatch, ScheduleDifference};
 use math::unit::Unit;

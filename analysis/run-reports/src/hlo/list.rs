@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use engine::{Context, Percent, Table, Tabular};
-use facts::TraceFacts as _;
-use facts::sum_over::ARE_SUMS;
+use facts::{ARE_SUMS, TraceFacts as _};
 use math::summed;
 use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
 use super::times::ProgramTimes;
 use super::{ProgramOrigin, TimedProgram};
-use device_reports::ops::op_stats::Ops;
+use device_reports::Ops;
 
 /// The programs of a capture.
 #[engine::reported]

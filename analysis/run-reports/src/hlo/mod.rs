@@ -25,8 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::{AnalysisError, Context, Percent, Result, number};
-use facts::TraceFacts as _;
-use facts::category::OpGroup;
+use facts::{OpGroup, TraceFacts as _};
 use hlo::{HloModule, HloOrigin, Instruction};
 use trace_model::{Op, OpId, Picos, ProgramId, StringId, joined};
 

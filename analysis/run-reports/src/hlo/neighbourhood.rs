@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use engine::{AnalysisError, Context, Result, Table, Tabular};
-use facts::sum_over::ARE_SUMS;
+use facts::ARE_SUMS;
 use hlo::{HloModule, InstructionId};
 use math::unit::Unit;
 use trace_model::ProgramId;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Context, Result, Table, Tabular};
-use facts::sum_over::ARE_SUMS;
+use facts::ARE_SUMS;
 use trace_model::{OpId, Picos, ProgramId};
 
 use super::{ProgramOrigin, TimedProgram, line};

@@ -16,10 +16,10 @@
 use std::collections::BTreeMap;
 
 use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular};
-use facts::TraceFacts as _;
 use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use facts::device_shift::shifted;
-use facts::window::{TimeWindow, counts};
+use facts::window::counts;
+use facts::{TimeWindow, TraceFacts as _};
 use math::quantile::quantile;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 

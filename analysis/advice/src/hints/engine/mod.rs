@@ -9,7 +9,7 @@ mod same;
 use std::collections::BTreeMap;
 
 use engine::{AnalysisError, Percent, Result, Scope};
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
 

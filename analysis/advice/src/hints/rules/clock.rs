@@ -4,8 +4,8 @@
 //! clock; a series of throttling in percent. Temperature and power have no published limit: they are evidence of what the
 //! clock does, and no finding of their own.
 
+use device_reports::Ops;
 use device_reports::ops::hardware_counters::HardwareCounters;
-use device_reports::ops::op_stats::Ops;
 use engine::{Percent, Provenance, Threshold};
 use trace_model::{Picos, joined};
 

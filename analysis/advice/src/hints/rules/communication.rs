@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device_reports::communication::overlap::{CoreOverlap, Overlap, OverlapReport};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::communication::overlap::CoreOverlap;
+use device_reports::{OpRow, Overlap, OverlapReport};
 use engine::{Percent, Result, Threshold};
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use math::summed;
 use trace_model::Picos;
 

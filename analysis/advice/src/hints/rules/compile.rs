@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Provenance, Result, Scope, Threshold, listed_to};
-use facts::framework::Framework;
-use facts::steps::{Step, annotated_number};
-use facts::time_use::TimeUse;
+use facts::steps::annotated_number;
+use facts::{Framework, Step, TimeUse};
 use math::unit::Unit;
 use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport};
 use trace_model::time::PS_PER_S;

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use device_reports::ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 use device_reports::ops::loops::{LoopRow, Loops};
-use device_reports::ops::op_stats::{LikeOps, OpRow};
+use device_reports::{DeclaredCosts, Kernel, Kernels, KernelsReport, LikeOps, OpRow};
 use engine::{Percent, Result, Threshold};
-use facts::category::OpGroup;
-use facts::framework::Framework;
+use facts::{Framework, OpGroup};
 use hardware::limits::BoundBy;
 use math::unit::Unit;
 use trace_model::{Caveat, IssueKind, OpId, Picos};

@@ -1,9 +1,9 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
-use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
+use device_reports::steps::balance::DeviceLoad;
+use device_reports::{Balance, BalanceReport};
 use engine::{Percent, Provenance, Threshold, counted};
-use facts::steps::{Step, StepsReport};
-use facts::time_use::TimeUse;
+use facts::{Step, StepsReport, TimeUse};
 use math::stats;
 use math::unit::Unit;
 use trace_model::{OpId, Picos, TrackKind};

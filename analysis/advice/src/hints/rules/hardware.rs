@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use device_reports::communication::sparse_cores::SparseCores;
-use device_reports::ops::kernels::{Kernel, Kernels, KernelsReport, TRACING};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::ops::kernels::TRACING;
+use device_reports::{Kernel, Kernels, KernelsReport, OpRow};
 use engine::{Percent, Provenance, Result, Threshold};
 use trace_model::{OpId, Picos};
 

@@ -1,9 +1,8 @@
 //! Rules about devices that wait for their host.
 
-use device_reports::communication::dcn::Dcn;
-use device_reports::ops::op_stats::OpRow;
+use device_reports::{Dcn, OpRow};
 use engine::{Percent, Provenance, Result, Scope, Threshold};
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use run_reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleCause};
 use run_reports::host::input::{Input, InputWait};
 use trace_model::Picos;

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use engine::Threshold;
-use facts::TraceFacts as _;
-use facts::time_use::TimeUse;
+use facts::{TimeUse, TraceFacts as _};
 use math::stats;
 use math::unit::Unit;
 use run_reports::host::compile::{Compile, LazyTensors};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::ops::matmuls::{MatmulRow, Matmuls, MatmulsReport};
+use device_reports::Matmuls;
+use device_reports::ops::matmuls::{MatmulRow, MatmulsReport};
 use engine::{Percent, Provenance, Result, Threshold};
 use hardware::limits::BoundBy;
 use hardware::padding::Dimension;

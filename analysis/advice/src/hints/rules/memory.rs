@@ -1,11 +1,9 @@
 //! Rules about data that is moved rather than computed.
 
-use device_reports::memory::hbm::{Memory, NEARLY_FULL_PERCENT, bytes_text};
-use device_reports::ops::expected::{Expected, TimeLimit};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::memory::hbm::{NEARLY_FULL_PERCENT, bytes_text};
+use device_reports::{Expected, Memory, OpRow, TimeLimit};
 use engine::{Percent, Provenance, Result, Threshold};
-use facts::category::OpGroup;
-use facts::framework::Framework;
+use facts::{Framework, OpGroup};
 use math::unit::Unit;
 use run_reports::host::serving::Serving;
 use trace_model::{Picos, TimeRange};

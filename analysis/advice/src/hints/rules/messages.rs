@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use device_reports::communication::collectives::{CollectiveRow, Collectives};
-use device_reports::communication::dcn::{Dcn, DcnDevice, DcnReport};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::communication::dcn::{DcnDevice, DcnReport};
+use device_reports::{CollectiveRow, Collectives, Dcn, OpRow};
 use engine::{Percent, Provenance, Result, Threshold};
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use hlo::HloText;
 use math::grouped;
 use math::unit::Unit;

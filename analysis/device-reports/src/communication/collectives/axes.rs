@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use facts::collective_traffic::{GroupPlace, MeshAxis};
+use facts::GroupPlace;
+use facts::collective_traffic::MeshAxis;
 use hardware::ici::{Axis, GroupLayout};
 use math::grouped;
 use trace_model::{Picos, joined};

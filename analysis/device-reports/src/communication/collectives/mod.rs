@@ -31,7 +31,7 @@ pub use places::{DeviceAxis, DevicePlaces};
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
 use engine::{Analysis, Context, Percent, Result};
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use row::rounded;
 
 use crate::communication::overlap::{CoreOverlap, Overlap, OverlapReport, Transfer};

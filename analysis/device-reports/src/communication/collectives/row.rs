@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Cell, Percent};
-use facts::collective_traffic::CollectiveTraffic;
+use facts::CollectiveTraffic;
 use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
 use trace_model::{Picos, joined};
 

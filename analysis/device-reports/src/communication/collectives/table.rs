@@ -1,7 +1,7 @@
 //! The tables of collectives.
 
 use engine::{Table, Tabular};
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use trace_model::{Picos, joined};
 
 use super::{CollectivesReport, Remark};

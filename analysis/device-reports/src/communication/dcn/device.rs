@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::category::OpClasses;
-use facts::window::{TimeWindow, counts, part_in};
+use facts::window::{counts, part_in};
+use facts::{OpClasses, TimeWindow, TraceFacts as _};
 use hardware::limits::ratio;
 use hlo::HloText;
 use math::intervals::IntervalSet;

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::category::CollectiveKind;
-use facts::collective_traffic::CollectiveTraffic;
-use facts::sum_over::SumOver;
+use facts::{CollectiveKind, CollectiveTraffic, SumOver};
 use trace_model::{GroupId, OpId, Picos};
 
 use super::skew::MatchedCollective;

@@ -25,10 +25,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use engine::{Analysis, Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::category::OpClasses;
-use facts::core_time::CoreTime;
 use facts::window::{counts, slices_of_window};
+use facts::{CoreTime, OpClasses, TraceFacts as _};
 use trace_model::{GroupId, GroupKind, Picos, SliceSpans, TraceModel, TrackKind};
 
 pub use offload::Offload;

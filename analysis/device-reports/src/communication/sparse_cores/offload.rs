@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::category::{OpClass, OpClasses};
-use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::window::{counts, part_in};
+use facts::{OpClass, OpClasses, SelfTimeSegment, TraceFacts as _, self_time_segments};
 use math::intervals::IntervalSet;
 use trace_model::{
     GroupId, GroupKind, LabelId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind,

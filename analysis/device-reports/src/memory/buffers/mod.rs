@@ -21,8 +21,7 @@ pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
 
 use engine::{Analysis, AnalysisError, Context, Percent, Result, Scope};
 use engine::{Metric, Provenance};
-use facts::TraceFacts as _;
-use facts::hlo_for_now;
+use facts::{TraceFacts as _, hlo_for_now};
 use hardware::chips::Chip;
 use hlo::HloError;
 use math::unit::Unit;

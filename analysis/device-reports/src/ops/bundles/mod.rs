@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use math::unit::Unit;
 use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef, joined};
 

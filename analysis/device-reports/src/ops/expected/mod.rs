@@ -23,8 +23,7 @@ mod table;
 mod tests;
 
 use engine::{Analysis, Cell, Context, Percent, Result};
-use facts::category::OpGroup;
-use facts::sum_over::SumOver;
+use facts::{OpGroup, SumOver};
 use hardware::ici::NetworkFrom;
 use hardware::limits::{BoundBy, possible};
 use hardware::peaks::Peaks;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use hardware::peaks::Peaks;
 use trace_model::Picos;
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Context, Fact};
-use facts::TraceFacts as _;
-use facts::category::{OpClass, OpClasses, OpGroup};
+use facts::{OpClass, OpClasses, OpGroup, TraceFacts as _};
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak};
 use hardware::peaks::Peaks;
 use math::parallel;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::category::OpGroup;
-use facts::sum_over::SumOver;
+use facts::{OpGroup, SumOver};
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
 use trace_model::{GroupId, Picos};

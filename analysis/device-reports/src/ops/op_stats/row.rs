@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::category::{CollectiveKind, OpGroup};
+use facts::{CollectiveKind, OpGroup};
 use hardware::limits::{BoundBy, OpWork, possible, ratio};
 use hardware::peaks::Peaks;
 use trace_model::{Op, OpId, Picos};

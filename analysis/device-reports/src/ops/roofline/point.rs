@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::category::OpGroup;
+use facts::OpGroup;
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use hardware::peaks::Peaks;
 use trace_model::Picos;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Cell, Context, Percent};
-use facts::category::OpClass;
+use facts::OpClass;
 use math::grouped;
 use trace_model::{GroupId, GroupKind, Picos, TraceModel, joined};
 

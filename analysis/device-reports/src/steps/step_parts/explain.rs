@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Context;
-use facts::core_time::CoreTime;
-use facts::steps::{Step, StepsReport};
+use facts::{CoreTime, Step, StepsReport};
 use trace_model::{LabelId, Picos, TimeRange, TraceModel};
 
 use super::host::{HostPhase, HostPhases};

@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::{Analysis, Context, Result, Scope};
-use facts::TraceFacts as _;
 use facts::device_shift::shifted;
-use facts::steps::{Step, StepClass, StepSource, StepsReport};
+use facts::steps::StepClass;
+use facts::{Step, StepSource, StepsReport, TraceFacts as _};
 use math::grouped;
 use math::stats::median;
 use trace_model::{GroupId, Picos, TimeRange};

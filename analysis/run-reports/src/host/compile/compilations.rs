@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Context, Percent};
+use facts::HostClass;
 use facts::compile_events::PhaseEvent;
-use facts::host_class::{HostClass, pjit_function};
+use facts::host_class::pjit_function;
 use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, Timestamp};

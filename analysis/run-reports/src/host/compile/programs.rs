@@ -6,9 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Context;
-use facts::TraceFacts as _;
-use facts::host_class::host_threads;
 use facts::steps::function_of;
+use facts::{TraceFacts as _, host_threads};
 use math::grouped;
 use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 

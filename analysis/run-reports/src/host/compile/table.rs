@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Percent, Table, Tabular};
-use facts::host_class::HostClass;
+use facts::HostClass;
 use math::unit::Unit;
 use trace_model::{Picos, joined};
 

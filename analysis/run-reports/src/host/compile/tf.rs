@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Percent, Table};
 use facts::compile_events::ancestors;
-use facts::host_class::{host_threads, stripped};
+use facts::host_class::stripped;
+use facts::host_threads;
 use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
 use super::annotations::reading_order;

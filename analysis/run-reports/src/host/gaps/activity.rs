@@ -24,9 +24,8 @@ use std::iter::Peekable;
 
 use engine::Context;
 use engine::Fact;
-use facts::TraceFacts as _;
-use facts::host_class::{HostClass, host_threads, is_input_loader, stripped};
-use facts::python_frame::PythonFrame;
+use facts::host_class::{is_input_loader, stripped};
+use facts::{HostClass, PythonFrame, TraceFacts as _, host_threads};
 use trace_model::{
     LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId,
 };

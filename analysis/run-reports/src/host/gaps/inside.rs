@@ -2,9 +2,8 @@
 //! after the last.
 
 use engine::{Context, Percent, Result, Scope};
-use facts::TraceFacts as _;
 use facts::clock_alignment::timed_programs;
-use facts::core_time::SelfTimeSegment;
+use facts::{SelfTimeSegment, TraceFacts as _};
 use trace_model::time::PS_PER_US;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 

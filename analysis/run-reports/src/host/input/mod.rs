@@ -13,11 +13,9 @@ mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::TraceFacts as _;
-use facts::category::{OpClasses, OpGroup};
-use facts::host_class::HostClass;
+use facts::{HostClass, OpClasses, OpGroup, TraceFacts as _};
 use hardware::chips::Chip;
 use math::grouped;
 use math::intervals::IntervalSet;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use device_reports::ops::kernels::{DeclaredCosts, Kernel, Kernels};
+use device_reports::{DeclaredCosts, Kernel, Kernels};
 use engine::{Context, Environment, Percent};
 use facts::environment;
 use trace_model::{Severity, TrackKind, joined};

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use device_reports::ops::op_stats::{Ops, cause};
-use device_reports::steps::step_times::Steps;
+use device_reports::ops::op_stats::cause;
+use device_reports::{Ops, Steps};
 use engine::{Context, Fact, Percent, counted, number};
-use facts::TraceFacts as _;
-use facts::host_class::host_threads;
-use facts::steps::{StepSource, has_annotations};
+use facts::steps::has_annotations;
+use facts::{StepSource, TraceFacts as _, host_threads};
 use hardware::peaks::{PeakSource, Peaks};
 use hlo::HloText;
 use trace_model::{

@@ -18,7 +18,7 @@
 
 mod measured;
 
-use device_reports::ops::expected::{Expected, TimeLimit};
+use device_reports::{Expected, TimeLimit};
 use engine::{Analysis, Context, Percent, Provenance, Result, Table, Tabular, Threshold, counted};
 use hardware::limits::{BoundBy, is_beyond_peak};
 use trace_model::Caveat;

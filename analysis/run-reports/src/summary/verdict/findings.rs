@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use device_reports::communication::overlap::{Overlap, OverlapReport};
 use device_reports::memory::hbm::{MemoryReport, NEARLY_FULL_PERCENT};
-use device_reports::ops::op_stats::OpsReport;
-use device_reports::steps::balance::{Balance, BalanceReport};
+use device_reports::{Balance, BalanceReport, OpsReport, Overlap, OverlapReport};
 use engine::{Context, Percent, Provenance, Scope};
-use facts::category::OpGroup;
-use facts::steps::{Step, StepsReport};
-use facts::time_use::TimeUse;
 use facts::window::windows_in_words;
+use facts::{OpGroup, Step, StepsReport, TimeUse};
 use math::stats::Stats;
 use math::summed;
 use trace_model::{Caveat, Picos, TimeRange, joined, without_number};
