@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 #[cfg(feature = "gui")]
-use cli::common::{CommandOutcome, Loading, Stderr};
+use cli::common::Loading;
+use cli::common::{CommandOutcome, Stderr};
 use request::{Assumptions, RequestError, Result};
 use view::panels::source::SourcePrefix;
 
