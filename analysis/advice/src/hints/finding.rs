@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Percent, Provenance, number};
+use engine::{AnalysisError, Percent, Provenance, Result, number};
 use facts::TimeUse;
 use math::unit::Unit;
 use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
@@ -231,5 +231,23 @@ impl Finding {
     /// It is about time in which the device is idle.
     pub(super) fn is_idle_time(&self) -> bool {
         self.about.contains(&TimeUse::Idle)
+    }
+}
+
+/// What a rule answers, or why it has no answer.
+pub type RuleResult<T = Finding> = Result<T, NoFinding>;
+
+/// Why a rule has no finding.
+#[derive(Debug)]
+pub enum NoFinding {
+    /// What it looks for is not there.
+    Nothing,
+    /// It cannot tell, for this reason.
+    CannotTell(AnalysisError),
+}
+
+impl<T: Into<AnalysisError>> From<T> for NoFinding {
+    fn from(why: T) -> Self {
+        Self::CannotTell(why.into())
     }
 }

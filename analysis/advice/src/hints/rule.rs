@@ -1,10 +1,10 @@
 //! What a rule is, and what it can answer.
 
-use engine::{AnalysisError, Result, Threshold};
+use engine::Threshold;
 use serde::Serialize;
 
 use super::HintFacts;
-use super::finding::Finding;
+use super::finding::RuleResult;
 
 /// How sure a rule is of what it says.
 #[derive(
@@ -51,23 +51,5 @@ impl Rule {
     /// It is about the capture, not about the program.
     pub(crate) fn is_health(&self) -> bool {
         self.id.starts_with('Q')
-    }
-}
-
-/// What a rule answers, or why it has no answer.
-pub type RuleResult<T = Finding> = Result<T, NoFinding>;
-
-/// Why a rule has no finding.
-#[derive(Debug)]
-pub enum NoFinding {
-    /// What it looks for is not there.
-    Nothing,
-    /// It cannot tell, for this reason.
-    CannotTell(AnalysisError),
-}
-
-impl<T: Into<AnalysisError>> From<T> for NoFinding {
-    fn from(why: T) -> Self {
-        Self::CannotTell(why.into())
     }
 }
