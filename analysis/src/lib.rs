@@ -31,8 +31,8 @@ pub use engine::{
     distinct, entry, glob, is_printable, json_text, number, printable, sentence, shortened,
     shortened_path, turns_text,
 };
-pub use facts::TraceFacts;
-pub use facts::category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
-pub use facts::window::{TimeWindow, measured_range};
+pub use facts::{
+    AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup, TimeWindow, TraceFacts, measured_range,
+};
 pub use math::unit::Unit;
 pub use registry::{ANALYSES, host_event_use};

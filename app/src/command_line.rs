@@ -7,39 +7,12 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::open::OpenArgs;
-use cli::commands::analyze::AnalyzeArgs;
-use cli::commands::anonymize::AnonymizeArgs;
-use cli::commands::bisect::BisectArgs;
-use cli::commands::cache::CacheArgs;
-use cli::commands::chips::ChipsArgs;
-use cli::commands::compare::CompareArgs;
-use cli::commands::compile::CompileArgs;
-use cli::commands::completions::CompletionsArgs;
-use cli::commands::config::ConfigArgs;
-use cli::commands::doctor::DoctorArgs;
-use cli::commands::environment::EnvironmentArgs;
-use cli::commands::events::EventsArgs;
-use cli::commands::expect::ExpectArgs;
-use cli::commands::explain::ExplainArgs;
-use cli::commands::fleet::FleetArgs;
-use cli::commands::formats::FormatsArgs;
-use cli::commands::history::HistoryArgs;
-use cli::commands::hlo::HloArgs;
-use cli::commands::init::InitArgs;
-use cli::commands::kernels::KernelsArgs;
-use cli::commands::man::ManArgs;
-use cli::commands::memory::MemoryArgs;
-use cli::commands::metrics::MetricsArgs;
-use cli::commands::pack::PackArgs;
-use cli::commands::render::RenderArgs;
-use cli::commands::runs::RunsArgs;
-use cli::commands::schema::SchemaArgs;
-use cli::commands::skill::SkillArgs;
-use cli::commands::summarize::SummarizeArgs;
-use cli::commands::watch::WatchArgs;
-use cli::commands::whatif::WhatifArgs;
-use cli::common::args::MessageArgs;
-use cli::common::help;
+use cli::commands::{
+    analyze, anonymize, bisect, cache, chips, compare, compile, completions, config, doctor,
+    environment, events, expect, explain, fleet, formats, history, hlo, init, kernels, man, memory,
+    metrics, pack, render, runs, schema, skill, summarize, watch, whatif,
+};
+use cli::common::{MessageArgs, help};
 
 /// Profiler-trace analyzer and visualizer for TPUs.
 #[derive(Debug, Parser)]
@@ -61,71 +34,71 @@ pub struct Cli {
 pub enum CliCommand {
     /// What limits this program: verdict, steps, utilization, top ops, communication, compilation
     #[command(after_help = help::MORE, after_long_help = help::ANALYZE)]
-    Analyze(AnalyzeArgs),
+    Analyze(analyze::AnalyzeArgs),
     /// What changed between two runs, whether it is more than noise, and where the time went
     #[command(after_help = help::MORE, after_long_help = help::COMPARE)]
-    Compare(CompareArgs),
+    Compare(compare::CompareArgs),
     /// The commit or version that made a program slower: runs it at points between a fast and a slow one
     #[command(after_help = help::MORE, after_long_help = help::BISECT)]
-    Bisect(BisectArgs),
+    Bisect(bisect::BisectArgs),
     /// Write a commented systole.toml whose limits are those of a good run
-    Init(InitArgs),
+    Init(init::InitArgs),
     /// Check a configuration file (systole.toml)
-    Config(ConfigArgs),
+    Config(config::ConfigArgs),
     /// The metrics that gates can ask for, with unit and meaning
-    Metrics(MetricsArgs),
+    Metrics(metrics::MetricsArgs),
     /// The runs recorded with `--history`, one row each
-    History(HistoryArgs),
+    History(history::HistoryArgs),
     /// JSON Schemas of what other programs read and write
-    Schema(SchemaArgs),
+    Schema(schema::SchemaArgs),
     /// Save what a comparison needs of a run: small JSON to commit as a baseline
     #[command(after_help = help::MORE, after_long_help = help::SUMMARIZE)]
-    Summarize(SummarizeArgs),
+    Summarize(summarize::SummarizeArgs),
     /// Data quality of a trace: what is missing, what was repaired, where memory goes
     #[command(after_help = help::MORE, after_long_help = help::DOCTOR)]
-    Doctor(DoctorArgs),
+    Doctor(doctor::DoctorArgs),
     /// Analyze each new run of a log directory, compare it with the last good ones, keep the history
     #[command(after_help = help::MORE, after_long_help = help::WATCH)]
-    Watch(WatchArgs),
+    Watch(watch::WatchArgs),
     /// What a run was built from and where it ran: versions, flags, code; or record that beside its profile
     #[command(after_help = help::MORE, after_long_help = help::ENVIRONMENT)]
-    Environment(EnvironmentArgs),
+    Environment(environment::EnvironmentArgs),
     /// How long the run would take with faster links, hidden copies or cheaper ops
     #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
-    Whatif(WhatifArgs),
+    Whatif(whatif::WhatifArgs),
     /// Events by name, category, track, time, step or length: a list, or their times in groups
     #[command(after_help = help::MORE, after_long_help = help::EVENTS)]
-    Events(EventsArgs),
+    Events(events::EventsArgs),
     /// Programs of the compiler: their text, what is around an instruction, a search, a diff
     #[command(after_help = help::MORE, after_long_help = help::HLO)]
-    Hlo(HloArgs),
+    Hlo(hlo::HloArgs),
     /// Whether a program or profile is as expected: collectives, types, kernels, memory, compilation
     #[command(after_help = help::MORE, after_long_help = help::EXPECT)]
-    Expect(ExpectArgs),
+    Expect(expect::ExpectArgs),
     /// Custom kernels: time, declared costs, stages, units, hardware counters
     #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
-    Kernels(KernelsArgs),
+    Kernels(kernels::KernelsArgs),
     /// What was compiled in runs and logs of JAX: time by function, why, what a cache would save
     #[command(after_help = help::MORE, after_long_help = help::COMPILE)]
-    Compile(CompileArgs),
+    Compile(compile::CompileArgs),
     /// Why a program does not fit into memory, and what would make it fit: from an error message, a program or a profile
     #[command(after_help = help::MORE, after_long_help = help::MEMORY)]
-    Memory(MemoryArgs),
+    Memory(memory::MemoryArgs),
     /// Captures of many jobs and hosts: one dataset, one report (of the Python package)
-    Fleet(FleetArgs),
+    Fleet(fleet::FleetArgs),
     /// What a hint means, how to check it and what to do
-    Explain(ExplainArgs),
+    Explain(explain::ExplainArgs),
     /// The runs of a log directory or bucket, the newest first: hosts, size, devices, steps, verdict
-    Runs(RunsArgs),
+    Runs(runs::RunsArgs),
     /// Copies of files from buckets and web servers: list them, remove them
-    Cache(CacheArgs),
+    Cache(cache::CacheArgs),
     /// The formats that can be read
-    Formats(FormatsArgs),
+    Formats(formats::FormatsArgs),
     /// Assumed facts of each TPU generation, with their sources
-    Chips(ChipsArgs),
+    Chips(chips::ChipsArgs),
     /// A picture of the timeline, the roofline or the steps as SVG or PNG, without a window
     #[command(after_help = help::MORE, after_long_help = help::RENDER)]
-    Render(RenderArgs),
+    Render(render::RenderArgs),
     /// Write slices, ops, steps, counters and other tables as Parquet, Arrow or CSV
     #[cfg(feature = "export")]
     #[command(after_help = help::MORE, after_long_help = help::EXPORT)]
@@ -144,10 +117,10 @@ pub enum CliCommand {
     Top(cli::commands::top::TopArgs),
     /// A profile without names of people, machines and files; all numbers stay
     #[command(after_help = help::MORE, after_long_help = help::ANONYMIZE)]
-    Anonymize(AnonymizeArgs),
+    Anonymize(anonymize::AnonymizeArgs),
     /// One file to share: the profiles of a run, its summary and its report
     #[command(after_help = help::MORE, after_long_help = help::PACK)]
-    Pack(PackArgs),
+    Pack(pack::PackArgs),
     /// Serve the reports as tools for agents (Model Context Protocol) on standard input and output
     #[cfg(feature = "mcp")]
     #[command(after_help = help::MORE, after_long_help = help::MCP)]
@@ -157,13 +130,13 @@ pub enum CliCommand {
     #[command(after_help = help::MORE, after_long_help = help::SERVE)]
     Serve(serve::ServeArgs),
     /// Write instructions for coding agents: how to find what limits a program
-    Skill(SkillArgs),
+    Skill(skill::SkillArgs),
     /// Show the timeline in a window
     Open(OpenArgs),
     /// Completions of commands and options for a shell
-    Completions(CompletionsArgs),
+    Completions(completions::CompletionsArgs),
     /// The manual page of the program or of one command
-    Man(ManArgs),
+    Man(man::ManArgs),
 }
 
 /// Commands that need a feature, the feature, and whether this build has it.

@@ -15,9 +15,7 @@ use cli::commands::{
     environment, events, expect, explain, fleet, formats, history, hlo, init, kernels, man, memory,
     metrics, render, schema, skill, summarize, watch, whatif,
 };
-use cli::common::args::MessageArgs;
-use cli::common::outcome::CommandOutcome;
-use cli::common::stderr::Stderr;
+use cli::common::{CommandOutcome, MessageArgs, Stderr};
 
 use command_line::{Cli, CliCommand, in_words, missing_command};
 

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 #[cfg(feature = "gui")]
-use cli::common::loading::Loading;
-use cli::common::outcome::CommandOutcome;
-use cli::common::stderr::Stderr;
-use request::{Assumptions, RequestError};
+use cli::common::Loading;
+use cli::common::{CommandOutcome, Stderr};
+use request::{Assumptions, RequestError, Result};
 use view::panels::source::SourcePrefix;
 
 /// Whether a window can be opened: this build has one, and the system has a display.
@@ -55,7 +54,7 @@ pub struct OpenArgs {
 }
 
 #[cfg(feature = "gui")]
-pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if !has_display() {
         return Err(RequestError::Display(
             "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
@@ -92,7 +91,7 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
 }
 
 #[cfg(not(feature = "gui"))]
-pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome> {
     drop(args);
     Err(RequestError::Usage(
         "this build has no window; build with the feature \"gui\", or use analyze".to_owned(),

@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use query::{Database, QueryAnswer, QueryLimits, SqlValue};
 use request::{
-    CompareRequest, EventsRequest, ExpectRequest, HloRequest, PartRequest, PictureRequest,
-    RequestError, TraceRequest, WhatIfRequest, answers, checks,
+    CompareRequest, EventsRequest, ExpectRequest, HloRequest, PartRequest, PictureRequest, Result,
+    TraceRequest, WhatIfRequest, answers, checks,
 };
 use session::environment::{ObservedProcess, write};
 use session::tables::{Catalog, arguments, picked};
@@ -118,10 +118,7 @@ fn quiet(_: Python<'_>) -> PyResult<()> {
 }
 
 /// Waits for work that cannot be cancelled.
-fn worked<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T, RequestError> + Send,
-) -> PyResult<T> {
+fn worked<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     interruptible(py, || (), quiet, work)?.map_err(|error| of_request(&error))
 }
 

@@ -47,6 +47,7 @@ mod flow;
 mod import_log;
 mod in_order;
 mod index;
+mod joined;
 mod lod;
 mod model;
 mod nesting;
@@ -73,6 +74,7 @@ pub use counters::CounterSeries;
 pub use device::{DeviceInfo, DeviceLinks, short_device_name};
 pub use flow::{Flow, FlowPoint, FlowRole};
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity, UNKNOWN_EVENT};
+pub use joined::joined;
 pub use lod::{ClassSums, LaneMipmap, LodIndex, LodSlices};
 pub use model::{AggregatedOp, Columns, MemoryUse, TraceModel};
 pub use op::{

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular, counted};
-use facts::TraceFacts as _;
-use facts::category::OpGroup;
-use trace_model::{GroupId, OpId, Picos, StringId, TraceModel};
+use facts::{OpGroup, TraceFacts as _};
+use trace_model::{GroupId, OpId, Picos, StringId, TraceModel, joined};
 
 use run_reports::host::gaps::IdleCause;
 
@@ -47,7 +46,7 @@ pub struct KindOnPath {
     #[column("Time per step")]
     pub each_ps: f64,
     /// Time in all steps.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Of the steps.
     #[column("Of steps")]
@@ -67,10 +66,10 @@ impl KindOnPath {
 #[engine::row(derived)]
 pub struct DeviceOnPath {
     /// Name of the device.
-    #[column("Device")]
+    #[column]
     pub device: String,
     /// Time of its ops in all steps, without collectives, which are of several devices.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Of the steps.
     #[column("Of steps")]
@@ -81,7 +80,7 @@ pub struct DeviceOnPath {
 #[engine::row(derived)]
 pub struct OpOnPath {
     /// Its name.
-    #[column("Op", id = "op")]
+    #[column(id = "op")]
     pub name: Arc<str>,
     /// The op in the model.
     #[serde(skip)]
@@ -93,7 +92,7 @@ pub struct OpOnPath {
     #[column("Time per step")]
     pub each_ps: f64,
     /// Time in all steps.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Of the steps.
     #[column("Of steps")]
@@ -253,11 +252,10 @@ fn statement(kinds: &[KindOnPath], steps: usize) -> String {
         ))
     });
     let parts = named.map(|(what, share)| format!("{} {share:.1}", what.title()));
-    let parts: Vec<String> = parts.collect();
     format!(
         "Critical path of {}, in shares of their length: {}",
         counted(steps, "step"),
-        parts.join(", ")
+        joined(parts, ", ")
     )
 }
 

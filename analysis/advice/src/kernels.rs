@@ -36,10 +36,10 @@ pub struct KernelChange {
     #[column("Median, cand")]
     pub cand_median_ps: Option<f64>,
     /// Second minus first, of the first.
-    #[column("Change", derived)]
+    #[column(derived)]
     pub change_percent: Option<Percent>,
     /// `slower`, `faster`, `~` …: whether the change is more than noise.
-    #[column("Verdict", derived)]
+    #[column(derived)]
     pub verdict: String,
     /// Executions in the first run.
     #[column("Runs, base")]
@@ -48,7 +48,7 @@ pub struct KernelChange {
     #[column("Runs, cand")]
     pub cand_runs: Option<u64>,
     /// Types and sizes of the operands in the second run, else in the first; absent if they are not recorded.
-    #[column("Operands", recorded)]
+    #[column(recorded)]
     pub operands: Option<String>,
 }
 

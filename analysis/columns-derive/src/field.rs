@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Expr, Field, Ident, LitStr, Result, Token, Type};
+use syn::{Error, Expr, Field, Ident, LitStr, Meta, Result, Token, Type};
 
 /// Words for provenances and their variants; `peak` is that of the peak which the table names.
 const PROVENANCES: [(&str, Option<&str>); 6] = [
@@ -49,7 +49,11 @@ impl FieldColumns {
         };
         for attribute in &field.attrs {
             if attribute.path().is_ident("column") {
-                let tokens = match attribute.parse_args()? {
+                let attribute = match attribute.meta {
+                    Meta::Path(_) => Attribute::Column(Box::default()),
+                    _ => attribute.parse_args()?,
+                };
+                let tokens = match attribute {
                     Attribute::Nested => columns.nested(),
                     Attribute::Column(column) => columns.column(*column, field, provenance),
                 };
@@ -85,7 +89,9 @@ impl FieldColumns {
         } else {
             quote!(None)
         };
-        let title = column.title;
+        let title = column
+            .title
+            .map_or_else(|| title_of(&id), |title| title.value());
         let (kind, cell) = if let Some(with) = column.with {
             (
                 quote!(::engine::kind_of::<Self, _, _>(#with)),
@@ -105,15 +111,16 @@ impl FieldColumns {
     }
 }
 
-/// What is in the parentheses of `#[column(…)]`.
+/// What `#[column]` or `#[column(…)]` says.
 enum Attribute {
     /// The columns of the row in this field.
     Nested,
     Column(Box<ColumnAttribute>),
 }
 
+#[derive(Default)]
 struct ColumnAttribute {
-    title: LitStr,
+    title: Option<LitStr>,
     provenance: Option<Ident>,
     id: Option<LitStr>,
     unit: Option<Ident>,
@@ -123,41 +130,46 @@ struct ColumnAttribute {
 
 impl Parse for Attribute {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        if !input.peek(LitStr) {
-            let word: Ident = input.parse()?;
-            return if word == "nested" {
-                Ok(Self::Nested)
-            } else {
-                Err(Error::new_spanned(word, "a title in quotes, or `nested`"))
-            };
-        }
-        let mut column = ColumnAttribute {
+        let mut column = Box::new(ColumnAttribute {
             title: input.parse()?,
-            provenance: None,
-            id: None,
-            unit: None,
-            with: None,
-            is_non_empty: false,
-        };
-        while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
+            ..ColumnAttribute::default()
+        });
+        if column.title.is_some() && !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        while !input.is_empty() {
             let word: Ident = input.parse()?;
-            if word == "non_empty" {
+            if word == "nested" {
+                return Ok(Self::Nested);
+            } else if word == "non_empty" {
                 column.is_non_empty = true;
-                continue;
-            }
-            if input.parse::<Option<Token![=]>>()?.is_none() {
+            } else if input.parse::<Option<Token![=]>>()?.is_none() {
                 column.provenance = Some(checked_provenance(word)?);
-                continue;
+            } else {
+                match word.to_string().as_str() {
+                    "id" => column.id = Some(input.parse()?),
+                    "unit" => column.unit = Some(input.parse()?),
+                    "with" => column.with = Some(input.parse()?),
+                    _ => return Err(Error::new_spanned(word, "`id`, `unit` or `with`")),
+                }
             }
-            match word.to_string().as_str() {
-                "id" => column.id = Some(input.parse()?),
-                "unit" => column.unit = Some(input.parse()?),
-                "with" => column.with = Some(input.parse()?),
-                _ => return Err(Error::new_spanned(word, "`id`, `unit` or `with`")),
+            if input.parse::<Option<Token![,]>>()?.is_none() {
+                break;
             }
         }
-        Ok(Self::Column(Box::new(column)))
+        Ok(Self::Column(column))
     }
+}
+
+/// The title of a column that declares none: the words of its name without the unit, `self_time_ps` as `Self time`.
+fn title_of(id: &str) -> String {
+    let units = ["_ps", "_percent", "_bytes"];
+    let words = units.iter().find_map(|unit| id.strip_suffix(unit));
+    let mut title = words.unwrap_or(id).replace('_', " ");
+    if let Some(first) = title.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    title
 }
 
 /// The unit that the name of a column tells; whole numbers without such a name are counts.

@@ -46,14 +46,13 @@ pub fn reported(
 }
 
 /// An enum of a report, `Variant = "title"`: JSON has the name of the variant in kebab case, tables and texts its title.
+/// That of `RunId` is `run id` unless it says another.
 #[proc_macro_attribute]
 pub fn titled(
     _none: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
-    titled::expand(parse_macro_input!(item as ItemEnum))
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
+    titled::expand(parse_macro_input!(item as ItemEnum)).into()
 }
 
 /// Derives `engine::Columns`.

@@ -2,18 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, Expr, Ident, ItemEnum, Result, Variant};
+use syn::{Expr, Ident, ItemEnum, Variant, parse_quote};
 
 /// The enum without the titles, and what they become.
-pub fn expand(mut item: ItemEnum) -> Result<TokenStream> {
-    let titles: Vec<Expr> = item
-        .variants
-        .iter_mut()
-        .map(title_of)
-        .collect::<Result<_>>()?;
+pub fn expand(mut item: ItemEnum) -> TokenStream {
+    let titles: Vec<Expr> = item.variants.iter_mut().map(title_of).collect();
     let variants: Vec<&Ident> = item.variants.iter().map(|variant| &variant.ident).collect();
     let (name, vis, count) = (&item.ident, &item.vis, variants.len());
-    Ok(quote! {
+    quote! {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ::serde::Serialize, ::schemars::JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         #item
@@ -37,16 +33,20 @@ pub fn expand(mut item: ItemEnum) -> Result<TokenStream> {
                 ::engine::Cell::text(self.title())
             }
         }
-    })
+    }
 }
 
-/// The text behind the name of a variant, which is taken away.
-fn title_of(variant: &mut Variant) -> Result<Expr> {
-    match variant.discriminant.take() {
-        Some((_, title)) => Ok(title),
-        None => Err(Error::new_spanned(
-            &variant.ident,
-            "a title is missing: `= \"…\"`",
-        )),
-    }
+/// The text behind the name of a variant, which is taken away; without one, the words of the name in small letters.
+fn title_of(variant: &mut Variant) -> Expr {
+    let title = variant.discriminant.take().map(|(_, title)| title);
+    title.unwrap_or_else(|| {
+        let mut words = String::new();
+        for letter in variant.ident.to_string().chars() {
+            if letter.is_uppercase() && !words.is_empty() {
+                words.push(' ');
+            }
+            words.extend(letter.to_lowercase());
+        }
+        parse_quote!(#words)
+    })
 }

@@ -11,8 +11,9 @@ use super::table::{Cell, CellKind, CellType, Column};
 ///
 /// `#[engine::row(PROVENANCE)]` declares it, with one of `measured`, `recorded`, `compiler`, `derived`, `inferred`, and derives
 /// what JSON needs; `#[derive(Columns)]` with `#[columns(PROVENANCE)]` is for rows that are not written. Columns are the fields
-/// with `#[column("Title")]`. The id of the column is the name of the field. Its unit is told by the
-/// name (`…_ps`, `…_percent`, `…_bytes`, `…bandwidth`); other whole numbers are counts. After the title may stand
+/// with `#[column]` or `#[column("Title")]`. The id of the column is the name of the field. Its unit is told by the
+/// name (`…_ps`, `…_percent`, `…_bytes`, `…bandwidth`); other whole numbers are counts. Without a title it has the words of
+/// its id: that of `self_time_ps` is `Self time`. After the title may stand
 ///
 /// - another provenance; `peak`: that of the peak which the table names with [`TableBuilder::peak`],
 /// - `unit = BytesPerSecond`,
@@ -31,13 +32,14 @@ use super::table::{Cell, CellKind, CellType, Column};
 ///     name: String,
 ///     #[column("Runs")]
 ///     occurrences: u64,
-///     #[column("Bytes", compiler)]
+///     #[column(compiler)]
 ///     bytes: Option<u64>,
 /// }
 ///
 /// let kernels = [Kernel { name: "attention".to_owned(), occurrences: 3, bytes: None }];
 /// let table = Table::of("kernels", "Kernels", &kernels).remaining().build();
 /// assert_eq!(table.columns[1].heading(), "Runs");
+/// assert_eq!(table.columns[2].title, "Bytes");
 /// ```
 ///
 /// [`TableBuilder::peak`]: super::TableBuilder::peak

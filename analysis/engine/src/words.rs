@@ -44,8 +44,7 @@ pub fn listed_to<T: AsRef<str>>(names: &[T], most: usize) -> String {
     if more == 0 {
         return listed(names);
     }
-    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
-    shown.join(", ") + &and_more(more)
+    trace_model::joined(names.iter().take(most).map(T::as_ref), ", ") + &and_more(more)
 }
 
 /// ` and 2 more`; nothing if there are no more.

@@ -29,18 +29,25 @@ use engine::{Context, Result};
 use hlo::{HloError, HloModule, InstructionRef};
 use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange};
 
-use self::category::OpClasses;
-use self::core_time::CoreTime;
 use self::host_class::HostClasses;
-use self::steps::StepsReport;
-use self::window::TimeWindow;
 
+pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
+pub use clock_alignment::{ClocksReport, SharedClock};
+pub use collective_traffic::{CollectiveTraffic, GroupPlace};
+pub use core_time::{CoreTime, SelfTimeSegment, self_time_segments};
 pub use environment::environment;
 pub use environment_changes::{
     EnvironmentChange, EnvironmentSide, environment_changes, environment_table,
 };
+pub use framework::Framework;
+pub use host_class::{HostClass, host_threads};
 pub use host_events::host_event_use;
 pub use programs::hlo_for_now;
+pub use python_frame::PythonFrame;
+pub use steps::{Step, StepSource, StepsReport};
+pub use sum_over::{ARE_SUMS, SumOver};
+pub use time_use::TimeUse;
+pub use window::{TimeWindow, measured_range};
 
 /// The facts of the trace of a [`Context`].
 pub trait TraceFacts<'a> {

@@ -24,15 +24,15 @@ struct ProgramRunsReport {
 #[derive(Serialize, schemars::JsonSchema, engine::Columns)]
 #[columns(measured)]
 struct ProgramRunsRow {
-    #[column("Device")]
+    #[column]
     device: String,
-    #[column("Runs")]
+    #[column]
     runs: u64,
     /// Of all runs, on the clock of the host.
-    #[column("Time")]
+    #[column]
     time_ps: Picos,
     /// Share of the window of the device; `None` where it has none.
-    #[column("Of window", derived)]
+    #[column(derived)]
     of_window_percent: Option<Percent>,
 }
 

@@ -4,7 +4,8 @@
 //! its `RULES`, and the page is `docs/hints/<id>.md`.
 
 use analysis::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, Page, PossibleSaving, Rule, RuleResult, SECTIONS,
+    Confidence, Finding, HintEvidence, HintFacts, NoFinding, Page, PossibleSaving, Rule,
+    RuleResult, SECTIONS,
 };
 use analysis::reports::ops::loops::Loops;
 use analysis::{Context, Options, ReportCache, Scope, Threshold, Unit};
@@ -45,16 +46,18 @@ fn few_iterations(facts: &HintFacts<'_>) -> RuleResult {
     let count = |row: &analysis::reports::ops::loops::LoopRow| {
         row.measured_trip_count.filter(|&count| count < few)
     };
-    let Some((row, count)) = loops.rows.iter().find_map(|row| Some((row, count(row)?))) else {
-        return Ok(None);
-    };
+    let (row, count) = loops
+        .rows
+        .iter()
+        .find_map(|row| Some((row, count(row)?)))
+        .ok_or(NoFinding::Nothing)?;
     let own = |op| {
         (
             op,
             1.0 - row.own_of_iteration_percent.unwrap_or_default().0 / 100.0,
         )
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!("{} runs its body {count} times.", row.name),
         evidence: vec![HintEvidence::count(
             "iterations",
@@ -66,7 +69,7 @@ fn few_iterations(facts: &HintFacts<'_>) -> RuleResult {
         // Played again without what the loop itself takes.
         saving: PossibleSaving::ops("without the loop", row.op.map(own)),
         ..Finding::default()
-    }))
+    })
 }
 
 #[test]
@@ -85,14 +88,14 @@ fn rule_example_is_registered() {
             options,
             reports: &reports,
         };
-        (RULES[0].check)(&HintFacts::new(&cx)).unwrap()
+        (RULES[0].check)(&HintFacts::new(&cx))
     };
     let finding = check(&options).unwrap();
     assert_eq!(finding.statement, "while.38 runs its body 3 times.");
     assert!(matches!(finding.saving, PossibleSaving::Replay { .. }));
     // The user's threshold decides.
     options.hints.thresholds.insert(FEW.id.to_owned(), 3.0);
-    assert!(check(&options).is_none());
+    assert!(matches!(check(&options), Err(NoFinding::Nothing)));
     assert!(
         SECTIONS
             .iter()

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 /// What a server shall record.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(prost::Message)]
 pub(super) struct ProfileRequest {
     #[prost(uint64, tag = "1")]
     pub duration_ms: u64,
@@ -29,7 +29,7 @@ pub(super) struct ProfileRequest {
 }
 
 /// How to record.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(prost::Message)]
 pub(super) struct ProfileOptions {
     #[prost(bool, tag = "1")]
     pub include_dataset_ops: bool,
@@ -74,7 +74,7 @@ pub enum OptionValue {
 }
 
 /// A profile.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(PartialEq, prost::Message)]
 pub(super) struct ProfileResponse {
     #[prost(message, repeated, tag = "6")]
     pub tool_data: Vec<ToolData>,
@@ -95,7 +95,7 @@ pub(super) struct ToolData {
 }
 
 /// Asks for the state of the devices.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(prost::Message)]
 pub(super) struct MonitorRequest {
     #[prost(uint64, tag = "1")]
     pub duration_ms: u64,
@@ -106,7 +106,7 @@ pub(super) struct MonitorRequest {
 }
 
 /// The state of the devices.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(prost::Message)]
 pub(super) struct MonitorResponse {
     /// For reading.
     #[prost(string, tag = "1")]
@@ -116,7 +116,7 @@ pub(super) struct MonitorResponse {
 }
 
 /// The state of the devices, in numbers. `response_type` says which of them are filled in.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(prost::Message)]
 pub(super) struct MonitorResult {
     #[prost(int32, tag = "1")]
     pub response_type: i32,
@@ -139,14 +139,14 @@ pub(super) struct MonitorResult {
 }
 
 /// Asks for what a running session has recorded.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(prost::Message)]
 pub(super) struct SnapshotRequest {
     #[prost(string, tag = "1")]
     pub snapshot_session_id: String,
 }
 
 /// A message without fields that are read.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(prost::Message)]
 pub(super) struct Empty {}
 
 #[cfg(test)]

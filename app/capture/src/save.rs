@@ -23,7 +23,6 @@ pub struct SavedProfile {
 }
 
 /// The folder of one run, which is made with the first file.
-#[derive(Clone, Debug)]
 pub(super) struct RunFolder {
     /// Folder of all runs.
     root: PathBuf,

@@ -1,7 +1,7 @@
 //! Answers of tools: tables and text, of which a bounded part is sent.
 
 use analysis::{Cell, Metric, Table};
-use request::RequestError;
+use request::{RequestError, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ impl AnswerContent {
 
     /// The part after the first `from` lines and rows that has at most `most` bytes as JSON. If one row alone has
     /// more, its texts are shortened.
-    pub fn part(self, from: usize, most: usize) -> Result<ToolAnswer, RequestError> {
+    pub fn part(self, from: usize, most: usize) -> Result<ToolAnswer> {
         let here = self.lines.len()
             + self
                 .tables

@@ -23,12 +23,12 @@ use std::sync::Arc;
 use rmcp::ServiceExt as _;
 use rmcp::transport::stdio_pipes;
 
-use cli::common::outcome::CommandOutcome;
+use cli::common::CommandOutcome;
 use request::places::Roots;
-use request::{OpenTraces, RequestError};
+use request::{OpenTraces, RequestError, Result};
 
 /// Serves on standard input and output until the client closes them.
-pub fn run(args: &McpArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &McpArgs) -> Result<CommandOutcome> {
     let roots = Roots::new(&args.root, "systole mcp --root DIR")?;
     let traces = OpenTraces::new(usize::from(args.keep), usize::MAX);
     let service = SystoleService::new(Arc::new(roots), Arc::new(traces))

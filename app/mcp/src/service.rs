@@ -18,7 +18,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use super::answer::ToolAnswer;
 use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput};
 use request::places::Roots;
-use request::{OpenTraces, RequestError};
+use request::{OpenTraces, RequestError, Result};
 
 /// How often a running call is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -102,11 +102,10 @@ impl ServerHandler for SystoleService {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
-            let known: Vec<&str> = self.tools().map(|tool| tool.name).collect();
             let why = format!(
                 "there is no tool {:?}; the tools are {}",
                 request.name,
-                known.join(", ")
+                trace_model::joined(self.tools().map(|tool| tool.name), ", ")
             );
             return Err(ErrorData::invalid_params(why, None));
         };
@@ -150,7 +149,7 @@ async fn watched(
     call: Call,
     arguments: JsonObject,
     context: &RequestContext<RoleServer>,
-) -> Result<Result<ToolOutput, RequestError>, ErrorData> {
+) -> Result<Result<ToolOutput>, ErrorData> {
     let progress = Arc::clone(&call.progress);
     let stop = StopOnDrop(Arc::clone(&call.progress), Arc::clone(&call.is_cancelled));
     let mut running = tokio::task::spawn_blocking(move || (tool.run)(&call, arguments));
@@ -186,7 +185,7 @@ fn bounded(message: &str) -> String {
         .lines()
         .take(10)
         .map(|line| analysis::shortened(line, LINE));
-    lines.collect::<Vec<_>>().join("\n")
+    trace_model::joined(lines, "\n")
 }
 
 /// Beside the structured answer, which has it all: its statement, and how much of it is there.
@@ -204,7 +203,7 @@ fn short(answer: &ToolAnswer) -> String {
 }
 
 /// An answer is sent once: structured with a short text, or as text.
-fn sent(result: Result<ToolOutput, RequestError>, is_text_only: bool) -> CallToolResult {
+fn sent(result: Result<ToolOutput>, is_text_only: bool) -> CallToolResult {
     match result {
         Ok(ToolOutput::Answer(answer)) => match serde_json::to_value(&answer) {
             Ok(value) if is_text_only => {

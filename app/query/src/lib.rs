@@ -22,6 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use trace_model::joined;
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
@@ -315,10 +316,7 @@ impl Database {
         if message.starts_with("no such table") {
             let tables = self.tables.iter().map(|table| &*table.name);
             let names: BTreeSet<&str> = tables.chain(VIEWS.iter().map(|view| view.name)).collect();
-            return Some(format!(
-                "tables: {}",
-                names.into_iter().collect::<Vec<_>>().join(", ")
-            ));
+            return Some(format!("tables: {}", joined(names, ", ")));
         }
         if message.starts_with("no such column") {
             let words: BTreeSet<&str> = sql
@@ -329,22 +327,21 @@ impl Database {
                 .iter()
                 .filter(|table| words.contains(&*table.name));
             let lists = asked.map(|table| {
-                let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
-                format!("columns of {}: {}", table.name, columns.join(", "))
+                format!(
+                    "columns of {}: {}",
+                    table.name,
+                    joined(table.columns.iter().map(|column| &*column.name), ", ")
+                )
             });
             let views = VIEWS.iter().filter(|view| words.contains(view.name));
-            let views = views.map(|view| {
-                let columns: Vec<&str> = view.columns().collect();
-                format!("columns of {}: {}", view.name, columns.join(", "))
-            });
-            let lists: Vec<String> = lists.chain(views).collect();
-            return Some(lists.join("\n")).filter(|help| !help.is_empty());
+            let views = views
+                .map(|view| format!("columns of {}: {}", view.name, joined(view.columns(), ", ")));
+            return Some(joined(lists.chain(views), "\n")).filter(|help| !help.is_empty());
         }
         if message.starts_with("no such function") {
-            let calls: Vec<&str> = FUNCTIONS.iter().map(|function| function.call).collect();
             return Some(format!(
                 "functions in addition to SQLite's: {}",
-                calls.join(", ")
+                joined(FUNCTIONS.iter().map(|function| function.call), ", ")
             ));
         }
         None

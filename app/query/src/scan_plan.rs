@@ -125,7 +125,7 @@ impl ScanPlan {
             .order
             .iter()
             .map(|(column, down)| format!("{}{column}", if *down { '-' } else { '+' }));
-        constraints.chain(order).collect::<Vec<_>>().join(" ")
+        trace_model::joined(constraints.chain(order), " ")
     }
 
     pub fn decoded(text: &str) -> Self {

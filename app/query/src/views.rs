@@ -60,15 +60,14 @@ impl QueryView {
     }
 
     pub(super) fn definition(&self) -> String {
-        let columns: Vec<String> = self
+        let columns = self
             .selected
             .iter()
-            .map(|(what, name, _)| format!("{what} AS {name}"))
-            .collect();
+            .map(|(what, name, _)| format!("{what} AS {name}"));
         format!(
             "CREATE TEMP VIEW {} AS SELECT {} FROM {}",
             self.name,
-            columns.join(", "),
+            trace_model::joined(columns, ", "),
             self.of
         )
     }

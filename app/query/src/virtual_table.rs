@@ -53,7 +53,7 @@ fn definition(table: &DataTable) -> String {
         .columns
         .iter()
         .map(|column| format!("\"{}\" {}", column.name, kind(column.kind())));
-    format!("CREATE TABLE x({})", columns.collect::<Vec<_>>().join(", "))
+    format!("CREATE TABLE x({})", trace_model::joined(columns, ", "))
 }
 
 // SAFETY: `repr(C)`, and the first field is `sqlite3_vtab`.

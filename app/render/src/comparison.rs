@@ -25,8 +25,7 @@ pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
         ShownTables::Why(_) => comparison_screen::why_in_full(compared, layout),
         ShownTables::Only(_) => {
             let tables = compared.chosen_tables();
-            let texts: Vec<String> = tables.iter().map(|one| table(one, layout)).collect();
-            texts.join("\n")
+            trace_model::joined(tables.iter().map(|one| table(one, layout)), "\n")
         }
     }
 }

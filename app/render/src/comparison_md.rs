@@ -15,8 +15,7 @@ pub fn blocks(comparison: &Comparison) -> Vec<String> {
     let bold = |said: &str| format!("**{}**", markdown::escaped(&sentence(said)));
     let plain = |said: &str| markdown::escaped(&sentence(said));
     let line = |texts: [Option<String>; 3]| {
-        let texts: Vec<String> = texts.into_iter().flatten().collect();
-        markdown::block(&texts.join(" "))
+        markdown::block(&trace_model::joined(texts.into_iter().flatten(), " "))
     };
     let only = markdown::block(&bold(&comparison.statement));
     if comparison.prediction.is_some() {

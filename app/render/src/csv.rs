@@ -100,8 +100,10 @@ pub fn one<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<&'a Nam
 }
 
 fn there_are(tables: &[NamedTable]) -> String {
-    let names: Vec<_> = tables.iter().map(NamedTable::name).collect();
-    format!("there are {}", names.join(", "))
+    format!(
+        "there are {}",
+        trace_model::joined(tables.iter().map(NamedTable::name), ", ")
+    )
 }
 
 /// One table with at most `rows` rows, or all if that is 0.

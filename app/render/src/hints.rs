@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::hints::{Confidence, Hint, HintSeverity, HintsReport, SavingBy};
 use analysis::{Percent, counted, printable};
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use crate::TextLayout;
 use analysis::sentence;
@@ -245,15 +245,14 @@ fn footer(report: &HintsReport, layout: &TextLayout) -> String {
         );
     }
     if !report.suppressed.is_empty() {
-        let named: Vec<_> = report
+        let named = report
             .suppressed
             .iter()
-            .map(|hint| format!("{} ({})", hint.id, hint.reason))
-            .collect();
+            .map(|hint| format!("{} ({})", hint.id, hint.reason));
         lines(
             &mut text,
             "",
-            &format!("Suppressed: {}.", named.join(", ")),
+            &format!("Suppressed: {}.", joined(named, ", ")),
             layout,
         );
     }

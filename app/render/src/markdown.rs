@@ -1,6 +1,7 @@
 //! Tables and texts as GitHub-flavoured Markdown.
 
 use std::fmt::Write as _;
+use trace_model::joined;
 
 use analysis::{Table, Unit, is_printable, printable};
 
@@ -141,30 +142,29 @@ pub fn body(table: &Table, top: usize) -> String {
         table.rows.len().min(top)
     };
     let mut text = String::new();
-    let titles: Vec<_> = table
+    let titles = table
         .columns
         .iter()
-        .map(|column| escaped(&column.heading()))
-        .collect();
-    let rules: Vec<_> = table
-        .columns
-        .iter()
-        .map(|column| {
-            if column.unit == Unit::None {
-                "---"
-            } else {
-                "---:"
-            }
-        })
-        .collect();
-    let _ = write!(text, "| {} |\n|{}|\n", titles.join(" | "), rules.join("|"));
+        .map(|column| escaped(&column.heading()));
+    let rules = table.columns.iter().map(|column| {
+        if column.unit == Unit::None {
+            "---"
+        } else {
+            "---:"
+        }
+    });
+    let _ = write!(
+        text,
+        "| {} |\n|{}|\n",
+        joined(titles, " | "),
+        joined(rules, "|")
+    );
     for row in &table.rows[..shown] {
-        let cells: Vec<_> = row
+        let cells = row
             .iter()
             .zip(&table.columns)
-            .map(|(cell, column)| escaped(&number::in_column(cell, column)))
-            .collect();
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
+            .map(|(cell, column)| escaped(&number::in_column(cell, column)));
+        let _ = writeln!(text, "| {} |", joined(cells, " | "));
     }
     if shown < table.rows.len() {
         let more = number::counted((table.rows.len() - shown) as u64, "more row");

@@ -206,13 +206,11 @@ impl FirstScreen<'_> {
             return String::new();
         };
         let parts = limit.parts.iter();
-        let parts: Vec<String> = parts
-            .map(|part| summary::part_in_words(part, &limit.parts, limit.of_ps))
-            .collect();
+        let parts = parts.map(|part| summary::part_in_words(part, &limit.parts, limit.of_ps));
         block(&format!(
             "{}: {}.",
             summary::step_title(limit),
-            escaped(&parts.join(", "))
+            escaped(&trace_model::joined(parts, ", "))
         ))
     }
 

@@ -14,7 +14,7 @@ use importers::{ImportOptions, ListedFile, Progress};
 
 use crate::assumptions::TraceRequest;
 use crate::compare::CompareRequest;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::events::{EventQuestion, EventsRequest};
 use crate::expect::ExpectRequest;
 use crate::hlo::{HloAnswer, HloRequest};
@@ -47,7 +47,7 @@ pub fn open(
     roots: &[PathBuf],
     programs_only: bool,
     progress: &Progress,
-) -> Result<Session, RequestError> {
+) -> Result<Session> {
     let options = trace
         .assume
         .options(&SettingsFile::of(trace.assume.reading.config.as_deref())?)?;
@@ -64,22 +64,21 @@ pub fn open(
 }
 
 /// All files below a directory or a pattern, of this machine or a bucket.
-pub fn files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>, RequestError> {
+pub fn files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>> {
     importers::list_files(path, progress).map_err(|error| RequestError::import(error, path))
 }
 
 /// The reports with these ids, in their order; all if none is named.
-pub fn reports(ids: &[impl AsRef<str>]) -> Result<Vec<&'static str>, RequestError> {
+pub fn reports(ids: &[impl AsRef<str>]) -> Result<Vec<&'static str>> {
     let all = || ANALYSES.iter().map(|entry| entry.id);
     if let Some(unknown) = ids
         .iter()
         .map(AsRef::as_ref)
         .find(|id| all().all(|one| one != *id))
     {
-        let known: Vec<_> = all().collect();
         let why = format!(
             "there is no report {unknown:?}; the analyses are {}",
-            known.join(", ")
+            trace_model::joined(all(), ", ")
         );
         return Err(RequestError::Usage(why));
     }
@@ -89,11 +88,7 @@ pub fn reports(ids: &[impl AsRef<str>]) -> Result<Vec<&'static str>, RequestErro
 }
 
 /// The document of all reports, or of those with these ids.
-pub fn document(
-    session: &Session,
-    scope: Scope,
-    ids: &[impl AsRef<str>],
-) -> Result<Document, RequestError> {
+pub fn document(session: &Session, scope: Scope, ids: &[impl AsRef<str>]) -> Result<Document> {
     let view = if ids.is_empty() {
         DocumentView::Summary
     } else {
@@ -103,15 +98,11 @@ pub fn document(
 }
 
 /// The result of `systole analyze`.
-pub fn analyze(
-    session: &Session,
-    scope: Scope,
-    ids: &[String],
-) -> Result<CommandAnswer, RequestError> {
+pub fn analyze(session: &Session, scope: Scope, ids: &[String]) -> Result<CommandAnswer> {
     answer(&document(session, scope, ids)?)
 }
 
-fn answer(document: &Document) -> Result<CommandAnswer, RequestError> {
+fn answer(document: &Document) -> Result<CommandAnswer> {
     let named = render::csv::tables(document).into_iter();
     Ok(CommandAnswer {
         json: render::json::document(document, 0)?,
@@ -124,7 +115,7 @@ fn answer(document: &Document) -> Result<CommandAnswer, RequestError> {
 }
 
 /// The page that `systole analyze -o html=FILE` writes.
-pub fn page(session: &Session, scope: Scope) -> Result<String, RequestError> {
+pub fn page(session: &Session, scope: Scope) -> Result<String> {
     let document = document(session, scope, &[] as &[&str])?;
     let run = summaries::summary_of(session, scope)?;
     let (report, comparison) = gates::against(&run, &[], &GateConfig::default());
@@ -144,7 +135,7 @@ pub fn compared(
     base: (&Session, Scope),
     cand: (&Session, Scope),
     request: &CompareRequest,
-) -> Result<CommandAnswer, RequestError> {
+) -> Result<CommandAnswer> {
     let summary = |(session, scope): (&Session, Scope)| summaries::summary_of(session, scope);
     let (options, trace) = (request.options()?, cand.0.path());
     comparison_of(
@@ -160,7 +151,7 @@ pub fn compared_summaries(
     base: &[PathBuf],
     cand: &[PathBuf],
     request: &CompareRequest,
-) -> Result<CommandAnswer, RequestError> {
+) -> Result<CommandAnswer> {
     let read = |paths: &[PathBuf]| {
         let mut runs = Vec::new();
         for path in paths {
@@ -189,7 +180,7 @@ fn comparison_of(
     cand: &[Summary],
     trace: &Path,
     options: &CompareOptions,
-) -> Result<CommandAnswer, RequestError> {
+) -> Result<CommandAnswer> {
     let comparison = compare(base, cand, options);
     let compared = ComparedRuns {
         base,
@@ -211,7 +202,7 @@ fn comparison_of(
 }
 
 /// The result of `systole summarize`: JSON for comparisons.
-pub fn summary(session: &Session, scope: Scope) -> Result<String, RequestError> {
+pub fn summary(session: &Session, scope: Scope) -> Result<String> {
     const OPS: usize = 200;
     const STEPS_OF_OPS: usize = 40;
     let session = session.clone().with_sha256(true);
@@ -220,11 +211,7 @@ pub fn summary(session: &Session, scope: Scope) -> Result<String, RequestError> 
 }
 
 /// The picture that `systole render` draws, as SVG.
-pub fn picture(
-    session: &Session,
-    scope: Scope,
-    request: &PictureRequest,
-) -> Result<String, RequestError> {
+pub fn picture(session: &Session, scope: Scope, request: &PictureRequest) -> Result<String> {
     let drawing = drawn(
         session,
         session.path().unwrap_or(Path::new("trace")),
@@ -242,7 +229,7 @@ pub fn prediction(
     session: &Session,
     scope: Scope,
     request: &WhatIfRequest,
-) -> Result<Result<Arc<dyn Report>, AnalysisError>, RequestError> {
+) -> Result<Result<Arc<dyn Report>, AnalysisError>> {
     let changes = changes(request, session, scope)?;
     let context = session.context(scope);
     let result = context
@@ -252,22 +239,14 @@ pub fn prediction(
 }
 
 /// The result of `systole whatif`.
-pub fn what_if(
-    session: &Session,
-    scope: Scope,
-    request: &WhatIfRequest,
-) -> Result<CommandAnswer, RequestError> {
+pub fn what_if(session: &Session, scope: Scope, request: &WhatIfRequest) -> Result<CommandAnswer> {
     let result = prediction(session, scope, request)?;
     let report = result.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
     with_page(session, scope, ("whatif", "What if"), report)
 }
 
 /// What `systole hlo` says about the programs of a trace.
-pub fn programs(
-    session: &Session,
-    scope: Scope,
-    request: &HloRequest,
-) -> Result<CommandAnswer, RequestError> {
+pub fn programs(session: &Session, scope: Scope, request: &HloRequest) -> Result<CommandAnswer> {
     let open = |path: &Path| {
         let import = ImportOptions {
             programs_only: true,
@@ -289,16 +268,12 @@ pub fn events(
     scope: Scope,
     request: &EventsRequest,
     goes_on: &dyn Fn() -> bool,
-) -> Result<DataTable, RequestError> {
+) -> Result<DataTable> {
     Ok(EventQuestion::new(session, request, scope, &[])?.table(goes_on))
 }
 
 /// How long the executions of a program take, and the calls of it that are annotated as `call`.
-pub fn execution_times(
-    session: &Session,
-    program: &str,
-    call: &str,
-) -> Result<CommandAnswer, RequestError> {
+pub fn execution_times(session: &Session, program: &str, call: &str) -> Result<CommandAnswer> {
     let times = ExecutionTimes::of(session.whole_model(), program, call);
     let times = times.map_err(RequestError::DoesNotApply)?;
     let names = ("execution_times", "Time of a program");
@@ -306,10 +281,9 @@ pub fn execution_times(
 }
 
 /// The page of a hint, with its thresholds.
-pub fn explained(id: &str) -> Result<String, RequestError> {
+pub fn explained(id: &str) -> Result<String> {
     let rule = rule(id).ok_or_else(|| {
-        let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
-        let all = known.join(", ");
+        let all = trace_model::joined(rules().iter().map(|rule| rule.id), ", ");
         RequestError::Usage(format!("there is no hint {id:?}; the hints are {all}"))
     })?;
     let mut text = rule.page.to_owned();
@@ -328,7 +302,7 @@ fn with_page(
     scope: Scope,
     (id, title): (&'static str, &'static str),
     report: Arc<dyn Report>,
-) -> Result<CommandAnswer, RequestError> {
+) -> Result<CommandAnswer> {
     let section = ReportSection {
         id,
         title,
@@ -342,20 +316,13 @@ fn with_page(
 }
 
 /// What `systole expect` says of these expectations.
-pub fn expected(
-    session: &Session,
-    scope: Scope,
-    request: &ExpectRequest,
-) -> Result<CommandAnswer, RequestError> {
+pub fn expected(session: &Session, scope: Scope, request: &ExpectRequest) -> Result<CommandAnswer> {
     let report: Arc<dyn Report> = Arc::new(request.answer(&session.context(scope))?);
     with_page(session, scope, ("expect", "Expectations"), report)
 }
 
 /// What `systole hlo --diff` says of the programs of two traces.
-pub fn program_diff(
-    (first, scope): (&Session, Scope),
-    second: &Session,
-) -> Result<CommandAnswer, RequestError> {
+pub fn program_diff((first, scope): (&Session, Scope), second: &Session) -> Result<CommandAnswer> {
     let found = diff_of(first, scope, second, &())?;
     let found = found.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
     answer(&Document::of(
@@ -370,10 +337,7 @@ pub fn program_diff(
 }
 
 /// The instructions in which two programs differ; `None` if these cannot be read whole.
-pub fn instructions_that_differ(
-    first: &Session,
-    second: &Session,
-) -> Result<Option<ProgramDiff>, RequestError> {
+pub fn instructions_that_differ(first: &Session, second: &Session) -> Result<Option<ProgramDiff>> {
     let found = diff_of(first, Scope::WholeTrace, second, &())?.ok();
     Ok(found.and_then(|report| report.as_any().downcast_ref().cloned()))
 }
@@ -384,7 +348,7 @@ pub fn diff_of(
     scope: Scope,
     second: &Session,
     warnings: &dyn Warnings,
-) -> Result<Result<Arc<dyn Report>, AnalysisError>, RequestError> {
+) -> Result<Result<Arc<dyn Report>, AnalysisError>> {
     let question = HloRequest {
         diff: Some(PathBuf::new()),
         ..HloRequest::default()

@@ -16,7 +16,7 @@ use session::files::read_small;
 use session::stdin::STANDARD;
 
 use crate::chip_arg::ChipArg;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::places::Roots;
 use crate::settings::{SETTINGS_FILE, SettingsFile};
 use crate::values::{
@@ -214,7 +214,7 @@ impl Assumptions {
     }
 
     /// The same with files below the places that may be read, where a relative path is below the first.
-    pub fn below(mut self, roots: &Roots) -> Result<Self, RequestError> {
+    pub fn below(mut self, roots: &Roots) -> Result<Self> {
         let AssumedFiles { roles, llo, hlo } = &mut self.files;
         for path in roles.iter_mut().chain(llo).chain(hlo) {
             *path = roots.path(&path.to_string_lossy())?;
@@ -236,7 +236,7 @@ impl Assumptions {
     }
 
     /// The import options.
-    pub fn import(&self, run: Option<String>) -> Result<ImportOptions, RequestError> {
+    pub fn import(&self, run: Option<String>) -> Result<ImportOptions> {
         Ok(ImportOptions {
             run,
             clock_mhz: self.values.clock.map(|clock| clock.0.0),
@@ -255,7 +255,7 @@ impl Assumptions {
     }
 
     /// The analysis options, with what the settings say.
-    pub fn options(&self, settings: &SettingsFile) -> Result<Options, RequestError> {
+    pub fn options(&self, settings: &SettingsFile) -> Result<Options> {
         let AssumedValues {
             clock: _,
             device,
@@ -286,7 +286,7 @@ impl Assumptions {
     }
 }
 
-fn roles(path: &Path) -> Result<Arc<TrackRoles>, RequestError> {
+fn roles(path: &Path) -> Result<Arc<TrackRoles>> {
     let (what, cure) = (
         "the roles of tracks",
         "write one as docs/simulators.md shows",

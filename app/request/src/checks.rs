@@ -1,7 +1,7 @@
 //! Rejects steps, times and devices that the trace does not have.
 
 use crate::assumptions::PartRequest;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::values::{RangeArg, StepsArg, Text};
 use analysis::Scope;
 use analysis::reports::steps::step_times::Steps;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use trace_model::GroupKind;
 
 /// The part of the trace; rejects steps and times that it does not have.
-pub fn check_part(session: &Session, part: &PartRequest) -> Result<Scope, RequestError> {
+pub fn check_part(session: &Session, part: &PartRequest) -> Result<Scope> {
     if part.steps.is_some() && part.range.is_some() {
         return Err(RequestError::Usage(
             "steps and range: write one of them".to_owned(),
@@ -51,10 +51,7 @@ fn steps_that_are_there(session: &Session, first: u32, last: u32) -> Scope {
 }
 
 /// Rejects steps that the trace does not have.
-pub fn check_steps(
-    session: &Session,
-    StepsArg { first, last }: StepsArg,
-) -> Result<(), RequestError> {
+pub fn check_steps(session: &Session, StepsArg { first, last }: StepsArg) -> Result<()> {
     let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else {
         return Ok(());
     };
@@ -79,7 +76,7 @@ pub fn check_steps(
 }
 
 /// Rejects devices that the trace does not have.
-pub fn check_devices(session: &Session, wanted: &[u32]) -> Result<(), RequestError> {
+pub fn check_devices(session: &Session, wanted: &[u32]) -> Result<()> {
     let model = session.model();
     let ordinals: BTreeSet<u32> = model
         .tensor_cores()

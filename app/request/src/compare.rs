@@ -5,7 +5,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 
 /// Options of the significance test.
 #[derive(Debug, Args, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ impl Default for CompareRequest {
 
 impl CompareRequest {
     /// The options of the comparison.
-    pub fn options(&self) -> Result<CompareOptions, RequestError> {
+    pub fn options(&self) -> Result<CompareOptions> {
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
             return Err(RequestError::argument(
                 "alpha",

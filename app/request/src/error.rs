@@ -7,6 +7,9 @@ use importers::ImportError;
 
 use session::stdin;
 
+/// The answer to a request, or why there is none.
+pub type Result<T, E = RequestError> = std::result::Result<T, E>;
+
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use trace_model::Picos;
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::values::{Text, whole};
 use session::Session;
 use session::events::{
@@ -123,7 +123,7 @@ impl EventAnswer {
 
 impl EventsRequest {
     /// Rejects contradictions before a trace is opened.
-    pub fn check(&self) -> Result<(), RequestError> {
+    pub fn check(&self) -> Result<()> {
         let keys = self.groups();
         if keys.len() > GroupKey::MOST {
             return Err(RequestError::argument(
@@ -192,7 +192,7 @@ fn plain<T: Clone>(texts: &[Text<T>]) -> Vec<T> {
 }
 
 /// The order of a list and of groups.
-fn orders(args: &EventsRequest) -> Result<(EventOrder, TotalOrder), RequestError> {
+fn orders(args: &EventsRequest) -> Result<(EventOrder, TotalOrder)> {
     let is_grouped = !args.group_by.is_empty();
     let wrong = |list: &str| Err(RequestError::argument("sort", list));
     let grouped = |order| {
@@ -236,7 +236,7 @@ impl<'a> EventQuestion<'a> {
         args: &'a EventsRequest,
         scope: Scope,
         devices: &[u32],
-    ) -> Result<Self, RequestError> {
+    ) -> Result<Self> {
         let filter = EventFilter {
             name: plain(&args.name),
             category: plain(&args.category),

@@ -5,7 +5,7 @@ use analysis::expect::{ExpectReport, Expectation, judge};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 
 /// Expectations.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -17,7 +17,7 @@ pub struct ExpectRequest {
 
 impl ExpectRequest {
     /// The answer to each.
-    pub fn answer(&self, cx: &Context<'_>) -> Result<ExpectReport, RequestError> {
+    pub fn answer(&self, cx: &Context<'_>) -> Result<ExpectReport> {
         judge(cx, &self.expect).map_err(|error| RequestError::argument("expect", error.to_string()))
     }
 }

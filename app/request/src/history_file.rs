@@ -1,7 +1,7 @@
 //! The file of `--history`: one line of JSON per run, with its numbers, its verdict, and what later comparisons need.
 
 use crate::Warnings;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::places::check_place;
 use analysis::compare::{Summary, SummaryInput};
 use analysis::gates::{GateLevel, GatesReport, GatesVerdict, Status};
@@ -58,7 +58,7 @@ pub struct UnreadableRun {
 }
 
 /// The line of a run. It contains no timestamps, so the same run gives the same bytes; the commit is taken from CI.
-pub fn line(run: &Summary, report: &GatesReport) -> Result<String, RequestError> {
+pub fn line(run: &Summary, report: &GatesReport) -> Result<String> {
     let mut metrics = Map::new();
     for series in &run.series {
         metrics.insert(series.id.clone(), json!(median(&series.values)));
@@ -92,7 +92,7 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String, RequestError>
 }
 
 /// The line of a run that cannot be read.
-pub fn line_of_unreadable(run: &ListedRun, why: &str) -> Result<String, RequestError> {
+pub fn line_of_unreadable(run: &ListedRun, why: &str) -> Result<String> {
     let input = |file: &ListedFile| SummaryInput {
         name: file
             .path
@@ -127,7 +127,7 @@ pub fn is_meant(head: &[u8]) -> bool {
 }
 
 /// Rejects a file to which no line can be appended before the work starts: anything but a history.
-pub fn check(path: Option<&Path>) -> Result<(), RequestError> {
+pub fn check(path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     check_place(path)?;
     if !path.exists() {
@@ -165,7 +165,7 @@ fn line_start() -> String {
 
 /// Appends a line as a whole or not at all, whoever else appends at the same time. What a crash left of the last line is
 /// moved to another file.
-pub fn append(path: &Path, line: &str, warnings: &dyn Warnings) -> Result<(), RequestError> {
+pub fn append(path: &Path, line: &str, warnings: &dyn Warnings) -> Result<()> {
     check(Some(path))?;
     let failed = RequestError::write(path);
     let mut file = File::options()
@@ -244,7 +244,7 @@ fn set_aside(path: &Path, rest: &[u8]) -> io::Result<PathBuf> {
 }
 
 /// The runs of a history, the oldest first. Lines that are damaged are counted in a warning.
-pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>, RequestError> {
+pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>> {
     let wrong = |why: String| RequestError::Summary {
         why,
         path: path.to_owned(),
@@ -381,7 +381,7 @@ impl HistoryLine {
 }
 
 /// The last runs that did not fail, as a baseline; the newest last.
-pub fn baseline(path: &Path, warnings: &dyn Warnings) -> Result<Vec<Summary>, RequestError> {
+pub fn baseline(path: &Path, warnings: &dyn Warnings) -> Result<Vec<Summary>> {
     let wrong = |why: String| RequestError::Summary {
         why,
         path: path.to_owned(),

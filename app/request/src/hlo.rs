@@ -12,10 +12,10 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::Session;
-use trace_model::ProgramId;
+use trace_model::{ProgramId, joined};
 
 use crate::Warnings;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 
 /// A question about programs; without one they are listed.
 #[derive(Debug, Args, Deserialize, JsonSchema)]
@@ -86,7 +86,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 impl HloRequest {
     /// Rejects several questions at once.
-    pub fn check(&self) -> Result<(), RequestError> {
+    pub fn check(&self) -> Result<()> {
         let asked = [
             self.op.is_some(),
             self.find.is_some(),
@@ -105,9 +105,9 @@ impl HloRequest {
     pub fn answer<S: std::ops::Deref<Target = Session>>(
         &self,
         cx: &Context<'_>,
-        open: impl FnOnce(&Path) -> Result<S, RequestError>,
+        open: impl FnOnce(&Path) -> Result<S>,
         warnings: &dyn Warnings,
-    ) -> Result<Result<HloAnswer, AnalysisError>, RequestError> {
+    ) -> Result<Result<HloAnswer, AnalysisError>> {
         let wrong = |error: AnalysisError| RequestError::Usage(error.to_string());
         let wanted = self.program.as_deref();
         if let Some(name) = &self.op {
@@ -185,7 +185,7 @@ fn the_first(
     programs: &[ProgramId],
     what: &str,
     warnings: &dyn Warnings,
-) -> Result<ProgramId, RequestError> {
+) -> Result<ProgramId> {
     let titles: Vec<String> = programs
         .iter()
         .map(|&id| cx.model.program_title(id))
@@ -196,12 +196,7 @@ fn the_first(
         const NAMED: usize = 5;
         let more = others.len().checked_sub(NAMED).filter(|&more| more > 0);
         let more = more.map_or_else(String::new, |more| format!(" and {more} more"));
-        let others = others
-            .iter()
-            .take(NAMED)
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(", ");
+        let others = joined(others.iter().take(NAMED), ", ");
         warnings.warn(&format!(
             "{first} is shown; --program chooses another {what}: {others}{more}"
         ));

@@ -33,7 +33,7 @@ pub use assumptions::{
 };
 pub use chip_arg::ChipArg;
 pub use compare::CompareRequest;
-pub use error::{ErrorCodes, RequestError};
+pub use error::{ErrorCodes, RequestError, Result};
 pub use events::{EventAnswer, EventQuestion, EventsRequest};
 pub use expect::ExpectRequest;
 pub use hlo::{HloAnswer, HloRequest};

@@ -9,7 +9,7 @@ use importers::{ImportOptions, ListedFile, Progress};
 
 use crate::answers;
 use crate::assumptions::TraceRequest;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::places::Roots;
 use session::{RequestSession, Session};
 use trace_model::{TraceModel, locked};
@@ -69,7 +69,7 @@ impl OpenTraces {
         roots: &Roots,
         asked: &AskedTrace,
         progress: &Progress,
-    ) -> Result<RequestSession, RequestError> {
+    ) -> Result<RequestSession> {
         let files = files(roots, asked, progress)?;
         let key = asked.key();
         if let Some(found) = self.found(&key, &files) {
@@ -138,7 +138,7 @@ pub fn first_look(
     roots: &Roots,
     asked: &AskedTrace,
     progress: &Progress,
-) -> Result<Option<TraceModel>, RequestError> {
+) -> Result<Option<TraceModel>> {
     files(roots, asked, progress)?;
     let TraceRequest { path, run, assume } = &asked.trace;
     let import = ImportOptions {
@@ -155,11 +155,7 @@ fn bytes_of(session: &Session) -> usize {
 }
 
 /// The state of the files that a path names; an error if one of them must not be read.
-fn files(
-    roots: &Roots,
-    asked: &AskedTrace,
-    progress: &Progress,
-) -> Result<Vec<ListedFile>, RequestError> {
+fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<ListedFile>> {
     let path = &asked.trace.path;
     if let Some((bytes, modified)) = asked.listed {
         return Ok(vec![ListedFile {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use trace_model::TimeRange;
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::values::Text;
 use render::pictures::{self, Picture, PicturePanel, PictureStyle};
 use session::Session;
@@ -88,7 +88,7 @@ pub fn drawn(
     path: &Path,
     scope: Scope,
     args: &PictureRequest,
-) -> Result<Picture, RequestError> {
+) -> Result<Picture> {
     let trace = OpenTrace::new(path.to_owned(), session.clone());
     let mut state = ViewState::new(&trace.model);
     // A picture shows the whole trace by default.

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use importers::ImportError;
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use session::files::directory_of;
 use session::stdin::STANDARD;
 
@@ -20,7 +20,7 @@ pub struct Roots {
 
 impl Roots {
     /// The given directories, or the current one if there are none.
-    pub fn new(given: &[PathBuf], cure: &'static str) -> Result<Self, RequestError> {
+    pub fn new(given: &[PathBuf], cure: &'static str) -> Result<Self> {
         let given = if given.is_empty() {
             &[PathBuf::from(".")][..]
         } else {
@@ -48,7 +48,7 @@ impl Roots {
     }
 
     /// The given directories, files and buckets.
-    pub fn of_any(given: &[PathBuf], cure: &'static str) -> Result<Self, RequestError> {
+    pub fn of_any(given: &[PathBuf], cure: &'static str) -> Result<Self> {
         let (remote, local): (Vec<PathBuf>, Vec<PathBuf>) = given
             .iter()
             .cloned()
@@ -88,7 +88,7 @@ impl Roots {
     }
 
     /// The path that a client names, which can be a pattern; a relative path is below the first root.
-    pub fn path(&self, text: &str) -> Result<PathBuf, RequestError> {
+    pub fn path(&self, text: &str) -> Result<PathBuf> {
         let asked = Path::new(text);
         if text.is_empty() || text == "-" || text.contains("://") || text.contains('\0') {
             return Err(RequestError::Usage(format!(
@@ -145,17 +145,15 @@ impl Roots {
     }
 
     fn listed(&self) -> String {
-        let names: Vec<_> = self
-            .local
-            .iter()
-            .map(|root| root.display().to_string())
-            .collect();
-        names.join(", ")
+        trace_model::joined(
+            self.local.iter().map(|root| root.display().to_string()),
+            ", ",
+        )
     }
 }
 
 /// Rejects a file that cannot be written; `-` is accepted.
-pub fn check_place(path: &Path) -> Result<(), RequestError> {
+pub fn check_place(path: &Path) -> Result<()> {
     let refused = |kind, why| {
         Err(RequestError::Write {
             error: io::Error::new(kind, why),

@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 
 /// Letters of a wrong value in a message.
 const MOST_SHOWN: usize = 60;
@@ -68,13 +68,12 @@ pub fn known<T: JsonSchema>() -> Map<String, Value> {
 pub fn read<T: DeserializeOwned + JsonSchema>(
     what: &str,
     mut given: Map<String, Value>,
-) -> Result<T, RequestError> {
+) -> Result<T> {
     let known = known::<T>();
     if let Some(unknown) = given.keys().find(|name| !known.contains_key(*name)) {
-        let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let why = format!(
             "{what} has no argument {unknown:?}; it has {}",
-            names.join(", ")
+            trace_model::joined(known.keys(), ", ")
         );
         return Err(RequestError::Usage(why));
     }

@@ -25,7 +25,7 @@ use analysis::{HintOptions, Suppression};
 use serde::Deserialize;
 use toml::value::Datetime;
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use session::files;
 
 /// Maximum size of a configuration file.
@@ -74,7 +74,7 @@ struct SuppressEntry {
 
 impl SettingsFile {
     /// The named file, or the one in the working directory if there is one.
-    pub fn of(named: Option<&Path>) -> Result<Self, RequestError> {
+    pub fn of(named: Option<&Path>) -> Result<Self> {
         match named {
             Some(path) => Self::read(path),
             None if Path::new(SETTINGS_FILE).is_file() => Self::read(Path::new(SETTINGS_FILE)),
@@ -83,7 +83,7 @@ impl SettingsFile {
     }
 
     /// The file at this path.
-    pub fn read(path: &Path) -> Result<Self, RequestError> {
+    pub fn read(path: &Path) -> Result<Self> {
         let path = path.to_owned();
         let text = files::read_small(&path, MAX_FILE).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => {
@@ -128,7 +128,7 @@ impl SettingsFile {
     }
 
     /// The hint options in effect today.
-    pub fn hints(&self) -> Result<HintOptions, RequestError> {
+    pub fn hints(&self) -> Result<HintOptions> {
         hints(&self.config, &today())
             .map(|(options, _)| options)
             .map_err(|why| self.wrong(why))
@@ -149,7 +149,7 @@ impl SettingsFile {
     }
 
     /// The gates.
-    pub fn gates(&self) -> Result<GateConfig, RequestError> {
+    pub fn gates(&self) -> Result<GateConfig> {
         let ConfigFile {
             defaults,
             budget,
@@ -170,7 +170,7 @@ impl SettingsFile {
     }
 
     /// The gates of a file, which may be this one.
-    pub fn gates_in(&self, path: &Path) -> Result<GateConfig, RequestError> {
+    pub fn gates_in(&self, path: &Path) -> Result<GateConfig> {
         if path == self.path {
             self.gates()
         } else {
@@ -179,7 +179,7 @@ impl SettingsFile {
     }
 
     /// The expectations, which may be none.
-    pub fn listed_expectations(&self) -> Result<&[Expectation], RequestError> {
+    pub fn listed_expectations(&self) -> Result<&[Expectation]> {
         for expected in &self.config.expect {
             let checked = expected.condition();
             checked.map_err(|error| self.wrong(error.to_string()))?;
@@ -188,7 +188,7 @@ impl SettingsFile {
     }
 
     /// The expectations, at least one.
-    pub fn expectations(&self) -> Result<Vec<Expectation>, RequestError> {
+    pub fn expectations(&self) -> Result<Vec<Expectation>> {
         let own = self.listed_expectations()?;
         if own.is_empty() {
             return Err(self.wrong(

@@ -11,7 +11,7 @@ use render::InputFile;
 use session::Session;
 
 use crate::Warnings;
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::history_file;
 
 /// Maximum size of a summary: ten thousand ops in as many steps as are stored.
@@ -22,7 +22,7 @@ pub fn saved(
     path: &Path,
     import: &ImportOptions,
     warnings: &dyn Warnings,
-) -> Result<Option<Vec<Summary>>, RequestError> {
+) -> Result<Option<Vec<Summary>>> {
     const HEAD: u64 = 4096;
     if importers::is_remote(path) {
         return saved_in_bucket(path, import);
@@ -57,10 +57,7 @@ pub fn saved(
 }
 
 /// The same for a file in a bucket or on a web server.
-fn saved_in_bucket(
-    path: &Path,
-    import: &ImportOptions,
-) -> Result<Option<Vec<Summary>>, RequestError> {
+fn saved_in_bucket(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>> {
     let progress = Progress::new();
     let failed = |error| RequestError::import(error, path);
     match importers::remote_head(path, &progress).map_err(failed)? {
@@ -77,7 +74,7 @@ fn saved_in_bucket(
     parsed((*content.bytes).as_ref().to_vec(), path).map(Some)
 }
 
-fn parsed(text: Vec<u8>, path: &Path) -> Result<Vec<Summary>, RequestError> {
+fn parsed(text: Vec<u8>, path: &Path) -> Result<Vec<Summary>> {
     let path = importers::shown_path(path);
     let wrong = |why: String| RequestError::Summary {
         why,
@@ -92,12 +89,12 @@ fn parsed(text: Vec<u8>, path: &Path) -> Result<Vec<Summary>, RequestError> {
 }
 
 /// The summary of a trace.
-pub fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, RequestError> {
+pub fn plain_summary(session: &Session, scope: Scope) -> Result<Summary> {
     Summary::of(&session.context(scope)).map_err(|error| RequestError::Internal(error.to_string()))
 }
 
 /// The same with fingerprints of the input files.
-pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, RequestError> {
+pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary> {
     let mut summary = plain_summary(session, scope)?;
     let input = |file: InputFile| SummaryInput {
         name: file.name,

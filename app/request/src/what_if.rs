@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use session::Session;
 
-use crate::error::RequestError;
+use crate::error::{RequestError, Result};
 use crate::values::Speed;
 
 /// What changes.
@@ -64,11 +64,7 @@ pub struct OpFactor {
 }
 
 /// The named changes, at least one.
-pub fn changes(
-    args: &WhatIfRequest,
-    session: &Session,
-    scope: Scope,
-) -> Result<Vec<Scenario>, RequestError> {
+pub fn changes(args: &WhatIfRequest, session: &Session, scope: Scope) -> Result<Vec<Scenario>> {
     let mut changes = Vec::new();
     let slower = |speed: Speed| 1.0 / speed.0;
     let collectives = if args.hide_collectives {
@@ -120,7 +116,7 @@ fn of_ops(
     Speed(factor): Speed,
     session: &Session,
     scope: Scope,
-) -> Result<Scenario, RequestError> {
+) -> Result<Scenario> {
     let wrong = |why: String| RequestError::argument("op", format!("{pattern}: {why}"));
     let ops = session
         .report::<Ops>(scope)
@@ -133,10 +129,9 @@ fn of_ops(
         None => chosen(&ops.rows, factor, |name| glob(pattern, name)),
     };
     if factors.is_empty() {
-        let some: Vec<&str> = ops.rows.iter().take(3).map(|row| &*row.name).collect();
         return Err(wrong(format!(
             "no op has this name; the first names are {}",
-            some.join(", ")
+            trace_model::joined(ops.rows.iter().take(3).map(|row| &*row.name), ", ")
         )));
     }
     Ok(Scenario::Ops {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use request::RequestError;
+use request::{RequestError, Result};
 
 /// The port that `TensorBoard` and XProf users know is 6006; this one is beside it.
 const PORT: u16 = 6007;
@@ -42,7 +42,7 @@ pub struct ServeArgs {
 
 impl ServeArgs {
     /// The token that was given, if one was.
-    pub fn given_token(&self) -> Result<Option<String>, RequestError> {
+    pub fn given_token(&self) -> Result<Option<String>> {
         match (&self.token, std::env::var(TOKEN)) {
             (None, Ok(text)) if !text.is_empty() => token(&text)
                 .map(Some)

@@ -80,7 +80,6 @@ impl Connections {
 }
 
 /// A connection in the list.
-#[derive(Debug)]
 pub(super) struct ConnectionEntry {
     all: Arc<Connections>,
     id: u64,

@@ -34,17 +34,15 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 
 pub use args::ServeArgs;
-use cli::common::outcome::CommandOutcome;
-use cli::common::output;
-use cli::common::stderr::Stderr;
+use cli::common::{CommandOutcome, Stderr, output};
 use guard::Guard;
-use request::RequestError;
+use request::{RequestError, Result};
 use runs::RunList;
 use session::fingerprint::hex;
 use state::ServeState;
 
 /// Serves until Ctrl+C or SIGTERM.
-pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let places: Vec<PathBuf> = args.paths.iter().chain(&args.logdir).cloned().collect();
     let state = Arc::new(ServeState::new(
         RunList::new(places)?,
@@ -87,7 +85,7 @@ pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestE
         .map_err(|error| RequestError::Server(format!("cannot serve: {error}")))
 }
 
-fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Result<Router, RequestError> {
+fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Result<Router> {
     let router = Router::new()
         .nest("/api/v1", api::router())
         .fallback_service(
@@ -101,7 +99,7 @@ fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Result<Router, RequestE
 }
 
 /// The addresses of a name; of loopback both kinds, because browsers try both for `localhost`.
-fn addresses(args: &ServeArgs) -> Result<Vec<SocketAddr>, RequestError> {
+fn addresses(args: &ServeArgs) -> Result<Vec<SocketAddr>> {
     let host = args.host.trim_start_matches('[').trim_end_matches(']');
     let found = (host, args.port).to_socket_addrs();
     let mut found: Vec<SocketAddr> = found.map_err(|error| refused(&error, args))?.collect();
@@ -133,7 +131,7 @@ fn refused(error: &io::Error, args: &ServeArgs) -> RequestError {
 }
 
 /// 128 random bits of the operating system.
-fn random_token() -> Result<String, RequestError> {
+fn random_token() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| RequestError::Internal(format!("no random numbers: {error}")))?;

@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::state::ServeState;
 
 use mcp::SystoleService;
-use request::RequestError;
+use request::Result;
 use request::places::Roots;
 
 /// Calls at the same time.
@@ -23,7 +23,7 @@ const MOST_CALLS: usize = 16;
 const MOST_BODY: usize = 256 << 10;
 
 /// The route, if a directory of this machine is served: tools name files below it.
-pub(super) fn router(state: &Arc<ServeState>) -> Result<Router, RequestError> {
+pub(super) fn router(state: &Arc<ServeState>) -> Result<Router> {
     let directories = state.runs.roots.directories();
     if directories.is_empty() {
         return Ok(Router::new());

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::error::ApiError;
 
 use request::places::Roots;
-use request::{AskedTrace, AssumedValues, Assumptions, RequestError, TraceRequest};
+use request::{AskedTrace, AssumedValues, Assumptions, RequestError, Result, TraceRequest};
 use trace_model::locked;
 
 /// How long a list is good: of this machine, and of buckets, where listing takes time and money.
@@ -55,7 +55,7 @@ pub(super) struct PlaceError {
 }
 
 /// A file of a run.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct FileEntry {
     /// Its number in addresses.
     pub n: usize,
@@ -86,7 +86,6 @@ pub(super) struct Listing {
 }
 
 /// A list of all runs, and how long it took.
-#[derive(Debug)]
 struct LastListing {
     at: Instant,
     took: Duration,
@@ -94,7 +93,6 @@ struct LastListing {
 }
 
 /// The places, and their runs as they were a moment ago.
-#[derive(Debug)]
 pub(super) struct RunList {
     places: Vec<PathBuf>,
     pub roots: Arc<Roots>,
@@ -105,7 +103,7 @@ pub(super) struct RunList {
 
 impl RunList {
     /// The runs of these places.
-    pub fn new(places: Vec<PathBuf>) -> Result<Self, RequestError> {
+    pub fn new(places: Vec<PathBuf>) -> Result<Self> {
         let roots = Roots::of_any(&places, "systole serve DIR")?;
         Ok(Self {
             places,

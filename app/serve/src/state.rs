@@ -41,7 +41,6 @@ pub(super) struct AboutParams {
 }
 
 /// The runs, the traces that are open, and the work that is done.
-#[derive(Debug)]
 pub(super) struct ServeState {
     pub runs: RunList,
     pub traces: Arc<OpenTraces>,

@@ -37,7 +37,6 @@ impl Drop for CancelOnDrop {
 }
 
 /// A number of jobs that may run at the same time.
-#[derive(Debug)]
 pub(super) struct Work {
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,

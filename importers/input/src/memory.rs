@@ -56,7 +56,6 @@ pub fn prepare_heap(bytes: usize) {
 pub fn prepare_heap(_bytes: usize) {}
 
 /// A file that is mapped for reading.
-#[derive(Debug)]
 pub(crate) struct MappedFile(memmap2::Mmap);
 
 impl MappedFile {

@@ -79,12 +79,10 @@ pub fn looks_like(head: &[u8]) -> String {
     } else {
         "unknown binary data"
     };
-    let start: Vec<_> = head
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("it looks like {what}; it begins with {}", start.join(" "))
+    format!(
+        "it looks like {what}; it begins with {}",
+        trace_model::joined(head.iter().take(8).map(|byte| format!("{byte:02x}")), " ")
+    )
 }
 
 /// The ending that files with such content usually have; `None` where it says too little, such as text of any kind.

@@ -39,7 +39,6 @@ pub(crate) fn too_long(most: u64) -> ImportError {
 }
 
 /// The rate of one transfer.
-#[derive(Debug)]
 pub(crate) struct TransferRate {
     since: Instant,
     bytes: u64,

@@ -9,7 +9,6 @@ use input::network::AllowedHosts;
 pub(crate) const RETRIES: usize = 4;
 
 /// The environment, as it was when an address was opened.
-#[derive(Clone, Debug)]
 pub(crate) struct CloudSettings {
     variables: BTreeMap<String, String>,
     pub hosts: AllowedHosts,

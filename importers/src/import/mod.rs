@@ -22,7 +22,7 @@ use importer_common::{DetectionConfidence, ImportOptions, Importer, fill_source_
 use input::sniffing::{self, looks_like};
 use input::source::file_name;
 use input::{ImportError, InputSource, Progress, Result, prepare_heap, shown_path};
-use trace_model::{IssueKind, TraceBuilder, TraceModel};
+use trace_model::{IssueKind, TraceBuilder, TraceModel, joined};
 
 use crate::access::tree_if_there;
 use crate::registry::IMPORTERS;
@@ -207,8 +207,7 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
         let likely = sniffing::usual_ending(head).map(|ending| {
             let formats = importers.iter().map(|importer| importer.format());
             let likely = formats.filter(|format| format.extensions.contains(&ending));
-            let titles: Vec<_> = likely.take(2).map(|format| format.title).collect();
-            titles.join(" or ")
+            joined(likely.take(2).map(|format| format.title), " or ")
         });
         ImportError::UnknownFormat {
             found: looks_like(head),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use input::{ImportError, Result};
-use trace_model::{Picos, Source, TraceModel, TrackKind};
+use trace_model::{Picos, Source, TraceModel, TrackKind, joined};
 
 /// Rejects files of different sessions: hosts of one session start within seconds of each other.
 pub(super) fn refuse_far_apart(model: &TraceModel) -> Result<()> {
@@ -77,14 +77,10 @@ fn longest<'a>(programs: &Programs<'a>) -> Option<&'a str> {
 }
 
 fn refused(model: &TraceModel, why: &str) -> Result<()> {
-    let names: Vec<_> = model
-        .sources()
-        .iter()
-        .map(|source| source.name.as_str())
-        .collect();
+    let names = model.sources().iter().map(|source| source.name.as_str());
     let what = format!(
         "these files are not hosts of one session, {why}; name one of {}",
-        names.join(", ")
+        joined(names, ", ")
     );
     Err(ImportError::NothingFound { what })
 }

@@ -156,11 +156,7 @@ impl ServingSample {
             let list = |of: &dyn Fn(usize) -> String| -> String {
                 format!(
                     "[{}]",
-                    step.requests
-                        .iter()
-                        .map(|&request| of(request))
-                        .collect::<Vec<_>>()
-                        .join(", ")
+                    trace_model::joined(step.requests.iter().map(|&request| of(request)), ", ")
                 )
             };
             let tokens = |request| {

@@ -63,13 +63,7 @@ pub struct ReplicaGroupPattern {
 impl ReplicaGroupPattern {
     /// The groups in the syntax of HLO.
     pub(super) fn text(&self) -> String {
-        let list = |values: &[u64]| {
-            values
-                .iter()
-                .map(u64::to_string)
-                .collect::<Vec<_>>()
-                .join(",")
-        };
+        let list = |values: &[u64]| trace_model::joined(values, ",");
         let order = if self.permutation.is_empty() {
             String::new()
         } else {
@@ -122,11 +116,10 @@ pub struct SyntheticOp {
 impl SyntheticOp {
     /// The instruction as HLO text.
     pub fn text(&self) -> String {
-        let operands: Vec<_> = self
+        let operands = self
             .operands
             .iter()
-            .map(|(shape, name)| format!("{shape} %{name}"))
-            .collect();
+            .map(|(shape, name)| format!("{shape} %{name}"));
         let Self {
             name,
             shape,
@@ -136,7 +129,7 @@ impl SyntheticOp {
         } = self;
         format!(
             "%{name} = {shape} {opcode}({}){attributes}",
-            operands.join(", ")
+            trace_model::joined(operands, ", ")
         )
     }
 

@@ -316,13 +316,7 @@ pub(super) fn op(name: &str, category: &'static str, role: SyntheticRole) -> Syn
 
 /// A shape with the usual layout: last dimension fastest, tiled for its type.
 pub(super) fn shape(element: &str, dimensions: &[u64]) -> String {
-    let list = |values: Vec<u64>| {
-        values
-            .iter()
-            .map(u64::to_string)
-            .collect::<Vec<_>>()
-            .join(",")
-    };
+    let list = |values: Vec<u64>| trace_model::joined(&values, ",");
     let order = list((0..dimensions.len() as u64).rev().collect());
     let tiles = match (element, dimensions.len()) {
         (_, 1) => "T(1024)",

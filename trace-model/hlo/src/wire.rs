@@ -5,7 +5,7 @@ use std::ops::Range;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// Damage, and the message that contains it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct HloDamage {
     pub message: &'static str,
     pub at: usize,

@@ -1,8 +1,8 @@
 //! Attributes the change of a step to ops and kinds of ops, so that all parts add up to it.
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 use engine::Percent;
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 
 use super::change::{MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, StepTimesOfSides, correct, rows, tested, values};
@@ -28,33 +28,33 @@ pub struct Attribution {
 #[engine::row(derived)]
 pub struct OpChange {
     /// Name on the first side.
-    #[column("Op", id = "op", with = Self::name)]
+    #[column(id = "op", with = Self::name)]
     pub base_name: Option<String>,
     /// Name on the second side.
     pub cand_name: Option<String>,
     /// Its time in each step.
-    #[column("Base", id = "base_ps", with = |op| Some(op.change.base.filter(|_| op.base_name.is_some())?.median))]
-    #[column("Cand", id = "cand_ps", with = |op| Some(op.change.cand.filter(|_| op.cand_name.is_some())?.median))]
-    #[column("Change", id = "change_ps", with = |op| op.change.change)]
-    #[column("Change", id = "change_percent", with = |op| op.change.change_percent.filter(|_| op.how.is_some()))]
-    #[column("Verdict", id = "verdict", with = Self::verdict)]
+    #[column(id = "base_ps", with = |op| Some(op.change.base.filter(|_| op.base_name.is_some())?.median))]
+    #[column(id = "cand_ps", with = |op| Some(op.change.cand.filter(|_| op.cand_name.is_some())?.median))]
+    #[column(id = "change_ps", with = |op| op.change.change)]
+    #[column(id = "change_percent", with = |op| op.change.change_percent.filter(|_| op.how.is_some()))]
+    #[column(id = "verdict", with = Self::verdict)]
     #[column("p", id = "p", with = |op| op.change.tested_p().filter(|_| op.how.is_some()))]
     #[serde(flatten)]
     pub change: MetricChange,
     /// Why the two count as the same op.
-    #[column("Matched", id = "matched")]
+    #[column(id = "matched")]
     pub how: Option<MatchedBy>,
     /// Confidence of the match, from 0 to 1.
     #[column("Sure", id = "confidence_percent", with = |op| Some(Percent(100.0 * op.confidence?)))]
     pub confidence: Option<f64>,
     /// Category, of the second side if it has one.
-    #[column("Category")]
+    #[column]
     pub category: String,
     /// `file:line`, of the second side if it has one.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
     /// Program.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// Executions in a step on the first side.
     #[column("Runs, base")]
@@ -63,7 +63,7 @@ pub struct OpChange {
     #[column("Runs, cand")]
     pub cand_runs: Option<f64>,
     /// Shape on both sides, if it changed.
-    #[column("Shapes", with = |op| op.shapes.as_ref().map(|(base, cand)| format!("{base} → {cand}")))]
+    #[column(with = |op| op.shapes.as_ref().map(|(base, cand)| format!("{base} → {cand}")))]
     pub shapes: Option<(String, String)>,
     /// The part of the step.
     pub part: StepPart,

@@ -10,28 +10,28 @@ use super::change::ChangeVerdict;
 #[derive(Default, engine::Columns)]
 #[columns(derived)]
 struct ShareRow {
-    #[column("Ops", id = "ops")]
+    #[column(id = "ops")]
     name: String,
     #[column("Part")]
     time_use: &'static str,
     /// `None` for the whole step.
-    #[column("Base ops")]
+    #[column]
     base_ops: Option<usize>,
-    #[column("Cand ops")]
+    #[column]
     cand_ops: Option<usize>,
-    #[column("Base")]
+    #[column]
     base_ps: f64,
-    #[column("Cand")]
+    #[column]
     cand_ps: f64,
-    #[column("Change")]
+    #[column]
     change_ps: f64,
     #[column("Of base step")]
     change_of_step_percent: Option<Percent>,
-    #[column("Verdict")]
+    #[column]
     verdict: &'static str,
     #[column("p")]
     p: Option<f64>,
-    #[column("Source")]
+    #[column]
     source: Option<String>,
 }
 

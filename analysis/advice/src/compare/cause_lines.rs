@@ -28,10 +28,10 @@ pub struct CauseLine {
     #[column("What happened")]
     pub instructions: String,
     /// File and line of the op with the most time, without folders.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
     /// How much longer the mean step takes because of it.
-    #[column("Change")]
+    #[column]
     pub change_ps: f64,
 }
 

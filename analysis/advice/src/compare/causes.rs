@@ -104,9 +104,9 @@ fn line(
         source.clone(),
         Some(signed(change_ps)),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts = parts.into_iter().flatten();
     CauseLine {
-        text: parts.join(" · "),
+        text: trace_model::joined(parts, " · "),
         instructions,
         source,
         change_ps,
@@ -155,7 +155,7 @@ fn instructions(ops: &[&OpChange]) -> Option<String> {
                 Some(format!("{first}{} {what}", more(names)))
             };
             let both = [named(&new, "new"), named(&gone, "gone")];
-            both.into_iter().flatten().collect::<Vec<_>>().join(", ")
+            trace_model::joined(both.into_iter().flatten(), ", ")
         }
         ([only], [_, _, ..]) => format!("{only} split in {}", number(cand.len())),
         ([_, _, ..], [only]) => format!("{} ops joined in {only}", number(base.len())),

@@ -2,14 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::communication::overlap::Overlap;
-use device_reports::memory::hbm::Memory;
-use device_reports::ops::op_stats::Ops;
-use device_reports::steps::step_parts::{StepPart, TimeByPart};
-use device_reports::steps::step_times::Steps;
+use device_reports::{Memory, Ops, Overlap, StepPart, Steps, TimeByPart};
 use engine::{AnalysisEntry, Context, Percent, Result, entry};
-use facts::TraceFacts as _;
-use facts::steps::{Step, StepsReport};
+use facts::{Step, StepsReport, TraceFacts as _};
 use run_reports::host::gaps::Gaps;
 use run_reports::host::input::Input;
 use run_reports::summary::doctor::Doctor;

@@ -1,10 +1,10 @@
 //! Checks whether two runs are comparable, before any percentage is shown.
 
 use engine::Percent;
-use facts::steps::StepSource;
+use facts::StepSource;
 
-use super::odd_devices::{other_device_steps, other_stragglers};
 use super::environment;
+use super::odd_devices::{other_device_steps, other_stragglers};
 use super::summary::{ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
 
@@ -12,7 +12,7 @@ use super::traffic::other_traffic;
 #[engine::titled]
 pub enum Weight {
     /// A note: such differences are often the purpose of a comparison.
-    Note = "note",
+    Note,
     /// Numbers are comparable with reservations.
     Care = "with care",
     /// The runs did not do the same work: what a step takes says nothing about the program.
@@ -28,16 +28,16 @@ pub struct Difference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,
     /// Display name.
-    #[column("What", id = "what")]
+    #[column(id = "what")]
     pub title: &'static str,
     /// Value of the first run.
-    #[column("Base")]
+    #[column]
     pub base: String,
     /// Value of the second run.
-    #[column("Cand")]
+    #[column]
     pub cand: String,
     /// How much it matters.
-    #[column("Weight")]
+    #[column]
     pub weight: Weight,
     /// Why it matters, one sentence.
     #[column("Why it matters")]

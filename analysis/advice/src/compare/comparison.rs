@@ -56,31 +56,31 @@ pub struct PredictionError {
 #[derive(Default)]
 pub struct PredictedOp {
     /// Name in the measurement, if the op was measured.
-    #[column("Op", id = "op", with = Self::both_names)]
+    #[column(id = "op", with = Self::both_names)]
     pub name: String,
     /// Name in the prediction, if it differs.
     pub predicted_name: Option<String>,
     /// `None` if the model has no such op, or gives it no time.
-    #[column("Predicted")]
+    #[column]
     pub predicted_ps: Option<f64>,
     /// `None` if it was never measured.
-    #[column("Measured")]
+    #[column]
     pub measured_ps: Option<f64>,
     /// Measured ÷ predicted, for ops on both sides.
-    #[column("Ratio")]
+    #[column]
     pub ratio: Option<f64>,
     /// Measured − predicted.
-    #[column("Missed")]
+    #[column]
     pub missed_ps: f64,
     /// Why the two count as the same op.
     #[column("Model is", id = "verdict", with = Self::verdict)]
-    #[column("Matched", id = "matched")]
+    #[column(id = "matched")]
     pub how: Option<MatchedBy>,
     /// Category.
-    #[column("Category")]
+    #[column]
     pub category: String,
     /// Program; empty for time that belongs to no op.
-    #[column("Program")]
+    #[column]
     pub program: String,
 }
 

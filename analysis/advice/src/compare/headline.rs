@@ -1,7 +1,7 @@
 //! The headline of a comparison.
 
 use engine::{Percent, counted};
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::attribution::Attribution;
 use super::cause_lines::CauseChain;
@@ -141,7 +141,7 @@ fn differing(found: Vec<&Difference>) -> String {
             found.cand
         )
     };
-    found.into_iter().map(one).collect::<Vec<_>>().join(", ")
+    joined(found.into_iter().map(one), ", ")
 }
 
 /// `the median step is slower by 3.000 ms (10.00 ms to 13.00 ms, +30.00 %)`

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 use engine::{Context, Scope};
-use facts::host_class::host_threads;
+use facts::host_threads;
 use run_reports::host::gaps::{Gaps, IdleCause};
 use trace_model::{GroupId, Picos};
 

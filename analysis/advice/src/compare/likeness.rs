@@ -4,11 +4,9 @@ use math::stats::median;
 use math::summed;
 use std::collections::BTreeMap;
 
-use device_reports::steps::balance::{Balance, DeviceLoad};
-use device_reports::steps::step_parts::StepPart;
+use device_reports::{Balance, DeviceLoad, StepPart};
 use engine::{Context, Percent, counted};
-use facts::steps::StepsReport;
-use facts::time_use::TimeUse;
+use facts::{StepsReport, TimeUse};
 use trace_model::GroupId;
 
 use super::comparable::Difference;

@@ -17,7 +17,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use trace_model::without_number;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
@@ -27,13 +27,13 @@ use super::work::{OpWork, numbers_replaced, result_dims};
 #[engine::titled]
 pub enum MatchedBy {
     /// The same name in the same compiled program.
-    SameProgram = "same program",
+    SameProgram,
     /// Name, category, shape and provenance agree.
-    Same = "same",
+    Same,
     /// All agree except the number in the name.
-    Renumbered = "renumbered",
+    Renumbered,
     /// All but the name agrees.
-    Renamed = "renamed",
+    Renamed,
     /// All but the shape agree.
     Reshaped = "other shape",
     /// Name and category agree, except for numbers inside the name (`kernel_256_512`).
@@ -45,7 +45,7 @@ pub enum MatchedBy {
     /// The category and the provenance agree.
     SameOrigin = "by origin",
     /// Both compute matrix products, or communicate alike, with results of the same sizes: a kernel for a fusion.
-    SameWork = "same work",
+    SameWork,
     /// Category, shape and a neighbour agree.
     Neighbours = "by neighbours",
 }

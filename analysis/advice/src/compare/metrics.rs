@@ -11,11 +11,11 @@ use super::summary::{RunValue, StepSeries, thinned};
 #[engine::titled]
 pub enum MetricScope {
     /// Each steady step of the main class; `aggregate` turns them into one number.
-    Step = "step",
+    Step,
     /// Each steady step of the loop, of all classes.
     LoopStep = "step of the loop",
     /// The whole run.
-    Run = "run",
+    Run,
     /// Each op in each step; `op` selects ops, which are summed.
     Op = "op and step",
 }

@@ -1,6 +1,6 @@
 //! Times of ops in the steps of a summary.
 
-use facts::category::OpClasses;
+use facts::OpClasses;
 use hlo::HloText;
 use trace_model::TraceModel;
 

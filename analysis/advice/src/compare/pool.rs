@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 
 use super::change::TestOptions;
 use super::matching::match_ops;

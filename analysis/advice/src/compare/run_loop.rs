@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Context, Percent, Provenance, counted};
-use facts::host_class::host_threads;
-use facts::steps::{Step, StepsReport};
+use facts::{Step, StepsReport, host_threads};
 use math::resample::{self, Statistic};
 use math::stats::median;
 use run_reports::host::compile::{Compile, CompilePlace};

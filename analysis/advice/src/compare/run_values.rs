@@ -1,12 +1,8 @@
 //! Values of a whole run in its summary.
 
-use device_reports::communication::collectives::Collectives;
-use device_reports::communication::overlap::Overlap;
-use device_reports::memory::hbm::Memory;
-use device_reports::ops::matmuls::Matmuls;
-use device_reports::ops::op_stats::{OpRow, Ops};
+use device_reports::{Collectives, Matmuls, Memory, OpRow, Ops, Overlap};
 use engine::{Context, Metric, Percent, Provenance, Scope};
-use facts::steps::StepsReport;
+use facts::StepsReport;
 use run_reports::host::compile::Compile;
 use run_reports::host::gaps::{Gaps, IdleCause};
 use run_reports::host::input::Input as InputWaits;

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 use engine::{Environment, Provenance};
 use math::unit::Unit;
 use run_reports::hlo::ProgramPart;

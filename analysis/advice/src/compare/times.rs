@@ -12,12 +12,10 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::communication::overlap::CoreTraffic;
-use device_reports::steps::step_parts::{StepPart, StepParts, TimeByPart, spans_on};
+use device_reports::steps::step_parts::{StepParts, spans_on};
+use device_reports::{CoreTraffic, StepPart, TimeByPart};
 use engine::{Context, Result, Scope};
-use facts::TraceFacts as _;
-use facts::core_time::{SelfTimeSegment, self_time_segments};
-use facts::steps::{Step, StepsReport};
+use facts::{SelfTimeSegment, Step, StepsReport, TraceFacts as _, self_time_segments};
 use math::intervals::IntervalSet;
 use trace_model::{GroupId, LabelId, Picos, TimeRange, TraceModel, TrackKind};
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::steps::step_parts::StepPart;
-use facts::time_use::TimeUse;
+use device_reports::StepPart;
+use facts::TimeUse;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, RestOfSides, StepTimesOfSides, correct, values};

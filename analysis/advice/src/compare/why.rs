@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use engine::{Percent, Table};
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use hlo::element_bits;
 
 use super::attribution::{Attribution, OpChange};
@@ -38,7 +38,7 @@ const BELOW: &str = "– ";
 #[columns(derived)]
 pub struct WhyRow {
     /// The use of time, or what the ops do.
-    #[column("What", id = "what")]
+    #[column(id = "what")]
     pub name: String,
     /// Whether it is a part of the use above it.
     pub is_below: bool,
@@ -47,22 +47,22 @@ pub struct WhyRow {
     /// The ops of a row below a use; `None` for the rest of them.
     pub group: Option<String>,
     /// In the mean step of the base; `None` if it has no such ops.
-    #[column("Base")]
+    #[column]
     pub base_ps: Option<f64>,
     /// In the mean step of the candidate; `None` if it has no such ops.
-    #[column("Cand")]
+    #[column]
     pub cand_ps: Option<f64>,
     /// Second minus first.
-    #[column("Change")]
+    #[column]
     pub change_ps: f64,
     /// The change as a share of the step of the base.
     #[column("Of base")]
     pub change_of_step_percent: Option<Percent>,
     /// `slower`, `~` …; empty where it was not tested.
-    #[column("Verdict", non_empty)]
+    #[column(non_empty)]
     pub verdict: &'static str,
     /// File and line of the op with the most time, without folders.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
 }
 

@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use device_reports::steps::step_parts::StepPart;
-use facts::category::{CollectiveKind, classify_texts};
-use facts::time_use::TimeUse;
+use device_reports::StepPart;
+use facts::category::classify_texts;
+use facts::{CollectiveKind, TimeUse};
 use hlo::{ArrayShape, HloText, Shape, element_bits};
-use trace_model::without_number;
+use trace_model::{joined, without_number};
 
 use super::summary::OpTimes;
 
@@ -17,7 +17,6 @@ const MOST_OPERANDS: usize = 8;
 const LARGE_OPERAND: f64 = 1.0 / 16.0;
 
 /// What an op does.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OpWork {
     pub time_use: TimeUse,
     /// Ops that are counted together: `XLA bf16 fusions`, `all-reduce`, `mlp/mul`.
@@ -182,8 +181,7 @@ fn with_type(what: &str, op: &OpTimes, kind: &str) -> String {
         weight_type(op),
         Some(kind.to_owned()),
     ];
-    let words: Vec<String> = words.into_iter().flatten().collect();
-    words.join(" ").trim().to_owned()
+    joined(words.into_iter().flatten(), " ").trim().to_owned()
 }
 
 /// Who wrote a product, and its kind; other names than XLA's are those of layers, which simulators give.

@@ -1,6 +1,6 @@
 //! What is expected, as read from TOML.
 
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use serde::Deserialize;
 
 use crate::gates::nearest;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{AnalysisError, Context, Result, number};
 use math::unit::Unit;
 use run_reports::hlo::{TimedProgram, chosen};

@@ -1,7 +1,6 @@
 //! Conditions on a run.
 
-use device_reports::ops::op_stats::Ops;
-use device_reports::steps::step_times::Steps;
+use device_reports::{Ops, Steps};
 use engine::{Context, Percent, glob, number};
 use math::unit::Unit;
 use trace_model::Picos;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use engine::{Context, glob, number};
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use hlo::{Instruction, InstructionId, opcodes_inside, running_computations};
 use math::unit::Unit;
 use run_reports::hlo::{HloOp, ProgramContents, ProgramOrigin, TimedProgram};

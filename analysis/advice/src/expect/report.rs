@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{Table, Tabular};
 use run_reports::hlo::HloOp;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use crate::gates::{Gate, GateLevel, GatesReport, Status, StepAggregate};
 
@@ -12,18 +12,18 @@ use crate::gates::{Gate, GateLevel, GatesReport, Status, StepAggregate};
 #[engine::titled]
 pub enum Verdict {
     /// As expected.
-    Met = "met",
+    Met,
     /// Not as expected.
     NotMet = "NOT MET",
     /// The file does not tell.
-    Unknown = "unknown",
+    Unknown,
 }
 
 /// One expectation with its answer.
 #[engine::row(derived)]
 pub struct JudgedExpectation {
     /// The answer.
-    #[column("Verdict")]
+    #[column]
     pub verdict: Verdict,
     /// The name of the expectation.
     #[column("Expectation")]
@@ -32,17 +32,17 @@ pub struct JudgedExpectation {
     #[column("Found")]
     pub message: String,
     /// The program that was judged; absent if the condition is about the run.
-    #[column("Program", non_empty)]
+    #[column(non_empty)]
     pub program: Option<String>,
     /// Instructions that the answer is about, by self time; the first ones only.
     pub instructions: Vec<HloOp>,
     /// Number of all these instructions; absent if the condition is not about instructions.
     pub count: Option<u64>,
     /// Self time of all these instructions; absent if none was measured.
-    #[column("Self time", measured)]
+    #[column(measured)]
     pub self_time_ps: Option<Picos>,
     /// Source line of the first instruction.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
 }
 
@@ -77,16 +77,15 @@ impl ExpectReport {
             (count(Verdict::Unknown), "unknown"),
             (count(Verdict::Met), "met"),
         ];
-        let parts: Vec<String> = parts
+        let parts = parts
             .into_iter()
             .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
+            .map(|(count, what)| format!("{count} {what}"));
         let all = engine::counted(rows.len(), "expectation");
         let statement = if rows.is_empty() {
             "no expectations are set".to_owned()
         } else {
-            format!("{all}: {}", parts.join(", "))
+            format!("{all}: {}", joined(parts, ", "))
         };
         Self {
             statement,
@@ -127,7 +126,6 @@ impl ExpectReport {
 }
 
 /// An answer before it is shown.
-#[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub verdict: Verdict,
     pub message: String,

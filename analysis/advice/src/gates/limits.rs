@@ -11,12 +11,12 @@ use super::metrics::{number, written_difference, written_unit};
 #[derive(Default, Deserialize)]
 pub enum GateLevel {
     /// The gate is not evaluated.
-    Off = "off",
+    Off,
     /// The failure is reported, and the run passes.
-    Warn = "warn",
+    Warn,
     /// The run fails.
     #[default]
-    Error = "error",
+    Error,
 }
 
 /// How the step times of a run are aggregated into one number. Step times are those of the slowest device of each step.
@@ -25,15 +25,15 @@ pub enum GateLevel {
 pub enum StepAggregate {
     /// The median step.
     #[default]
-    Median = "median",
+    Median,
     /// Mean.
-    Mean = "mean",
+    Mean,
     /// The 90th percentile: nine of ten steps take less.
-    P90 = "p90",
+    P90,
     /// The 95th percentile: 19 of 20 steps take less.
-    P95 = "p95",
+    P95,
     /// The slowest step.
-    Max = "max",
+    Max,
     /// The same as the median.
     WorstDevice = "worst-device",
 }
@@ -139,11 +139,7 @@ impl Regression {
             self.max_decrease_abs
                 .map(|limit| format!("-{limit}{difference}")),
         ];
-        parts
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" and ")
+        trace_model::joined(parts.into_iter().flatten(), " and ")
     }
 
     /// A change in the units of the limits: `+23.00 %`, `+5.000 points`; empty if the base is zero and only a percentage
@@ -164,11 +160,7 @@ impl Regression {
         let percent = percent
             .filter(|_| by_percent)
             .map(|percent| format!("{percent:+.2}", percent = Percent(percent)));
-        [number, percent]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(", ")
+        trace_model::joined([number, percent].into_iter().flatten(), ", ")
     }
 
     pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 use engine::glob;
 use math::stats::median;
 use regex_lite::Regex;
-use trace_model::{Picos, without_number};
+use trace_model::{Picos, joined, without_number};
 
 use super::limits::StepAggregate;
 use super::metrics;
@@ -48,7 +48,7 @@ pub(super) fn check_module(module: &str, runs: &[&Summary]) -> Result<(), String
     }
     let nearest =
         nearest::of(module, there.iter().copied()).map(|name| format!("; did you mean {name:?}?"));
-    let there = there.into_iter().collect::<Vec<_>>().join(", ");
+    let there = joined(there, ", ");
     Err(format!(
         "no step runs the program {module:?}{}; steps run {there}",
         nearest.unwrap_or_default()

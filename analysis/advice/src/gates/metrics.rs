@@ -1,6 +1,6 @@
 //! Names of metrics as users write them, with any fitting unit.
 
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use math::unit::Unit;
 
 use super::nearest;

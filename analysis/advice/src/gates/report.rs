@@ -10,24 +10,24 @@ use super::limits::{GateLevel, StepAggregate};
 #[engine::titled]
 pub enum Status {
     /// The value keeps the limit.
-    Pass = "pass",
+    Pass,
     /// The value exceeds the limit.
     Fail = "FAIL",
     /// The gate is inconclusive.
-    Inconclusive = "inconclusive",
+    Inconclusive,
 }
 
 /// The result of one gate.
 #[engine::row(derived)]
 pub struct Gate {
     /// The result.
-    #[column("Status")]
+    #[column]
     pub status: Status,
     /// The effect of a failure.
-    #[column("Level")]
+    #[column]
     pub level: GateLevel,
     /// `budget` or `regression`.
-    #[column("Gate", id = "gate", with = Self::name)]
+    #[column(id = "gate", with = Self::name)]
     pub kind: &'static str,
     /// The metric as the user names it.
     pub metric: String,
@@ -38,7 +38,7 @@ pub struct Gate {
     /// How the steps of a run are aggregated.
     pub aggregate: StepAggregate,
     /// Value of the run, in the unit of the metric's name.
-    #[column("Actual")]
+    #[column]
     pub actual: Option<f64>,
     /// Value of the baseline.
     #[column("Baseline")]
@@ -46,7 +46,7 @@ pub struct Gate {
     /// The limit as text: `at most 412`.
     pub limit: String,
     /// One sentence.
-    #[column("Message")]
+    #[column]
     pub message: String,
 }
 
@@ -89,9 +89,9 @@ pub enum GatesVerdict {
     /// A gate whose failure fails the run.
     Failed = "FAIL",
     /// Some gates could not be judged, and no other failed.
-    Inconclusive = "inconclusive",
+    Inconclusive,
     /// Only gates failed that warn.
-    Warned = "warned",
+    Warned,
     /// All limits are kept.
     Passed = "pass",
 }

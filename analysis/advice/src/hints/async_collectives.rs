@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use serde::Deserialize;
 
 /// One kind of collective on some chips.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 struct AsyncCollective {
     kind: String,
     chips: Vec<String>,
@@ -56,10 +56,7 @@ pub(super) fn advice(
             .collect()
     };
     let names = |list: &[&AsyncCollective]| {
-        list.iter()
-            .map(|known| known.kind.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
+        trace_model::joined(list.iter().map(|known| known.kind.as_str()), ", ")
     };
     let (mut sentences, mut setting) = (Vec::new(), None);
     let switchable = of(&|known| !known.by_default && !known.flags.is_empty());

@@ -3,18 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use device_reports::ops::op_stats::{LikeOps, OpRow, Ops, OpsReport};
-use device_reports::steps::step_times::Steps;
+use device_reports::{LikeOps, OpRow, Ops, OpsReport, Steps};
 use engine::{Analysis, AnalysisError, Context, Percent, Result, Scope, Threshold};
-use facts::TraceFacts as _;
-use facts::category::OpClasses;
-use facts::framework::Framework;
-use facts::host_class::host_threads;
-use facts::steps::StepsReport;
+use facts::{Framework, OpClasses, StepsReport, TraceFacts as _, host_threads};
 use trace_model::{GroupId, IssueKind, OpId, Picos, TimeRange, locked};
 
 use super::finding::short_name;
-use super::{Finding, HintEvidence, PossibleSaving};
+use super::{Finding, HintEvidence, NoFinding, PossibleSaving, RuleResult};
 use crate::what_if::{Scenario, SharedReplay};
 
 /// What changes save; the error says why that is unknown.
@@ -249,7 +244,7 @@ impl<'a> HintFacts<'a> {
         &self,
         limit: &Threshold,
         wanted: impl Fn(&OpRow) -> bool,
-    ) -> Result<Option<OpSelection<'_>>> {
+    ) -> RuleResult<OpSelection<'_>> {
         self.heavy_alike(limit, wanted, |_| true)
     }
 
@@ -264,13 +259,16 @@ impl<'a> HintFacts<'a> {
         limit: &Threshold,
         kind: impl Fn(&OpRow) -> bool,
         wanted: impl Fn(&LikeOps<'_>) -> bool,
-    ) -> Result<Option<OpSelection<'_>>> {
+    ) -> RuleResult<OpSelection<'_>> {
         let ops = self.ops()?;
         let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
         let rows = alike.into_iter().filter(wanted).flat_map(|like| like.rows);
         let least = self.limit(limit);
         let found = OpSelection::of(rows, ops, Some(least));
-        Ok((!found.rows.is_empty() && found.percent() >= least).then_some(found))
+        if found.rows.is_empty() || found.percent() < least {
+            return Err(NoFinding::Nothing);
+        }
+        Ok(found)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Percent, Provenance, number};
-use facts::time_use::TimeUse;
+use engine::{AnalysisError, Percent, Provenance, Result, number};
+use facts::TimeUse;
 use math::unit::Unit;
 use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 
@@ -117,18 +117,18 @@ impl From<SliceRef<'_>> for FindingPlace {
 #[engine::row(derived)]
 pub struct HintEvidence {
     /// What it is, for people.
-    #[column("What")]
+    #[column]
     pub what: String,
     /// The number.
-    #[column("Value", unit = None, with = |seen| number::value(seen.value, seen.unit))]
+    #[column(unit = None, with = |seen| number::value(seen.value, seen.unit))]
     pub value: f64,
     /// Of the number and the threshold.
     pub unit: Unit,
     /// What 100 % is, or over what it was taken.
-    #[column("Of")]
+    #[column]
     pub of: String,
     /// What it was compared with, if anything.
-    #[column("Threshold", unit = None, with = |seen| Some(number::value(seen.threshold?, seen.unit)))]
+    #[column(unit = None, with = |seen| Some(number::value(seen.threshold?, seen.unit)))]
     pub threshold: Option<f64>,
     /// Where the number comes from.
     #[column("From")]
@@ -231,5 +231,23 @@ impl Finding {
     /// It is about time in which the device is idle.
     pub(super) fn is_idle_time(&self) -> bool {
         self.about.contains(&TimeUse::Idle)
+    }
+}
+
+/// What a rule answers, or why it has no answer.
+pub type RuleResult<T = Finding> = Result<T, NoFinding>;
+
+/// Why a rule has no finding.
+#[derive(Debug)]
+pub enum NoFinding {
+    /// What it looks for is not there.
+    Nothing,
+    /// It cannot tell, for this reason.
+    CannotTell(AnalysisError),
+}
+
+impl<T: Into<AnalysisError>> From<T> for NoFinding {
+    fn from(why: T) -> Self {
+        Self::CannotTell(why.into())
     }
 }

@@ -1,7 +1,7 @@
 //! What limits the loop, in one short sentence: what to read first.
 
 use engine::{Percent, Provenance};
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use trace_model::Picos;
 
 /// What limits the loop. Times are of one step on one device, means over the counted steps and their devices; where no

@@ -37,13 +37,13 @@ use ::engine::{Analysis, Context, Result};
 use finding::short_name;
 
 pub use facts::{HintFacts, OpSelection, StepTime};
-pub use finding::{Finding, FindingPlace, HintEvidence, PossibleSaving};
+pub use finding::{Finding, FindingPlace, HintEvidence, NoFinding, PossibleSaving, RuleResult};
 pub use limit::{LoopLimit, OutsideLoop, TimePart};
 pub use page::{Page, SECTIONS};
 pub use report::{
     CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed, Unanswered,
 };
-pub use rule::{Confidence, Rule, RuleResult};
+pub use rule::{Confidence, Rule};
 pub use rules::rules;
 
 /// The analysis `hints`.

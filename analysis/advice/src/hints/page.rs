@@ -17,7 +17,7 @@
 //! ## Source
 //! ```
 
-use facts::framework::Framework;
+use facts::Framework;
 
 /// A page, cut into its sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub const SECTIONS: [&str; 5] = ["Cause", "Check", "Fix", "Example", "Source"];
 const FENCE: &str = "```";
 
 fn words<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    words.collect::<Vec<_>>().join(" ")
+    trace_model::joined(words, " ")
 }
 
 impl Page {

@@ -1,11 +1,10 @@
 //! Hints as a report.
 
 use engine::{Percent, Table, Tabular};
-use facts::sum_over::SumOver;
-use facts::time_use::TimeUse;
+use facts::{SumOver, TimeUse};
 use math::unit::Unit;
 use serde::Serialize;
-use trace_model::{OpId, Picos};
+use trace_model::{OpId, Picos, joined};
 
 use super::{Confidence, FindingPlace, HintEvidence, LoopLimit};
 use crate::what_if::Scenario;
@@ -15,15 +14,15 @@ use crate::what_if::Scenario;
 #[derive(Hash)]
 pub enum HintSeverity {
     /// About the capture, not the program: it comes last and has no saving.
-    Health = "health",
+    Health,
     /// Below 2 % of the step, or not known in time.
-    Low = "low",
+    Low,
     /// From 2 %.
-    Medium = "medium",
+    Medium,
     /// From 5 %.
-    High = "high",
+    High,
     /// From 15 %.
-    Critical = "critical",
+    Critical,
 }
 
 impl HintSeverity {
@@ -52,10 +51,10 @@ impl HintSeverity {
 #[columns(derived)]
 pub struct Hint {
     /// Stable name of the rule: `K01`.
-    #[column("Hint", id = "hint")]
+    #[column(id = "hint")]
     pub id: &'static str,
     /// By the saving.
-    #[column("Severity")]
+    #[column]
     pub severity: HintSeverity,
     /// What is the matter.
     #[column("What")]
@@ -75,10 +74,10 @@ pub struct Hint {
     /// The first thing to do, in one short sentence.
     pub brief: String,
     /// The code or setting to change, to be copied as it is.
-    #[column("Code")]
+    #[column]
     pub code: Option<String>,
     /// Other hints that are about the same time: their savings do not add up.
-    #[column("Overlaps with", with = |hint| hint.overlaps_with.join(", "))]
+    #[column(with = |hint| hint.overlaps_with.join(", "))]
     pub overlaps_with: Vec<&'static str>,
     /// What other rules say of exactly this time: the same saving, other remedies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -110,7 +109,7 @@ impl Hint {
     fn other_rules(&self) -> String {
         let others = self.also.iter();
         let others = others.map(|other| format!("{} {}", other.id, other.title));
-        others.collect::<Vec<_>>().join("; ")
+        joined(others, "; ")
     }
 }
 
@@ -188,13 +187,13 @@ pub enum SavingBy {
 #[engine::row(derived)]
 pub struct HintOp {
     /// Instruction name.
-    #[column("Op", id = "op")]
+    #[column(id = "op")]
     pub name: String,
     /// Program, with its id.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// `file:line`.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
     /// Self time over all devices.
     #[column("Self time (sum)", measured)]

@@ -1,10 +1,10 @@
 //! What a rule is, and what it can answer.
 
-use engine::{Result, Threshold};
+use engine::Threshold;
 use serde::Serialize;
 
 use super::HintFacts;
-use super::finding::Finding;
+use super::finding::RuleResult;
 
 /// How sure a rule is of what it says.
 #[derive(
@@ -53,6 +53,3 @@ impl Rule {
         self.id.starts_with('Q')
     }
 }
-
-/// What a rule answers. The error is the reason why it cannot tell.
-pub type RuleResult = Result<Option<Finding>>;

@@ -5,11 +5,8 @@ use std::sync::OnceLock;
 
 use device_reports::communication::overlap::skew::{self, CollectiveExecution};
 use engine::{Context, Result, Scope};
-use facts::TraceFacts as _;
-use facts::clock_alignment::SharedClock;
-use facts::collective_traffic::CollectiveTraffic;
-use facts::core_time::{CoreTime, SelfTimeSegment};
 use facts::window::own_extent;
+use facts::{CollectiveTraffic, CoreTime, SelfTimeSegment, SharedClock, TraceFacts as _};
 use math::parallel;
 use trace_model::{
     LabelId, Picos, SliceId, SourceId, TimeRange, TraceModel, TrackKind, may_pause, pausing,

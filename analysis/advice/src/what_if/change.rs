@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use device_reports::ops::op_stats::Ops;
+use device_reports::Ops;
 use engine::{Context, Percent, Result};
 use facts::TraceFacts as _;
 use hardware::limits::{BoundBy, OpWork};

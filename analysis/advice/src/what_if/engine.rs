@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use facts::core_time::SelfTimeSegment;
+use facts::SelfTimeSegment;
 use trace_model::{Pauses, Picos, Timestamp, TraceModel};
 
 use super::change::{ReplayChanges, scaled};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Context, Scope};
-use facts::TraceFacts as _;
-use facts::core_time::SelfTimeSegment;
+use facts::{SelfTimeSegment, TraceFacts as _};
 use run_reports::host::gaps::{Gaps, GapsReport, IdleCause, IdleSpanCause};
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 

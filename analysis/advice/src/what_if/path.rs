@@ -12,9 +12,7 @@
 //! ones, and who came last is what the replay found out.
 
 use engine::{Context, Scope};
-use facts::category::OpClass;
-use facts::core_time::SelfTimeSegment;
-use facts::steps::Step;
+use facts::{OpClass, SelfTimeSegment, Step};
 use math::intervals::IntervalSet;
 use run_reports::host::gaps::IdleCause;
 use trace_model::{
@@ -40,7 +38,7 @@ pub enum PathKind {
     /// A transfer to or from the host, infeed and outfeed included.
     HostTransfer = "host transfers",
     /// No op runs between two executions of programs: the device waits for the host, or for the next program to start.
-    BetweenPrograms = "between programs",
+    BetweenPrograms,
     /// No op runs within the execution of a program.
     Idle = "idle in programs",
 }

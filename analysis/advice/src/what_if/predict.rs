@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Context, Percent, Table, Tabular};
-use facts::category::{OpClass, OpGroup};
+use facts::{OpClass, OpGroup};
 use math::parallel;
 use math::stats::median;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
@@ -92,7 +92,6 @@ pub(super) fn steps(cx: &Context<'_>, schedule: &ReplaySchedule) -> Vec<StepOnCo
 }
 
 /// All steps of a core together: from the start of the first to the end of the last.
-#[derive(Debug)]
 pub(super) struct ReplayedRun {
     /// On each core, by row of [`ReplaySchedule::cores`].
     spans: BTreeMap<usize, TimeRange>,
@@ -420,15 +419,15 @@ impl Tabular for Prediction {
 #[derive(engine::Columns)]
 #[columns(derived)]
 struct PredictedRow {
-    #[column("What", measured)]
+    #[column(measured)]
     what: String,
-    #[column("Recorded", measured)]
+    #[column(measured)]
     recorded_ps: f64,
-    #[column("Predicted")]
+    #[column]
     predicted_ps: f64,
-    #[column("Saved")]
+    #[column]
     saved_ps: f64,
-    #[column("Saved")]
+    #[column]
     saved_percent: Option<Percent>,
 }
 

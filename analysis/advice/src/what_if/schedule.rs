@@ -6,9 +6,7 @@
 
 use std::sync::OnceLock;
 
-use facts::category::OpGroup;
-use facts::clock_alignment::SharedClock;
-use facts::core_time::{CoreTime, SelfTimeSegment};
+use facts::{CoreTime, OpGroup, SelfTimeSegment, SharedClock};
 use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
 /// The done op of a transfer that has already finished takes a cycle or two, which are the shortest ones in captures
@@ -155,7 +153,7 @@ pub(super) struct JointMember {
 }
 
 /// A transfer between several cores.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct JointTransfer {
     pub members: u32,
     pub took: TransferTime,
@@ -173,7 +171,6 @@ pub(super) enum TransferTime {
 }
 
 /// Everything that is replayed.
-#[derive(Debug)]
 pub(super) struct ReplaySchedule {
     pub cores: Vec<CoreSchedule>,
     /// Transfers that several cores take part in.
@@ -185,7 +182,7 @@ pub(super) struct ReplaySchedule {
 }
 
 /// The assumed length of a hidden transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum HiddenTransferBound {
     /// The shortest: hidden transfers never become exposed.
     Shortest,

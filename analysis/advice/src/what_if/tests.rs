@@ -1,7 +1,6 @@
 use ::engine::{Options, ReportCache, Scope};
-use device_reports::ops::op_stats::Ops;
-use device_reports::steps::step_times::Steps;
-use facts::category::OpGroup;
+use device_reports::{Ops, Steps};
+use facts::OpGroup;
 use sample_traces::text_trace;
 use trace_model::TraceModel;
 

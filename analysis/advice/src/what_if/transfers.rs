@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Context;
-use facts::category::{CollectiveKind, OpClass};
-use facts::collective_traffic::CollectiveTraffic;
+use facts::{CollectiveKind, CollectiveTraffic, OpClass};
 use hlo::{HloText, Shape};
 use trace_model::{LabelId, Picos, TraceModel, pausing};
 

@@ -68,16 +68,16 @@ pub struct LoopRow {
     #[column("Ops each", derived, unit = Count)]
     pub ops_per_iteration: Option<f64>,
     /// The op in it with the most time.
-    #[column("Longest op", non_empty)]
+    #[column(non_empty)]
     pub longest_op: Option<String>,
     /// Its share of the time of the loop.
     #[column("its share")]
     pub longest_op_percent: Option<Percent>,
     /// Program, with its id.
-    #[column("Program")]
+    #[column]
     pub program: Arc<str>,
     /// `file:line`.
-    #[column("Source", recorded, non_empty)]
+    #[column(recorded, non_empty)]
     pub source: Option<Arc<str>>,
     /// Provenance in the framework.
     #[column("Framework op", recorded, non_empty)]

@@ -11,10 +11,8 @@
 
 use engine::{Analysis, Context, Percent, Result};
 use engine::{Table, Tabular};
-use facts::TraceFacts as _;
-use facts::category::OpGroup;
-use facts::core_time::CoreTime;
 use facts::window::{counts, has_ops, ran_nothing, slices_of_window};
+use facts::{CoreTime, OpGroup, TraceFacts as _};
 use math::intervals::IntervalSet;
 use math::stats::median;
 use trace_model::{GroupId, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TrackKind};
@@ -55,22 +53,22 @@ pub struct CoreReport {
     /// Which device.
     pub group: GroupId,
     /// Length of the window: the denominator of all shares.
-    #[column("Window")]
+    #[column]
     pub window_ps: Picos,
     /// Time with an op on the core: the sum of all groups but idle. `None` if the capture has no ops.
     #[column("Ops")]
     #[column("Ops", id = "op_percent", with = |core| core.percent(core.op_time_ps))]
     pub op_time_ps: Option<Picos>,
     /// Time without one.
-    #[column("Idle", id = "idle_percent", with = |core| core.percent(core.idle_ps))]
+    #[column(id = "idle_percent", with = |core| core.percent(core.idle_ps))]
     pub idle_ps: Option<Picos>,
     /// Self time by group of ops; with idle it adds up to the window.
-    #[column("Copy wait", id = "copy_wait_percent", with = |core| core.percent(core.copy_wait_ps()))]
+    #[column(id = "copy_wait_percent", with = |core| core.percent(core.copy_wait_ps()))]
     pub groups: Vec<GroupTime>,
     /// Union of program executions, on the timeline; `None` if not recorded.
     pub program_ps: Option<Picos>,
     /// Program executions that start in the window.
-    #[column("Programs")]
+    #[column]
     pub programs: u64,
     /// Time between programs.
     #[column(nested)]

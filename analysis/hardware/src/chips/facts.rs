@@ -155,7 +155,7 @@ pub(super) fn read(
                 .iter()
                 .copied()
                 .chain(QUANTITIES.iter().map(|quantity| quantity.key));
-            let known = known.collect::<Vec<_>>().join(", ");
+            let known = trace_model::joined(known, ", ");
             return Err(ChipError(format!(
                 "unknown key {key:?}; the keys are {known}"
             )));

@@ -167,7 +167,7 @@ impl Chip {
     /// one.
     pub fn named(text: &str) -> Option<&'static Self> {
         let lower = text.to_lowercase();
-        let words = lower.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = trace_model::joined(lower.split_whitespace(), " ");
         // Version strings have more in front: "… TFRT TPU v6 lite".
         let tail = words
             .rfind("tpu")
@@ -285,6 +285,8 @@ impl Chip {
 
 /// `known chips are v2, v3 …`, for messages.
 pub fn known() -> String {
-    let ids: Vec<&str> = chips().iter().map(|chip| chip.id.as_str()).collect();
-    format!("known chips are {}", ids.join(", "))
+    format!(
+        "known chips are {}",
+        trace_model::joined(chips().iter().map(|chip| chip.id.as_str()), ", ")
+    )
 }

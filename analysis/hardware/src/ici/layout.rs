@@ -148,8 +148,7 @@ fn grids(chips: u64, chip: &Chip) -> Vec<Vec<(u64, bool)>> {
     let mut out = Vec::new();
     for lens in factorisations(chips, chip_dims(chip)) {
         for lens in orders(&lens) {
-            let text: Vec<String> = lens.iter().map(u64::to_string).collect();
-            let Ok(grid) = text.join("x").parse::<Topology>() else {
+            let Ok(grid) = trace_model::joined(&lens, "x").parse::<Topology>() else {
                 continue;
             };
             out.push(lens.iter().copied().zip(grid.wraps(chip)).collect());

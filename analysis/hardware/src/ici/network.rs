@@ -1,6 +1,6 @@
 //! The links of the devices of a capture. All comparisons with link speed use this module.
 
-use trace_model::{DeviceInfo, DeviceLinks};
+use trace_model::{DeviceInfo, DeviceLinks, joined};
 
 use super::Topology;
 use crate::chips::{Chip, ChipLinks};
@@ -63,8 +63,7 @@ impl Network {
 }
 
 fn grid(links: &DeviceLinks) -> Option<Topology> {
-    let lens: Vec<String> = links.rings.iter().map(u32::to_string).collect();
-    format!("{}:torus", lens.join("x")).parse().ok()
+    format!("{}:torus", joined(&links.rings, "x")).parse().ok()
 }
 
 /// A chip of which only the links are known.

@@ -76,13 +76,13 @@ impl FromStr for Topology {
 
 impl std::fmt::Display for Topology {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let lens: Vec<String> = self.lens.iter().map(u64::to_string).collect();
+        let lens = self.lens.iter().map(u64::to_string);
         let wrap = match self.wrap {
             AxisWrap::ByRule => "",
             AxisWrap::Torus => ":torus",
             AxisWrap::Mesh => ":mesh",
         };
-        write!(f, "{}{wrap}", lens.join("x"))
+        write!(f, "{}{wrap}", trace_model::joined(lens, "x"))
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Context;
-use facts::collective_traffic::CollectiveTraffic;
+use facts::CollectiveTraffic;
 use hardware::ici::CollectiveKind;
 use hlo::{
     CostAnalysis, Executions, FusionKind, HloModule, Instruction, InstructionId, executions,
@@ -13,7 +13,8 @@ use hlo::{
 };
 use trace_model::{MemorySpace, ProgramId};
 
-use device_reports::memory::buffers::{Buffers, ProgramPlan};
+use device_reports::Buffers;
+use device_reports::memory::buffers::ProgramPlan;
 
 /// What a program consists of.
 #[derive(Clone, Debug)]

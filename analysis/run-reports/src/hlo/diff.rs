@@ -4,9 +4,9 @@
 //! by what they do (see [`hlo::ProgramMatch`]). What is inside fusions and reductions belongs to the instruction that runs it.
 
 use engine::{Context, Result, Table, Tabular, number};
-use facts::sum_over::ARE_SUMS;
 use facts::{
-    EnvironmentChange, EnvironmentSide, environment, environment_changes, environment_table,
+    ARE_SUMS, EnvironmentChange, EnvironmentSide, environment, environment_changes,
+    environment_table,
 };
 use hlo::{InstructionId, ProgramMatch, ScheduleDifference};
 use math::unit::Unit;
@@ -21,15 +21,15 @@ use super::{HloOp, OPS_ALONE, ProgramOrigin, TimedProgram};
 #[engine::titled]
 pub enum Difference {
     /// Other shapes or operands.
-    Changed = "changed",
+    Changed,
     /// A fusion of the first program, whose work several instructions of the second do.
-    Split = "split",
+    Split,
     /// A fusion of the second program, which does the work of several instructions of the first.
-    Joined = "joined",
+    Joined,
     /// Only the first program has it.
-    OnlyFirst = "only first",
+    OnlyFirst,
     /// Only the second program has it.
-    OnlySecond = "only second",
+    OnlySecond,
 }
 
 /// What differs between two programs.
@@ -64,7 +64,7 @@ pub struct ProgramDiff {
 #[engine::row(recorded)]
 pub struct DifferenceRow {
     /// How.
-    #[column("Difference")]
+    #[column]
     pub difference: Difference,
     /// What changed, in words; of instructions that only one program has the type and sizes of their result.
     pub what: Option<String>,
@@ -72,11 +72,11 @@ pub struct DifferenceRow {
     #[column("First", id = "name", with = |row| row.first.as_ref().map(|op| &op.name))]
     pub first: Option<HloOp>,
     /// In the second program.
-    #[column("Second", with = |row| row.second.as_ref().map(|op| &op.name))]
-    #[column("Opcode", id = "opcode", with = |row| row.any().map(|op| &op.opcode))]
-    #[column("What", id = "what", with = |row| row.what.clone())]
-    #[column("Bytes", derived, id = "bytes", with = |row| row.any().and_then(|op| op.bytes))]
-    #[column("Source", id = "source", with = |row| row.any().map(|op| &op.source))]
+    #[column(with = |row| row.second.as_ref().map(|op| &op.name))]
+    #[column(id = "opcode", with = |row| row.any().map(|op| &op.opcode))]
+    #[column(id = "what", with = |row| row.what.clone())]
+    #[column(derived, id = "bytes", with = |row| row.any().and_then(|op| op.bytes))]
+    #[column(id = "source", with = |row| row.any().map(|op| &op.source))]
     #[column("Self time, first", measured, id = "first_self_time_ps", with = |row| row.first.as_ref().and_then(|op| op.self_time_ps))]
     #[column("Self time, second", measured, id = "second_self_time_ps", with = |row| row.second.as_ref().and_then(|op| op.self_time_ps))]
     #[column("Framework name", id = "op_name", with = |row| row.any().map(|op| &op.framework_name))]

@@ -80,8 +80,10 @@ pub(super) fn types(shape: &Shape<'_>) -> String {
         return one(&only);
     }
     let more = if arrays.len() > MOST { ", …" } else { "" };
-    let parts: Vec<String> = arrays.iter().take(MOST).map(one).collect();
-    format!("({}{more})", parts.join(", "))
+    format!(
+        "({}{more})",
+        trace_model::joined(arrays.iter().take(MOST).map(one), ", ")
+    )
 }
 
 fn shapes(a: &Instruction, b: &Instruction, parts: &mut ChangedParts, out: &mut Vec<String>) {

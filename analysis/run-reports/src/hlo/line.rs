@@ -1,6 +1,7 @@
 //! One instruction as a line of text, in the manner of HLO.
 
 use std::fmt::Write as _;
+use trace_model::joined;
 
 use hlo::{DotDimensions, FusionKind, HloModule, Instruction};
 
@@ -20,11 +21,10 @@ pub(super) fn text(module: &HloModule, instruction: &Instruction) -> String {
     let inside = match &*instruction.opcode {
         // The serialized form leaves out a number of 0.
         "parameter" => instruction.parameter_number.unwrap_or(0).to_string(),
-        _ => module
-            .operands(instruction)
-            .map(|operand| &*operand.name)
-            .collect::<Vec<_>>()
-            .join(", "),
+        _ => joined(
+            module.operands(instruction).map(|operand| &*operand.name),
+            ", ",
+        ),
     };
     let _ = write!(out, "{}({inside})", instruction.opcode);
     attributes(&mut out, module, instruction);
@@ -72,8 +72,7 @@ fn attributes(out: &mut String, module: &HloModule, instruction: &Instruction) {
             ("rhs_contracting_dims", rhs_contracting),
         ] {
             if !dims.is_empty() {
-                let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-                let _ = write!(out, ", {name}={{{}}}", dims.join(","));
+                let _ = write!(out, ", {name}={{{}}}", joined(dims, ","));
             }
         }
     }
@@ -102,10 +101,6 @@ pub(super) fn groups(instruction: &Instruction) -> Option<String> {
         .groups
         .as_ref()?
         .expand()?;
-    let group = |group: &Vec<u64>| {
-        let ids: Vec<String> = group.iter().map(u64::to_string).collect();
-        format!("{{{}}}", ids.join(","))
-    };
-    let all: Vec<String> = groups.iter().map(group).collect();
-    Some(format!("{{{}}}", all.join(",")))
+    let group = |group: &Vec<u64>| format!("{{{}}}", joined(group, ","));
+    Some(format!("{{{}}}", joined(groups.iter().map(group), ",")))
 }

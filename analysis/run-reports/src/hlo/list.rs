@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use engine::{Context, Percent, Table, Tabular};
-use facts::TraceFacts as _;
-use facts::sum_over::ARE_SUMS;
+use facts::{ARE_SUMS, TraceFacts as _};
 use math::summed;
 use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
 use super::times::ProgramTimes;
 use super::{ProgramOrigin, TimedProgram};
-use device_reports::ops::op_stats::Ops;
+use device_reports::Ops;
 
 /// The programs of a capture.
 #[engine::reported]
@@ -33,16 +32,16 @@ pub struct ProgramRow {
     #[serde(skip)]
     pub id: ProgramId,
     /// Name with its id.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// Where it can be read; absent if the capture holds nothing of it.
     #[column("HLO", id = "known_from")]
     pub origin: Option<ProgramOrigin>,
     /// Executions over all devices in the capture; absent if none was recorded.
-    #[column("Runs", measured)]
+    #[column(measured)]
     pub runs: Option<u64>,
     /// Self time of its ops in the scope; absent if none was recorded.
-    #[column("Self time", measured)]
+    #[column(measured)]
     pub self_time_ps: Option<Picos>,
     /// The same as a share of the self time of all ops of the scope.
     #[column("of op time", measured)]

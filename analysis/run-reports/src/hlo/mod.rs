@@ -25,10 +25,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::{AnalysisError, Context, Percent, Result, number};
-use facts::TraceFacts as _;
-use facts::category::OpGroup;
+use facts::{OpGroup, TraceFacts as _};
 use hlo::{HloModule, HloOrigin, Instruction};
-use trace_model::{Op, OpId, Picos, ProgramId, StringId};
+use trace_model::{Op, OpId, Picos, ProgramId, StringId, joined};
 
 pub use contents::{ContentSum, PeakMemory, ProgramContents};
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
@@ -70,10 +69,10 @@ pub struct HloOp {
     #[column("Instruction")]
     pub name: Arc<str>,
     /// `fusion`, `all-reduce-start` …; empty for an operand of which only the name is known.
-    #[column("Opcode")]
+    #[column]
     pub opcode: Arc<str>,
     /// Shape of the result with its layout, as HLO writes it, if known.
-    #[column("Shape")]
+    #[column]
     pub shape: Option<String>,
     /// Bytes of the result, without padding.
     pub bytes: Option<u64>,
@@ -84,7 +83,7 @@ pub struct HloOp {
     #[column("Framework name", id = "op_name")]
     pub framework_name: Option<Arc<str>>,
     /// `file:line`.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
     /// Kind of work; absent unless it ran by itself.
     pub group: Option<OpGroup>,
@@ -93,14 +92,14 @@ pub struct HloOp {
     #[column("Runs", measured)]
     pub occurrences: Option<u64>,
     /// Self time of these.
-    #[column("Self time", measured)]
+    #[column(measured)]
     pub self_time_ps: Option<Picos>,
     /// Self time as a share of the self time of all ops of the scope, idle time left out.
     #[column("of op time", measured)]
     pub self_of_op_time_percent: Option<Percent>,
     /// Of collectives and asynchronous transfers, by the op that issues them: time in flight while the device computed
     /// nothing, over all devices.
-    #[column("Exposed", derived)]
+    #[column(derived)]
     pub exposed_ps: Option<Picos>,
     /// The ops of the capture.
     #[serde(skip)]
@@ -272,12 +271,7 @@ pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>> 
             .map(|row| row.id)
             .collect();
     }
-    let some = titles
-        .iter()
-        .take(5)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let some = joined(titles.iter().take(5), ", ");
     let why = || {
         AnalysisError::NotApplicable(format!(
             "no program is called {wanted:?}; the capture has {some}"

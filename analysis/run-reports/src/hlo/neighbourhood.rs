@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use engine::{AnalysisError, Context, Result, Table, Tabular};
-use facts::sum_over::ARE_SUMS;
+use facts::ARE_SUMS;
 use hlo::{HloModule, InstructionId};
 use math::unit::Unit;
 use trace_model::ProgramId;
@@ -32,15 +32,15 @@ impl Default for Reach {
 #[engine::titled]
 pub enum NodeRelation {
     /// It is the one in the middle.
-    Center = "center",
+    Center,
     /// The one in the middle depends on it.
-    Operand = "operand",
+    Operand,
     /// It depends on the one in the middle.
-    User = "user",
+    User,
     /// Neither: it shares an operand or a user.
-    Beside = "beside",
+    Beside,
     /// It is in the body of the one in the middle.
-    Inside = "inside",
+    Inside,
 }
 
 /// An instruction of a neighbourhood.
@@ -51,10 +51,10 @@ pub struct HloNode {
     #[column(nested)]
     pub op: HloOp,
     /// Steps from the one in the middle; of what is inside it, 0.
-    #[column("Distance")]
+    #[column]
     pub distance: u32,
     /// How it relates to it.
-    #[column("Relation")]
+    #[column]
     pub relation: NodeRelation,
     /// It as a line of text.
     pub text: String,

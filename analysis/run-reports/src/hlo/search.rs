@@ -1,7 +1,7 @@
 //! Instructions of all programs by opcode, shape, source, framework name or groups of devices.
 
 use engine::{Context, Table, Tabular};
-use facts::sum_over::ARE_SUMS;
+use facts::ARE_SUMS;
 use hlo::Instruction;
 use trace_model::ProgramId;
 
@@ -97,7 +97,7 @@ pub struct FoundInstructions {
 #[engine::row(recorded)]
 pub struct FoundInstruction {
     /// Program that contains it.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// The same in the trace.
     #[serde(skip)]

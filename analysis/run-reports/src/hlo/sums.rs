@@ -25,7 +25,7 @@ pub(super) const UNCOUNTED: &str =
 #[derive(Default, Eq, Deserialize)]
 pub struct ProgramPart {
     /// Of what: `all-gather among 8 devices`, `fusions of kind loop`, `FLOPs`.
-    #[column("What")]
+    #[column]
     pub what: String,
     /// Their number in the text; absent if it is a number of bytes, or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,18 +33,18 @@ pub struct ProgramPart {
     pub count: Option<u64>,
     /// Their number over all iterations of loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[column("Executions")]
+    #[column]
     pub executions: Option<u64>,
     /// Bytes over all iterations of loops; absent if unknown, or if it moves none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[column("Bytes")]
+    #[column]
     pub bytes: Option<u64>,
     /// Whether it may be more: a loop of unknown length counts once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_least: bool,
     /// How a number was found, where there are several ways: only numbers of one way can be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[column("How")]
+    #[column]
     pub how: Option<String>,
 }
 
@@ -153,13 +153,13 @@ impl PeakMemory {
 #[engine::row(derived)]
 pub struct ProgramSum {
     /// Of what: `all-gather`, `fusions of kind loop`, `FLOPs`.
-    #[column("What")]
+    #[column]
     pub what: String,
     /// Number in the first program; absent if it is a number of bytes, or unknown.
-    #[column("First")]
+    #[column]
     pub first: Option<u64>,
     /// Number in the second program.
-    #[column("Second")]
+    #[column]
     pub second: Option<u64>,
     /// Bytes in the first program, over all executions of its loops; absent if unknown, or if it moves none.
     #[column("Bytes, first")]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Context, Result, Table, Tabular};
-use facts::sum_over::ARE_SUMS;
+use facts::ARE_SUMS;
 use trace_model::{OpId, Picos, ProgramId};
 
 use super::{ProgramOrigin, TimedProgram, line};
@@ -28,15 +28,15 @@ pub struct ProgramListing {
 #[derive(Default)]
 pub struct ProgramLine {
     /// What it says.
-    #[column("Text")]
+    #[column]
     pub text: String,
     /// The instruction that it describes; absent for lines around instructions.
     pub instruction: Option<Arc<str>>,
     /// Self time of the instruction; absent unless it ran by itself.
-    #[column("Self time", measured)]
+    #[column(measured)]
     pub self_time_ps: Option<Picos>,
     /// Exposed time of the transfer that it issues.
-    #[column("Exposed", derived)]
+    #[column(derived)]
     pub exposed_ps: Option<Picos>,
     /// Its ops in the capture.
     #[serde(skip)]

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Context, Percent};
-use facts::category::OpGroup;
+use facts::OpGroup;
 use trace_model::{OpId, Picos, ProgramId};
 
-use device_reports::communication::overlap::Overlap;
-use device_reports::ops::op_stats::Ops;
+use device_reports::{Ops, Overlap};
 
 /// What the capture measured of one instruction.
 #[derive(Clone, Debug, Default)]

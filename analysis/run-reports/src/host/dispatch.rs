@@ -16,10 +16,10 @@
 use std::collections::BTreeMap;
 
 use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular};
-use facts::TraceFacts as _;
 use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use facts::device_shift::shifted;
-use facts::window::{TimeWindow, counts};
+use facts::window::counts;
+use facts::{TimeWindow, TraceFacts as _};
 use math::quantile::quantile;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
@@ -43,7 +43,7 @@ pub struct DeviceDispatch {
     #[column("Device", measured)]
     pub core: String,
     /// Number of executions paired with their launch, in the scope.
-    #[column("Launches", measured)]
+    #[column(measured)]
     pub launches: usize,
     /// Whether gaps matter, and dispatch fills them or the host is never ahead.
     #[column("Dispatch-bound", with = |device| if device.is_dispatch_bound { "yes" } else { "no" })]
@@ -70,10 +70,10 @@ pub struct DeviceDispatch {
     #[column("Program", measured)]
     pub program_median_ps: Picos,
     /// Share of the time between programs in which the host dispatches.
-    #[column("Dispatch of gaps")]
+    #[column]
     pub dispatch_of_gaps_percent: Option<Percent>,
     /// The median gap as a share of the median program.
-    #[column("Gap of program", measured)]
+    #[column(measured)]
     pub gap_of_program_percent: Option<Percent>,
     /// The 90th percentile of the latencies.
     #[column("Latency 90 %")]

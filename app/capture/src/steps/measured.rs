@@ -25,7 +25,6 @@ pub struct WantedSteps {
 }
 
 /// The steps of a capture.
-#[derive(Debug)]
 pub(super) struct MeasuredSteps {
     /// Complete steps on the host that has the fewest of those that have any.
     pub complete: u64,

@@ -5,14 +5,10 @@ use analysis::hints::{HintSeverity, Hints};
 use analysis::reports::steps::step_times::Steps;
 use clap::{Args, ValueEnum};
 
-use crate::common::args::{ForceArgs, GateArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::{gating, output, programs};
-use request::{
-    DigestRequest, PartRequest, RequestError, TraceRequest, answers, checks, history_file,
+use crate::common::{
+    CommandOutcome, ForceArgs, GateArgs, Loading, OutputArgs, Stderr, gating, output, programs,
 };
+use request::{DigestRequest, PartRequest, Result, TraceRequest, answers, checks, history_file};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -68,7 +64,7 @@ impl From<SeverityArg> for HintSeverity {
     }
 }
 
-pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     answers::reports(&args.only)?;
     let guard = OutputGuard::new(
         args.input.files().into_iter().chain(args.gates.files()),

@@ -14,12 +14,8 @@ use flate2::write::GzEncoder;
 use importers::{InputSource, Progress};
 use serde_json::Value;
 
-use crate::common::args::ForceArgs;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading, output};
-use request::{RequestError, TraceRequest};
+use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, loading, output};
+use request::{RequestError, Result, TraceRequest};
 use session::Session;
 use session::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, replace};
 use session::files::{KEPT_TEXTS, OutputGuard, write_with};
@@ -57,7 +53,7 @@ struct OneFile {
     modified: Option<SystemTime>,
 }
 
-pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if let Some(list) = &args.list {
         let read = args.input.files().into_iter().chain([args.output.clone()]);
         output::check_file(list, &OutputGuard::new(read, args.force.force))?;
@@ -97,11 +93,7 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
 }
 
 /// The files of the run, and the names in them.
-fn read(
-    session: &Session,
-    names: &mut Names,
-    args: &AnonymizeArgs,
-) -> Result<Vec<OneFile>, RequestError> {
+fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Vec<OneFile>> {
     let sources = session.model().sources();
     for host in sources.iter().filter_map(|source| source.host.as_deref()) {
         names.learn(NameKind::Host, host.as_bytes());
@@ -187,7 +179,7 @@ fn file_name(path: &Path, host: Option<&str>, names: &mut Names) -> PathBuf {
     run.unwrap_or_default().join(name)
 }
 
-fn write(file: &OneFile) -> Result<(), RequestError> {
+fn write(file: &OneFile) -> Result<()> {
     let failed = RequestError::write(&file.out);
     if let Some(folder) = file.out.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
@@ -217,7 +209,7 @@ fn check_figures(
     before: &Session,
     files: &[OneFile],
     stderr: &Stderr,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     let written = TraceRequest {
         path: args.output.clone(),
         run: None,

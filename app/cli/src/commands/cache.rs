@@ -2,9 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::values::OutputFormat;
-use request::RequestError;
+use crate::common::{CommandOutcome, OutputFormat};
+use request::{RequestError, Result};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -27,7 +26,7 @@ pub enum CacheAction {
 }
 
 #[cfg(not(feature = "remote"))]
-pub fn run(_args: &CacheArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(_args: &CacheArgs) -> Result<CommandOutcome> {
     Err(RequestError::Usage(
         "this build cannot read buckets, so it has no cache; build with --features remote"
             .to_owned(),
@@ -35,7 +34,7 @@ pub fn run(_args: &CacheArgs) -> Result<CommandOutcome, RequestError> {
 }
 
 #[cfg(feature = "remote")]
-pub fn run(args: &CacheArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &CacheArgs) -> Result<CommandOutcome> {
     let cache = importers::cache::Cache::of_process();
     let cache = cache.ok_or_else(|| {
         RequestError::Usage("there is no place for a cache: set SYSTOLE_CACHE_DIR".to_owned())
@@ -62,10 +61,10 @@ mod list {
     use crate::common::values::OutputFormat;
     use crate::common::{output, terminal};
     use render::{AnsiStyle, CsvCells, NamedTable, table};
-    use request::RequestError;
+    use request::Result;
 
     /// Prints the copies.
-    pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<(), RequestError> {
+    pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<()> {
         let objects = cache.objects();
         let total: u64 = objects.iter().map(|object| object.bytes).sum();
         let list = NamedTable {
@@ -110,7 +109,7 @@ mod list {
     }
 
     /// Prints a line.
-    pub(super) fn say(text: &str) -> Result<(), RequestError> {
+    pub(super) fn say(text: &str) -> Result<()> {
         output::print_text(text)
     }
 

@@ -2,16 +2,15 @@
 
 use clap::Args;
 use std::fmt::Write as _;
+use trace_model::joined;
 
 use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 use analysis::{Table, Unit};
 use serde_json::json;
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::values::OutputFormat;
-use crate::common::{output, terminal};
+use crate::common::{CommandOutcome, OutputFormat, output, terminal};
 use render::{AnsiStyle, CsvCells, NamedTable, markdown, table};
-use request::{ChipArg, RequestError, Text};
+use request::{ChipArg, RequestError, Result, Text};
 use session::number;
 
 /// Arguments of the command.
@@ -24,7 +23,7 @@ pub struct ChipsArgs {
     pub format: OutputFormat,
 }
 
-pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ChipsArgs) -> Result<CommandOutcome> {
     let named = args
         .chip
         .as_ref()
@@ -82,19 +81,14 @@ fn overview(chips: &[&Chip]) -> Table {
 
 /// One row per fact, with exact numbers.
 fn facts_table(chips: &[&Chip]) -> Table {
-    let values = |fact: &ChipFact| {
-        fact.values
-            .iter()
-            .map(f64::to_string)
-            .collect::<Vec<_>>()
-            .join(" x ")
-    };
+    let values = |fact: &ChipFact| joined(fact.values.iter().map(f64::to_string), " x ");
     let others = |fact: &ChipFact| {
-        fact.others
-            .iter()
-            .map(|(source, value)| format!("{source} {value}"))
-            .collect::<Vec<_>>()
-            .join("; ")
+        joined(
+            fact.others
+                .iter()
+                .map(|(source, value)| format!("{source} {value}")),
+            "; ",
+        )
     };
     let rows = chips
         .iter()
@@ -128,12 +122,7 @@ fn text(chips: &[&Chip], in_full: bool) -> String {
                 continue;
             };
             let shown = |value: f64| number::value(value, quantity.unit);
-            let values = fact
-                .values
-                .iter()
-                .map(|&value| shown(value))
-                .collect::<Vec<_>>()
-                .join(" × ");
+            let values = joined(fact.values.iter().map(|&value| shown(value)), " × ");
             let mut line = format!("  {:<40} {values:<14} {}", quantity.title, fact.source);
             for (source, other) in &fact.others {
                 let _ = write!(line, "; {source}: {}", shown(*other));

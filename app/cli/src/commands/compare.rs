@@ -7,17 +7,17 @@ use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 use analysis::{Scope, Tabular as _};
 use clap::Args;
 
-use crate::common::args::{JudgeArgs, OutputArgs};
 use crate::common::formats::DocumentFormat;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
 use crate::common::summaries::RequestedInput;
-use crate::common::{gating, output, programs, summaries};
+use crate::common::{
+    CommandOutcome, JudgeArgs, Loading, OutputArgs, Stderr, gating, output, programs, summaries,
+};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::{NamedTable, TextLayout};
 use request::summaries::plain_summary;
-use request::{Assumptions, BaseFiles, CompareRequest, RequestError, StepsArg, history_file};
+use request::{
+    Assumptions, BaseFiles, CompareRequest, RequestError, Result, StepsArg, history_file,
+};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -66,7 +66,7 @@ pub struct CompareArgs {
 }
 
 /// What is compared of two programs.
-fn summaries_of(programs: &[Session; 2]) -> Result<[Vec<Summary>; 2], RequestError> {
+fn summaries_of(programs: &[Session; 2]) -> Result<[Vec<Summary>; 2]> {
     let [base, cand] = programs
         .each_ref()
         .map(|one| plain_summary(one, Scope::WholeTrace));
@@ -79,7 +79,7 @@ fn summaries_of_runs(
     [base, cand]: [&[RequestedInput<'_>]; 2],
     loading: &Loading<'_>,
     stderr: &Stderr,
-) -> Result<[Vec<Summary>; 2], RequestError> {
+) -> Result<[Vec<Summary>; 2]> {
     let base_loading = loading.with_programs(&args.of_base.base_hlo);
     let of = |place: usize| {
         if place < base.len() {
@@ -94,7 +94,7 @@ fn summaries_of_runs(
     Ok([runs.concat(), cand])
 }
 
-pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let mut options = args.test.options()?;
     let (base, cand) = sides(args)?;
     let read = base.iter().chain(&cand).map(|wanted| wanted.0.to_owned());
@@ -210,7 +210,7 @@ fn why_tables(comparison: &Comparison) -> Vec<String> {
 }
 
 /// That the comparison has tables with these ids.
-fn check_names(only: &[String], comparison: &Comparison) -> Result<(), RequestError> {
+fn check_names(only: &[String], comparison: &Comparison) -> Result<()> {
     if only.is_empty() {
         return Ok(());
     }
@@ -248,11 +248,7 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
 }
 
 impl output::Writable for ComparedRuns<'_> {
-    fn rendered(
-        &self,
-        format: &DocumentFormat,
-        layout: &TextLayout,
-    ) -> Result<String, RequestError> {
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<String> {
         (format.comparison)(self, layout)
     }
 
@@ -286,9 +282,7 @@ fn doubt(compared: &Comparison) -> Option<String> {
 }
 
 /// The runs of both sides, from `BASE CAND` and the options. A single positional path is the side that has no option.
-fn sides(
-    args: &CompareArgs,
-) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>), RequestError> {
+fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>)> {
     let mut base: Vec<RequestedInput<'_>> = args
         .base
         .iter()

@@ -8,18 +8,13 @@ use clap::{Args, ValueEnum};
 use importers::Progress;
 use render::{NamedTable, TextLayout, table};
 use request::history_file::{self, HistoryLine};
-use request::{Assumptions, RequestError};
+use request::{Assumptions, RequestError, Result};
 use serde_json::json;
 use session::Session;
 use session::files::is_same;
 
-use crate::common::args::CsvArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
 use crate::common::summaries::runs;
-use crate::common::values::OutputFormat;
-use crate::common::{output, terminal};
+use crate::common::{CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, output, terminal};
 
 /// The name of the format and its version.
 const SCHEMA: &str = "systole.compilations/1";
@@ -78,7 +73,7 @@ struct OpenRun {
     report: std::sync::Arc<CompileReport>,
 }
 
-pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let loading = Loading::new(&args.assume, stderr)?;
     let mut open = Vec::new();
     let mut failed = Vec::new();
@@ -165,7 +160,7 @@ fn opened(
     run: Option<&str>,
     loading: &Loading<'_>,
     format: OutputFormat,
-) -> Result<OpenRun, RequestError> {
+) -> Result<OpenRun> {
     let session = loading.open_for_reports(path, run.map(str::to_owned), format, false)?;
     let report = session.report::<Compile>(Scope::WholeTrace);
     let report = report

@@ -3,9 +3,8 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use request::RequestError;
+use crate::common::{CommandOutcome, output};
+use request::Result;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
@@ -15,10 +14,7 @@ pub struct CompletionsArgs {
 }
 
 /// Runs the command for this program.
-pub fn run(
-    args: &CompletionsArgs,
-    mut program: clap::Command,
-) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<CommandOutcome> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "systole", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;

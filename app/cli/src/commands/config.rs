@@ -1,10 +1,8 @@
 //! `systole config`: checks a configuration file.
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
+use crate::common::{CommandOutcome, Stderr, output};
 use clap::{Args, Subcommand};
-use request::{RequestError, SETTINGS_FILE, SettingsFile};
+use request::{Result, SETTINGS_FILE, SettingsFile};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `systole config`.
@@ -26,7 +24,7 @@ pub enum ConfigCommand {
 }
 
 /// Runs `systole config`.
-pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let ConfigCommand::Check { path } = &args.command;
     let path = path.as_deref().unwrap_or(Path::new(SETTINGS_FILE));
     let settings = SettingsFile::read(path)?;

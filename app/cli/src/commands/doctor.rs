@@ -6,13 +6,11 @@ use clap::Args;
 use importers::Progress;
 use serde_json::json;
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading, output, terminal};
+use crate::common::{
+    CommandOutcome, ForceArgs, OutputArgs, OutputFormat, Stderr, loading, output, terminal,
+};
 use render::{Document, DocumentView, NamedTable, table};
-use request::{RequestError, TraceRequest};
+use request::{RequestError, Result, TraceRequest};
 use session::files::OutputGuard;
 use session::{CaptureSize, Session};
 
@@ -36,7 +34,7 @@ pub struct DoctorArgs {
     pub force: ForceArgs,
 }
 
-pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
     let session = loading::open_for(&args.output, &args.input, stderr)?;
@@ -52,11 +50,7 @@ pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
 }
 
 /// Where the bytes of the files went.
-fn size(
-    session: &Session,
-    args: &DoctorArgs,
-    stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+fn size(session: &Session, args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let path = &args.input.path;
     let found = CaptureSize::of(session, &Progress::new());
     let found = found.map_err(|error| RequestError::import(error, path))?;
@@ -95,11 +89,7 @@ fn size(
 }
 
 /// What devices can record, and what of it is here.
-fn rows(
-    session: &Session,
-    args: &DoctorArgs,
-    stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+fn rows(session: &Session, args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if session.model().tensor_cores().is_empty() && session.options().chip().is_none() {
         let why = "no TPU is in this capture, so it has no rows of TPUs; --device-spec CHIP lists those that a chip can have";
         let path = args.input.path.display();

@@ -7,14 +7,12 @@ use analysis::engine::environment::{EnvironmentFact, RUN_FILE};
 use analysis::{Environment, Scope, Table, Unit, facts};
 use clap::Args;
 
-use crate::common::args::{CsvArgs, ForceArgs};
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading::Loading, output, terminal};
+use crate::common::{
+    CommandOutcome, CsvArgs, ForceArgs, Loading, OutputFormat, Stderr, output, terminal,
+};
 use importers::Progress;
 use render::{AnsiStyle, NamedTable, TextLayout};
-use request::{RequestError, TraceRequest};
+use request::{RequestError, Result, TraceRequest};
 use session::environment::{ObservedProcess, write};
 use session::files::{OutputGuard, directory_of};
 
@@ -44,7 +42,7 @@ pub struct EnvironmentArgs {
     pub force: ForceArgs,
 }
 
-pub fn run(args: &EnvironmentArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &EnvironmentArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let loading = Loading::new(&args.input.assume, stderr)?;
     if args.write {
         let path = record(args, &loading)?;
@@ -64,7 +62,7 @@ pub fn run(args: &EnvironmentArgs, stderr: &Stderr) -> Result<CommandOutcome, Re
 }
 
 /// Writes what is known of this process beside the profile.
-fn record(args: &EnvironmentArgs, loading: &Loading<'_>) -> Result<String, RequestError> {
+fn record(args: &EnvironmentArgs, loading: &Loading<'_>) -> Result<String> {
     let path = &args.input.path;
     let import = loading.import(args.input.run.clone());
     let located = importers::locate(path, &import, &Progress::new())

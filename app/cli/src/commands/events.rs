@@ -6,15 +6,11 @@ use analysis::{Cell, Column, Report};
 use clap::Args;
 use serde_json::{Map, json};
 
-use crate::common::args::{CsvArgs, OutputArgs};
-use crate::common::loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output::{self, Printer};
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
+use crate::common::output::Printer;
+use crate::common::{CommandOutcome, CsvArgs, OutputArgs, OutputFormat, Stderr, loading, output};
 use render::{Document, ReportSection, csv};
 use request::{
-    EventAnswer, EventQuestion, EventsRequest, PartRequest, RequestError, TraceRequest, checks,
+    EventAnswer, EventQuestion, EventsRequest, PartRequest, Result, TraceRequest, checks,
 };
 use session::events::{EventPage, EventTotals};
 use session::files::OutputGuard;
@@ -87,7 +83,7 @@ fn continues(next: usize, limit: usize) -> String {
     format!("--offset {next} continues{all}")
 }
 
-pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     args.question.check()?;
     let session = loading::open(&args.input, args.format, stderr)?;
     let scope = checks::check_part(&session, &args.scope)?;
@@ -150,7 +146,7 @@ fn print(
     rows: impl Iterator<Item = Vec<Cell>>,
     (total, next): (usize, &dyn Fn(usize) -> Option<usize>),
     stderr: &Stderr,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     let (is_csv, cells, page) = (
         args.format == OutputFormat::Csv,
         args.csv.cells(),

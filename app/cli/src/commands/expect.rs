@@ -7,13 +7,11 @@ use analysis::expect::{ExpectReport, Verdict, expectations_of, judge};
 use analysis::{Report, Scope};
 use clap::Args;
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
+use crate::common::{CommandOutcome, ForceArgs, Loading, OutputArgs, Stderr, output};
 use render::{Document, ReportSection};
-use request::{Assumptions, PartRequest, RequestError, SettingsFile, TraceRequest, checks, places};
+use request::{
+    Assumptions, PartRequest, RequestError, Result, SettingsFile, TraceRequest, checks, places,
+};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -48,7 +46,7 @@ pub struct ExpectArgs {
     pub scope: PartRequest,
 }
 
-pub fn run(args: &ExpectArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ExpectArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     match (&args.paths[..], &args.init) {
         ([path], Some(file)) => init(args, path, file, stderr),
         ([file, path], None) => check(args, file, path, stderr),
@@ -70,7 +68,7 @@ fn input(args: &ExpectArgs, path: &Path) -> TraceRequest {
     }
 }
 
-fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Scope), RequestError> {
+fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Scope)> {
     let input = input(args, path);
     let loading = Loading::new(&input.assume, stderr)?;
     let is_identified = args.output.identifies_input();
@@ -79,12 +77,7 @@ fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Sco
     Ok((session, scope))
 }
 
-fn init(
-    args: &ExpectArgs,
-    path: &Path,
-    file: &Path,
-    stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+fn init(args: &ExpectArgs, path: &Path, file: &Path, stderr: &Stderr) -> Result<CommandOutcome> {
     places::check_place(file)?;
     if file.exists() {
         let why = format!("{} exists already: name another file", file.display());
@@ -97,12 +90,7 @@ fn init(
     Ok(CommandOutcome::Done)
 }
 
-fn check(
-    args: &ExpectArgs,
-    file: &Path,
-    path: &Path,
-    stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+fn check(args: &ExpectArgs, file: &Path, path: &Path, stderr: &Stderr) -> Result<CommandOutcome> {
     let read = input(args, path).files().into_iter();
     let guard = OutputGuard::new(read.chain([file.to_owned()]), args.force.force);
     output::check(&args.output, &guard)?;
@@ -125,7 +113,7 @@ fn check(
 fn outcome(report: &ExpectReport, args: &ExpectArgs, stderr: &Stderr) -> CommandOutcome {
     let named = |verdict| {
         let names = report.with(verdict).map(|row| row.name.as_str());
-        names.collect::<Vec<_>>().join("; ")
+        trace_model::joined(names, "; ")
     };
     let (failed, unclear) = (named(Verdict::NotMet), named(Verdict::Unknown));
     if !failed.is_empty() {

@@ -7,12 +7,10 @@ use analysis::hints::{rule, rules};
 use analysis::{Table, Unit};
 use serde_json::json;
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, OutputFormat, output};
 use render::CsvCells;
 use render::csv;
-use request::{RequestError, answers};
+use request::{Result, answers};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -24,7 +22,7 @@ pub struct ExplainArgs {
     pub format: OutputFormat,
 }
 
-pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ExplainArgs) -> Result<CommandOutcome> {
     let text = match &args.hint {
         None => list(args.format),
         Some(id) => match rule(id) {

@@ -8,12 +8,8 @@ use analysis::{Scope, counted};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use crate::common::args::{CsvArgs, ForceArgs};
-use crate::common::loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use request::{PartRequest, RequestError, TraceRequest, checks};
+use crate::common::{CommandOutcome, CsvArgs, ForceArgs, OutputFormat, Stderr, loading};
+use request::{PartRequest, RequestError, Result, TraceRequest, checks};
 use session::Session;
 use session::export::{EXPORT_FORMATS, ExportContent, ExportFormat, table_format_names};
 use session::files::{OutputGuard, write_with};
@@ -88,7 +84,7 @@ impl PartitionColumn {
 /// Tables of reports that are written unless others are named.
 const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
-pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     checks::check_part(&session, &args.scope)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
@@ -126,7 +122,7 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     Ok(CommandOutcome::Done)
 }
 
-fn make_directory(path: &Path) -> Result<(), RequestError> {
+fn make_directory(path: &Path) -> Result<()> {
     session::files::make_directory(path).map_err(RequestError::write(path))
 }
 
@@ -136,7 +132,7 @@ fn write_tables(
     guard: &OutputGuard,
     writer: TableWriter,
     stderr: &Stderr,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     let tables = chosen(&Catalog::new(session, args.scope.scope()), &args.tables)?;
     make_directory(&args.output)?;
     let run = args
@@ -211,7 +207,7 @@ fn write_tables(
     Ok(())
 }
 
-fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, RequestError> {
+fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>> {
     if names.is_empty() {
         let reports = catalog
             .reports()
@@ -221,14 +217,9 @@ fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, Re
     }
     let find = |name: &String| {
         catalog.table(name).ok_or_else(|| {
-            let there: Vec<String> = catalog
-                .all()
-                .iter()
-                .map(|table| table.name.clone())
-                .collect();
             RequestError::Usage(format!(
                 "--tables: there is no table {name:?}; there are {}",
-                there.join(", ")
+                trace_model::joined(catalog.all().iter().map(|table| table.name.clone()), ", ")
             ))
         })
     };

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::common::outcome::CommandOutcome;
-use request::RequestError;
+use crate::common::CommandOutcome;
+use request::{RequestError, Result};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub struct FleetArgs {
 }
 
 /// The Python package takes the command before this program sees it.
-pub fn run(_: &FleetArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(_: &FleetArgs) -> Result<CommandOutcome> {
     Err(RequestError::Usage(
         "systole fleet belongs to the Python package: pip install 'systole-tpu[fleet]', then run its systole".to_owned(),
     ))

@@ -7,12 +7,10 @@ use analysis::{Table, Unit};
 use importers::IMPORTERS;
 use serde_json::json;
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, OutputFormat, output};
 use render::CsvCells;
 use render::csv;
-use request::RequestError;
+use request::Result;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -22,7 +20,7 @@ pub struct FormatsArgs {
     pub format: OutputFormat,
 }
 
-pub fn run(args: &FormatsArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &FormatsArgs) -> Result<CommandOutcome> {
     let text = formats_text(args.format);
     output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)

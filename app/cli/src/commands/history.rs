@@ -1,17 +1,13 @@
 //! `systole history`: the recorded runs, one row each.
 
-use crate::common::args::ForceArgs;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{output, terminal};
+use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, output, terminal};
 use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
 use analysis::{Cell, Table, Unit, distinct, shortened_path};
 use clap::Args;
 use render::html::history::{self, HistoryNumber, HistoryRun};
 use render::{CsvCells, NamedTable, table};
 use request::history_file::HistoryLine;
-use request::{RequestError, history_file};
+use request::{RequestError, Result, history_file};
 use serde_json::json;
 use session::files::OutputGuard;
 use std::collections::BTreeMap;
@@ -40,7 +36,7 @@ pub struct HistoryArgs {
     pub force: ForceArgs,
 }
 
-pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let guard = OutputGuard::new([args.path.clone()], args.force.force);
     args.html
         .as_deref()

@@ -9,16 +9,13 @@ use analysis::number;
 use analysis::reports::hlo::{Neighbourhood, ProgramListing};
 use clap::{Args, ValueEnum};
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::programs::{self, ProgramAnswer};
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
+use crate::common::programs::ProgramAnswer;
+use crate::common::{
+    CommandOutcome, ForceArgs, Loading, OutputArgs, OutputFormat, Stderr, output, programs,
+};
 use render::dot;
 use render::pictures::{self, PictureFormat, PictureStyle};
-use request::{HloAnswer, HloRequest, PartRequest, RequestError, TraceRequest, checks};
+use request::{HloAnswer, HloRequest, PartRequest, RequestError, Result, TraceRequest, checks};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -50,7 +47,7 @@ pub enum GraphFormat {
     Svg,
 }
 
-pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     output::check(&args.output, &guard(args))?;
     let (input, format) = (&args.input, args.output.format);
     let loading = Loading::new(&input.assume, stderr)?;
@@ -97,11 +94,7 @@ fn guard(args: &HloArgs) -> OutputGuard {
     )
 }
 
-fn graph(
-    session: &Session,
-    found: &Neighbourhood,
-    format: GraphFormat,
-) -> Result<CommandOutcome, RequestError> {
+fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome> {
     match format {
         GraphFormat::Dot => output::print(&dot::graph(found))?,
         GraphFormat::Svg => {
@@ -120,7 +113,7 @@ fn print_text(
     text: &ProgramListing,
     top: Option<usize>,
     stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+) -> Result<CommandOutcome> {
     let mut out = String::new();
     for note in &text.notes {
         let _ = writeln!(out, "// {note}");

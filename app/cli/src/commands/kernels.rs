@@ -10,13 +10,9 @@ use analysis::reports::ops::op_stats::Ops;
 use analysis::{AnalysisError, Report, Scope};
 use clap::Args;
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
+use crate::common::{CommandOutcome, ForceArgs, Loading, OutputArgs, Stderr, output};
 use render::{Document, DocumentView, ReportSection};
-use request::{PartRequest, RequestError, TraceRequest, checks};
+use request::{PartRequest, Result, TraceRequest, checks};
 use session::files::OutputGuard;
 use session::{Session, losses_in_words};
 
@@ -39,7 +35,7 @@ pub struct KernelsArgs {
     pub scope: PartRequest,
 }
 
-pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let files = args.input.files().into_iter().chain(args.cand.clone());
     let guard = OutputGuard::new(files, args.force.force);
     output::check(&args.output, &guard)?;

@@ -3,9 +3,8 @@
 use clap::Args;
 use clap_mangen::Man;
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use request::RequestError;
+use crate::common::{CommandOutcome, output};
+use request::{RequestError, Result};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ManArgs {
@@ -14,19 +13,15 @@ pub struct ManArgs {
 }
 
 /// Runs the command for this program.
-pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome> {
     // Global options and full names of commands come with this.
     program.build();
     let page = match &args.command {
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
-            let known: Vec<_> = program
-                .get_subcommands()
-                .map(clap::Command::get_name)
-                .collect();
             RequestError::Usage(format!(
                 "there is no command {name:?}; the commands are {}",
-                known.join(", ")
+                trace_model::joined(program.get_subcommands().map(clap::Command::get_name), ", ")
             ))
         })?,
     };

@@ -11,15 +11,11 @@ use analysis::{AnalysisError, Scope, Tabular as _, shortened};
 use clap::Args;
 use serde_json::json;
 
-use crate::common::args::CsvArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::{OutputFormat, STANDARD};
-use crate::common::{output, terminal};
+use crate::common::values::STANDARD;
+use crate::common::{CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, output, terminal};
 use analysis::sentence;
 use render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson};
-use request::{RequestError, TraceRequest};
+use request::{RequestError, Result, TraceRequest};
 use session::files::{open_regular, read_small};
 use session::number::counted;
 
@@ -50,7 +46,7 @@ pub struct MemoryArgs {
     pub csv: CsvArgs,
 }
 
-pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let path = &args.input.path;
     let (mut found, is_text) = messages(path)?;
     if found.is_empty() {
@@ -85,7 +81,7 @@ fn program_of_plan(path: &Path) -> Option<String> {
 }
 
 /// The plans of the programs in a dump folder, the one that needs most first.
-fn plans_in(folder: &Path) -> Result<Vec<MemoryShortage>, RequestError> {
+fn plans_in(folder: &Path) -> Result<Vec<MemoryShortage>> {
     // What cannot be listed is reported by the import.
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = files
@@ -102,7 +98,7 @@ fn plans_in(folder: &Path) -> Result<Vec<MemoryShortage>, RequestError> {
 }
 
 /// The messages of a log, and whether it is text.
-fn messages(path: &Path) -> Result<(Vec<MemoryShortage>, bool), RequestError> {
+fn messages(path: &Path) -> Result<(Vec<MemoryShortage>, bool)> {
     let mut reader = MessageReader::beside(program_of_plan(path));
     if path.as_os_str() == STANDARD {
         let unread = |error: std::io::Error| RequestError::Unread {
@@ -138,7 +134,7 @@ fn messages(path: &Path) -> Result<(Vec<MemoryShortage>, bool), RequestError> {
 }
 
 /// What the program of a capture, or of a dump, needs.
-fn planned(args: &MemoryArgs, stderr: &Stderr) -> Result<MemoryShortage, RequestError> {
+fn planned(args: &MemoryArgs, stderr: &Stderr) -> Result<MemoryShortage> {
     let TraceRequest { path, run, .. } = &args.input;
     let loading = Loading::new(&args.input.assume, stderr)?;
     let session = loading.open_for_reports(path, run.clone(), args.format, false)?;
@@ -147,7 +143,7 @@ fn planned(args: &MemoryArgs, stderr: &Stderr) -> Result<MemoryShortage, Request
     Ok(found.map_err(why)?.as_ref().clone())
 }
 
-fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> Result<String, RequestError> {
+fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> Result<String> {
     let tables: Vec<NamedTable> = found
         .iter()
         .take(1)
@@ -280,12 +276,11 @@ fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
             padding,
             Some(buffer.kind.clone()),
         ];
-        let parts: Vec<String> = parts
-            .into_iter()
-            .flatten()
-            .filter(|part| !part.is_empty())
-            .collect();
-        let about = shortened(&parts.join(" · "), layout.width.saturating_sub(15));
+        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+        let about = shortened(
+            &trace_model::joined(parts, " · "),
+            layout.width.saturating_sub(15),
+        );
         let _ = writeln!(text, "  {:>11}  {about}", binary(buffer.bytes));
     }
     let more = of.buffers.len().saturating_sub(BUFFERS);

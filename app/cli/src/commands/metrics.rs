@@ -7,10 +7,8 @@ use analysis::gates::suffixes;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::values::OutputFormat;
-use request::RequestError;
+use crate::common::{CommandOutcome, OutputFormat, output};
+use request::Result;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct MetricsArgs {
@@ -19,7 +17,7 @@ pub struct MetricsArgs {
     pub format: OutputFormat,
 }
 
-pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &MetricsArgs) -> Result<CommandOutcome> {
     output::print(&match args.format {
         OutputFormat::Text => text(),
         OutputFormat::Json => json()?,
@@ -60,7 +58,7 @@ fn text() -> String {
         ("bytes", analysis::Unit::Bytes),
     ];
     let endings =
-        endings.map(|(of, unit)| format!("{of} {}", suffixes(unit).collect::<Vec<_>>().join(" ")));
+        endings.map(|(of, unit)| format!("{of} {}", trace_model::joined(suffixes(unit), " ")));
     let _ = writeln!(text, "{}; shares _pct _share.", endings.join("; "));
     text
 }
@@ -84,7 +82,7 @@ fn metric(metric: &SummaryMetric) -> Value {
     })
 }
 
-fn json() -> Result<String, RequestError> {
+fn json() -> Result<String> {
     let all = json!({ "schema": "systole.metrics/1", "metrics": METRICS.iter().map(metric).collect::<Vec<_>>() });
     let text = serde_json::to_string_pretty(&all)?;
     Ok(text + "\n")

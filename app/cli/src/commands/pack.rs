@@ -12,14 +12,11 @@ use clap::Args;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use serde_json::json;
 
-use crate::common::args::{ForceArgs, GateArgs, JudgeArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{gating, output};
+use crate::common::{
+    CommandOutcome, ForceArgs, GateArgs, JudgeArgs, Loading, OutputFormat, Stderr, gating, output,
+};
 use render::{InputFile, html};
-use request::{RequestError, TraceRequest, answers};
+use request::{RequestError, Result, TraceRequest, answers};
 use session::Session;
 use session::files::{OutputGuard, write_with};
 use session::number::{counted, value};
@@ -44,11 +41,7 @@ pub struct PackArgs {
 }
 
 /// Runs the command; `version` is that of the program.
-pub fn run(
-    args: &PackArgs,
-    version: &str,
-    stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOutcome> {
     output::check_file(
         &args.output,
         &OutputGuard::new(args.input.files(), args.force.force),
@@ -99,11 +92,7 @@ pub fn run(
 }
 
 /// The view of the run in the window, with notes, if it was saved.
-fn view_of(
-    args: &PackArgs,
-    session: &Session,
-    stderr: &Stderr,
-) -> Result<Option<String>, RequestError> {
+fn view_of(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<Option<String>> {
     let store = SessionStore::of_user();
     let saved = match &args.session {
         Some(name) => Some(store.load(name).map_err(RequestError::Usage)?),
@@ -133,7 +122,7 @@ fn view_of(
 }
 
 /// The files that were read, by their names in the archive.
-fn profiles(session: &Session) -> Result<Vec<(String, PathBuf)>, RequestError> {
+fn profiles(session: &Session) -> Result<Vec<(String, PathBuf)>> {
     let (mut files, mut names) = (Vec::new(), BTreeSet::new());
     for source in session.model().sources() {
         // What is in a bucket was copied to this machine.
@@ -160,7 +149,7 @@ fn reports(
     session: &Session,
     loading: &Loading<'_>,
     stderr: &Stderr,
-) -> Result<(String, String), RequestError> {
+) -> Result<(String, String)> {
     let document = answers::document(session, Scope::WholeTrace, &[] as &[&str])?;
     let judge = JudgeArgs {
         budget: None,
@@ -190,7 +179,7 @@ fn facts(
     session: &Session,
     files: &[(String, PathBuf)],
     has_view: bool,
-) -> Result<String, RequestError> {
+) -> Result<String> {
     let input = |(file, (name, _)): (InputFile, &(String, PathBuf))| {
         json!({
             "file": Path::new(PACKED_PROFILES).join(name).display().to_string().replace('\\', "/"),

@@ -5,13 +5,10 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use crate::common::args::ForceArgs;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::{OutputFormat, STANDARD};
-use crate::common::{loading, output};
+use crate::common::values::STANDARD;
+use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, loading, output};
 use render::pictures::PictureFormat;
-use request::{PartRequest, PictureRequest, RequestError, TraceRequest, checks, drawn};
+use request::{PartRequest, PictureRequest, RequestError, Result, TraceRequest, checks, drawn};
 use session::files::OutputGuard;
 
 #[derive(Debug, Args)]
@@ -47,7 +44,7 @@ impl FromStr for ScaleArg {
     }
 }
 
-pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let out = args
         .out
         .as_deref()

@@ -9,14 +9,11 @@ use importers::{ImportError, ListedRun, Progress};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::common::args::CsvArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading, output, terminal};
+use crate::common::{
+    CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, loading, output, terminal,
+};
 use render::{AnsiStyle, NamedTable};
-use request::{Assumptions, RequestError};
+use request::{Assumptions, RequestError, Result};
 use session::{RunSummary, Session};
 
 /// Columns before what is said of a run.
@@ -56,7 +53,7 @@ impl ListedRunRow {
     }
 }
 
-pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let failed = |error| RequestError::import(error, &args.path);
     let runs = loading::list_runs(&args.path, stderr).map_err(failed)?;
     let loading = (args.verdicts > 0)

@@ -6,10 +6,9 @@ use analysis::expect::Expectation;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
+use crate::common::{CommandOutcome, output};
 use render::{comparison, json};
-use request::RequestError;
+use request::Result;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -103,7 +102,7 @@ fn budget() -> serde_json::Result<String> {
     pretty(&schema)
 }
 
-pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &SchemaArgs) -> Result<CommandOutcome> {
     let text = args.what.text()?;
     output::print(&text)?;
     Ok(CommandOutcome::Done)

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use sha2::{Digest as _, Sha256};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use request::RequestError;
+use crate::common::{CommandOutcome, output};
+use request::{RequestError, Result};
 use session::fingerprint::hex;
 
 /// The instructions.
@@ -77,7 +76,7 @@ impl AgentArg {
     }
 }
 
-pub fn run(args: &SkillArgs) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &SkillArgs) -> Result<CommandOutcome> {
     let SkillAction::Install = args.action;
     if args.print {
         output::print(SKILL)?;
@@ -125,7 +124,7 @@ struct InstallPlan {
 }
 
 impl InstallPlan {
-    fn of(agent: AgentArg, dir: &Path) -> Result<Self, RequestError> {
+    fn of(agent: AgentArg, dir: &Path) -> Result<Self> {
         let path = dir.join(agent.file());
         let before = match fs::read_to_string(&path) {
             Ok(text) => Some(text),
@@ -157,7 +156,7 @@ impl InstallPlan {
         }
     }
 
-    fn carry_out(&self) -> Result<(), RequestError> {
+    fn carry_out(&self) -> Result<()> {
         if self.before.as_ref() == Some(&self.after) {
             return Ok(());
         }

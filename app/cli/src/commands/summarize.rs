@@ -6,13 +6,8 @@ use analysis::Scope;
 use analysis::compare::{Difference, Summary, to_json, unlike};
 use clap::Args;
 
-use crate::common::args::ForceArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use request::{Assumptions, RequestError, summaries};
+use crate::common::{CommandOutcome, ForceArgs, Loading, OutputFormat, Stderr, output};
+use request::{Assumptions, Result, summaries};
 use session::files::OutputGuard;
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -39,7 +34,7 @@ pub struct SummarizeArgs {
     pub assume: Assumptions,
 }
 
-pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let path = args.output.as_deref().map(|path| {
         match path.to_str().and_then(|text| text.strip_prefix("json=")) {
             Some(rest) => PathBuf::from(rest),

@@ -7,13 +7,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use analysis::Unit;
 use clap::Args;
 use serde_json::json;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::{Stderr, harmless};
+use crate::common::stderr::harmless;
+use crate::common::{CommandOutcome, Stderr, output};
 use capture::{DeviceState, MonitorOptions, ServerAddress, ServerError, Spread, monitor};
-use request::RequestError;
+use request::{RequestError, Result};
 use session::number::value;
 
 /// How long a server may take beyond the time that it watches.
@@ -42,7 +41,7 @@ pub struct TopArgs {
     pub json: bool,
 }
 
-pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let options = MonitorOptions {
         duration: Duration::from_millis(args.ms),
         level: args.level,
@@ -58,13 +57,10 @@ pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
             let why = |(address, answer): &(ServerAddress, Result<_, ServerError>)| {
                 Some(format!("{address}: {}", answer.as_ref().err()?))
             };
-            result = Err(RequestError::Server(
-                answers
-                    .iter()
-                    .filter_map(why)
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            ));
+            result = Err(RequestError::Server(joined(
+                answers.iter().filter_map(why),
+                "\n",
+            )));
             return false;
         }
         let text = if args.json {

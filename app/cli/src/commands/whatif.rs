@@ -3,12 +3,9 @@
 use analysis::AnalysisError;
 use clap::Args;
 
-use crate::common::args::{ForceArgs, OutputArgs};
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::{loading, output};
+use crate::common::{CommandOutcome, ForceArgs, OutputArgs, Stderr, loading, output};
 use render::{Document, ReportSection};
-use request::{PartRequest, RequestError, TraceRequest, WhatIfRequest, answers, checks};
+use request::{PartRequest, Result, TraceRequest, WhatIfRequest, answers, checks};
 use session::files::OutputGuard;
 
 /// Arguments of the command.
@@ -26,7 +23,7 @@ pub struct WhatifArgs {
     pub scope: PartRequest,
 }
 
-pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
     let session = loading::open_for(&args.output, &args.input, stderr)?;

@@ -9,7 +9,7 @@ use crate::common::values::{OutputFormat, STANDARD};
 use analysis::gates::GatesReport;
 use render::comparison::ComparedRuns;
 use render::{Document, GatedDocument, TextLayout, comparison, html, json, junit, md, sarif, text};
-use request::RequestError;
+use request::{RequestError, Result};
 use session::files::{MARKDOWN_MARK, TEXT_MARK};
 
 /// A format of reports and comparisons.
@@ -38,8 +38,8 @@ pub enum FormatContent {
 /// How reports and comparisons are written.
 #[derive(Debug)]
 pub struct DocumentFormat {
-    pub report: fn(&Document, &TextLayout) -> Result<String, RequestError>,
-    pub comparison: fn(&ComparedRuns<'_>, &TextLayout) -> Result<String, RequestError>,
+    pub report: fn(&Document, &TextLayout) -> Result<String>,
+    pub comparison: fn(&ComparedRuns<'_>, &TextLayout) -> Result<String>,
 }
 
 impl ReportFormat {
@@ -164,7 +164,7 @@ pub fn printed(format: OutputFormat) -> &'static ReportFormat {
     known.expect("every format that can be printed is a format of reports")
 }
 
-fn gated<'a>(document: &'a Document, format: &str) -> Result<&'a GatedDocument, RequestError> {
+fn gated<'a>(document: &'a Document, format: &str) -> Result<&'a GatedDocument> {
     document.gated.as_ref().ok_or_else(|| {
         RequestError::Usage(format!(
             "{format} is written by systole analyze and systole compare"
@@ -190,10 +190,9 @@ impl FromStr for OutputFile {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let known: Vec<_> = REPORT_FORMATS.iter().map(|format| format.name).collect();
             format!(
                 "write FORMAT=PATH with one of the formats {}, not {text:?}",
-                known.join(", ")
+                trace_model::joined(REPORT_FORMATS.iter().map(|format| format.name), ", ")
             )
         };
         let (format, name) = text.split_once('=').ok_or_else(wrong)?;

@@ -15,7 +15,7 @@ use crate::common::stderr::Stderr;
 use crate::common::summaries;
 use crate::common::values::OutputFormat;
 use render::{Document, GatedDocument, md};
-use request::{RequestError, history_file};
+use request::{RequestError, Result, history_file};
 use session::Session;
 
 /// Evaluates the gates, if they are requested or `is_needed`.
@@ -26,7 +26,7 @@ pub fn judge(
     (config, loading): (Option<&Path>, &Loading<'_>),
     is_needed: bool,
     stderr: &Stderr,
-) -> Result<Option<GatedDocument>, RequestError> {
+) -> Result<Option<GatedDocument>> {
     let is_used = args.judge.budget.is_some() || (args.are_set() && config.is_some());
     if let Some(said) = loading.settings.ignored_gates().filter(|_| !is_used) {
         stderr.warn(&said);
@@ -74,7 +74,7 @@ pub fn conclude(
     args: &JudgeArgs,
     strict: bool,
     stderr: &Stderr,
-) -> Result<Option<CommandOutcome>, RequestError> {
+) -> Result<Option<CommandOutcome>> {
     let Some(gated) = &document.gated else {
         return Ok(None);
     };
@@ -92,7 +92,7 @@ pub fn keep_history(
     run: &Summary,
     report: &GatesReport,
     stderr: &Stderr,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     let Some(path) = &args.history else {
         return Ok(());
     };
@@ -167,7 +167,7 @@ fn property(text: &str) -> String {
 }
 
 /// Appends the verdict to the step summary of GitHub, if there is one.
-pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), RequestError> {
+pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<()> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY")
         .filter(|path| !path.is_empty())
         .map(PathBuf::from)

@@ -6,7 +6,7 @@ use analysis::hardware::peaks::Peaks;
 use analysis::reports::communication::collectives::Collectives;
 use analysis::reports::host::serving::Serving;
 use importers::ImportOptions;
-use request::RequestError;
+use request::{RequestError, Result};
 use session::Session;
 use trace_model::DeviceInfo;
 
@@ -33,7 +33,7 @@ pub fn say(session: &Session, import: &ImportOptions, stderr: &Stderr) {
 }
 
 /// Rejects a grid that the chips of the capture cannot form.
-pub fn check_topology(session: &Session) -> Result<(), RequestError> {
+pub fn check_topology(session: &Session) -> Result<()> {
     let options = session.options();
     let (Some(topology), None) = (&options.topology, session.model().simulator()) else {
         return Ok(());

@@ -19,7 +19,7 @@ use crate::common::ignored;
 use crate::common::stderr::{Stderr, harmless};
 use crate::common::values::{OutputFormat, STANDARD};
 use request::checks::check_devices;
-use request::{Assumptions, RequestError, SettingsFile, TraceRequest};
+use request::{Assumptions, RequestError, Result, SettingsFile, TraceRequest};
 use session::Session;
 use session::stdin;
 
@@ -49,7 +49,7 @@ impl<'a> Loading<'a> {
     }
 
     /// Reads what the assumptions name.
-    pub fn new(assume: &Assumptions, stderr: &'a Stderr) -> Result<Self, RequestError> {
+    pub fn new(assume: &Assumptions, stderr: &'a Stderr) -> Result<Self> {
         let settings = SettingsFile::of(assume.reading.config.as_deref())?;
         let options = assume.options(&settings)?;
         settings.expired().iter().for_each(|said| stderr.warn(said));
@@ -78,12 +78,7 @@ impl<'a> Loading<'a> {
     }
 
     /// Opens an input and reports details on stderr.
-    pub fn open(
-        &self,
-        path: &Path,
-        run: Option<String>,
-        format: OutputFormat,
-    ) -> Result<Session, RequestError> {
+    pub fn open(&self, path: &Path, run: Option<String>, format: OutputFormat) -> Result<Session> {
         self.opened(path, &self.import(run), Session::open, format)
     }
 
@@ -93,7 +88,7 @@ impl<'a> Loading<'a> {
         path: &Path,
         run: Option<String>,
         format: OutputFormat,
-    ) -> Result<Session, RequestError> {
+    ) -> Result<Session> {
         let import = ImportOptions {
             fingerprints: true,
             ..self.import(run)
@@ -108,7 +103,7 @@ impl<'a> Loading<'a> {
         run: Option<String>,
         format: OutputFormat,
         is_identified: bool,
-    ) -> Result<Session, RequestError> {
+    ) -> Result<Session> {
         let import = ImportOptions {
             fingerprints: is_identified,
             ..self.import(run.clone())
@@ -140,7 +135,7 @@ impl<'a> Loading<'a> {
         path: &Path,
         run: Option<String>,
         is_identified: bool,
-    ) -> Result<Session, RequestError> {
+    ) -> Result<Session> {
         let import = ImportOptions {
             programs_only: true,
             fingerprints: is_identified,
@@ -155,7 +150,7 @@ impl<'a> Loading<'a> {
         import: &ImportOptions,
         open: OpenSession,
         format: OutputFormat,
-    ) -> Result<Session, RequestError> {
+    ) -> Result<Session> {
         let session = self.read(path, import, open)?;
         check_devices(&session, &self.options.devices)?;
         ignored::check_topology(&session)?;
@@ -167,12 +162,7 @@ impl<'a> Loading<'a> {
         Ok(session)
     }
 
-    fn read(
-        &self,
-        path: &Path,
-        import: &ImportOptions,
-        open: OpenSession,
-    ) -> Result<Session, RequestError> {
+    fn read(&self, path: &Path, import: &ImportOptions, open: OpenSession) -> Result<Session> {
         let (started, stderr) = (Instant::now(), self.stderr);
         let is_stdin = path.as_os_str() == STANDARD;
         if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
@@ -216,20 +206,12 @@ fn is_played(source: &Source) -> bool {
 type OpenSession = fn(&Path, &ImportOptions, Options, &Progress) -> Result<Session, ImportError>;
 
 /// Opens the input of a command that has one.
-pub fn open(
-    input: &TraceRequest,
-    format: OutputFormat,
-    stderr: &Stderr,
-) -> Result<Session, RequestError> {
+pub fn open(input: &TraceRequest, format: OutputFormat, stderr: &Stderr) -> Result<Session> {
     Loading::new(&input.assume, stderr)?.open(&input.path, input.run.clone(), format)
 }
 
 /// The same for commands that write documents.
-pub fn open_for(
-    output: &OutputArgs,
-    input: &TraceRequest,
-    stderr: &Stderr,
-) -> Result<Session, RequestError> {
+pub fn open_for(output: &OutputArgs, input: &TraceRequest, stderr: &Stderr) -> Result<Session> {
     let loading = Loading::new(&input.assume, stderr)?;
     let (path, run) = (&input.path, input.run.clone());
     if output.identifies_input() {

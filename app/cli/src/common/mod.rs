@@ -13,3 +13,9 @@ pub mod stderr;
 pub mod summaries;
 pub mod terminal;
 pub mod values;
+
+pub use args::{CsvArgs, ForceArgs, GateArgs, JudgeArgs, MessageArgs, OutputArgs};
+pub use loading::Loading;
+pub use outcome::CommandOutcome;
+pub use stderr::Stderr;
+pub use values::OutputFormat;

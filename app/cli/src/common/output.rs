@@ -17,12 +17,12 @@ use crate::common::values::{OutputFormat, STANDARD};
 use render::{
     AnsiStyle, CsvCells, Document, NamedTable, TextLayout, USUAL_ROWS, csv, markdown, ndjson,
 };
-use request::RequestError;
 use request::places::check_place;
+use request::{RequestError, Result};
 use session::files::{OutputGuard, is_same, make_directory, write_file};
 
 /// Rejects impossible outputs before the work starts, and those that would destroy something.
-pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), RequestError> {
+pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<()> {
     if output.output.iter().filter(|file| file.is_stdout()).count() > 1 {
         return Err(RequestError::Usage(
             "-o: only one format can go to standard output".to_owned(),
@@ -68,7 +68,7 @@ pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), RequestErro
 }
 
 /// Rejects a file that cannot or must not be written; `-` is accepted.
-pub fn check_file(path: &Path, guard: &OutputGuard) -> Result<(), RequestError> {
+pub fn check_file(path: &Path, guard: &OutputGuard) -> Result<()> {
     check_place(path)?;
     if path.as_os_str() == STANDARD {
         Ok(())
@@ -96,11 +96,7 @@ fn without_slash(path: &Path) -> std::path::PathBuf {
 /// Content that can be written in every format.
 pub trait Writable {
     /// The whole content.
-    fn rendered(
-        &self,
-        format: &DocumentFormat,
-        layout: &TextLayout,
-    ) -> Result<String, RequestError>;
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<String>;
     /// All tables, each with the id of its report.
     fn tables(&self) -> Vec<NamedTable>;
     /// Reports without an answer, with the reasons.
@@ -117,7 +113,7 @@ pub fn write(
     output: &OutputArgs,
     guard: &OutputGuard,
     stderr: &Stderr,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     for file in output.output.iter().filter(|file| !file.is_stdout()) {
         let layout = layout_of(document, output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
         let path = &file.path;
@@ -172,12 +168,12 @@ pub fn for_terminals(text: &str) -> String {
 }
 
 /// Prints text composed by a command, which may contain colours.
-pub fn print_text(text: &str) -> Result<(), RequestError> {
+pub fn print_text(text: &str) -> Result<()> {
     send(&for_terminals(text))
 }
 
 /// Prints what a command composed in one of the formats.
-pub fn print_as(format: OutputFormat, text: &str) -> Result<(), RequestError> {
+pub fn print_as(format: OutputFormat, text: &str) -> Result<()> {
     if format == OutputFormat::Text {
         print_text(text)
     } else {
@@ -203,7 +199,7 @@ pub fn list(
 }
 
 /// Prints lines without colours that contain names from files as they are.
-pub fn print_names(text: &str) -> Result<(), RequestError> {
+pub fn print_names(text: &str) -> Result<()> {
     send(&for_terminals(&harmless(text)))
 }
 
@@ -228,7 +224,7 @@ fn text_of(
     format: &ReportFormat,
     output: &OutputArgs,
     layout: &TextLayout,
-) -> Result<String, RequestError> {
+) -> Result<String> {
     let rows = output.top.unwrap_or(0);
     let wanted = output.table.as_deref();
     match &format.content {
@@ -257,7 +253,7 @@ fn write_tables(
     output: &OutputArgs,
     directory: &Path,
     guard: &OutputGuard,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     let failed = RequestError::write(directory);
     if !directory.is_dir() {
         make_directory(&without_slash(directory)).map_err(failed)?;
@@ -280,7 +276,7 @@ fn write_table(
     output: &OutputArgs,
     path: &Path,
     guard: &OutputGuard,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     let headings: Vec<&str> = one.table.columns.iter().map(|column| column.id).collect();
     guard
         .check_table(path, &headings)
@@ -292,7 +288,7 @@ fn write_table(
 }
 
 /// Writes a file; prints it where the path is `-`.
-pub fn write_to(path: &Path, text: &str) -> Result<(), RequestError> {
+pub fn write_to(path: &Path, text: &str) -> Result<()> {
     if path.as_os_str() == STANDARD {
         return print(text);
     }
@@ -300,11 +296,7 @@ pub fn write_to(path: &Path, text: &str) -> Result<(), RequestError> {
 }
 
 impl Writable for Document {
-    fn rendered(
-        &self,
-        format: &DocumentFormat,
-        layout: &TextLayout,
-    ) -> Result<String, RequestError> {
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<String> {
         (format.report)(self, layout)
     }
 
@@ -373,7 +365,7 @@ impl Printer {
     }
 
     /// Ends; a reader that closes the pipe (`| head`) is not an error.
-    pub fn finish(mut self) -> Result<(), RequestError> {
+    pub fn finish(mut self) -> Result<()> {
         let ended = self.failed.take().map_or_else(|| self.out.flush(), Err);
         match ended {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -385,13 +377,13 @@ impl Printer {
 }
 
 /// Prints data as [`Printer`] does.
-pub fn print(text: &str) -> Result<(), RequestError> {
+pub fn print(text: &str) -> Result<()> {
     let mut printer = Printer::to_stdout();
     printer.print(text);
     printer.finish()
 }
 
-fn send(text: &str) -> Result<(), RequestError> {
+fn send(text: &str) -> Result<()> {
     let mut printer = Printer {
         is_terminal: false,
         ..Printer::to_stdout()

@@ -13,7 +13,7 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::stderr::Stderr;
 use render::{Document, ReportSection};
-use request::{RequestError, answers};
+use request::{Result, answers};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -38,11 +38,7 @@ pub fn document(session: &Session, scope: Scope) -> Document {
 }
 
 /// Two programs that have no times to compare; `None` if a path holds a profile, or if both programs have predicted times.
-pub fn pair(
-    first: &Path,
-    second: &Path,
-    loading: &Loading<'_>,
-) -> Result<Option<[Session; 2]>, RequestError> {
+pub fn pair(first: &Path, second: &Path, loading: &Loading<'_>) -> Result<Option<[Session; 2]>> {
     let import = loading.import(None);
     let is_program = |path| holds_programs_only(path, &import, &Progress::new());
     if !is_program(first) || !is_program(second) {
@@ -55,10 +51,7 @@ pub fn pair(
 }
 
 /// What differs between them.
-pub fn diff(
-    [first, second]: &[Session; 2],
-    stderr: &Stderr,
-) -> Result<ProgramAnswer, RequestError> {
+pub fn diff([first, second]: &[Session; 2], stderr: &Stderr) -> Result<ProgramAnswer> {
     let scope = Scope::WholeTrace;
     Ok(ProgramAnswer {
         session: first.clone(),
@@ -90,7 +83,7 @@ pub fn write(
     output: &OutputArgs,
     guard: &OutputGuard,
     stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+) -> Result<CommandOutcome> {
     let failed = answer.result.as_ref().err().map(AnalysisError::to_string);
     let is_diff = answer.diff().is_some();
     let mut document = Document::of(

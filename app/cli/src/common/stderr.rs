@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use analysis::{is_printable, printable, turns_text};
 use render::AnsiStyle;
-use trace_model::locked;
+use trace_model::{joined, locked};
 
 use crate::common::args::MessageArgs;
 
@@ -134,7 +134,7 @@ pub fn without_orders(text: &str) -> String {
             line.to_owned()
         }
     };
-    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+    joined(text.split('\n').map(line), "\n")
 }
 
 #[cfg(test)]

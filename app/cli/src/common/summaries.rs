@@ -12,7 +12,7 @@ use crate::common::loading::Loading;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use request::summaries::{plain_summary, saved};
-use request::{RequestError, StepsArg, checks};
+use request::{RequestError, Result, StepsArg, checks};
 
 /// An input, and whether all runs of a log directory count.
 pub type RequestedInput<'a> = (&'a Path, bool);
@@ -27,7 +27,7 @@ pub fn summaries(
     steps: Option<StepsArg>,
     format: OutputFormat,
     stderr: &Stderr,
-) -> Result<Vec<Summary>, RequestError> {
+) -> Result<Vec<Summary>> {
     Ok(by_input(paths, |_| loading, steps, format, stderr)?.concat())
 }
 
@@ -39,7 +39,7 @@ pub fn by_input<'l, 'e: 'l>(
     steps: Option<StepsArg>,
     format: OutputFormat,
     stderr: &Stderr,
-) -> Result<Vec<Vec<Summary>>, RequestError> {
+) -> Result<Vec<Vec<Summary>>> {
     thread::scope(|scope| {
         let mut found: Vec<Vec<Summary>> = vec![Vec::new(); paths.len()];
         let mut running: VecDeque<(usize, ScopedJoinHandle<'_, _>)> = VecDeque::new();
@@ -84,9 +84,7 @@ pub fn by_input<'l, 'e: 'l>(
     })
 }
 
-fn joined(
-    summary: ScopedJoinHandle<'_, Result<Summary, RequestError>>,
-) -> Result<Summary, RequestError> {
+fn joined(summary: ScopedJoinHandle<'_, Result<Summary>>) -> Result<Summary> {
     summary
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -11,7 +11,7 @@ use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::{AnswerColumn, AnswerContent, AnswerTable, rounded};
 
 use query::{Database, PRESETS, QueryError, QueryLimits, QueryView, SqlValue, VIEWS};
-use request::RequestError;
+use request::{RequestError, Result};
 use session::tables::DataTable;
 
 /// Most rows of an answer, which is sent in parts.
@@ -51,7 +51,7 @@ impl McpTool for QueryTool {
     const ABOUT: &'static str = "SQL over op_slices (ops, safe to sum), slices, tracks, counters, flows, instructions and \
         the tables of all reports. Nothing can be written.";
 
-    fn run(call: &Call, input: QueryInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: QueryInput) -> Result<ToolOutput> {
         let from = input.of.bound.check()?.0.unwrap_or(0);
         let (session, scope) = input.of.open(call)?;
         let mut database = Database::new(&session, scope).map_err(|error| refused(&error))?;
@@ -128,16 +128,21 @@ fn json_of(value: SqlValue) -> Value {
 /// The tables with their columns, and the ready-made queries.
 fn listed(tables: &[Arc<DataTable>]) -> AnswerContent {
     let names = |table: &DataTable| {
-        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
         [
             json!(table.name),
             json!(table.len),
-            json!(columns.join(", ")),
+            json!(trace_model::joined(
+                table.columns.iter().map(|column| &*column.name),
+                ", "
+            )),
         ]
     };
     let view = |view: &QueryView| {
-        let columns: Vec<&str> = view.columns().collect();
-        [json!(view.name), Value::Null, json!(columns.join(", "))]
+        [
+            json!(view.name),
+            Value::Null,
+            json!(trace_model::joined(view.columns(), ", ")),
+        ]
     };
     let tables = VIEWS
         .iter()

@@ -17,7 +17,7 @@ use crate::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BY
 use request::places::Roots;
 use request::{
     AskedTrace, AssumedFiles, AssumedValues, Assumptions, OpenTraces, PartRequest, ReadingOptions,
-    RequestError, TraceRequest, checks,
+    RequestError, Result, TraceRequest, checks,
 };
 use session::{RequestSession, Session};
 
@@ -32,7 +32,7 @@ pub(super) trait McpTool {
     /// Whether it changes nothing.
     const IS_READ_ONLY: bool = true;
     /// Answers.
-    fn run(call: &Call, input: Self::Input) -> Result<ToolOutput, RequestError>;
+    fn run(call: &Call, input: Self::Input) -> Result<ToolOutput>;
 }
 
 /// A tool without its types.
@@ -42,7 +42,7 @@ pub struct ToolEntry {
     pub about: &'static str,
     pub is_read_only: bool,
     pub input: fn() -> JsonObject,
-    pub run: fn(&Call, JsonObject) -> Result<ToolOutput, RequestError>,
+    pub run: fn(&Call, JsonObject) -> Result<ToolOutput>,
 }
 
 pub(super) const fn entry<T: McpTool>() -> ToolEntry {
@@ -55,7 +55,7 @@ pub(super) const fn entry<T: McpTool>() -> ToolEntry {
     }
 }
 
-fn run_of<T: McpTool>(call: &Call, arguments: JsonObject) -> Result<ToolOutput, RequestError> {
+fn run_of<T: McpTool>(call: &Call, arguments: JsonObject) -> Result<ToolOutput> {
     let arguments = with_assumptions(arguments)?;
     T::run(call, request::read(T::NAME, arguments)?)
 }
@@ -96,7 +96,7 @@ pub(super) struct TraceInput {
 }
 
 /// How much of the answer.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct BoundInput {
     /// Most bytes of the answer; 20000 by default, from 2000 to 1000000.
     max_bytes: Option<u32>,
@@ -117,20 +117,20 @@ pub(super) struct PartOfTrace {
 
 impl PartOfTrace {
     /// The trace, and what is asked of it.
-    pub fn open(&self, call: &Call) -> Result<(RequestSession, Scope), RequestError> {
+    pub fn open(&self, call: &Call) -> Result<(RequestSession, Scope)> {
         self.scoped(Call::session, call)
     }
 
     /// The same for questions about programs.
-    pub fn open_programs(&self, call: &Call) -> Result<(RequestSession, Scope), RequestError> {
+    pub fn open_programs(&self, call: &Call) -> Result<(RequestSession, Scope)> {
         self.scoped(Call::programs, call)
     }
 
     fn scoped(
         &self,
-        open: impl Fn(&Call, &TraceInput) -> Result<RequestSession, RequestError>,
+        open: impl Fn(&Call, &TraceInput) -> Result<RequestSession>,
         call: &Call,
-    ) -> Result<(RequestSession, Scope), RequestError> {
+    ) -> Result<(RequestSession, Scope)> {
         self.bound.check()?;
         let session = open(call, &self.trace)?;
         let scope = checks::check_part(&session, &self.part)?;
@@ -138,30 +138,22 @@ impl PartOfTrace {
     }
 
     /// The part of `content` that fits.
-    pub fn answer(
-        &self,
-        session: &Session,
-        content: AnswerContent,
-    ) -> Result<ToolOutput, RequestError> {
+    pub fn answer(&self, session: &Session, content: AnswerContent) -> Result<ToolOutput> {
         self.bound.answer(Some((&self.trace, session)), content)
     }
 }
 
 impl Call {
-    pub(super) fn session(&self, input: &TraceInput) -> Result<RequestSession, RequestError> {
+    pub(super) fn session(&self, input: &TraceInput) -> Result<RequestSession> {
         self.opened(input, false)
     }
 
     /// The same for questions about programs, which need no times.
-    pub(super) fn programs(&self, input: &TraceInput) -> Result<RequestSession, RequestError> {
+    pub(super) fn programs(&self, input: &TraceInput) -> Result<RequestSession> {
         self.opened(input, true)
     }
 
-    fn opened(
-        &self,
-        input: &TraceInput,
-        programs_only: bool,
-    ) -> Result<RequestSession, RequestError> {
+    fn opened(&self, input: &TraceInput, programs_only: bool) -> Result<RequestSession> {
         let TraceInput {
             path,
             run,
@@ -206,7 +198,7 @@ impl Call {
 
 impl BoundInput {
     /// Where to continue, and the most bytes.
-    pub fn check(&self) -> Result<(Option<usize>, usize), RequestError> {
+    pub fn check(&self) -> Result<(Option<usize>, usize)> {
         let most = self.max_bytes.unwrap_or(USUAL_BYTES);
         if !(LEAST_BYTES..=MOST_BYTES).contains(&most) {
             return Err(RequestError::Usage(format!(
@@ -225,7 +217,7 @@ impl BoundInput {
         &self,
         trace: Option<(&TraceInput, &Session)>,
         content: AnswerContent,
-    ) -> Result<ToolOutput, RequestError> {
+    ) -> Result<ToolOutput> {
         self.answer_from(self.check()?.0.unwrap_or(0), trace, content)
     }
 
@@ -235,7 +227,7 @@ impl BoundInput {
         from: usize,
         trace: Option<(&TraceInput, &Session)>,
         content: AnswerContent,
-    ) -> Result<ToolOutput, RequestError> {
+    ) -> Result<ToolOutput> {
         let (_, most) = self.check()?;
         let content = AnswerContent {
             trace: trace.map(|(input, _)| input.path.clone()),

@@ -18,7 +18,7 @@ use capture::{
 };
 use importers::{ImportOptions, Progress};
 
-use request::{RequestError, Text};
+use request::{RequestError, Result, Text};
 use session::Session;
 use session::number::counted;
 
@@ -51,7 +51,7 @@ impl McpTool for CaptureTool {
         program down while it records.";
     const IS_READ_ONLY: bool = false;
 
-    fn run(call: &Call, input: CaptureInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: CaptureInput) -> Result<ToolOutput> {
         input.bound.check()?;
         let ms = input.ms.unwrap_or(USUAL_MS);
         if input.addresses.is_empty() || !(1..=MOST_MS).contains(&ms) {
@@ -158,7 +158,7 @@ fn captured(
     call: &Call,
     options: &CaptureOptions,
     steps: Option<u64>,
-) -> Result<(Capture, Vec<String>), RequestError> {
+) -> Result<(Capture, Vec<String>)> {
     let internal = |error: std::io::Error| RequestError::Internal(error.to_string());
     let Some(steps) = steps else {
         let found = capture(options, |_| call.goes_on()).map_err(internal)?;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::AnswerContent;
-use request::{EventQuestion, EventsRequest, RequestError};
+use request::{EventQuestion, EventsRequest, Result};
 
 /// Most rows of a part.
 const MOST_ROWS: usize = 10_000;
@@ -28,7 +28,7 @@ impl McpTool for EventsTool {
     const ABOUT: &'static str = "Events of the timeline (ops, programs, steps, host events) by name, category, track, step, \
         time or length: a list, or count, total, self, mean and percentiles by group.";
 
-    fn run(call: &Call, input: EventsInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: EventsInput) -> Result<ToolOutput> {
         let (cursor, most_bytes) = input.of.bound.check()?;
         let EventsRequest { limit, offset, .. } = input.question;
         let first = cursor.unwrap_or(offset);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
 use crate::answer::AnswerContent;
-use request::{ExpectRequest, RequestError};
+use request::{ExpectRequest, RequestError, Result};
 
 pub(super) struct ExpectTool;
 
@@ -34,7 +34,7 @@ impl McpTool for ExpectTool {
     const ABOUT: &'static str = "Did the change happen? Judges what must and must not be in a program (HLO, StableHLO) or a \
         profile: collectives, types of products, kernels, fusions, memory, compilation. Each is met, not met, or unknown.";
 
-    fn run(call: &Call, input: ExpectInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: ExpectInput) -> Result<ToolOutput> {
         let read = |one: Map<String, Value>| serde_json::from_value::<Expectation>(one.into());
         let expect = input.expect.into_iter().map(read).collect::<Result<_, _>>();
         let expect = expect.map_err(|error| RequestError::argument("expect", error.to_string()))?;

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::call::{Call, McpTool, PartOfTrace, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
-use request::{HloAnswer, HloRequest, RequestError};
+use request::{HloAnswer, HloRequest, RequestError, Result};
 
 pub(super) struct HloTool;
 
@@ -26,7 +26,7 @@ impl McpTool for HloTool {
     const ABOUT: &'static str = "Programs of the compiler: which there are, what is around an op (operands, users, fused \
         body, with times), a search, the text of one, what differs in another run.";
 
-    fn run(call: &Call, input: HloInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: HloInput) -> Result<ToolOutput> {
         input.question.check()?;
         let (session, scope) = input.of.open_programs(call)?;
         let cx = session.context(scope);
@@ -51,7 +51,7 @@ impl McpTool for HloTool {
                     statement: Some(found.notes.join("; ")),
                     ..AnswerContent::default()
                 }
-                .with_text(&lines.collect::<Vec<_>>().join("\n"))
+                .with_text(&joined(lines, "\n"))
             }
             other => AnswerContent::default().with_tables(other.report().tables()),
         };

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
-use request::RequestError;
+use request::Result;
 use session::devices_in_words;
 use session::number::counted;
 
@@ -28,7 +28,7 @@ impl McpTool for Open {
     const ABOUT: &'static str = "What a profile holds: files, devices, steps, what was lost, which reports there are. \
         Not needed before other tools.";
 
-    fn run(call: &Call, input: OpenInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: OpenInput) -> Result<ToolOutput> {
         let session = call.session(&input.trace)?;
         let model = session.model();
         let steps = session

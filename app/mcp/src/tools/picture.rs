@@ -10,7 +10,7 @@ use super::call::{Call, McpTool, ToolOutput, TraceInput};
 
 use render::pictures::PictureFormat;
 use request::{
-    PartRequest, PictureArg, PictureRequest, RequestError, SizeArg, Text, checks, drawn,
+    PartRequest, PictureArg, PictureRequest, RequestError, Result, SizeArg, Text, checks, drawn,
 };
 
 /// Pixels in each direction.
@@ -46,7 +46,7 @@ impl McpTool for RenderTool {
     const ABOUT: &'static str =
         "A picture (PNG) of the timeline at a place, of the roofline or of the steps.";
 
-    fn run(call: &Call, input: RenderInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: RenderInput) -> Result<ToolOutput> {
         let (width, height) = (input.width.unwrap_or(1000), input.height.unwrap_or(600));
         if !(LEAST.0..=MOST).contains(&width) || !(LEAST.1..=MOST).contains(&height) {
             let why = format!(

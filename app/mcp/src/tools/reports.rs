@@ -9,9 +9,9 @@ use crate::answer::{AnswerContent, AnswerTable};
 use crate::brief::{BriefRows, BriefTable, MORE, brief};
 use cli::commands::explain;
 
-use cli::common::values::OutputFormat;
-use request::{RequestError, answers};
-use trace_model::Picos;
+use cli::common::OutputFormat;
+use request::{RequestError, Result, answers};
+use trace_model::{Picos, joined};
 use view::overview::{KeyFigure, Overview};
 
 impl PartOfTrace {
@@ -21,7 +21,7 @@ impl PartOfTrace {
         call: &Call,
         id: &str,
         is_wanted: impl Fn(&Table) -> bool,
-    ) -> Result<ToolOutput, RequestError> {
+    ) -> Result<ToolOutput> {
         let (session, scope) = self.open(call)?;
         let report = session.report_by_id(id, scope);
         let report =
@@ -37,7 +37,7 @@ impl PartOfTrace {
         id: &str,
         wanted: &[BriefTable],
         top: Option<usize>,
-    ) -> Result<ToolOutput, RequestError> {
+    ) -> Result<ToolOutput> {
         if top == Some(0) {
             return self.report(call, id, |_| true);
         }
@@ -65,7 +65,7 @@ impl McpTool for VerdictTool {
     const ABOUT: &'static str = "What limits this program: one sentence, the figures behind it with denominator and \
         provenance, the names of the hints worth most, what makes the capture doubtful. Ask this first.";
 
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput> {
         let (session, scope) = input.open(call)?;
         let document = answers::document(&session, scope, &[] as &[&str])?;
         let overview = Overview::of(&document, &session, scope == Scope::WholeTrace);
@@ -88,11 +88,7 @@ impl McpTool for VerdictTool {
         };
         let figures: Vec<Metric> = first.iter().copied().chain(others).map(metric).collect();
         let statement = match (limit, session.report_by_id("verdict", scope)) {
-            (Some(limit), _) => [Some(limit), outside]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" "),
+            (Some(limit), _) => joined([Some(limit), outside].into_iter().flatten(), " "),
             (None, Err(why)) => format!("no verdict: {why}"),
             (None, Ok(_)) => "no verdict".to_owned(),
         };
@@ -146,7 +142,7 @@ macro_rules! tools_of_reports {
             const NAME: &'static str = $name;
             const ABOUT: &'static str = $about;
 
-            fn run(call: &Call, input: BriefInput) -> Result<ToolOutput, RequestError> {
+            fn run(call: &Call, input: BriefInput) -> Result<ToolOutput> {
                 input.of.brief_report(call, Self::NAME, $brief, input.top)
             }
         })*
@@ -280,7 +276,7 @@ impl McpTool for ReportTool {
     const ABOUT: &'static str =
         "Any report, all its tables or one of them. `open` lists the reports.";
 
-    fn run(call: &Call, input: ReportInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: ReportInput) -> Result<ToolOutput> {
         answers::reports(&[&input.report])?;
         if let Some(table) = &input.table {
             let (session, scope) = input.of.open(call)?;
@@ -289,10 +285,9 @@ impl McpTool for ReportTool {
                 .map(|report| report.tables())
                 .unwrap_or_default();
             if !tables.is_empty() && tables.iter().all(|one| one.id != *table) {
-                let there: Vec<&str> = tables.iter().map(|table| table.id).collect();
                 let why = format!(
                     "there is no table {table:?}; there are {}",
-                    there.join(", ")
+                    joined(tables.iter().map(|table| table.id), ", ")
                 );
                 return Err(RequestError::Usage(why));
             }
@@ -322,7 +317,7 @@ impl McpTool for ExplainTool {
     const ABOUT: &'static str =
         "What a hint means, how to check it, what to do, and its thresholds.";
 
-    fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput, RequestError> {
+    fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput> {
         let text = match &input.hint {
             Some(id) => answers::explained(id)?,
             None => explain::list(OutputFormat::Text),

@@ -12,7 +12,7 @@ use super::call::{BoundInput, Call, McpTool, PartOfTrace, ToolOutput, TraceInput
 use crate::answer::AnswerContent;
 use render::comparison::{self, ComparedRuns, ShownTables};
 use request::{
-    AssumedFiles, AssumedValues, BaseFiles, CompareRequest, PartRequest, RequestError,
+    AssumedFiles, AssumedValues, BaseFiles, CompareRequest, PartRequest, RequestError, Result,
     WhatIfRequest, answers, checks, summaries,
 };
 use session::RequestSession;
@@ -46,7 +46,7 @@ impl CompareInput {
         call: &Call,
         path: &str,
         programs: &[PathBuf],
-    ) -> Result<(Vec<Summary>, Option<RequestSession>), RequestError> {
+    ) -> Result<(Vec<Summary>, Option<RequestSession>)> {
         let file = call.roots.path(path)?;
         if self.part.scope() == Scope::WholeTrace
             && let Some(mut saved) = summaries::saved(&file, &ImportOptions::default(), &())?
@@ -86,7 +86,7 @@ impl McpTool for CompareTool {
     const ABOUT: &'static str = "What changed between two runs, whether it is more than noise, and which ops and \
         categories the time went to.";
 
-    fn run(call: &Call, input: CompareInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: CompareInput) -> Result<ToolOutput> {
         input.bound.check()?;
         let options = input.test.options()?;
         let (base, first) = input.side(call, &input.base, &input.of_base.base_hlo)?;
@@ -135,7 +135,7 @@ impl McpTool for WhatIfTool {
     const ABOUT: &'static str = "How long the run would take with faster links, hidden copies, cheaper ops or no \
         idle time, by replaying the recorded ops. Predictions are bounds, not promises.";
 
-    fn run(call: &Call, input: WhatIfInput) -> Result<ToolOutput, RequestError> {
+    fn run(call: &Call, input: WhatIfInput) -> Result<ToolOutput> {
         let (session, scope) = input.of.open(call)?;
         let report = answers::prediction(&session, scope, &input.changes)?;
         let report = report.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;

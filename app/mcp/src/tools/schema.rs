@@ -9,7 +9,7 @@ use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use request::{AssumedFiles, AssumedValues, RequestError};
+use request::{AssumedFiles, AssumedValues, RequestError, Result};
 
 /// The tool whose arguments are all explained.
 const EXPLAINED_AT: &str = "verdict";
@@ -110,7 +110,7 @@ fn shorten(schema: &mut Value) {
 }
 
 /// The arguments with the fields of `assume` among them.
-pub(super) fn with_assumptions(mut given: JsonObject) -> Result<JsonObject, RequestError> {
+pub(super) fn with_assumptions(mut given: JsonObject) -> Result<JsonObject> {
     match given.remove(ASSUME) {
         None | Some(Value::Null) => Ok(given),
         Some(Value::Object(assumed)) => {

@@ -10,7 +10,7 @@ use analysis::reports::steps::step_parts::StepPart;
 use analysis::reports::steps::step_times::Steps;
 use analysis::{OpGroup, TraceFacts as _};
 use maud::{Markup, PreEscaped, html};
-use trace_model::{ClassSums, LabelId, LaneMipmap, Picos, TimeRange, TrackId, TrackKind};
+use trace_model::{ClassSums, LabelId, LaneMipmap, Picos, TimeRange, TrackId, TrackKind, joined};
 
 use super::style::color_of;
 use crate::pictures::svg;
@@ -74,10 +74,10 @@ pub fn uses(limit: &LoopLimit) -> Markup {
         ChartSwatch::new(role_of_use(part.id), words)
     };
     let swatches: Vec<ChartSwatch> = limit.parts.iter().map(swatch).collect();
-    let titles: Vec<&str> = swatches.iter().map(|one| &*one.title).collect();
+    let titles = swatches.iter().map(|one| &*one.title);
     let width = |part: &TimePart| 100.0 * part.time_ps / limit.of_ps.max(1.0);
     html! {
-        div.uses role="img" aria-label=(titles.join(", ")) {
+        div.uses role="img" aria-label=(joined(titles, ", ")) {
             @for (part, swatch) in limit.parts.iter().zip(&swatches) {
                 i title=(swatch.title) style=(format_args!("width:{:.2}%;background:{}", width(part), color_of(swatch.ink))) {}
             }

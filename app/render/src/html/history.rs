@@ -210,14 +210,9 @@ fn drawn(runs: &[HistoryRun], number: &HistoryNumber, known: &[f64]) -> Drawing 
             format!(": {}", run.failed.join(", "))
         };
         let commit = Some(&run.commit).filter(|commit| !commit.is_empty());
-        let named: Vec<&str> = [&run.name]
-            .into_iter()
-            .chain(commit)
-            .map(|it| &**it)
-            .collect();
         let title = format!(
             "{}, {}{failed}, {}",
-            named.join(" "),
+            trace_model::joined([&run.name].into_iter().chain(commit).map(|it| &**it), " "),
             run.verdict,
             value(point, number.unit)
         );

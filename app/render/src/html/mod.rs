@@ -17,7 +17,7 @@ use analysis::reports::summary::doctor::CaptureFinding;
 use analysis::reports::summary::targets::TargetColor;
 use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};
-use trace_model::{Caveat, Picos, without_number};
+use trace_model::{Caveat, Picos, joined, without_number};
 
 use self::parts::{ROWS, failures, gates_section, html_table, marked, section, source_cell, whole};
 use crate::hints::{doubt, first, worth};
@@ -224,7 +224,7 @@ fn card(hint: &Hint, report: &HintsReport, is_open: bool) -> Markup {
     let facts = facts.chain(doubt(hint).map(str::to_owned));
     html! {
         details open[is_open] {
-            summary { b { (hint.id) " " (hint.title) } " " span.dim { (facts.collect::<Vec<_>>().join(", ")) } }
+            summary { b { (hint.id) " " (hint.title) } " " span.dim { (joined(facts, ", ")) } }
             p { (hint.brief) }
             (code(hint.code.as_deref()))
             details.reasons {

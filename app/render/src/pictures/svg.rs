@@ -145,8 +145,11 @@ impl<P: Fn(Ink) -> String> SvgWriter<'_, P> {
             "circle"
         } else {
             let corner = |(x, y): DrawingPoint| format!("{},{}", Length(x), Length(y));
-            let corners: Vec<String> = corners(kind, at, r).into_iter().map(corner).collect();
-            write!(self.text, "<polygon points=\"{}\"", corners.join(" "))?;
+            write!(
+                self.text,
+                "<polygon points=\"{}\"",
+                trace_model::joined(corners(kind, at, r).into_iter().map(corner), " ")
+            )?;
             "polygon"
         };
         let (fill, edge) = ((self.paint)(fill), (self.paint)(ColorRole::Canvas.into()));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::facts::time_use::TimeUse;
 use analysis::hints::{LoopLimit, TimePart};
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::TextLayout;
@@ -109,8 +109,7 @@ fn legend(parts: &[TimePart], whole: f64, layout: &TextLayout) -> String {
         );
         used += len;
     }
-    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
-    lines.join("\n") + "\n"
+    joined(text.lines().map(str::trim_end), "\n") + "\n"
 }
 
 #[cfg(test)]

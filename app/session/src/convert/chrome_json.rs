@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use trace_model::{
     CounterSeries, GroupId, GroupKind, SliceAttr, SliceRef, StringId, TraceModel, TrackId,
-    TrackKind,
+    TrackKind, joined,
 };
 
 use super::{category, overlaps, shift_ps, step_tracks};
@@ -121,10 +121,10 @@ fn about(model: &TraceModel) -> Value {
         let names: BTreeSet<String> = caveats
             .filter_map(|caveat| Some(json!(caveat).as_str()?.to_owned()))
             .collect();
-        let names: Vec<String> = names.into_iter().collect();
+        let names = names.into_iter();
         about.insert("badge".to_owned(), json!(model.badge()));
         about.insert("simulator".to_owned(), json!(simulator));
-        about.insert("caveats".to_owned(), json!(names.join(",")));
+        about.insert("caveats".to_owned(), json!(joined(names, ",")));
     }
     Value::Object(about)
 }

@@ -59,18 +59,21 @@ pub(super) fn add(paths: &[&Path], roots: &[PathBuf], known: &mut Environment) {
         if lists.iter().any(|list| !list.flags.contains_key(name)) {
             values.insert("not listed");
         }
-        let values: Vec<&str> = values.into_iter().collect();
+        let values = values.into_iter();
         if !is_only_source {
             known.from_dump.insert(format!("flag.{name}"));
         }
         let known = known.flags.get_or_insert_default();
-        known.insert(name.to_owned(), values.join(" or "));
+        known.insert(name.to_owned(), trace_model::joined(values, " or "));
     }
     let builds: BTreeSet<String> = stems().filter_map(|stem| build(stem)).collect();
     if !builds.is_empty() {
-        let builds: Vec<String> = builds.into_iter().collect();
+        let builds = builds.into_iter();
         let versions = known.versions.get_or_insert_default();
-        versions.insert("libtpu_build".to_owned(), builds.join(" or "));
+        versions.insert(
+            "libtpu_build".to_owned(),
+            trace_model::joined(builds, " or "),
+        );
         known.from_dump.insert("version.libtpu_build".to_owned());
     }
     let targets = stems().filter_map(|stem| text(&beside(stem, "target_arguments.txt"), roots));

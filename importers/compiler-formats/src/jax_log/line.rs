@@ -206,8 +206,11 @@ fn types_of(text: &str) -> Vec<String> {
             let (sizes, _) = rest.split_once(']')?;
             // `8@x` is a dimension that is divided along axis x.
             let size = |size: &str| size.split('@').next().unwrap_or(size).trim().to_owned();
-            let sizes: Vec<String> = sizes.split(',').map(size).collect();
-            Some(format!("{}[{}]", hlo_dtype(dtype.trim()), sizes.join(",")))
+            Some(format!(
+                "{}[{}]",
+                hlo_dtype(dtype.trim()),
+                trace_model::joined(sizes.split(',').map(size), ",")
+            ))
         })
         .collect()
 }

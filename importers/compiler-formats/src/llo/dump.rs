@@ -91,7 +91,7 @@ impl DumpFile {
 }
 
 /// The table of one op whose code was emitted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct EmittedOp {
     pub path: PathBuf,
     /// The op.

@@ -101,11 +101,7 @@ impl MachineModel {
                 "the chip that {} was compiled for is unknown: put {} in the name of the file or its directory, or \
                  place the *.schedule.txt of the same dump next to it",
                 program.module.name,
-                CHIPS
-                    .iter()
-                    .map(|chip| chip.id.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
+                trace_model::joined(CHIPS.iter().map(|chip| chip.id.as_str()), ", "),
             ));
         };
         let (clock_hz, clock_from) = told.unwrap_or((chip.clock_hz, "of the chip"));

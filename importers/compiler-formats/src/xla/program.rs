@@ -11,7 +11,6 @@ use importer_common::names::BoundedNames;
 use super::config::json_number;
 
 /// A whole program.
-#[derive(Debug)]
 pub(super) struct ScheduledProgram<'a> {
     pub module: &'a HloModule,
     /// The line of each instruction.

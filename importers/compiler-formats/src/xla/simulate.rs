@@ -21,7 +21,7 @@ use super::program::ScheduledProgram;
 use super::step::InstructionEffect;
 
 /// The resource that an event occupies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SimulatedResource {
     Core,
     Hbm,

@@ -15,7 +15,7 @@
 use importer_common::simulated::amount;
 use input::InputSource;
 use input::source::{file_name, small_text};
-use trace_model::{DeviceLinks, IssueKind, TraceBuilder};
+use trace_model::{DeviceLinks, IssueKind, TraceBuilder, joined};
 
 /// Maximum number of NPUs.
 const MAX_NPUS: u64 = 1 << 20;
@@ -97,8 +97,11 @@ impl AstraSimNetwork {
                 it.kind, it.npus, it.gigabytes, it.latency_ns
             )
         };
-        let dimensions: Vec<String> = self.dimensions.iter().map(describe).collect();
-        format!("{} ({})", dimensions.join("; "), self.file)
+        format!(
+            "{} ({})",
+            joined(self.dimensions.iter().map(describe), "; "),
+            self.file
+        )
     }
 
     /// The links, if all are equal and at least approximately form rings. For other networks there are no expected
@@ -136,8 +139,7 @@ fn values(text: &str, key: &str) -> Option<Vec<String>> {
         .trim();
     let mut value = value.to_owned();
     if value.is_empty() {
-        let items: Vec<&str> = lines.map_while(|line| line.strip_prefix("- ")).collect();
-        value = items.join(",");
+        value = joined(lines.map_while(|line| line.strip_prefix("- ")), ",");
     } else if value.starts_with('[') {
         let mut is_closed = value.contains(']');
         while !is_closed {

@@ -12,7 +12,6 @@ use super::graph::{ChakraNode, NodeKind};
 const UNIT_US: u64 = 1;
 
 /// Start and end of each node, in µs.
-#[derive(Debug)]
 pub(super) struct ChakraSchedule {
     pub spans: Vec<(u64, u64)>,
     /// Whether lengths are known; otherwise all nodes take one microsecond.
@@ -90,11 +89,10 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
         .map(|(node, _)| node.id)
         .collect();
     if !ring.is_empty() {
-        let shown: Vec<_> = ring.iter().take(5).map(u64::to_string).collect();
         return Err(format!(
             "{} nodes form a dependency cycle, among them {}",
             ring.len(),
-            shown.join(", ")
+            trace_model::joined(ring.iter().take(5), ", ")
         ));
     }
     Ok(ChakraSchedule {

@@ -12,7 +12,7 @@ use super::line::{CoreUtilization, MatmulDims, OnnximLine};
 const MAX_WORDS: usize = 16;
 
 /// An executed layer.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct OnnximLayer {
     pub name: StringId,
     pub id: OnnximNumber,

@@ -23,14 +23,12 @@ pub(super) struct OpCost {
 }
 
 /// Rows that repeat together.
-#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CostBlock {
     pub passes: u64,
     pub costs: Vec<OpCost>,
 }
 
 /// A program: blocks in sequence.
-#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CostedProgram {
     pub name: String,
     pub blocks: Vec<CostBlock>,

@@ -52,7 +52,7 @@ pub(super) struct ScaleSimTopology {
 }
 
 /// One layer of a topology.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct TopologyRow {
     pub name: String,
     /// The sizes, for display.

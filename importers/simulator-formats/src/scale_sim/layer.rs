@@ -4,7 +4,7 @@ use importer_common::csv_table::RowArgs;
 use trace_model::Arg;
 
 /// The counted content of a trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct DramTraceCounts {
     /// Number of cells with an address.
     pub words: u64,
@@ -17,7 +17,7 @@ pub(super) struct DramTraceCounts {
 }
 
 /// One of the three streams of a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) struct ScaleSimStream {
     /// Name in the reports and traces, such as `IFMAP`.
     pub name: &'static str,
@@ -77,7 +77,6 @@ impl ScaleSimAccess {
 }
 
 /// One layer.
-#[derive(Clone, Debug, Default)]
 pub(super) struct ScaleSimLayer {
     /// Number in the reports.
     pub id: u64,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::syntax::split_at;
 
 /// A function.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Function<'a> {
     pub arguments: &'a str,
     pub body: &'a str,

@@ -73,7 +73,7 @@ impl ReplicaGroups {
 /// Writes the groups as HLO text, those of a mesh as a list.
 impl fmt::Display for ReplicaGroups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ids = |ids: &[u64]| ids.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let ids = |ids: &[u64]| trace_model::joined(ids, ",");
         if let Self::Iota(iota) = self {
             write!(f, "[{},{}]<=[{}]", iota.count, iota.size, ids(&iota.dims))?;
             return match iota.permutation.as_slice() {
@@ -82,8 +82,11 @@ impl fmt::Display for ReplicaGroups {
             };
         }
         let groups = self.expand().unwrap_or_default();
-        let groups: Vec<String> = groups.iter().map(|it| format!("{{{}}}", ids(it))).collect();
-        write!(f, "{{{}}}", groups.join(","))
+        write!(
+            f,
+            "{{{}}}",
+            trace_model::joined(groups.iter().map(|it| format!("{{{}}}", ids(it))), ",")
+        )
     }
 }
 

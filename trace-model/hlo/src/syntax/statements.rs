@@ -2,7 +2,7 @@
 //! continues on the next one.
 
 /// A statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Statement<'a> {
     /// The number of its first line, from 1.
     pub line: usize,

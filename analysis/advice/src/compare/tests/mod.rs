@@ -8,7 +8,7 @@ mod missing;
 mod noise;
 mod why;
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 use engine::{Context, Options, ReportCache, Scope, Tabular as _};
 use sample_traces::text_trace;
 

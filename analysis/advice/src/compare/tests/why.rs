@@ -1,6 +1,6 @@
 //! Why a step changed, on pairs of which one side was changed on purpose.
 
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 
 use super::*;
 

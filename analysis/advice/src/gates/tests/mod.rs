@@ -5,7 +5,7 @@ mod long_and_few_steps;
 mod ops;
 mod preset;
 
-use device_reports::steps::step_parts::StepPart;
+use device_reports::StepPart;
 use math::unit::Unit;
 
 use super::*;

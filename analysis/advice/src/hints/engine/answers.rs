@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use math::intervals::IntervalSet;
 use run_reports::summary::targets::Target;
 use run_reports::summary::verdict;

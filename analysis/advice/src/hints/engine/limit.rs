@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use device_reports::communication::overlap::CoreTraffic;
-use device_reports::ops::op_stats::{OpRow, OpsReport};
-use device_reports::steps::balance::{Balance, DeviceLoad};
-use device_reports::steps::step_parts::{StepPart, StepParts, StepPartsReport};
+use device_reports::steps::step_parts::{StepParts, StepPartsReport};
+use device_reports::{Balance, CoreTraffic, DeviceLoad, OpRow, OpsReport, StepPart};
 use engine::{Percent, Provenance, Result, Scope};
-use facts::category::OpGroup;
-use facts::steps::StepsReport;
-use facts::time_use::TimeUse;
+use facts::{OpGroup, StepsReport, TimeUse};
 use hardware::limits::BoundBy;
 use run_reports::host::compile::Compile;
 use run_reports::host::gaps::{Gaps, IdleCause};

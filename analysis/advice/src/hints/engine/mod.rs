@@ -9,7 +9,7 @@ mod same;
 use std::collections::BTreeMap;
 
 use engine::{AnalysisError, Percent, Result, Scope};
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use run_reports::summary::targets::Targets;
 use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
@@ -19,7 +19,7 @@ use super::report::{
     CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed,
 };
 use super::rule::Rule;
-use super::{HintFacts, Page};
+use super::{HintFacts, NoFinding, Page};
 use crate::what_if::Scenario;
 use limit::{Loop, vary};
 use priced::{PricedFinding, RowByOp};
@@ -119,16 +119,16 @@ fn ask(
     });
     for (&rule, answer) in rules.iter().zip(answers) {
         match answer {
-            Err(AnalysisError::NotApplicable(reason)) => {
+            Err(NoFinding::CannotTell(AnalysisError::NotApplicable(reason))) => {
                 report.cannot_tell.push(CannotTell {
                     id: rule.id,
                     title: rule.title,
                     reason,
                 });
             }
-            Err(error) => return Err(error),
-            Ok(None) => report.quiet.push(rule.id),
-            Ok(Some(finding)) => match suppressed(facts, rule, &finding, rows) {
+            Err(NoFinding::CannotTell(error)) => return Err(error),
+            Err(NoFinding::Nothing) => report.quiet.push(rule.id),
+            Ok(finding) => match suppressed(facts, rule, &finding, rows) {
                 Some(reason) => {
                     report.suppressed.push(Suppressed {
                         id: rule.id,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::ops::op_stats::OpRow;
+use device_reports::OpRow;
 use trace_model::{OpId, Picos};
 
 use crate::hints::finding::{Finding, PossibleSaving};

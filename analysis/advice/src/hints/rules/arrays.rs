@@ -1,6 +1,6 @@
 //! What the texts of ops tell of the arrays that they read and write.
 
-use device_reports::ops::op_stats::OpRow;
+use device_reports::OpRow;
 use hlo::{ArrayShape, HloText};
 use trace_model::Picos;
 

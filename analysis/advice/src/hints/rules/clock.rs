@@ -4,15 +4,16 @@
 //! clock; a series of throttling in percent. Temperature and power have no published limit: they are evidence of what the
 //! clock does, and no finding of their own.
 
+use device_reports::Ops;
 use device_reports::ops::hardware_counters::HardwareCounters;
-use device_reports::ops::op_stats::Ops;
-use engine::{Percent, Provenance, Result, Threshold};
-use trace_model::Picos;
+use engine::{Percent, Provenance, Threshold};
+use trace_model::{Picos, joined};
 
 use super::chip_series::{ClockDrop, clock_drops, throttling};
 use super::device_clock::DeviceClock;
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[rule!(
@@ -58,11 +59,11 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     let slow: Vec<&DeviceClock> = (clocks.iter())
         .filter(|clock| clock.slow_percent > 0.0 && clock.slow_percent >= limit)
         .collect();
-    if let Some(finding) = below_default(facts, &clocks, &slow)? {
-        return Ok(Some(finding));
+    if !slow.is_empty() {
+        return below_default(facts, &clocks, &slow);
     }
     if let Some((device, percent)) = skipped.filter(|(_, percent)| *percent >= most) {
-        return Ok(Some(skipping(facts, &device, percent)?));
+        return skipping(facts, &device, percent);
     }
     let drops = drops.unwrap_or_default();
     let long: Vec<&ClockDrop> = drops
@@ -70,10 +71,11 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
         .filter(|drop| drop.of_busy_percent.0 >= limit)
         .collect();
     if let Some((worst, others)) = long.split_first() {
-        return Ok(Some(below_highest(facts, worst, others.len())?));
+        return below_highest(facts, worst, others.len());
     }
     let throttling = throttling.filter(|(.., percent)| *percent >= most);
-    Ok(throttling.map(|(device, series, percent)| Finding {
+    let (device, series, percent) = throttling.ok_or(Nothing)?;
+    Ok(Finding {
         statement: format!(
             "{device} is throttled: its series \"{series}\" is {:.1} in the mean",
             Percent(percent)
@@ -85,18 +87,12 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
             Some(most),
         )],
         ..Finding::default()
-    }))
+    })
 }
 
 /// The finding about the devices of which ops are `slow`, the one with the lowest clock first.
-fn below_default(
-    facts: &HintFacts<'_>,
-    all: &[DeviceClock],
-    slow: &[&DeviceClock],
-) -> Result<Option<Finding>> {
-    let Some(worst) = slow.first() else {
-        return Ok(None);
-    };
+fn below_default(facts: &HintFacts<'_>, all: &[DeviceClock], slow: &[&DeviceClock]) -> RuleResult {
+    let worst = slow.first().ok_or(Nothing)?;
     let limit = facts.limit(&THROTTLED);
     let mut evidence = Vec::new();
     for clock in slow.iter().take(NAMED) {
@@ -147,13 +143,13 @@ fn below_default(
     } else {
         PossibleSaving::ops("ops at the default clock", worst.factors.iter().copied())
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: in_words(all.len(), slow, worst),
         evidence,
         ops: worst.factors.iter().map(|(op, _)| *op).collect(),
         saving,
         ..Finding::default()
-    }))
+    })
 }
 
 /// Which of `devices` devices run below the default clock.
@@ -169,10 +165,7 @@ fn in_words(devices: usize, slow: &[&DeviceClock], worst: &DeviceClock) -> Strin
         "{} in ops that take {time:.1} of its window, down to {lowest:.0} of the default clock",
         worst.name
     );
-    let names = || {
-        let names: Vec<&str> = slow.iter().map(|clock| &*clock.name).collect();
-        names.join(", ")
-    };
+    let names = || joined(slow.iter().map(|clock| &*clock.name), ", ");
     match slow.len() {
         1 => format!("1 of {devices} devices runs below its default clock: {of_worst}"),
         all if all == devices => {
@@ -188,7 +181,7 @@ fn in_words(devices: usize, slow: &[&DeviceClock], worst: &DeviceClock) -> Strin
     }
 }
 
-fn skipping(facts: &HintFacts<'_>, device: &str, percent: f64) -> Result<Finding> {
+fn skipping(facts: &HintFacts<'_>, device: &str, percent: f64) -> RuleResult {
     let step = facts.step()?;
     Ok(Finding {
         statement: format!(
@@ -207,7 +200,7 @@ fn skipping(facts: &HintFacts<'_>, device: &str, percent: f64) -> Result<Finding
 }
 
 /// The finding about the device whose clock loses most, of `others` more.
-fn below_highest(facts: &HintFacts<'_>, drop: &ClockDrop, others: usize) -> Result<Finding> {
+fn below_highest(facts: &HintFacts<'_>, drop: &ClockDrop, others: usize) -> RuleResult {
     let others = match others {
         0 => String::new(),
         1 => ", and that of one more device falls as well".to_owned(),

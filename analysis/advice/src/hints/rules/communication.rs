@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device_reports::communication::overlap::{CoreOverlap, Overlap, OverlapReport};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::communication::overlap::CoreOverlap;
+use device_reports::{OpRow, Overlap, OverlapReport};
 use engine::{Percent, Result, Threshold};
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use math::summed;
 use trace_model::Picos;
 
 use crate::hints::async_collectives;
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, OpSelection, PossibleSaving, Rule,
+    RuleResult,
 };
 use crate::what_if::Scenario;
 
@@ -83,10 +84,9 @@ fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos> {
 fn exposed(facts: &HintFacts<'_>) -> RuleResult {
     let overlap = facts.report::<Overlap>()?;
     let limit = facts.limit(&EXPOSED);
-    let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit)
-    else {
-        return Ok(None);
-    };
+    let (worst, share) = most_exposed(&overlap.cores)
+        .filter(|(_, share)| *share >= limit)
+        .ok_or(Nothing)?;
     let free = free_compute(facts, worst)?;
     let collectives = facts.select(|row| row.collective.is_some())?;
     let (advice, code) = flags(facts, &collectives, &overlap);
@@ -94,7 +94,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
         || "how much is hidden is not recorded".to_owned(),
         |part| format!("compute hides {part:.1} of its communication"),
     );
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "communication is exposed for {:.1} of the window on {}; {hidden}",
             Percent(share),
@@ -121,7 +121,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
             at_most: Some(free),
         },
         ..Finding::default()
-    }))
+    })
 }
 
 /// What is known of the flags that make the synchronous ones of these collectives asynchronous on this chip, for the kinds
@@ -161,9 +161,7 @@ fn is_synchronous(facts: &HintFacts<'_>, row: &OpRow) -> bool {
 }
 
 fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = facts.heavy(&SYNCHRONOUS, |row| is_synchronous(facts, row))? else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&SYNCHRONOUS, |row| is_synchronous(facts, row))?;
     let overlap = facts.report::<Overlap>()?;
     let free = most_exposed(&overlap.cores)
         .map(|(worst, _)| free_compute(facts, worst))
@@ -177,22 +175,21 @@ fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
         at_most: free,
     };
     let (advice, code) = flags(facts, &found, &overlap);
-    Ok(Some(Finding {
+    Ok(Finding {
         advice,
         code,
         ..found.finding("synchronous collectives", saving)
-    }))
+    })
 }
 
 fn dominated(facts: &HintFacts<'_>) -> RuleResult {
     let overlap = facts.report::<Overlap>()?;
     let limit = facts.limit(&DOMINATED);
-    let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit)
-    else {
-        return Ok(None);
-    };
+    let (worst, share) = most_exposed(&overlap.cores)
+        .filter(|(_, share)| *share >= limit)
+        .ok_or(Nothing)?;
     if worst.compute_ps >= worst.comm_total_ps {
-        return Ok(None);
+        return Err(Nothing);
     }
     let (comm, compute) = (worst.comm_total_ps, worst.compute_ps);
     let more = (compute > Picos::ZERO).then(|| comm.as_ps_f64() / compute.as_ps_f64());
@@ -214,12 +211,12 @@ fn dominated(facts: &HintFacts<'_>) -> RuleResult {
             Some(1.0),
         )
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!("{} {how}: overlap alone cannot hide it", worst.core),
         evidence: [exposed].into_iter().chain(more.map(times)).collect(),
         ops: facts.select(|row| row.collective.is_some())?.ops(),
         ..Finding::default()
-    }))
+    })
 }
 
 fn exchange(facts: &HintFacts<'_>) -> RuleResult {
@@ -240,10 +237,10 @@ fn exchange(facts: &HintFacts<'_>) -> RuleResult {
     let limit = facts.limit(&EXCHANGE);
     let share = 100.0 * exposed.fraction_of(windows).unwrap_or(0.0);
     if exposed == Picos::ZERO || share < limit {
-        return Ok(None);
+        return Err(Nothing);
     }
     let found = facts.select(|row| row.collective.is_some_and(|kind| kinds.contains(&kind)))?;
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "all-to-all exchanges are exposed for {share:.1} of device time ({})",
             found.names(),
@@ -258,5 +255,5 @@ fn exchange(facts: &HintFacts<'_>) -> RuleResult {
         ops: found.ops(),
         saving: PossibleSaving::ops("exchanges", found.vanish()),
         ..Finding::default()
-    }))
+    })
 }

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Provenance, Result, Scope, Threshold, listed_to};
-use facts::framework::Framework;
-use facts::steps::{Step, annotated_number};
-use facts::time_use::TimeUse;
+use facts::steps::annotated_number;
+use facts::{Framework, Step, TimeUse};
 use math::unit::Unit;
 use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport};
 use trace_model::time::PS_PER_S;
 use trace_model::{Picos, TimeRange, TraceModel};
 
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 
@@ -194,7 +194,7 @@ fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compila
 pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else {
-        return Ok(None);
+        return Err(Nothing);
     };
     let (limit, late, scope) = (
         facts.limit(&LOOP_SHARE),
@@ -202,7 +202,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
         facts.cx.scope.title(),
     );
     if share.0 < limit || late.is_empty() {
-        return Ok(None);
+        return Err(Nothing);
     }
     let mut seen = BTreeSet::new();
     let functions: Vec<String> = late
@@ -222,7 +222,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     } else {
         "functions are compiled again"
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "compiling takes {wall}, {share:.1} of the {scope}; {again} {count}: {}{}",
             listed_to(&functions, NAMED),
@@ -247,18 +247,18 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
         spots: spots(facts, &late),
         saving: saving(facts, &late, late.len() == report.list.len())?,
         ..Finding::default()
-    }))
+    })
 }
 
 /// Compiling that is no fault of the loop, but makes the capture one of compiling.
 pub(super) fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else {
-        return Ok(None);
+        return Err(Nothing);
     };
     let limit = facts.limit(&WARM_UP_SHARE);
     if share.0 < limit || !late(facts, &report).is_empty() {
-        return Ok(None);
+        return Err(Nothing);
     }
     let list = longest(report.list.iter());
     let names = functions(&list);
@@ -273,7 +273,7 @@ pub(super) fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
         what
     };
     let whole = facts.cx.scope.title();
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "compiling takes {wall}, {share:.1} of the {whole}, before the loop is warm{what}"
         ),
@@ -290,7 +290,7 @@ pub(super) fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
             percent: share,
         },
         ..Finding::default()
-    }))
+    })
 }
 
 /// The step that compiles longest, where no compilation is told apart.
@@ -337,9 +337,10 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let list = longest(report.list.iter().filter(|own| own.again.is_some()));
     let limit = facts.limit(&AGAIN);
-    let Some(first) = list.first().filter(|_| list.len() as f64 >= limit) else {
-        return Ok(None);
-    };
+    let first = list
+        .first()
+        .filter(|_| list.len() as f64 >= limit)
+        .ok_or(Nothing)?;
     let own: Vec<&Compilation> = list
         .iter()
         .copied()
@@ -368,7 +369,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
     } else {
         String::new()
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "the same function is compiled again: {} {count}{}{more}{changed}",
             short_name(&first.function),
@@ -389,13 +390,13 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
         spots: spots(facts, &list),
         saving: saving(facts, &list, list.len() == report.list.len())?,
         ..Finding::default()
-    }))
+    })
 }
 
 fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let (Some(compile), cache) = (report.compile_ps, &report.cache) else {
-        return Ok(None);
+        return Err(Nothing);
     };
     let limit = facts.limit(&COLD) * PS_PER_S as f64;
     let hit = [cache.hits, cache.deserialized]
@@ -403,7 +404,7 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
         .flatten()
         .any(|count| count > 0);
     if hit || compile.as_ps_f64() < limit {
-        return Ok(None);
+        return Err(Nothing);
     }
     let known = if cache.lookups.is_some() {
         "none was found in a cache"
@@ -415,7 +416,7 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
         compile.as_ps_f64(),
         "capture, on the host",
     );
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!("compilers run for {compile}, and {known}"),
         evidence: vec![HintEvidence {
             threshold: Some(limit),
@@ -426,5 +427,5 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
         // The next start saves it, this loop does not.
         saving: PossibleSaving::Unknown,
         ..Finding::default()
-    }))
+    })
 }

@@ -2,19 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use device_reports::ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 use device_reports::ops::loops::{LoopRow, Loops};
-use device_reports::ops::op_stats::{LikeOps, OpRow};
+use device_reports::{DeclaredCosts, Kernel, Kernels, KernelsReport, LikeOps, OpRow};
 use engine::{Percent, Result, Threshold};
-use facts::category::OpGroup;
-use facts::framework::Framework;
+use facts::{Framework, OpGroup};
 use hardware::limits::BoundBy;
 use math::unit::Unit;
 use trace_model::{Caveat, IssueKind, OpId, Picos};
 
 use super::arrays::{fills_registers, nearly_all, reads_narrow};
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
@@ -197,20 +196,18 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     let limit = facts.limit(&MATMUL_EFFICIENCY);
     let kind = |row: &OpRow| is_plain(row) && is_compute_bound_matmul(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, like.percent(|rates| rates.flops_percent));
-    let Some(found) = facts.heavy_alike(&MATMUL_SHARE, kind, slow)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy_alike(&MATMUL_SHARE, kind, slow)?;
     let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
     let what = format!("matmuls below {limit} % of the peak");
     let finding = found.finding(&what, saving);
     if !nearly_all(&found, |row| reads_narrow(facts, row)) {
-        return Ok(Some(finding));
+        return Ok(finding);
     }
     let advice = "They read 16 bits or fewer an element already: look at their sizes, their layout, and what is fused with \
                   them.";
     let code = "y = jnp.einsum(\"bld,df->blf\", x, w, preferred_element_type=jnp.float32)";
     let is_jax = facts.framework == Framework::Jax;
-    Ok(Some(finding.advising(advice, is_jax.then_some(code))))
+    Ok(finding.advising(advice, is_jax.then_some(code)))
 }
 
 fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
@@ -219,24 +216,22 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     let kind = |row: &OpRow| is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm);
     let at_roof =
         |like: &LikeOps<'_>| like.percent(|rates| rates.hbm_percent) >= Some(Percent(limit));
-    let Some(found) = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)?;
     let what = format!("ops at {limit} % or more of the HBM bandwidth");
     let finding = found.finding(&what, PossibleSaving::Unknown);
     if !nearly_all(&found, |row| reads_narrow(facts, row)) {
-        return Ok(Some(finding));
+        return Ok(finding);
     }
     if !nearly_all(&found, |row| row.group == OpGroup::MatMul) {
         let advice = "What they read has 16 bits or fewer an element already: fuse them with what writes it, or compute \
                       it less often.";
-        return Ok(Some(finding.advising(advice, None)));
+        return Ok(finding.advising(advice, None));
     }
     let advice = "What these matmuls read has 16 bits or fewer an element already: keep weights in int8 or fp8, or raise \
                   the batch so that each weight serves more rows.";
     let code = "decode = jax.jit(jax.vmap(decode, in_axes=(None, 0, 0)))  # params, caches, tokens";
     let is_jax = facts.framework == Framework::Jax;
-    Ok(Some(finding.advising(advice, is_jax.then_some(code))))
+    Ok(finding.advising(advice, is_jax.then_some(code)))
 }
 
 /// The share of the roofline that like ops reach, besides the time that they need to start.
@@ -256,18 +251,16 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     };
     let kind = |row: &OpRow| is_plain(row) && !is_other(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, efficiency_once_started(facts, like));
-    let Some(found) = facts.heavy_alike(&SLOW_SHARE, kind, slow)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy_alike(&SLOW_SHARE, kind, slow)?;
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     let what = format!("ops below {limit} % of their roofline");
     let finding = found.finding(&what, saving);
     if !nearly_all(&found, |row| fills_registers(facts, row)) {
-        return Ok(Some(finding));
+        return Ok(finding);
     }
     let advice = "Their minor dimensions fill registers of 8 × 128 already: look for strided access, reductions over the \
                   wrong axis, and work on the scalar unit.";
-    Ok(Some(finding.advising(advice, None)))
+    Ok(finding.advising(advice, None))
 }
 
 /// The length of an op decides here because each one has to start; ops that are near their roofline lose nothing to it.
@@ -284,13 +277,11 @@ fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
         like.percent(|rates| rates.efficiency_percent)
             .is_none_or(|percent| percent.0 < limit)
     };
-    let Some(found) = facts.heavy_alike(&TINY_SHARE, kind, loses)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy_alike(&TINY_SHARE, kind, loses)?;
     // Fused, they still do their work: half is a guess, which is why confidence is low.
     let saving = PossibleSaving::ops("tiny ops", found.ops().into_iter().map(|op| (op, 0.5)));
     let what = format!("ops shorter than {} µs", facts.limit(&TINY_LENGTH));
-    Ok(Some(found.finding(&what, saving)))
+    Ok(found.finding(&what, saving))
 }
 
 /// Not where the bodies of loops are drawn elsewhere: what they cost besides is not known.
@@ -305,13 +296,9 @@ fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<()> {
 fn loops(facts: &HintFacts<'_>) -> RuleResult {
     loops_hold_their_bodies(facts)?;
     let own = |row: &OpRow| matches!(&*row.category, "while" | "conditional" | "call");
-    let Some(found) = facts.heavy(&LOOP_SHARE, own)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&LOOP_SHARE, own)?;
     let saving = PossibleSaving::ops("loops", found.vanish());
-    Ok(Some(
-        found.finding("loops, branches and calls themselves", saving),
-    ))
+    Ok(found.finding("loops, branches and calls themselves", saving))
 }
 
 /// Iterations that unrolling puts into one: what a loop costs itself shrinks by so much.
@@ -338,23 +325,18 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     };
     let short: Vec<&LoopRow> = report.rows.iter().filter(is_short).collect();
     let ops: BTreeSet<OpId> = short.iter().filter_map(|row| row.op).collect();
-    let Some(found) = facts.heavy(&SHORT_LOOP_SHARE, |row| {
+    let found = facts.heavy(&SHORT_LOOP_SHARE, |row| {
         row.op.is_some_and(|op| ops.contains(&op))
-    })?
-    else {
-        return Ok(None);
-    };
-    let Some(first) = short
+    })?;
+    let first = short
         .iter()
         .find(|row| row.op == found.ops().first().copied())
-    else {
-        return Ok(None);
-    };
+        .ok_or(Nothing)?;
     let (count, time) = (
         known(first).unwrap_or(0.0),
         first.iteration_time_ps.unwrap_or(0.0),
     );
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} of device time",
             short_name(&first.name),
@@ -375,7 +357,7 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
             found.ops().into_iter().map(|op| (op, 1.0 / UNROLL)),
         ),
         ..Finding::default()
-    }))
+    })
 }
 
 fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
@@ -385,9 +367,7 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
             && is_plain(row)
             && (none(row.costs.flops) || none(row.costs.bytes))
     };
-    let Some(found) = facts.heavy(&KERNEL_SHARE, silent)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&KERNEL_SHARE, silent)?;
     let mut finding = found.finding("kernels without declared costs", PossibleSaving::Nothing);
     // One kernel is often an op in each layer: people know it by its name.
     if let Some(names) = facts
@@ -397,7 +377,7 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
     {
         finding.statement = format!("{}: {names}", found.take("kernels without declared costs"));
     }
-    Ok(Some(finding))
+    Ok(finding)
 }
 
 /// Kernels that do not say what they cost, the longest first; `None` if none takes a percent.
@@ -423,12 +403,7 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
 }
 
 fn megacore(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = facts.heavy(&MEGACORE_SHARE, |row| &*row.category == "megacore fusion")?
-    else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&MEGACORE_SHARE, |row| &*row.category == "megacore fusion")?;
     let saving = PossibleSaving::ops("megacore fusions", found.vanish());
-    Ok(Some(
-        found.finding("megacore fusions, inner ops left out,", saving),
-    ))
+    Ok(found.finding("megacore fusions, inner ops left out,", saving))
 }

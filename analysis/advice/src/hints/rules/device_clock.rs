@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use device_reports::ops::op_stats::{CoreOps, OpsReport};
+use device_reports::{CoreOps, OpsReport};
 use engine::{Context, Result, Scope};
 use facts::TraceFacts as _;
 use facts::window::part_in;

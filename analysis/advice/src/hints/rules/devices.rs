@@ -1,15 +1,16 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
-use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
+use device_reports::steps::balance::DeviceLoad;
+use device_reports::{Balance, BalanceReport};
 use engine::{Percent, Provenance, Threshold, counted};
-use facts::steps::{Step, StepsReport};
-use facts::time_use::TimeUse;
+use facts::{Step, StepsReport, TimeUse};
 use math::stats;
 use math::unit::Unit;
 use trace_model::{OpId, Picos, TrackKind};
 
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[
@@ -103,7 +104,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
     };
     let limit = facts.limit(&SKEW);
     if percent < limit {
-        return Ok(None);
+        return Err(Nothing);
     }
     let of_device = |balance: &BalanceReport| balance.device(device.group)?.skew_wait_ps;
     let each = facts.each_step::<Balance>(of_device)?;
@@ -144,13 +145,13 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
         }
         (None, None) => format!("devices wait for each other in collectives; {longest}"),
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement,
         evidence,
         ops: collectives.ops(),
         saving: PossibleSaving::PerStep(Picos::from_ps(each as i64)),
         ..Finding::default()
-    }))
+    })
 }
 
 /// The collectives in which the others wait for a device that works longer.
@@ -173,7 +174,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
     };
     let limit = facts.limit(&IMBALANCE);
     if percent < limit {
-        return Ok(None);
+        return Err(Nothing);
     }
     let costs: Vec<f64> = balance
         .steps
@@ -181,7 +182,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
         .map(|step| step.max_ps.as_ps_f64() - step.mean_ps)
         .collect();
     let saving = stats::median(&costs).unwrap_or(0.0);
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: balance.statement.trim_end_matches('.').to_owned(),
         evidence: vec![
             HintEvidence::percent(
@@ -201,7 +202,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
         ),
         saving: PossibleSaving::PerStep(Picos::from_ps(saving as i64)),
         ..Finding::default()
-    }))
+    })
 }
 
 /// Steps with the largest of some number first.
@@ -244,16 +245,18 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
         );
         return Err(why.into());
     }
-    let Some(host) = balance.hosts.iter().find(|host| host.is_straggler) else {
-        return Ok(None);
-    };
+    let host = balance
+        .hosts
+        .iter()
+        .find(|host| host.is_straggler)
+        .ok_or(Nothing)?;
     let works: Vec<f64> = balance
         .hosts
         .iter()
         .filter_map(|host| host.most_work_ps)
         .collect();
     let late = host.most_work_ps.unwrap_or(0.0) - stats::median(&works).unwrap_or(0.0);
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "the host {} works longer in each step than the others",
             host.host
@@ -274,7 +277,7 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
         ops: awaited_in(facts),
         saving: PossibleSaving::PerStep(Picos::from_ps(late as i64)),
         ..Finding::default()
-    }))
+    })
 }
 
 fn barrier(facts: &HintFacts<'_>) -> RuleResult {
@@ -285,7 +288,7 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     };
     let limit = facts.limit(&BARRIER);
     if percent < limit {
-        return Ok(None);
+        return Err(Nothing);
     }
     let each = facts.each_step::<Balance>(|balance| balance.device(device.group)?.barrier_ps)?;
     // Who comes last waits least.
@@ -299,7 +302,7 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     let last = last.map_or_else(String::new, |(last, _)| {
         format!("; {} waits least: it comes last", last.core)
     });
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "{} waits for {percent:.1} of its window at barriers before programs begin{last}",
             device.core,
@@ -314,14 +317,12 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
         about: &[TimeUse::Idle],
         saving: PossibleSaving::PerStep(Picos::from_ps(each as i64)),
         ..Finding::default()
-    }))
+    })
 }
 
 fn unused(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
-    let Some(statement) = balance.absent() else {
-        return Ok(None);
-    };
+    let statement = balance.absent().ok_or(Nothing)?;
     let busy = |device: &DeviceLoad| {
         HintEvidence::percent(
             format!("{} busy", device.core),
@@ -339,7 +340,7 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
         let op = model.slices_of_kind(device.group?, TrackKind::Ops).next()?;
         Some(op.into())
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement,
         evidence: absent().take(4).map(busy).collect(),
         spots: absent().filter_map(first_op).collect(),
@@ -348,7 +349,7 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
         explains: &["K31"],
         about: &[TimeUse::Idle],
         ..Finding::default()
-    }))
+    })
 }
 
 /// At most what a step takes less if the work of the busiest device were divided among those that are unused, too.
@@ -372,8 +373,8 @@ fn jitter(facts: &HintFacts<'_>) -> RuleResult {
         return Err("no steps were found: mark them, or capture several executions".into());
     };
     match spread(facts, &steps) {
-        Ok(Some(finding)) => Ok(Some(finding)),
-        other => outliers(facts, &steps).map_or(other, |finding| Ok(Some(finding))),
+        Ok(finding) => Ok(finding),
+        other => outliers(facts, &steps).map_or(other, Ok),
     }
 }
 
@@ -429,9 +430,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
         .iter()
         .map(|step| step.time_ps.as_ps_f64())
         .collect();
-    let Some(time) = stats::Stats::of(&times) else {
-        return Ok(None);
-    };
+    let time = stats::Stats::of(&times).ok_or(Nothing)?;
     let needed = facts.limit(&JITTER_STEPS);
     if (time.count as f64) < needed {
         return Err(format!(
@@ -442,7 +441,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     }
     let (spread, limit) = (time.cv_percent.unwrap_or(0.0), facts.limit(&JITTER));
     if spread < limit {
-        return Ok(None);
+        return Err(Nothing);
     }
     let slowest = of_class
         .iter()
@@ -461,7 +460,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     } else {
         ""
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "the standard deviation of {} steps is {spread:.1} of their mean: {} to {}{slowest}{short_note}",
             time.count,
@@ -496,5 +495,5 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
             PossibleSaving::PerStep(Picos::from_ps((time.mean - best) as i64))
         },
         ..Finding::default()
-    }))
+    })
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use device_reports::communication::sparse_cores::SparseCores;
-use device_reports::ops::kernels::{Kernel, Kernels, KernelsReport, TRACING};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::ops::kernels::TRACING;
+use device_reports::{Kernel, Kernels, KernelsReport, OpRow};
 use engine::{Percent, Provenance, Result, Threshold};
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
@@ -90,15 +91,13 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     );
     let share = Percent::of(waited, total).unwrap_or_default();
     let first = report.offloads.iter().max_by_key(|own| own.waited_ps);
-    let Some(first) = first.filter(|_| share.0 >= limit) else {
-        return Ok(None);
-    };
+    let first = first.filter(|_| share.0 >= limit).ok_or(Nothing)?;
     let names = known
         .iter()
         .map(|(own, _)| (own.program.as_deref().unwrap_or_default(), own.op.as_str()))
         .collect();
     let ops = ids(&named(facts, &names)?);
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "the TensorCore waits for SparseCores for {share:.1} of device time, most for what {} starts",
             short_name(&first.op)
@@ -112,7 +111,7 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
         saving: PossibleSaving::ops("work of SparseCores", ops.iter().map(|&op| (op, 0.0))),
         ops,
         ..Finding::default()
-    }))
+    })
 }
 
 /// What is left of an op that no longer waits for so much of its time: its copies
@@ -154,7 +153,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
             .filter_map(factor)
             .filter(|(_, factor)| *factor < 1.0)
             .collect();
-        return Ok(Some(Finding {
+        return Ok(Finding {
             statement: format!(
                 "ops stall on DMA for {share:.1} of the time that ops take ({})",
                 stalled.names()
@@ -168,10 +167,10 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
             ops: stalled.ops(),
             saving: PossibleSaving::ops("ops that stall on DMA", factors),
             ..Finding::default()
-        }));
+        });
     }
     let (Some(&(kernel, percent)), Some(report)) = (waiting.first(), kernels.as_deref()) else {
-        return Ok(None);
+        return Err(Nothing);
     };
     let (mut rows, mut factors) = (Vec::new(), Vec::new());
     for &(kernel, percent) in &waiting {
@@ -191,7 +190,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .filter_map(|(kernel, _)| kernel.of_op_time_percent)
         .sum();
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "the kernel {} waits for its copies for {percent:.1} of its time{more}",
             short_name(&kernel.kernel)
@@ -213,7 +212,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
         ops: ids(&rows),
         saving: PossibleSaving::ops("kernels that wait for DMA", factors),
         ..Finding::default()
-    }))
+    })
 }
 
 /// The kernels that wait too much for their copies, the longest first; none if together they take little time.
@@ -289,13 +288,13 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
         .filter(|_| share.0 >= least)
         .and_then(|kernel| Some((kernel, spill(kernel)?)));
     let Some((kernel, (spills, fills))) = first else {
-        return Ok(None);
+        return Err(Nothing);
     };
     let others = engine::and_more(spilling.len() - 1);
     let number = |what: &str, value: f64| {
         HintEvidence::number(what, value, "mean over samples", Some(0.0)).by(Provenance::StaticCost)
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "the schedule of {}{others} keeps values in VMEM for lack of registers",
             short_name(&kernel.kernel)
@@ -306,5 +305,5 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
         ],
         ops: ids(&ops_of(facts, &report, &spilling)?),
         ..Finding::default()
-    }))
+    })
 }

@@ -6,7 +6,7 @@
 use engine::Scope;
 use run_reports::summary::doctor::Doctor;
 
-use crate::hints::{Finding, HintFacts, Rule, RuleResult};
+use crate::hints::{Finding, HintFacts, NoFinding::Nothing, Rule, RuleResult};
 
 macro_rules! health {
     ($id:literal, $title:literal) => {
@@ -41,12 +41,13 @@ pub(super) static RULES: &[Rule] = &[
 fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
     let doctor = facts.cx.scoped(Scope::WholeTrace).report::<Doctor>()?;
     let finding = doctor.findings.iter().find(|finding| finding.id == id);
-    Ok(finding
+    let finding = finding
         .filter(|finding| finding.severity > trace_model::Severity::Info)
-        .map(|finding| Finding {
-            statement: statement(&finding.message, &finding.evidence),
-            ..Finding::default()
-        }))
+        .ok_or(Nothing)?;
+    Ok(Finding {
+        statement: statement(&finding.message, &finding.evidence),
+        ..Finding::default()
+    })
 }
 
 /// What was found, with as much of the evidence as one sentence holds: its first clause, and of the others those that fit,

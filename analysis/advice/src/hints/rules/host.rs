@@ -1,15 +1,15 @@
 //! Rules about devices that wait for their host.
 
-use device_reports::communication::dcn::Dcn;
-use device_reports::ops::op_stats::OpRow;
+use device_reports::{Dcn, OpRow};
 use engine::{Percent, Provenance, Result, Scope, Threshold};
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use run_reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleCause};
 use run_reports::host::input::{Input, InputWait};
 use trace_model::Picos;
 
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult,
 };
 use crate::what_if::Scenario;
 
@@ -105,7 +105,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
         .unwrap_or_default()
         .0;
     if share < limit {
-        return Ok(None);
+        return Err(Nothing);
     }
     let step = facts.step()?;
     let change = Scenario::Idle(0.0);
@@ -115,7 +115,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let left_percent = 100.0 * left.as_ps_f64() / step.ps.max(1.0);
     let rest = facts.limit(&UNEXPLAINED);
     if !by.is_empty() && left_percent < rest {
-        return Ok(None);
+        return Err(Nothing);
     }
     // Causes and places are those of the steps, whose time is saved; where these have none, those of the capture.
     let hardly = 100.0 * all.as_ps_f64() / step.ps.max(1.0) < HARDLY;
@@ -158,7 +158,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
         );
     }
     let advice = lost_host.then_some("Copy the whole file, or capture again.");
-    Ok(Some(Finding {
+    Ok(Finding {
         statement,
         advice: advice.unwrap_or_default().to_owned(),
         code: advice.map(|_| String::new()),
@@ -170,7 +170,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
             at_most: (!by.is_empty()).then_some(left),
         },
         ..Finding::default()
-    }))
+    })
 }
 
 /// Idle time of a step that rules with a better word speak of, and these rules.
@@ -186,7 +186,7 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
     ];
     let (mut sum, mut by) = (Picos::ZERO, Vec::new());
     for (id, check) in others {
-        let Ok(Some(found)) = check(facts) else {
+        let Ok(found) = check(facts) else {
             continue;
         };
         let saving = match found.saving {
@@ -306,10 +306,10 @@ impl<'r> MostIdleDevice<'r> {
     ) -> RuleResult {
         let share = self.share_of(self.device.window_ps);
         if share.0 < limit {
-            return Ok(None);
+            return Err(Nothing);
         }
         let (whole, of) = facts.whole_of(&self.device.core);
-        Ok(Some(Finding {
+        Ok(Finding {
             statement: format!(
                 "{} {what} for {share:.1} of its {whole}{}",
                 self.device.core,
@@ -322,45 +322,39 @@ impl<'r> MostIdleDevice<'r> {
             spots: self.gaps(causes),
             saving: PossibleSaving::PerStep(facts.step()?.each(self.time)),
             ..Finding::default()
-        }))
+        })
     }
 }
 
 fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::Dispatch];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else {
-        return Ok(None);
-    };
+    let waiting = MostIdleDevice::most(&gaps, &CAUSES).ok_or(Nothing)?;
     let Percent(part) = waiting.share_of(waiting.device.between_ps());
     let least = facts.limit(&DISPATCH);
     if part < least {
-        return Ok(None);
+        return Err(Nothing);
     }
-    let found = waiting.finding(
+    let mut found = waiting.finding(
         facts,
         "waits for launches",
         &CAUSES,
         &[TimeUse::Idle, TimeUse::Launch],
         facts.limit(&GAP_SHARE),
     )?;
-    Ok(found.map(|mut found| {
-        found.evidence.push(HintEvidence::percent(
-            "launching",
-            part,
-            "idle time between programs",
-            Some(least),
-        ));
-        found
-    }))
+    found.evidence.push(HintEvidence::percent(
+        "launching",
+        part,
+        "idle time between programs",
+        Some(least),
+    ));
+    Ok(found)
 }
 
 fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 2] = [IdleCause::DeviceToHost, IdleCause::Wait];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else {
-        return Ok(None);
-    };
+    let waiting = MostIdleDevice::most(&gaps, &CAUSES).ok_or(Nothing)?;
     waiting.finding(
         facts,
         "is idle while the host reads or waits for results",
@@ -377,12 +371,12 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .filter_map(|device| Some((device, device.percent?, device.total_ps()?)));
     let worst = known.max_by(|(_, a, _), (_, b, _)| a.0.total_cmp(&b.0));
-    let Some((device, share, time)) = worst.filter(|(_, share, _)| share.0 >= limit) else {
-        return Ok(None);
-    };
+    let (device, share, time) = worst
+        .filter(|(_, share, _)| share.0 >= limit)
+        .ok_or(Nothing)?;
     let saving = PossibleSaving::PerStep(facts.step()?.each(time));
     if facts.cx.tensor_cores().is_empty() {
-        return Ok(Some(host_input_bound(device, share, limit, saving)));
+        return Ok(host_input_bound(device, share, limit, saving));
     }
     let gaps = facts.in_steps::<Gaps>()?;
     let waiting = MostIdleDevice::most(&gaps, &[IdleCause::Input]);
@@ -393,7 +387,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     let waiting = waiting.filter(|waiting| waiting.time >= device.infeed_ps.unwrap_or_default());
     let infeed = facts.select(|row| &*row.category == "infeed")?;
     let (whole, of) = facts.whole_of(&device.name);
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "{} waits for input for {share:.1} of its {whole}{}",
             device.name,
@@ -410,7 +404,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
         about: &[TimeUse::Idle, TimeUse::Input],
         saving,
         ..Finding::default()
-    }))
+    })
 }
 
 /// The finding about a host whose devices were not recorded, or are no TPUs.
@@ -443,9 +437,7 @@ fn host_input_bound(
 fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::HostToDevice];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else {
-        return Ok(None);
-    };
+    let waiting = MostIdleDevice::most(&gaps, &CAUSES).ok_or(Nothing)?;
     waiting.finding(
         facts,
         "is idle while the host copies to it",
@@ -480,9 +472,7 @@ fn callbacks(facts: &HintFacts<'_>) -> RuleResult {
         let named = is_call(&row.name) || row.framework_name.as_deref().is_some_and(is_call);
         row.is_leaf && (named || exchange && !has_slices)
     };
-    let Some(found) = facts.heavy(&CALLBACK, wanted)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&CALLBACK, wanted)?;
     let saving = PossibleSaving::ops("calls to the host", found.vanish());
     let mut finding = found.finding("calls from programs to the host", saving);
     let model = facts.cx.model;
@@ -494,5 +484,5 @@ fn callbacks(facts: &HintFacts<'_>) -> RuleResult {
     if let Some(event) = events.find(|name| is_call(name)) {
         finding.statement = format!("{}; the host runs {event}", finding.statement);
     }
-    Ok(Some(finding))
+    Ok(finding)
 }

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use engine::Threshold;
-use facts::TraceFacts as _;
-use facts::time_use::TimeUse;
+use facts::{TimeUse, TraceFacts as _};
 use math::stats;
 use math::unit::Unit;
 use run_reports::host::compile::{Compile, LazyTensors};
 use run_reports::host::gaps::Gaps;
-use trace_model::Picos;
 use trace_model::time::{PS_PER_S, PS_PER_US};
+use trace_model::{Picos, joined};
 
-use crate::hints::{Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+};
 
 pub(super) static RULES: &[Rule] = &[
     rule!("K39", "Steps are not marked", Medium, [SYNC_TIME], unmarked),
@@ -57,9 +58,7 @@ fn fact(lazy: &LazyTensors, id: &str) -> Option<f64> {
 
 fn unmarked(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let Some(lazy) = &report.lazy else {
-        return Ok(None);
-    };
+    let lazy = report.lazy.as_ref().ok_or(Nothing)?;
     let markers = lazy.facts.iter().find(|fact| fact.id == "step_markers");
     let limit = facts.limit(&SYNC_TIME) * PS_PER_S as f64;
     let longest = fact(lazy, "longest_sync_ps").unwrap_or(0.0);
@@ -71,7 +70,7 @@ fn unmarked(facts: &HintFacts<'_>) -> RuleResult {
                 Picos::from_ps(longest as i64)
             )
         }
-        None => return Ok(None),
+        None => return Err(Nothing),
     };
     let evidence = vec![
         HintEvidence::count(
@@ -85,18 +84,16 @@ fn unmarked(facts: &HintFacts<'_>) -> RuleResult {
             ..HintEvidence::time("longest sync", longest, "all syncs")
         },
     ];
-    Ok(Some(Finding {
+    Ok(Finding {
         statement,
         evidence,
         ..Finding::default()
-    }))
+    })
 }
 
 fn syncs(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let Some(lazy) = &report.lazy else {
-        return Ok(None);
-    };
+    let lazy = report.lazy.as_ref().ok_or(Nothing)?;
     let limit = facts.limit(&SYNCS);
     let kinds = [
         ("early_syncs_per_step", "graphs are cut"),
@@ -115,22 +112,21 @@ fn syncs(facts: &HintFacts<'_>) -> RuleResult {
         .filter(|(_, count)| *count > limit)
         .collect();
     if many.is_empty() {
-        return Ok(None);
+        return Err(Nothing);
     }
-    let clauses: Vec<String> = many
+    let clauses = many
         .iter()
-        .map(|(what, count)| format!("{what} {count:.1} times"))
-        .collect();
+        .map(|(what, count)| format!("{what} {count:.1} times"));
     let evidence = many
         .iter()
         .map(|&(what, count)| HintEvidence::number(what, count, "step marker", Some(limit)));
-    Ok(Some(Finding {
-        statement: format!("in each step {}", clauses.join(" and ")),
+    Ok(Finding {
+        statement: format!("in each step {}", joined(clauses, " and ")),
         evidence: evidence.collect(),
         // What of it the device waits for is the matter of K33.
         saving: PossibleSaving::Unknown,
         ..Finding::default()
-    }))
+    })
 }
 
 fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
@@ -140,9 +136,11 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
         facts.limit(&SMALL_PROGRAMS),
         facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US as f64,
     );
-    let Some(device) = gaps.devices.iter().max_by_key(|device| device.between_ps()) else {
-        return Ok(None);
-    };
+    let device = gaps
+        .devices
+        .iter()
+        .max_by_key(|device| device.between_ps())
+        .ok_or(Nothing)?;
     let programs = facts.cx.programs_on_host(device.group);
     let kinds = programs
         .iter()
@@ -154,13 +152,13 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .map(|(program, _)| program.dur().as_ps_f64())
         .collect();
-    let Some(mean) = stats::Stats::of(&lengths).map(|stats| stats.mean) else {
-        return Ok(None);
-    };
+    let mean = stats::Stats::of(&lengths)
+        .map(|stats| stats.mean)
+        .ok_or(Nothing)?;
     if kinds < least || per_step < least || mean >= most {
-        return Ok(None);
+        return Err(Nothing);
     }
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "{} runs {per_step:.0} programs in each step, of {kinds:.0} kinds and {} on average",
             device.core,
@@ -179,5 +177,5 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
             (device.between_ps().as_ps_f64() / steps) as i64,
         )),
         ..Finding::default()
-    }))
+    })
 }

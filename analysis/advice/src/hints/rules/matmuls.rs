@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::ops::matmuls::{MatmulRow, Matmuls, MatmulsReport};
+use device_reports::Matmuls;
+use device_reports::ops::matmuls::{MatmulRow, MatmulsReport};
 use engine::{Percent, Provenance, Result, Threshold};
 use hardware::limits::BoundBy;
 use hardware::padding::Dimension;
@@ -11,7 +12,8 @@ use math::stats;
 use trace_model::OpId;
 
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
@@ -148,9 +150,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
         return Err(UNKNOWN_SIZES.into());
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, left)?;
-    let Some(first) = ops.first() else {
-        return Ok(None);
-    };
+    let first = ops.first().ok_or(Nothing)?;
     let row = matmuls.rows.iter().find(|row| row.op == Some(*first));
     let what = row
         .and_then(|row| Some((row, row.sizes.as_ref()?)))
@@ -168,7 +168,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
     let least = padded
         .filter_map(|row| Some(row.padding_efficiency_percent?.0))
         .fold(100.0, f64::min);
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "matmuls that take {percent:.1} of device time fill the matrix units only in part{what}"
         ),
@@ -186,7 +186,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
         ops,
         saving: PossibleSaving::ops("padded matmuls", factors),
         ..Finding::default()
-    }))
+    })
 }
 
 /// The size to choose for the dimension of a matmul that wastes most, in Python.
@@ -225,10 +225,10 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
     };
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, factor)?;
     if ops.is_empty() {
-        return Ok(None);
+        return Err(Nothing);
     }
     let most = factors.values().copied().fold(1.0, f64::min).recip();
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "matmuls that take {percent:.1} of device time are computed in up to {most:.0} bfloat16 passes"
         ),
@@ -245,7 +245,7 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
         ops,
         saving: PossibleSaving::ops("matmuls in one pass", factors),
         ..Finding::default()
-    }))
+    })
 }
 
 /// The number of rows from which a matmul is no longer bound by
@@ -339,9 +339,9 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let first = ops
         .first()
         .and_then(|op| matmuls.rows.iter().find(|row| row.op == Some(*op)));
-    let Some((first, rows)) = first.and_then(|row| Some((row, tokens(row)?))) else {
-        return Ok(None);
-    };
+    let (first, rows) = first
+        .and_then(|row| Some((row, tokens(row)?)))
+        .ok_or(Nothing)?;
     let at_ridge = rows_at_ridge(ridge, first);
     let by_speed = first
         .flops_percent
@@ -359,7 +359,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
             Some((row.op?, weights_of(row)?.left_with_a_byte(percent)?))
         })
         .collect();
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "matmuls that take {percent:.1} of device time read their weights for few rows: {} has {rows:.0}, up to \
              {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
@@ -396,7 +396,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
             PossibleSaving::ops("weights of one byte", narrow)
         },
         ..Finding::default()
-    }))
+    })
 }
 
 /// A narrower type is worth it where the chip computes it at nearly twice the rate.
@@ -416,7 +416,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
         .map(|(name, _)| *name)
         .collect();
     if fast.is_empty() {
-        return Ok(None);
+        return Err(Nothing);
     }
     let (limit, peak) = (facts.limit(&NARROW), facts.limit(&NARROW_PEAK));
     let half = |row: &MatmulRow| {
@@ -432,9 +432,9 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, limit, half)?;
     if ops.is_empty() {
-        return Ok(None);
+        return Err(Nothing);
     }
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "bfloat16 matmuls at {peak} % or more of the peak take {percent:.1} of device time; {} computes {} twice as fast",
             chip.id,
@@ -462,5 +462,5 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
         ops,
         saving: PossibleSaving::ops("matmuls in a narrower type", factors),
         ..Finding::default()
-    }))
+    })
 }

@@ -1,18 +1,16 @@
 //! Rules about data that is moved rather than computed.
 
-use device_reports::memory::hbm::{Memory, NEARLY_FULL_PERCENT, bytes_text};
-use device_reports::ops::expected::{Expected, TimeLimit};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::memory::hbm::{NEARLY_FULL_PERCENT, bytes_text};
+use device_reports::{Expected, Memory, OpRow, TimeLimit};
 use engine::{Percent, Provenance, Result, Threshold};
-use facts::category::OpGroup;
-use facts::framework::Framework;
+use facts::{Framework, OpGroup};
 use math::unit::Unit;
 use run_reports::host::serving::Serving;
 use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult,
-    short_name,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, OpSelection,
+    PossibleSaving, Rule, RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 
@@ -120,41 +118,37 @@ fn is_kind(row: &OpRow, kinds: &[&str]) -> bool {
 
 fn layout(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 4] = ["data formatting", "copy", "transpose", "reshape"];
-    let Some(found) = facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))? else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))?;
     let saving = PossibleSaving::ops("changes of layout", found.vanish());
-    Ok(Some(found.finding("copies and changes of layout", saving)))
+    Ok(found.finding("copies and changes of layout", saving))
 }
 
 /// Slices, where they take much of the time.
-fn heavy_slices<'f>(facts: &'f HintFacts<'_>) -> Result<Option<OpSelection<'f>>> {
+fn heavy_slices<'f>(facts: &'f HintFacts<'_>) -> RuleResult<OpSelection<'f>> {
     const KINDS: [&str; 2] = ["dynamic-slice", "dynamic-update-slice"];
     facts.heavy(&SLICES, |row| is_kind(row, &KINDS))
 }
 
 /// What is computed again, where it takes much of the time.
-fn heavy_remat<'f>(facts: &'f HintFacts<'_>) -> Result<Option<OpSelection<'f>>> {
+fn heavy_remat<'f>(facts: &'f HintFacts<'_>) -> RuleResult<OpSelection<'f>> {
     facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)
 }
 
 fn slices(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = heavy_slices(facts)? else {
-        return Ok(None);
-    };
+    let found = heavy_slices(facts)?;
     // What is read and written must be moved; without recorded bytes the bound is all of it.
     let least = |row: &OpRow| Some(Picos::from_ps(row.rates.ideal_time_ps.unwrap_or(0.0) as i64));
     let saving = PossibleSaving::ops("slices", found.shrink(least));
     let finding = found.finding("dynamic slices and their updates", saving);
-    let (advice, code) = slices_of(facts, heavy_remat(facts)?.is_some());
-    Ok(Some(Finding {
+    let (advice, code) = slices_of(facts, heavy_remat(facts).is_ok());
+    Ok(Finding {
         advice: advice.to_owned(),
         trades_with: Some("K24"),
         code: code
             .filter(|_| facts.framework == Framework::Jax)
             .map(str::to_owned),
         ..finding
-    }))
+    })
 }
 
 /// What slices are for in a program that differentiates, with code for JAX, and in one that serves; empty where it is
@@ -202,23 +196,19 @@ fn slices_of(facts: &HintFacts<'_>, recomputes: bool) -> (&'static str, Option<&
 
 fn gather(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 3] = ["gather", "scatter", "sort"];
-    let Some(found) = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))? else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))?;
     let half = found.ops().into_iter().map(|op| (op, 0.5));
     let saving = PossibleSaving::ops("gathers, scatters and sorts", half);
-    Ok(Some(found.finding("gathers, scatters and sorts", saving)))
+    Ok(found.finding("gathers, scatters and sorts", saving))
 }
 
 fn remat(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = heavy_remat(facts)? else {
-        return Ok(None);
-    };
+    let found = heavy_remat(facts)?;
     let saving = PossibleSaving::ops("rematerialised ops", found.vanish());
     let what = "ops computed a second time to save memory";
     let mut finding = found.finding(what, saving);
     finding.trades_with = Some("K20");
-    if heavy_slices(facts)?.is_some() {
+    if heavy_slices(facts).is_ok() {
         let advice = "A scan over layers stacks what is kept and reads it back, and slices take long already (K20): keep \
                       what takes longer to compute than to read.";
         advice.clone_into(&mut finding.advice);
@@ -243,26 +233,20 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
             finding.saving = PossibleSaving::Unknown;
         }
     }
-    Ok(Some(finding))
+    Ok(finding)
 }
 
 /// Those of the host have another fix and another limit (K26).
 fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && !row.waits_for_host;
-    let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&COPY_WAIT, wanted)?;
     let saving = PossibleSaving::ops("copies", found.vanish());
-    Ok(Some(
-        found.finding("waits for copies within the device", saving),
-    ))
+    Ok(found.finding("waits for copies within the device", saving))
 }
 
 fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: &OpRow| row.waits_for_host;
-    let Some(found) = facts.heavy(&OFFLOAD, wanted)? else {
-        return Ok(None);
-    };
+    let found = facts.heavy(&OFFLOAD, wanted)?;
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, PossibleSaving::Unknown);
     let step = facts.step()?;
@@ -319,7 +303,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
         }
     }
     finding.saving = PossibleSaving::Replay { changes, at_most };
-    Ok(Some(finding))
+    Ok(finding)
 }
 
 /// Time that the link to the host needs in each step, mean of devices.
@@ -370,9 +354,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         return Err(why.into());
     }
     let full = |(_, percent): &(_, Percent)| percent.0 >= limit;
-    let Some((fullest, percent)) = memory.device_peaks().find(full) else {
-        return Ok(None);
-    };
+    let (fullest, percent) = memory.device_peaks().find(full).ok_or(Nothing)?;
     let others = memory.device_peaks().filter(full).count() - 1;
     let others = if others > 0 {
         format!("; {others} more as well")
@@ -393,7 +375,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         unit: Unit::Bytes,
         ..HintEvidence::number(what, bytes as f64, &fullest.memory, None).by(Provenance::Profile)
     };
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "{} is {percent:.1} full at its peak{step}: {} of {}{largest}{others}",
             fullest.memory,
@@ -417,5 +399,5 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         )],
         explains: &["K24"],
         ..Finding::default()
-    }))
+    })
 }

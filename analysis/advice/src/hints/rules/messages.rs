@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use device_reports::communication::collectives::{CollectiveRow, Collectives};
-use device_reports::communication::dcn::{Dcn, DcnDevice, DcnReport};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::communication::dcn::{DcnDevice, DcnReport};
+use device_reports::{CollectiveRow, Collectives, Dcn, OpRow};
 use engine::{Percent, Provenance, Result, Threshold};
-use facts::category::CollectiveKind;
+use facts::CollectiveKind;
 use hlo::HloText;
 use math::grouped;
 use math::unit::Unit;
-use trace_model::{OpId, Picos};
+use trace_model::{OpId, Picos, joined};
 
 use crate::hints::{
-    Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
+    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 use crate::what_if::Scenario;
 
@@ -114,9 +114,10 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
                 .is_some_and(|share| share.high_percent.0 < limit)
     };
     let rows: Vec<&CollectiveRow> = ledger.rows.iter().filter(slow).collect();
-    let Some(first) = rows.iter().max_by_key(|row| row.exposed_ps) else {
-        return Ok(None);
-    };
+    let first = rows
+        .iter()
+        .max_by_key(|row| row.exposed_ps)
+        .ok_or(Nothing)?;
     let high = first
         .share
         .as_ref()
@@ -137,7 +138,7 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
         "collectives at link speed",
         changes.flatten().collect::<Vec<_>>(),
     );
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "{} of {} collectives {} less than {limit} % of the links even after the last device has joined; {} at \
              most {high:.1}",
@@ -167,7 +168,7 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
         ops,
         saving,
         ..Finding::default()
-    }))
+    })
 }
 
 fn small(facts: &HintFacts<'_>) -> RuleResult {
@@ -188,11 +189,11 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
     };
     let count = per_step(|row| row.executions)?;
     if count < limit {
-        return Ok(None);
+        return Err(Nothing);
     }
     // Together they cost one latency instead of one each; what is exposed of them can go.
     let exposed = per_step(|row| row.exposed_ps.as_ps_f64())?;
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "{count:.0} collectives of less than {} KiB in each step",
             most / 1024.0
@@ -211,7 +212,7 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
             (exposed * (1.0 - 1.0 / count.max(1.0))) as i64,
         )),
         ..Finding::default()
-    }))
+    })
 }
 
 /// What a collective does, where two that do the same give the same: names are
@@ -282,19 +283,13 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .filter(|(_, rows)| rows.len() > 1)
         .max_by_key(|(_, rows)| rows.iter().map(|row| exposed(row)).sum::<Picos>());
-    let Some((key, rows)) = longest.filter(|_| share.0 >= limit) else {
-        return Ok(None);
-    };
-    let names: Vec<String> = rows
-        .iter()
-        .take(2)
-        .map(|row| short_name(&row.name))
-        .collect();
+    let (key, rows) = longest.filter(|_| share.0 >= limit).ok_or(Nothing)?;
+    let names = rows.iter().take(2).map(|row| short_name(&row.name));
     let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op).collect();
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "{} send the same data (%{}): the repeated transfers are exposed for {share:.1} of device time",
-            names.join(" and "),
+            joined(names, " and "),
             short_name(&key.2.join(", %"))
         ),
         evidence: vec![
@@ -314,7 +309,7 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         saving: PossibleSaving::ops("repeated collectives", ops.iter().map(|&op| (op, 0.0))),
         ops,
         ..Finding::default()
-    }))
+    })
 }
 
 fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
@@ -349,7 +344,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
         .as_ref()
         .is_some_and(|(_, rate)| *rate > speed_limit);
     if stall.0 < stall_limit && !too_fast {
-        return Ok(None);
+        return Err(Nothing);
     }
     let mut statement = format!(
         "{} spends {stall:.1} of its window in transfers between slices",
@@ -394,7 +389,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
         what: "transfers between slices".into(),
         factors: ops.vanish().into_iter().collect(),
     }];
-    Ok(Some(Finding {
+    Ok(Finding {
         statement,
         evidence,
         ops: ops.ops(),
@@ -403,7 +398,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
             at_most: Some(each),
         },
         ..Finding::default()
-    }))
+    })
 }
 
 /// Whether an op is the one of a row of the ledger, whose name of the program has no id.

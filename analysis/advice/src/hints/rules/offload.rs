@@ -1,8 +1,8 @@
 //! What of the data that is offloaded to the host fits on the device.
 
-use device_reports::memory::buffers::{Buffers, HBM, PlannedBuffer};
-use device_reports::memory::hbm::{Memory, bytes_text};
-use device_reports::ops::op_stats::OpRow;
+use device_reports::memory::buffers::{HBM, PlannedBuffer};
+use device_reports::memory::hbm::bytes_text;
+use device_reports::{Buffers, Memory, OpRow};
 
 use super::arrays::text_of;
 use crate::hints::HintFacts;

@@ -1,12 +1,15 @@
 //! Rules about servers: what requests wait for.
 
-use engine::{AnalysisError, Percent, Provenance, Result, Threshold};
+use std::sync::Arc;
+
+use engine::{AnalysisError, Percent, Provenance, Threshold};
 use math::intervals::IntervalSet;
 use run_reports::host::serving::{ServedRequest, Serving, ServingPhase, ServingReport};
 use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
+    RuleResult,
 };
 
 pub(super) static RULES: &[Rule] = &[
@@ -41,28 +44,23 @@ static STALL: Threshold = Threshold::percent(
 const FEWEST: usize = 4;
 
 /// Programs that serve nothing have nothing to say here.
-fn report(facts: &HintFacts<'_>) -> Result<Option<std::sync::Arc<ServingReport>>> {
-    match facts.report::<Serving>() {
-        Ok(report) => Ok(Some(report)),
-        Err(AnalysisError::NotApplicable(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+fn report(facts: &HintFacts<'_>) -> RuleResult<Arc<ServingReport>> {
+    facts.report::<Serving>().map_err(|error| match error {
+        AnalysisError::NotApplicable(_) => Nothing,
+        error => error.into(),
+    })
 }
 
 fn queueing(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(report) = report(facts)? else {
-        return Ok(None);
-    };
+    let report = report(facts)?;
     let limit = facts.limit(&QUEUE);
     let waiting =
         |request: &&ServedRequest| request.queue_ps.is_some() && request.first_token_ps.is_some();
     let count = report.requests.iter().filter(waiting).count();
-    let Some(share) = report
+    let share = report
         .queue_of_first_token_percent
         .filter(|&share| share.0 >= limit && count >= FEWEST)
-    else {
-        return Ok(None);
-    };
+        .ok_or(Nothing)?;
     let mut evidence = vec![HintEvidence::percent(
         "in the queue",
         share.0,
@@ -73,7 +71,7 @@ fn queueing(facts: &HintFacts<'_>) -> RuleResult {
         p50(&report, "queue")
             .map(|ps| HintEvidence::time("time in the queue", ps, "median of requests")),
     );
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "requests spend {share:.1} of the time to their first token in the queue"
         ),
@@ -81,20 +79,16 @@ fn queueing(facts: &HintFacts<'_>) -> RuleResult {
         spots: spots(&report, |request| request.queue_ps),
         saving: PossibleSaving::Unknown,
         ..Finding::default()
-    }))
+    })
 }
 
 fn prefill_stalls(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(report) = report(facts)? else {
-        return Ok(None);
-    };
+    let report = report(facts)?;
     let limit = facts.limit(&STALL);
-    let Some(share) = report
+    let share = report
         .prefill_stall_percent
         .filter(|share| share.0 >= limit)
-    else {
-        return Ok(None);
-    };
+        .ok_or(Nothing)?;
     let of = "time after the first token, over all requests";
     let evidence = HintEvidence::percent(
         "prefills of other requests run instead",
@@ -113,7 +107,7 @@ fn prefill_stalls(facts: &HintFacts<'_>) -> RuleResult {
         )
     });
     let is_most = queue.is_some_and(|share| share.0 > 50.0);
-    Ok(Some(Finding {
+    Ok(Finding {
         statement: format!(
             "prefills of other requests take {share:.1} of the time in which requests wait for their tokens"
         ),
@@ -127,7 +121,7 @@ fn prefill_stalls(facts: &HintFacts<'_>) -> RuleResult {
         spots: spots(&report, |request| request.prefill_stall_ps),
         saving: PossibleSaving::Unknown,
         ..Finding::default()
-    }))
+    })
 }
 
 /// The share of the time in the queue in which prefills of others run; `None` if no request waits in it.

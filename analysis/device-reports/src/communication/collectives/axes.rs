@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use facts::collective_traffic::{GroupPlace, MeshAxis};
+use facts::GroupPlace;
+use facts::collective_traffic::MeshAxis;
 use hardware::ici::{Axis, GroupLayout};
 use math::grouped;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::links::LinkUse;
 use super::row::{CollectiveRow, CollectiveShare};
@@ -28,7 +29,7 @@ pub struct AxisRow {
     #[column("On the grid", inferred)]
     pub grid: Option<String>,
     /// Distinct ops.
-    #[column("Ops")]
+    #[column]
     pub ops: usize,
     /// Executions over all devices.
     #[column("Times")]
@@ -40,11 +41,11 @@ pub struct AxisRow {
     #[column("Transfer (sum)")]
     pub transfer_ps: Option<Picos>,
     /// In flight while the core did not compute; each moment of a device counts once.
-    #[column("Exposed")]
+    #[column]
     pub exposed_ps: Picos,
     /// `sent ÷ transfer`, bytes/s.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
-    #[column("Bus bandwidth", derived)]
+    #[column(derived)]
     pub bus_bandwidth: Option<f64>,
     /// What the links carry on the layout with the fewest of them, of ops that have a share.
     #[serde(rename = "least_bound_bytes_per_second")]
@@ -141,11 +142,12 @@ fn grid(axis: MeshAxis, rows: &[&CollectiveRow], links: &LinkUse) -> Option<Stri
 fn in_words(layout: &GroupLayout) -> String {
     let form = |axis: &Axis| if axis.wraps { "ring" } else { "line" };
     let alike = layout.axes.chunk_by(|a, b| a.wraps == b.wraps);
-    let parts: Vec<String> = alike
-        .filter_map(|axes| {
-            let lens: Vec<String> = axes.iter().map(|axis| axis.len.to_string()).collect();
-            Some(format!("{} {}", lens.join(" × "), form(axes.first()?)))
-        })
-        .collect();
-    parts.join(" × ")
+    let parts = alike.filter_map(|axes| {
+        Some(format!(
+            "{} {}",
+            joined(axes.iter().map(|axis| axis.len.to_string()), " × "),
+            form(axes.first()?)
+        ))
+    });
+    joined(parts, " × ")
 }

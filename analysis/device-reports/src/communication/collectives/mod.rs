@@ -31,7 +31,7 @@ pub use places::{DeviceAxis, DevicePlaces};
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
 use engine::{Analysis, Context, Percent, Result};
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use row::rounded;
 
 use crate::communication::overlap::{CoreOverlap, Overlap, OverlapReport, Transfer};
@@ -125,12 +125,12 @@ const ALL: &str = "all";
 #[derive(Default)]
 pub struct KindRow {
     /// `all-reduce`, …, `all` for the sum.
-    #[column("Kind", with = Self::title)]
+    #[column(with = Self::title)]
     pub kind: String,
     /// Whether it is fused with other work.
     pub is_fused: bool,
     /// Distinct ops.
-    #[column("Ops")]
+    #[column]
     pub ops: usize,
     /// Executions over all devices.
     #[column("Times")]
@@ -145,15 +145,15 @@ pub struct KindRow {
     #[column("In flight (sum)")]
     pub time_ps: Picos,
     /// The part of it while the core computed.
-    #[column("Hidden")]
+    #[column]
     pub hidden_ps: Picos,
     /// The rest.
-    #[column("Exposed")]
+    #[column]
     #[column("of in flight", derived, id = "exposed_of_time_percent", with = |kind| Percent::of(kind.exposed_ps, kind.time_ps))]
     pub exposed_ps: Picos,
     /// `sent ÷ time`, bytes/s.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
-    #[column("Bus bandwidth", derived)]
+    #[column(derived)]
     pub bus_bandwidth: Option<f64>,
     /// Share of link speed, over all ops that have one, weighted by time.
     #[column(nested)]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use engine::{Cell, Percent};
-use facts::collective_traffic::CollectiveTraffic;
+use facts::CollectiveTraffic;
 use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::links::LinkUse;
 use crate::communication::overlap::{HiddenBy, Skew, Transfer};
@@ -15,16 +15,16 @@ use crate::communication::overlap::{HiddenBy, Skew, Transfer};
 #[derive(Default)]
 pub struct CollectiveRow {
     /// `all-reduce`, …
-    #[column("Kind")]
+    #[column]
     pub kind: String,
     /// Instruction that issues it.
-    #[column("Op")]
+    #[column]
     pub op: String,
     /// Program that contains it.
-    #[column("Program")]
+    #[column]
     pub program: Option<String>,
     /// Line of source that it comes from.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
     /// Whether it has a start and a done op.
     pub is_async: bool,
@@ -45,7 +45,7 @@ pub struct CollectiveRow {
     /// Mean time in flight or of the op, ps.
     pub mean_time_ps: Option<f64>,
     /// Mean time of the transfer itself, without waiting for other devices if that time is known, ps.
-    #[column("Transfer", with = |row| rounded(row.transfer_ps))]
+    #[column(with = |row| rounded(row.transfer_ps))]
     pub transfer_ps: Option<f64>,
     /// Message ÷ mean time, bytes/s.
     #[serde(rename = "algorithm_bandwidth_bytes_per_second")]
@@ -53,7 +53,7 @@ pub struct CollectiveRow {
     pub algorithm_bandwidth: Option<f64>,
     /// Sent ÷ mean time, bytes/s: comparable to link speed.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
-    #[column("Bus bandwidth", derived)]
+    #[column(derived)]
     pub bus_bandwidth: Option<f64>,
     /// How long the transfer should take.
     #[column("At best", peak, id = "expected_least_ps", with = |row| rounded(row.expected.map(|time| time.least_seconds * 1e12)))]
@@ -66,14 +66,14 @@ pub struct CollectiveRow {
     #[column("In flight")]
     pub time_ps: Picos,
     /// The part of it while the core computed.
-    #[column("Hidden")]
+    #[column]
     pub hidden_ps: Picos,
     /// The rest.
-    #[column("Exposed")]
+    #[column]
     #[column("of in flight", derived, id = "exposed_of_time_percent", with = |row| Percent::of(row.exposed_ps, row.time_ps))]
     pub exposed_ps: Picos,
     /// Time in which a core waited in it.
-    #[column("Blocking")]
+    #[column]
     pub blocking_ps: Picos,
     /// In flight while the core neither computed nor was in a collective.
     #[column("In flight while idle")]
@@ -86,7 +86,7 @@ pub struct CollectiveRow {
     #[column(nested)]
     pub skew: Option<Arc<Skew>>,
     /// Notes on this collective.
-    #[column("Remarks", inferred, with = Self::remarks_text)]
+    #[column(inferred, with = Self::remarks_text)]
     pub remarks: Vec<Remark>,
 }
 
@@ -130,7 +130,7 @@ pub enum Remark {
     /// The number of participants is not recorded.
     ParticipantsEstimated = "participants assumed: the devices captured",
     /// It cannot be guessed either: with one captured device, the other participants are unknown.
-    ParticipantsUnknown = "participants unknown",
+    ParticipantsUnknown,
     /// The amount of data moved depends on values at run time.
     UpperBound = "size is an upper bound",
     /// The latency of hops takes longer than the transfer of the bytes.
@@ -201,8 +201,11 @@ impl CollectiveRow {
     }
 
     fn remarks_text(&self) -> Cell {
-        let remarks: Vec<_> = self.remarks.iter().map(|remark| remark.title()).collect();
-        Cell::text(remarks.join("; ")).non_empty()
+        Cell::text(joined(
+            self.remarks.iter().map(|remark| remark.title()),
+            "; ",
+        ))
+        .non_empty()
     }
 
     /// Whether it may have arrived long before its done op: cores hardly waited for it, so its speed is a lower bound.

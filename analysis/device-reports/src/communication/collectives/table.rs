@@ -1,8 +1,8 @@
 //! The tables of collectives.
 
 use engine::{Table, Tabular};
-use facts::sum_over::SumOver;
-use trace_model::Picos;
+use facts::SumOver;
+use trace_model::{Picos, joined};
 
 use super::{CollectivesReport, Remark};
 
@@ -134,7 +134,7 @@ impl CollectivesReport {
                 .filter(|row| row.remarks.contains(&remark))
                 .map(|row| row.op.as_str())
                 .collect();
-            let first = with.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+            let first = joined(with.iter().take(3), ", ");
             let more = if with.len() > 3 { ", …" } else { "" };
             format!(
                 "{} of {}: {} ({first}{more}).",

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::category::OpClasses;
-use facts::window::{TimeWindow, counts, part_in};
+use facts::window::{counts, part_in};
+use facts::{OpClasses, TimeWindow, TraceFacts as _};
 use hardware::limits::ratio;
 use hlo::HloText;
 use math::intervals::IntervalSet;
@@ -14,7 +13,7 @@ use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange, TraceMod
 use super::report::{DcnCollective, DcnDevice, DcnTimes};
 
 /// Which of the four ops it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum TransferPart {
     Send,
     SendDone,
@@ -23,7 +22,6 @@ enum TransferPart {
 }
 
 /// Information in the text of an op.
-#[derive(Clone, Debug)]
 struct DcnOp {
     part: TransferPart,
     /// Index of the collective.

@@ -25,19 +25,19 @@ pub struct DcnReport {
 #[engine::row(measured)]
 pub struct DcnCollective {
     /// Rendezvous name.
-    #[column("Rendezvous")]
+    #[column]
     pub rendezvous: String,
     /// `ALL_REDUCE` …, as the compiler records it.
     #[column("Kind", compiler)]
     pub transfer: Option<String>,
     /// Number of slices that take part.
-    #[column("Slices", inferred)]
+    #[column(inferred)]
     pub slices: Option<u64>,
     /// Executions over all devices whose `recv-done` begins in the scope.
     #[column("Runs")]
     pub occurrences: u64,
     /// Time that devices spent in one of the four ops, as far as it lies in the scope.
-    #[column("Stall")]
+    #[column]
     pub stall_ps: Picos,
     /// The same as a share of the windows of the devices that took part.
     #[column("of window")]
@@ -46,7 +46,7 @@ pub struct DcnCollective {
     #[column(nested)]
     pub mean: Option<DcnTimes>,
     /// Bytes that one device transmits in one execution.
-    #[column("Transmitted", inferred)]
+    #[column(inferred)]
     pub transmitted_bytes: Option<f64>,
     /// `transmitted / mean slack`, bytes/s; `None` without slack.
     #[serde(rename = "required_bandwidth_bytes_per_second")]
@@ -57,7 +57,7 @@ pub struct DcnCollective {
     #[column("Observed", inferred)]
     pub observed_bandwidth: Option<f64>,
     /// Program, with its id.
-    #[column("Program")]
+    #[column]
     pub program: Option<String>,
 }
 
@@ -91,13 +91,13 @@ pub struct DcnTimes {
 #[engine::row(measured)]
 pub struct DcnDevice {
     /// Its name.
-    #[column("Device")]
+    #[column]
     pub device: String,
     /// Window: the denominator.
-    #[column("Window")]
+    #[column]
     pub window_ps: Picos,
     /// Time in ops of collectives between slices.
-    #[column("Stall")]
+    #[column]
     pub stall_ps: Picos,
     /// The same as a share of the window.
     #[column("of window")]
@@ -111,16 +111,16 @@ pub struct DcnDevice {
 #[engine::row(recorded)]
 pub struct DcnHost {
     /// Its name.
-    #[column("Host")]
+    #[column]
     pub host: String,
     /// Messages from other slices.
-    #[column("Messages")]
+    #[column]
     pub messages: u64,
     /// Bytes of these messages.
-    #[column("Bytes")]
+    #[column]
     pub bytes: f64,
     /// Time with any message in flight.
-    #[column("Active")]
+    #[column]
     pub active_ps: Picos,
     /// `bytes / active time`, bytes/s.
     #[serde(rename = "mean_bandwidth_bytes_per_second")]
@@ -154,10 +154,10 @@ pub struct DcnMessages {
     #[column("Collective")]
     pub label: String,
     /// Number of messages.
-    #[column("Messages")]
+    #[column]
     pub messages: u64,
     /// Bytes of these messages.
-    #[column("Bytes")]
+    #[column]
     pub bytes: f64,
     /// Mean time in flight.
     #[column("Mean time")]
@@ -182,7 +182,7 @@ pub struct DcnAction {
     #[column("How often")]
     pub count: u64,
     /// Sum of the durations that the events state.
-    #[column("Total")]
+    #[column]
     pub total_ps: Picos,
     /// Longest duration.
     #[column("Longest")]

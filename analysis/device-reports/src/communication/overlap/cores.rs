@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::category::{OpClass, OpClasses, classify_texts};
-use facts::core_time::CoreTime;
+use facts::category::classify_texts;
+use facts::{CoreTime, OpClass, OpClasses, TraceFacts as _};
 use math::intervals::{IntervalSet, MeasureIndex, UnionBuilder};
 use trace_model::{
     GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, StringId, TimeRange,

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use facts::category::OpClass;
-use facts::collective_traffic::GroupPlace;
+use facts::{GroupPlace, OpClass};
 use math::grouped;
 use math::intervals::UnionBuilder;
 use trace_model::{Picos, TimeRange};

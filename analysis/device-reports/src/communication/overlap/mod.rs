@@ -32,9 +32,8 @@ mod table;
 mod times;
 
 use engine::{Analysis, Context, Result};
-use facts::TraceFacts as _;
-use facts::sum_over::SumOver;
 use facts::window::ran_nothing;
+use facts::{SumOver, TraceFacts as _};
 use trace_model::GroupId;
 
 use cores::CoreActivity;

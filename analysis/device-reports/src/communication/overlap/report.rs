@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::category::CollectiveKind;
-use facts::collective_traffic::CollectiveTraffic;
-use facts::sum_over::SumOver;
+use facts::{CollectiveKind, CollectiveTraffic, SumOver};
 use trace_model::{GroupId, OpId, Picos};
 
 use super::skew::MatchedCollective;
@@ -63,10 +61,10 @@ pub struct CoreOverlap {
     /// Length of the window.
     pub window_ps: Picos,
     /// Executions of collectives.
-    #[column("Collectives")]
+    #[column]
     pub collectives: u64,
     /// `|C|`.
-    #[column("Compute")]
+    #[column]
     pub compute_ps: Picos,
     /// `|S ∪ F|`.
     #[column("Communication")]
@@ -75,7 +73,7 @@ pub struct CoreOverlap {
     #[column("Hidden")]
     pub overlapped_ps: Option<Picos>,
     /// `comm_total − overlapped`.
-    #[column("Exposed")]
+    #[column]
     pub exposed_ps: Picos,
     /// `|S ∪ D|`.
     #[column("Blocking")]
@@ -88,7 +86,7 @@ pub struct CoreOverlap {
     #[column("Exposed, of window")]
     pub exposed_share_percent: Option<Percent>,
     /// The part of `S` that is fused with other work and may overlap internally.
-    #[column("Fused")]
+    #[column]
     pub fused_ps: Picos,
     /// Union of spans in flight of copies and other transfers that are no collectives.
     #[column("Copies in flight")]
@@ -97,7 +95,7 @@ pub struct CoreOverlap {
     #[column("Copies hidden")]
     pub copy_hidden_ps: Picos,
     /// Time in which the core waits for one of them (self time of `copy-done` and similar ops).
-    #[column("Copy wait")]
+    #[column]
     pub copy_wait_ps: Picos,
     /// Sum over synchronous collectives of how much longer they took than on the core that arrived last; `None` if
     /// executions cannot be matched over cores.
@@ -113,16 +111,16 @@ pub struct CoreOverlap {
 #[allow(clippy::struct_excessive_bools)]
 pub struct Transfer {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
-    #[column("Kind")]
+    #[column]
     pub kind: String,
     /// Instruction that issues it.
-    #[column("Op")]
+    #[column]
     pub op: String,
     /// The op of the trace that issues it.
     #[serde(skip)]
     pub issued_by: Option<OpId>,
     /// Program that contains it.
-    #[column("Program")]
+    #[column]
     pub program: Option<String>,
     /// Line of source that it comes from.
     pub source: Option<String>,
@@ -144,13 +142,13 @@ pub struct Transfer {
     #[column("In flight (sum)")]
     pub time_ps: Picos,
     /// The part of it while the core computed.
-    #[column("Hidden")]
+    #[column]
     pub hidden_ps: Picos,
     /// The rest.
-    #[column("Exposed")]
+    #[column]
     pub exposed_ps: Picos,
     /// Time in which its core waited for it: the op itself, or its start and done op.
-    #[column("Blocking")]
+    #[column]
     pub blocking_ps: Picos,
     /// The part of it in flight while its core neither computed nor was in a collective.
     #[column("In flight while idle")]
@@ -191,7 +189,7 @@ pub struct Skew {
     #[column("Waiting", id = "skew_wait_ps")]
     pub wait_ps: Picos,
     /// The core that waited most; `None` if none waited.
-    #[column("Waits most")]
+    #[column]
     pub waits_most: Option<String>,
     /// The core for which the others waited.
     #[column("Last to come")]
@@ -226,12 +224,12 @@ impl Skew {
 #[engine::row(measured)]
 pub struct KindTotal {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
-    #[column("Kind")]
+    #[column]
     pub kind: String,
     /// Whether it is communication between devices.
     pub is_collective: bool,
     /// Distinct ops.
-    #[column("Ops")]
+    #[column]
     pub ops: usize,
     /// Executions over all cores.
     #[column("Times")]
@@ -240,13 +238,13 @@ pub struct KindTotal {
     #[column("In flight (sum)")]
     pub time_ps: Picos,
     /// The part of it while the core computed.
-    #[column("Hidden")]
+    #[column]
     pub hidden_ps: Picos,
     /// The rest.
-    #[column("Exposed")]
+    #[column]
     pub exposed_ps: Picos,
     /// Time in which a core waited.
-    #[column("Blocking")]
+    #[column]
     pub blocking_ps: Picos,
 }
 

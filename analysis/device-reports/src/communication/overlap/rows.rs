@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::Context;
-use facts::TraceFacts as _;
-use facts::category::OpClass;
-use facts::clock_alignment::SharedClock;
-use facts::collective_traffic::{CollectiveTraffic, GroupPlace};
+use facts::{CollectiveTraffic, GroupPlace, OpClass, SharedClock, TraceFacts as _};
 use math::parallel;
 use trace_model::{GroupId, LabelId, Picos, SliceId, SourceId, StringId, TraceModel};
 

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::Context;
-use facts::category::OpClass;
-use facts::clock_alignment::SharedClock;
-use facts::collective_traffic::CollectiveTraffic;
+use facts::{CollectiveTraffic, OpClass, SharedClock};
 use trace_model::{
     GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SliceRef, StringId, TimeRange, TraceModel,
     TrackKind,

@@ -1,7 +1,7 @@
 //! Overlap in traces drawn as text and in random traces.
 
 use engine::{Options, ReportCache, Scope, Tabular as _};
-use facts::category::OpGroup;
+use facts::OpGroup;
 use math::intervals::IntervalSet;
 use proptest::prelude::*;
 use sample_traces::text_trace;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use facts::collective_traffic::GroupPlace;
+use facts::GroupPlace;
 use trace_model::Picos;
 
 /// Which transfers are summed.

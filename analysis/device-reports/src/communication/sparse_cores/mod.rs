@@ -25,10 +25,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use engine::{Analysis, Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::category::OpClasses;
-use facts::core_time::CoreTime;
 use facts::window::{counts, slices_of_window};
+use facts::{CoreTime, OpClasses, TraceFacts as _};
 use trace_model::{GroupId, GroupKind, Picos, SliceSpans, TraceModel, TrackKind};
 
 pub use offload::Offload;
@@ -56,28 +54,28 @@ pub struct SparseCore {
     #[column("SparseCore")]
     pub core: String,
     /// Time with an op running; `None` if the capture has no ops.
-    #[column("Busy")]
+    #[column]
     pub busy_ps: Option<Picos>,
     /// The same as a share of the window.
     #[column("of window")]
     pub busy_percent: Option<Percent>,
     /// Number of programs that ran.
-    #[column("Programs")]
+    #[column]
     pub programs: u64,
     /// Time of these programs, on the timeline.
     #[column("Program time")]
     pub program_ps: Picos,
     /// Number of recorded steps.
-    #[column("Steps")]
+    #[column]
     pub steps: u64,
     /// Mean length of a step.
     #[column("Mean step")]
     pub step_mean_ps: Option<f64>,
     /// Window of the device, or of the `SparseCore` if that is longer: the denominator.
-    #[column("Window")]
+    #[column]
     pub window_ps: Picos,
     /// The device that it belongs to.
-    #[column("Device")]
+    #[column]
     pub device: String,
 }
 
@@ -85,7 +83,7 @@ pub struct SparseCore {
 #[engine::row(measured)]
 pub struct SparseOp {
     /// Instruction, or the name of slices without one.
-    #[column("Op")]
+    #[column]
     pub op: String,
     /// The same without ops inside (self time).
     #[column("Self time")]
@@ -100,10 +98,10 @@ pub struct SparseOp {
     #[column("Total time")]
     pub time_ps: Picos,
     /// HLO category.
-    #[column("Category")]
+    #[column]
     pub category: Option<String>,
     /// Program, with its id.
-    #[column("Program")]
+    #[column]
     pub program: Option<String>,
 }
 

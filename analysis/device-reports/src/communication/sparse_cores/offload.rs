@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::category::{OpClass, OpClasses};
-use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::window::{counts, part_in};
+use facts::{OpClass, OpClasses, SelfTimeSegment, TraceFacts as _, self_time_segments};
 use math::intervals::IntervalSet;
 use trace_model::{
     GroupId, GroupKind, LabelId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind,
@@ -19,7 +17,7 @@ pub struct Offload {
     #[column("Handed over by")]
     pub op: String,
     /// Self time of done ops, in which the `TensorCore` waited. `None` if no done op was found.
-    #[column("Waited")]
+    #[column]
     pub waited_ps: Option<Picos>,
     /// Time in which `SparseCores` worked.
     #[column("SparseCore work")]
@@ -28,10 +26,10 @@ pub struct Offload {
     #[column("hidden")]
     pub hidden_percent: Option<Percent>,
     /// The part of it while the `TensorCore` computed.
-    #[column("Hidden")]
+    #[column]
     pub hidden_ps: Picos,
     /// Time from the start op to the end of the done op.
-    #[column("In flight")]
+    #[column]
     pub in_flight_ps: Picos,
     /// Number of executions whose work was found, and whose start op begins in the scope.
     #[column("Runs")]
@@ -40,7 +38,7 @@ pub struct Offload {
     #[column("SparseCore program")]
     pub runs: Vec<String>,
     /// Its program, with the id.
-    #[column("Program")]
+    #[column]
     pub program: Option<String>,
 }
 

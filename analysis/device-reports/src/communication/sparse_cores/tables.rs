@@ -1,7 +1,7 @@
 //! The tables of the `SparseCore` report.
 
 use engine::{Table, Tabular};
-use facts::sum_over::ARE_SUMS;
+use facts::ARE_SUMS;
 
 use super::SparseCoresReport;
 

@@ -12,7 +12,7 @@ mod table;
 
 use std::collections::HashSet;
 
-use trace_model::ProgramId;
+use trace_model::{ProgramId, joined};
 
 pub use heap::CurvePoint;
 pub use map::{BufferBox, BufferMap, buffer_map};
@@ -21,8 +21,7 @@ pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
 
 use engine::{Analysis, AnalysisError, Context, Percent, Result, Scope};
 use engine::{Metric, Provenance};
-use facts::TraceFacts as _;
-use facts::hlo_for_now;
+use facts::{TraceFacts as _, hlo_for_now};
 use hardware::chips::Chip;
 use hlo::HloError;
 use math::unit::Unit;
@@ -173,7 +172,7 @@ pub struct SetAside {
 #[engine::row(compiler)]
 pub struct ProgramPlan {
     /// Name and id.
-    #[column("Program")]
+    #[column]
     pub program: String,
     /// The program.
     #[serde(skip)]
@@ -325,15 +324,14 @@ fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str
         .filter(|&(bytes, _)| bytes > plan.total_bytes / 1000)
         .collect();
     parts.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
-    let parts: Vec<String> = parts
+    let parts = parts
         .into_iter()
-        .map(|(bytes, what)| format!("{} {what}", in_words(bytes)))
-        .collect();
+        .map(|(bytes, what)| format!("{} {what}", in_words(bytes)));
     format!(
         "{} needs {} of {memory}{of}: {}",
         program.program,
         in_words(plan.total_bytes),
-        parts.join(", ")
+        joined(parts, ", ")
     )
 }
 

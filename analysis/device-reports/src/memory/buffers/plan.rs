@@ -13,20 +13,20 @@ use super::heap::{self, CurvePoint, HeapReplay};
 #[derive(Default)]
 pub enum Purpose {
     /// An argument that still belongs to the caller afterwards.
-    Argument = "argument",
+    Argument,
     /// An argument that is reused for a result: donated.
     Donated = "donated argument",
     /// A result.
     Output = "result",
     /// A constant of the program.
-    Constant = "constant",
+    Constant,
     /// A temporary, needed while the program runs.
     #[default]
-    Temporary = "temporary",
+    Temporary,
     /// Unused space of a heap at its peak.
-    Unused = "unused",
+    Unused,
     /// Several buffers combined.
-    Several = "several",
+    Several,
 }
 
 impl Purpose {
@@ -46,26 +46,26 @@ impl Purpose {
 #[derive(Default)]
 pub struct PlannedBuffer {
     /// The instruction that produces it, with the index in its tuple: `copy-start{0}`.
-    #[column("Instruction", with = Self::instruction_title)]
+    #[column(with = Self::instruction_title)]
     pub instruction: String,
     /// Its use.
     #[column("What")]
     pub purpose: Purpose,
     /// Bytes, padding included.
-    #[column("Bytes")]
+    #[column]
     pub bytes: u64,
     /// Its shape with layout; `None` for tables of addresses.
-    #[column("Shape")]
+    #[column]
     pub shape: Option<String>,
     /// Bytes of its elements only.
-    #[column("Padding", derived, id = "padding_bytes", with = Self::padding_bytes)]
-    #[column("Padding", derived, id = "padding_percent", with = Self::padding_percent)]
+    #[column(derived, id = "padding_bytes", with = Self::padding_bytes)]
+    #[column(derived, id = "padding_percent", with = Self::padding_percent)]
     pub element_bytes: Option<u64>,
     /// Provenance in the framework, if recorded.
     #[column("Op")]
     pub op_name: Option<String>,
     /// `file:line`, if recorded.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
 }
 
@@ -95,13 +95,13 @@ impl PlannedBuffer {
 #[engine::row(compiler)]
 pub struct Donation {
     /// Name of the parameter.
-    #[column("Argument")]
+    #[column]
     pub argument: String,
     /// Instruction that produces a result of the same shape.
     #[column("Result")]
     pub output: String,
     /// Their shape.
-    #[column("Shape")]
+    #[column]
     pub shape: String,
     /// Bytes that donating one of them would save.
     #[column("Would save", derived)]
@@ -115,13 +115,13 @@ pub struct MemoryPlan {
     /// Number of the memory: 0 is HBM, 1 VMEM, 5 host memory.
     pub space: u64,
     /// Bytes of all allocations together.
-    #[column("Total")]
+    #[column]
     pub total_bytes: u64,
     /// Arguments that remain the caller's.
     #[column("Arguments")]
     pub argument_bytes: u64,
     /// Arguments whose memory results reuse.
-    #[column("Donated")]
+    #[column]
     pub donated_bytes: u64,
     /// Results with their own memory.
     #[column("Results")]
@@ -130,7 +130,7 @@ pub struct MemoryPlan {
     #[column("Constants")]
     pub constant_bytes: u64,
     /// Everything else: temporaries that the program needs while it runs.
-    #[column("Temporary")]
+    #[column]
     pub temporary_bytes: u64,
     /// The part of them in heaps, which buffers share over time.
     pub heap_bytes: u64,
@@ -141,16 +141,16 @@ pub struct MemoryPlan {
     #[column("Unused", derived)]
     pub fragmentation_bytes: u64,
     /// Sum of the bytes of all buffers placed in the heaps ÷ size of the heaps: how often memory is reused.
-    #[column("Reuse", derived)]
+    #[column(derived)]
     pub reuse: Option<f64>,
     /// The instruction during which most of the (largest) heap is live.
     #[column("Fullest during", derived)]
     pub peak_instruction: Option<String>,
     /// Padding of the memory contents at the peak.
-    #[column("Padding", derived)]
+    #[column(derived)]
     pub padding_bytes: u64,
     /// Bytes that donating arguments would save.
-    #[column("Donatable", derived)]
+    #[column(derived)]
     pub donatable_bytes: u64,
     /// Contents of the memory at the peak, largest first, small ones combined; adds up to `total_bytes`.
     pub at_peak: Vec<PlannedBuffer>,

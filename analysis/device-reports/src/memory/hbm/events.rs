@@ -21,7 +21,7 @@ pub(super) struct MemoryKey {
 
 /// One allocation or release, with the memory use after it. There can be as many as slices, so unknown values are
 /// stored as impossible numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct MemoryEvent {
     pub slice: SliceId,
     /// Position of its memory among the keys.

@@ -22,10 +22,10 @@ pub struct SizeClass {
     #[column("Bytes in all", derived)]
     pub total_bytes: i64,
     /// Number of them that were released in the window.
-    #[column("Released")]
+    #[column]
     pub released: u64,
     /// Mean lifetime of the released ones.
-    #[column("Mean lifetime", derived)]
+    #[column(derived)]
     pub mean_lifetime_ps: Option<Picos>,
     /// The op of the first of them, if recorded.
     #[column("Op of the first")]
@@ -48,32 +48,32 @@ pub(super) const OLDER: &str = "older buffers";
 #[derive(Default)]
 pub struct LiveBuffer {
     /// `buffer`, or another use of memory.
-    #[column("What", derived)]
+    #[column(derived)]
     pub what: String,
     /// The op that made the first of them, if recorded.
     #[column("Op of the first")]
     pub op: Option<String>,
     /// Shape with layout, if recorded.
-    #[column("Shape")]
+    #[column]
     pub shape: Option<String>,
     /// Kind of buffer, if recorded (`temp`, `output`).
-    #[column("Region")]
+    #[column]
     pub region: Option<String>,
     /// Number of equal buffers.
-    #[column("Count")]
+    #[column]
     pub count: u64,
     /// Total bytes.
-    #[column("Bytes")]
+    #[column]
     pub bytes: i64,
     /// Requested bytes, if recorded.
     #[column("Asked for")]
     pub requested_bytes: Option<i64>,
     /// Bytes of their elements without padding, if the shape is known.
-    #[column("Padding", derived, id = "padding_bytes", with = Self::padding_bytes)]
-    #[column("Padding", derived, id = "padding_percent", with = Self::padding_percent)]
+    #[column(derived, id = "padding_bytes", with = Self::padding_bytes)]
+    #[column(derived, id = "padding_percent", with = Self::padding_percent)]
     pub element_bytes: Option<i64>,
     /// When the first of them was allocated, on the timeline.
-    #[column("Since")]
+    #[column]
     pub since_ps: Option<Timestamp>,
 }
 

@@ -23,8 +23,7 @@ mod tests;
 use std::fmt::Write as _;
 
 use engine::{Analysis, Context, Metric, Percent, Provenance, Result, Scope, number};
-use facts::TraceFacts as _;
-use facts::steps::Step;
+use facts::{Step, TraceFacts as _};
 use math::unit::Unit;
 use trace_model::{GroupId, TimeRange, Timestamp, TraceModel};
 

@@ -40,16 +40,16 @@ impl MemoryReport {
 #[derive(Default)]
 pub struct MemoryTimeline {
     /// The device (`/device:TPU:0`), or the name of the allocator.
-    #[column("Memory")]
+    #[column]
     pub memory: String,
     /// Whether it is the memory of a device and not a pool of the host, as far as the capture shows.
     #[serde(skip)]
     pub is_device: bool,
     /// Capacity in bytes: in use plus free at the peak, as the allocator records them.
-    #[column("Capacity")]
+    #[column]
     pub capacity_bytes: Option<i64>,
     /// Most bytes in use within the window, stack and heap together.
-    #[column("Peak")]
+    #[column]
     pub peak_bytes: i64,
     /// The peak as a share of the capacity.
     #[column("Of capacity")]
@@ -87,7 +87,7 @@ pub struct MemoryTimeline {
     pub mean_bytes: Option<f64>,
     /// Bytes in buffers after the last event of the window minus those after the first: continuous growth eventually
     /// fills the memory.
-    #[column("Growth", derived)]
+    #[column(derived)]
     pub growth_bytes: i64,
     /// Allocations in the window.
     #[column("Allocated")]
@@ -101,7 +101,7 @@ pub struct MemoryTimeline {
     /// Requested bytes of these.
     pub requested_bytes: i64,
     /// Bytes that they received beyond the requested ones.
-    #[column("Rounding", derived)]
+    #[column(derived)]
     pub rounding_bytes: i64,
     /// Allocations per step, over the complete steps of the capture.
     #[column("A step", derived, unit = Count)]

@@ -48,13 +48,13 @@ pub struct MemoryShortage {
 #[derive(Default)]
 pub struct NeededKind {
     /// `arguments`, `temporaries`, `fragmentation` …
-    #[column("Kind")]
+    #[column]
     pub kind: String,
     /// Its bytes.
-    #[column("Bytes")]
+    #[column]
     pub bytes: u64,
     /// The part of them that holds no element, if that is known.
-    #[column("Padding", derived)]
+    #[column(derived)]
     pub padding_bytes: Option<u64>,
 }
 
@@ -63,25 +63,25 @@ pub struct NeededKind {
 #[derive(Default)]
 pub struct NeededBuffer {
     /// The instruction, or what the compiler calls it.
-    #[column("Instruction")]
+    #[column]
     pub instruction: String,
     /// `HLO temp`, `argument` …
     #[column("What")]
     pub kind: String,
     /// Bytes with padding.
-    #[column("Bytes")]
+    #[column]
     pub bytes: u64,
     /// Bytes that hold no element.
-    #[column("Padding", derived)]
+    #[column(derived)]
     pub padding_bytes: Option<u64>,
     /// Shape with layout.
-    #[column("Shape")]
+    #[column]
     pub shape: Option<String>,
     /// Name in the framework.
     #[column("Op")]
     pub op_name: Option<String>,
     /// `file:line`.
-    #[column("Source")]
+    #[column]
     pub source: Option<String>,
 }
 
@@ -90,16 +90,16 @@ pub struct NeededBuffer {
 #[derive(Default)]
 pub struct NeededSource {
     /// `file:line`.
-    #[column("Source")]
+    #[column]
     pub source: String,
     /// Their number.
-    #[column("Buffers")]
+    #[column]
     pub buffers: usize,
     /// Their bytes.
-    #[column("Bytes")]
+    #[column]
     pub bytes: u64,
     /// What of that holds no element, if that is known.
-    #[column("Padding")]
+    #[column]
     pub padding_bytes: Option<u64>,
 }
 
@@ -108,13 +108,13 @@ pub struct NeededSource {
 #[derive(Default)]
 pub struct MemoryFix {
     /// `donate`, `padding`, `dtype`, `rematerialize`, `shard`, `microbatch`, `offload`, `vmem-limit`.
-    #[column("Fix", id = "fix")]
+    #[column(id = "fix")]
     pub id: String,
     /// Bytes that it frees, at most.
     #[column("Frees at most")]
     pub frees_bytes: u64,
     /// Whether that suffices; null if it is not known how much is missing.
-    #[column("Suffices", with = |fix| fix.suffices.map(|yes| if yes { "yes" } else { "no" }))]
+    #[column(with = |fix| fix.suffices.map(|yes| if yes { "yes" } else { "no" }))]
     pub suffices: Option<bool>,
     /// What to do.
     #[column("What to do")]

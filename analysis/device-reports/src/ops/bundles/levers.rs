@@ -4,21 +4,21 @@
 #[engine::titled]
 pub enum CodeLimit {
     /// It saves and restores registers.
-    Registers = "registers",
+    Registers,
     /// Its buffers take most of the vector memory.
     Vmem = "VMEM",
     /// Many bundles are empty.
-    Waiting = "waiting",
+    Waiting,
     /// The matrix units have the fewest free slots.
-    MatrixUnits = "matrix units",
+    MatrixUnits,
     /// Loads and stores of vector memory.
-    LoadsAndStores = "loads and stores",
+    LoadsAndStores,
     /// Transposes, rotations and reductions across lanes.
     Lanes = "across lanes",
     /// Elementwise work.
-    Elementwise = "elementwise",
+    Elementwise,
     /// Addresses and branches.
-    Scalars = "scalars",
+    Scalars,
 }
 
 impl CodeLimit {

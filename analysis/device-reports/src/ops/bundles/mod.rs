@@ -17,9 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use math::unit::Unit;
-use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef};
+use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef, joined};
 
 use crate::ops::op_stats::{OpRow, Ops};
 
@@ -57,7 +57,7 @@ pub struct CodeRow {
     #[column("of window", measured)]
     pub self_of_total_percent: Option<Percent>,
     /// Number of bundles of its code.
-    #[column("Bundles")]
+    #[column]
     pub bundles: u64,
     /// Bundles without an instruction, in which the core waits; `None` without the text of the code.
     #[column("Empty")]
@@ -66,7 +66,7 @@ pub struct CodeRow {
     #[column("Empty share")]
     pub empty_percent: Option<Percent>,
     /// The last instruction before most of them.
-    #[column("Empty after")]
+    #[column]
     pub empty_after: Option<String>,
     /// Instructions that multiply on the matrix units.
     #[column("Products")]
@@ -93,20 +93,20 @@ pub struct CodeRow {
     #[column("Most of", inferred)]
     pub most: Option<CodeLimit>,
     /// The unit with the largest share of used slots.
-    #[column("Busiest")]
+    #[column]
     pub busiest: Option<String>,
     /// That share.
     #[column("its slots")]
     pub busiest_percent: Option<Percent>,
     /// Stores that save registers, if the dump counts them.
-    #[column("Spills")]
+    #[column]
     pub spills: Option<u64>,
     /// Loads that restore registers, if the dump counts them.
-    #[column("Fills")]
+    #[column]
     pub fills: Option<u64>,
     /// Vector registers that hold values at one time, before they are allocated; those that the core does not have are
     /// saved and restored.
-    #[column("Live registers", unit = Count)]
+    #[column(unit = Count)]
     pub live_registers: Option<u64>,
     /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
     pub slots_percent: BTreeMap<String, f64>,
@@ -120,7 +120,7 @@ pub struct CodeRow {
     #[column("Code of")]
     pub shares_code_of: Option<String>,
     /// Program, with its id.
-    #[column("Program", measured)]
+    #[column(measured)]
     pub program: Arc<str>,
 }
 
@@ -323,10 +323,9 @@ impl Tabular for CodeReport {
             .filter(|unit| !shown(unit))
             .collect();
         if !others.is_empty() {
-            let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
             notes.push(format!(
                 "units without a column (the JSON has them): {}",
-                others.join(", ")
+                joined(others, ", ")
             ));
         }
         let table = Table::of("bundles", "Code of ops, by time", &self.rows)

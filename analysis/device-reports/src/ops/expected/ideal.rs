@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use facts::category::{CollectiveKind, OpGroup};
-use facts::collective_traffic::CollectiveTraffic;
+use facts::{CollectiveKind, CollectiveTraffic, OpGroup};
 use hardware::chips::Chip;
 use hardware::ici::{LinkRate, Topology, expected_time};
 use hardware::limits::BoundBy;

@@ -23,8 +23,7 @@ mod table;
 mod tests;
 
 use engine::{Analysis, Cell, Context, Percent, Result};
-use facts::category::OpGroup;
-use facts::sum_over::SumOver;
+use facts::{OpGroup, SumOver};
 use hardware::ici::NetworkFrom;
 use hardware::limits::{BoundBy, possible};
 use hardware::peaks::Peaks;
@@ -78,24 +77,24 @@ pub struct ExpectedRow {
     #[column("Expected (sum)", peak)]
     pub expected_ps: Option<f64>,
     /// Least time as a share of self time; above 100 if the op beats its roofline.
-    #[column("Efficiency", peak)]
+    #[column(peak)]
     pub efficiency_percent: Option<Percent>,
     /// The limit that keeps it from being faster.
     #[schemars(with = "Option<String>")]
-    #[column("Bound by", peak)]
+    #[column(peak)]
     pub bound_by: Option<TimeLimit>,
     /// Executions.
     #[column("Runs")]
     pub occurrences: u64,
     /// `file:line`.
-    #[column("Source", recorded, non_empty)]
+    #[column(recorded, non_empty)]
     pub source: Option<Arc<str>>,
     /// Whether it waits for a transfer: other work could hide the least time, too.
     pub is_wait: bool,
     /// Unknown terms of the least time.
     pub without: Vec<&'static str>,
     /// Why there is no least time, or a caveat.
-    #[column("Note", derived, with = |row| Cell::text(row.remark()).non_empty())]
+    #[column(derived, with = |row| Cell::text(row.remark()).non_empty())]
     pub note: Option<&'static str>,
     /// Time above the roofline as a share of all op time.
     #[column("of op time", peak)]
@@ -104,19 +103,19 @@ pub struct ExpectedRow {
     #[column("Above roofline (sum)", peak)]
     pub above_ps: Option<f64>,
     /// Kind of op.
-    #[column("Group")]
+    #[column]
     pub group: OpGroup,
     /// Operations.
     #[column("Operations", compiler)]
     pub flops: Option<f64>,
     /// Bytes to and from all memories.
-    #[column("Bytes", compiler)]
+    #[column(compiler)]
     pub bytes: Option<u64>,
     /// Bytes to and from HBM.
     #[column("HBM bytes", compiler)]
     pub hbm_bytes: Option<f64>,
     /// Program.
-    #[column("Program", non_empty)]
+    #[column(non_empty)]
     pub program: Arc<str>,
 }
 
@@ -124,7 +123,7 @@ pub struct ExpectedRow {
 #[engine::row(measured)]
 pub struct GroupSums {
     /// The kind.
-    #[column("Group")]
+    #[column]
     pub group: OpGroup,
     /// Sums of its ops.
     #[column(nested)]
@@ -164,7 +163,7 @@ pub struct Totals {
 pub struct LimitRow {
     /// The limit.
     #[schemars(with = "String")]
-    #[column("Limit")]
+    #[column]
     pub limit: TimeLimit,
     /// Time that all work, including asynchronous transfers, needs at this limit: no schedule is faster.
     #[column("Least time (sum)")]

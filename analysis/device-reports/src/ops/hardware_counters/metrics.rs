@@ -16,14 +16,14 @@ pub struct CounterMetric {
     #[column("Unit", id = "metric")]
     pub title: &'static str,
     /// Core of the chip; `None` for units of the chip.
-    #[column("Core", unit = None, with = |metric| metric.core.map_or("chip".to_owned(), |core| core.to_string()))]
+    #[column(unit = None, with = |metric| metric.core.map_or("chip".to_owned(), |core| core.to_string()))]
     pub core: Option<u8>,
     /// The counted amount.
     #[column("of peak", derived, id = "percent", with = Self::percent)]
-    #[column("Achieved", unit = Count)]
+    #[column(unit = Count)]
     pub achieved: f64,
     /// The amount possible in the same cycles; `None` if unknown. It is rarely a whole number of bytes.
-    #[column("Peak", derived, unit = Count, with = |metric| metric.peak.map(f64::round))]
+    #[column(derived, unit = Count, with = |metric| metric.peak.map(f64::round))]
     pub peak: Option<f64>,
     /// Unit of both amounts.
     #[column("in")]
@@ -37,11 +37,11 @@ pub struct CounterMetric {
 #[engine::titled]
 pub enum CounterUnit {
     /// Clock cycles.
-    Cycles = "cycles",
+    Cycles,
     /// Instructions issued.
-    Instructions = "instructions",
+    Instructions,
     /// Bytes moved.
-    Bytes = "bytes",
+    Bytes,
 }
 
 impl CounterMetric {
@@ -62,7 +62,7 @@ impl CounterMetric {
 pub(super) type Counts = BTreeMap<KnownCounter, f64>;
 
 /// The limits of one chip.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub generation: CounterGeneration,
     /// Number of `TensorCores` of the chip, one per die.

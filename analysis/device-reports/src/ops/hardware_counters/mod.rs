@@ -68,10 +68,10 @@ pub struct HardwareCounterTotal {
     #[column("Number", unit = None, with = |count| count.id.to_string())]
     pub id: u64,
     /// Name as recorded.
-    #[column("Counter", id = "counter")]
+    #[column(id = "counter")]
     pub name: String,
     /// Sum over samples.
-    #[column("Value", unit = Count)]
+    #[column(unit = Count)]
     pub value: f64,
     /// Whether a metric uses it.
     #[column("Used", with = |count| if count.is_known { "yes" } else { "no" })]

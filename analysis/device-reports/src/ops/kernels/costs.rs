@@ -24,17 +24,17 @@ const SAME: f64 = 0.05;
 #[engine::titled]
 pub enum DeclaredFit {
     /// They are the same.
-    Agrees = "agrees",
+    Agrees,
     /// They are those without the mask.
-    WithoutMask = "without mask",
+    WithoutMask,
     /// They are those with a causal mask.
-    Causal = "causal",
+    Causal,
     /// They are others.
-    Differs = "differs",
+    Differs,
     /// They are more than the shapes allow.
-    TooMany = "too many",
+    TooMany,
     /// They are within the limit of the shapes.
-    Possible = "possible",
+    Possible,
     /// Nothing is declared.
     Nothing = "none",
 }
@@ -43,7 +43,7 @@ pub enum DeclaredFit {
 #[engine::row(inferred)]
 pub struct KernelCost {
     /// Name given by its author.
-    #[column("Kernel", measured)]
+    #[column(measured)]
     pub kernel: String,
     /// What it does, told by its name and shapes.
     #[column("Does")]
@@ -70,7 +70,7 @@ pub struct KernelCost {
     #[column("FLOP, declared", compiler)]
     pub declared_flops: Option<u64>,
     /// Declared operations as a share of those of the shapes without a mask.
-    #[column("Declared of shapes")]
+    #[column]
     pub declared_of_shapes_percent: Option<Percent>,
     /// How the declared operations fit those of the shapes.
     #[column("Declared is")]
@@ -105,16 +105,16 @@ pub struct KernelCost {
     #[column("of HBM")]
     pub hbm_percent: Option<Percent>,
     /// Bytes received from other devices by shapes.
-    #[column("Received")]
+    #[column]
     pub received_bytes: Option<u64>,
     /// Types that are multiplied.
-    #[column("Types", recorded)]
+    #[column(recorded)]
     pub types: String,
     /// How the operations follow from the sizes.
-    #[column("Formula")]
+    #[column]
     pub formula: String,
     /// Program, with its id.
-    #[column("Program", measured)]
+    #[column(measured)]
     pub program: Arc<str>,
     /// What the figures say together.
     pub finding: String,

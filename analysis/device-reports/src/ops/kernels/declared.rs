@@ -19,13 +19,13 @@ pub enum DeclaredCosts {
     /// It declares operations.
     Yes = "declared",
     /// It declares operations for some of its ops.
-    Partly = "partly",
+    Partly,
     /// It declares nothing, or zero.
     No = "none",
     /// More operations than the device can do in that time.
-    Impossible = "impossible",
+    Impossible,
     /// Far fewer operations than its shapes need.
-    TooFew = "too few",
+    TooFew,
 }
 
 /// A larger missing factor is neither rounding nor an algorithmic optimisation.

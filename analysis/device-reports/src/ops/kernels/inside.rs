@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Context, Result};
-use facts::TraceFacts as _;
-use facts::category::OpClass;
-use facts::core_time::{SelfTimeSegment, self_time_segments};
-use facts::window::TimeWindow;
+use facts::{OpClass, SelfTimeSegment, TimeWindow, TraceFacts as _, self_time_segments};
 use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{

@@ -19,9 +19,9 @@ const SAME: f64 = 0.05;
 #[engine::titled]
 pub enum HardwareFrom {
     /// Counters that were read for the kernel.
-    Counters = "counters",
+    Counters,
     /// Shapes, padded to the tiles of the matrix unit.
-    PaddedShapes = "padded shapes",
+    PaddedShapes,
     /// The same without a mask, of which the kernel may skip a part.
     AtMostPaddedShapes = "padded shapes, at most",
 }

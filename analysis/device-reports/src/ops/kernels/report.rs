@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::sum_over::SumOver;
+use facts::SumOver;
 use hardware::peaks::Peaks;
 use trace_model::Picos;
 
@@ -39,7 +39,7 @@ pub struct KernelsReport {
 #[engine::row(measured)]
 pub struct Kernel {
     /// Name given by its author; otherwise the name of the op or of the called function.
-    #[column("Kernel")]
+    #[column]
     pub kernel: String,
     /// `tpu_custom_call` for Pallas and Mosaic.
     #[column("Calls", recorded)]
@@ -47,13 +47,13 @@ pub struct Kernel {
     /// Whether it is written in Pallas or Mosaic.
     pub is_pallas: bool,
     /// Program, with its id.
-    #[column("Program")]
+    #[column]
     pub program: Arc<str>,
     /// `file:line` of its longest op.
-    #[column("Source", recorded)]
+    #[column(recorded)]
     pub source: Option<Arc<str>>,
     /// Number of ops that run it.
-    #[column("Ops")]
+    #[column]
     pub ops: u64,
     /// Executions.
     #[column("Runs")]
@@ -77,7 +77,7 @@ pub struct Kernel {
     #[column("FLOP", compiler)]
     pub flops: Option<u64>,
     /// Declared bytes of all executions.
-    #[column("Bytes", compiler)]
+    #[column(compiler)]
     pub bytes: Option<u64>,
     /// `flops / time`.
     #[column("FLOP/s", derived)]
@@ -132,7 +132,7 @@ pub struct KernelPipeline {
     #[column("DMA wait")]
     pub dma_wait_percent: Option<Percent>,
     /// Runs of the body (`ep_run_kernel`) per execution: steps of the grid.
-    #[column("Grid steps", unit = Count)]
+    #[column(unit = Count)]
     pub grid_steps: Option<f64>,
 }
 
@@ -158,10 +158,10 @@ pub struct KernelEstimate {
     #[column("LLO estimate")]
     pub series: String,
     /// As recorded (`% util`).
-    #[column("Unit")]
+    #[column]
     pub unit: String,
     /// Mean over the time with samples.
-    #[column("Mean")]
+    #[column]
     pub mean: f64,
     /// Largest value.
     #[column("Most")]
@@ -175,13 +175,13 @@ pub struct KernelEstimate {
 #[engine::row(measured)]
 pub struct KernelOp {
     /// Instruction.
-    #[column("Op")]
+    #[column]
     pub op: Arc<str>,
     /// The kernel.
-    #[column("Kernel")]
+    #[column]
     pub kernel: String,
     /// Time of all executions.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Executions.
     #[column("Runs")]
@@ -199,10 +199,10 @@ pub struct KernelOp {
     #[column("FLOP", compiler)]
     pub flops: Option<u64>,
     /// Program, with its id.
-    #[column("Program")]
+    #[column]
     pub program: Arc<str>,
     /// `file:line`.
-    #[column("Source", recorded)]
+    #[column(recorded)]
     pub source: Option<Arc<str>>,
 }
 
@@ -210,7 +210,7 @@ pub struct KernelOp {
 #[engine::row(recorded)]
 pub struct KernelLine {
     /// The line of the trace (`Source Lines`, `LLO Ops` …).
-    #[column("Line")]
+    #[column]
     pub line: String,
     /// Its name: `kernel.py:42`, an op.
     #[column("Op or source")]
@@ -230,7 +230,7 @@ pub struct KernelLine {
 #[engine::row(compiler)]
 pub struct KernelUnit {
     /// `stages`, or the line of the trace.
-    #[column("Line", recorded)]
+    #[column(recorded)]
     pub line: String,
     /// The stage, the op or the source line.
     #[column("Stage, op or source", recorded)]
@@ -239,10 +239,10 @@ pub struct KernelUnit {
     #[column("LLO estimate")]
     pub series: String,
     /// As recorded (`% util`).
-    #[column("Unit")]
+    #[column]
     pub unit: String,
     /// Mean over the time with samples.
-    #[column("Mean")]
+    #[column]
     pub mean: f64,
     /// Time with samples, as a share of the self time.
     #[column("of it", measured)]

@@ -21,10 +21,10 @@ const MOST_OPERANDS: usize = 8;
 #[engine::row(measured)]
 pub struct KernelTiming {
     /// Name given by its author, often with the sizes of its blocks.
-    #[column("Kernel")]
+    #[column]
     pub kernel: String,
     /// Types and sizes of its operands; absent if they are not recorded.
-    #[column("Operands", recorded)]
+    #[column(recorded)]
     pub operands: Option<String>,
     /// Executions.
     #[column("Runs")]
@@ -40,17 +40,17 @@ pub struct KernelTiming {
     #[column("To")]
     pub high_ps: Option<f64>,
     /// The range of the middle half, of the median; absent for executions at fewer than six moments.
-    #[column("Spread", derived)]
+    #[column(derived)]
     pub spread_percent: Option<Percent>,
     /// Median time since the end of what ran before on the same core: dispatch, if nothing else waits.
     #[column("Gap before")]
     pub gap_ps: Option<f64>,
     /// How much longer than the fastest of the kernels that differ from it in numbers of their names only and have the
     /// same operands.
-    #[column("Over fastest", derived)]
+    #[column(derived)]
     pub over_fastest_percent: Option<Percent>,
     /// Whether that is more than chance.
-    #[column("Verdict", derived)]
+    #[column(derived)]
     pub verdict: Option<String>,
     /// The time at each moment, in time order.
     #[serde(skip)]

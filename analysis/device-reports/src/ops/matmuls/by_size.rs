@@ -23,10 +23,10 @@ pub struct SizeRow {
     #[column("Useful")]
     pub padding_efficiency_percent: Option<Percent>,
     /// The dimension whose padding costs most.
-    #[column("Pad first")]
+    #[column]
     pub pad_first: Option<Dimension>,
     /// Distinct ops.
-    #[column("Ops", measured)]
+    #[column(measured)]
     pub ops: u64,
     /// Executions.
     #[column("Runs", measured)]
@@ -35,7 +35,7 @@ pub struct SizeRow {
     #[column("FLOP/s", derived)]
     pub flops_per_second: Option<f64>,
     /// Types of operands and sum.
-    #[column("Types", non_empty)]
+    #[column(non_empty)]
     pub types: String,
     /// The efficiency if the dimension to pad first were a multiple of its unit.
     #[column("then useful")]

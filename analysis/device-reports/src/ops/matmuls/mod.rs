@@ -18,9 +18,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use engine::{Analysis, Context, Percent, Result};
-use facts::TraceFacts;
-use facts::category::OpGroup;
-use facts::sum_over::SumOver;
+use facts::{OpGroup, SumOver, TraceFacts};
 use hardware::chips::Chip;
 use hardware::peaks::Peaks;
 use hlo::{InstructionRef, MatrixProduct};

@@ -21,9 +21,9 @@ pub enum SizesFrom {
     /// Dimension numbers in the program.
     Program = "HLO",
     /// Dimension numbers in the op's HLO text.
-    Text = "text",
+    Text,
     /// The only reading that shapes and recorded operations allow.
-    Shapes = "shapes",
+    Shapes,
 }
 
 /// `batch` products of `m × k` by `k × n`.
@@ -31,16 +31,16 @@ pub enum SizesFrom {
 #[derive(Copy, Eq, PartialOrd, Ord)]
 pub struct MatmulSizes {
     /// Independent products.
-    #[column("Batch")]
+    #[column]
     pub batch: u64,
     /// Rows of the left operand.
-    #[column("M")]
+    #[column]
     pub m: u64,
     /// The dimension that is summed over.
-    #[column("K")]
+    #[column]
     pub k: u64,
     /// Columns of the right operand.
-    #[column("N")]
+    #[column]
     pub n: u64,
 }
 
@@ -67,10 +67,10 @@ pub struct MatmulRow {
     #[column("Useful")]
     pub padding_efficiency_percent: Option<Percent>,
     /// The dimension whose padding costs most.
-    #[column("Pad first")]
+    #[column]
     pub pad_first: Option<Dimension>,
     /// `file:line`.
-    #[column("Source", recorded, non_empty)]
+    #[column(recorded, non_empty)]
     pub source: Option<Arc<str>>,
     /// Executions.
     #[column("Runs", measured)]
@@ -83,10 +83,10 @@ pub struct MatmulRow {
     /// Whether a window slides over the operand, so that it is more than a matrix multiplication.
     pub is_convolution: bool,
     /// Types of operands and sum: `bf16 × bf16 → f32`.
-    #[column("Types", non_empty)]
+    #[column(non_empty)]
     pub types: Option<String>,
     /// Passes through the matrix unit: 1 for bf16, up to 6 for exact `f32`.
-    #[column("Passes")]
+    #[column]
     pub passes: Option<u32>,
     /// The efficiency if the dimension to pad first were a multiple of its unit.
     #[column("then useful")]
@@ -114,13 +114,13 @@ pub struct MatmulRow {
     #[column("as recorded")]
     pub recorded_flops: Option<u64>,
     /// Number of products in the op.
-    #[column("Products", with = |row| (row.products > 0).then_some(row.products))]
+    #[column(with = |row| (row.products > 0).then_some(row.products))]
     pub products: u64,
     /// The source of the sizes.
-    #[column("Sizes from", recorded)]
+    #[column(recorded)]
     pub sizes_from: Option<SizesFrom>,
     /// Program, with its id.
-    #[column("Program", measured, non_empty)]
+    #[column(measured, non_empty)]
     pub program: Arc<str>,
     /// Provenance in the framework.
     #[column("Framework op", recorded, non_empty)]
@@ -280,7 +280,7 @@ impl MatmulRow {
 }
 
 /// Seconds that a product needs at the peaks, without padding.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct LeastTimes {
     compute: f64,
     memory: f64,

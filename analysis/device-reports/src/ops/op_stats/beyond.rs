@@ -2,7 +2,7 @@
 //!
 //! The work of such an op against that limit is excluded from all sums. Its time counts like any other.
 
-use facts::category::OpGroup;
+use facts::OpGroup;
 use hardware::limits::BoundBy;
 use hardware::peaks::{PeakSource, Peaks};
 use trace_model::TraceModel;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Context, Fact};
-use facts::TraceFacts as _;
-use facts::category::{OpClass, OpClasses, OpGroup};
+use facts::{OpClass, OpClasses, OpGroup, TraceFacts as _};
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak};
 use hardware::peaks::Peaks;
 use math::parallel;
@@ -54,7 +53,7 @@ pub struct OpCosts {
     #[column("Model operations")]
     pub model_flops: Option<u64>,
     /// Bytes to and from all memories.
-    #[column("Bytes")]
+    #[column]
     pub bytes: Option<u64>,
     /// Bytes by memory.
     #[column(nested)]
@@ -175,7 +174,7 @@ impl MemoryRule {
 }
 
 /// Costs of an execution, as far as the HLO text of an op shows them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 struct TextCosts {
     /// HBM traffic inferred from shapes, if the format lost it.
     hbm_bytes: Option<u64>,

@@ -9,7 +9,7 @@
 
 use trace_model::{Op, TraceModel};
 
-use facts::category::{AsyncRole, OpClass};
+use facts::{AsyncRole, OpClass};
 use hlo::{HBM, HloText, Shape};
 
 /// Estimated HBM bytes of one execution.

@@ -31,9 +31,7 @@ mod tests;
 use std::sync::Arc;
 
 use engine::{Analysis, Context, Percent, Result, counted};
-use facts::TraceFacts as _;
-use facts::category::{OpClasses, OpGroup};
-use facts::sum_over::SumOver;
+use facts::{OpClasses, OpGroup, SumOver, TraceFacts as _};
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::DIFFERENT_PEAKS;
 use math::parallel;

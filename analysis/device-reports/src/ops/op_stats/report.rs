@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::category::OpGroup;
-use facts::sum_over::SumOver;
+use facts::{OpGroup, SumOver};
 use hardware::limits::{BoundBy, OpWork};
 use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
 use trace_model::{GroupId, Picos};
@@ -58,10 +57,10 @@ pub struct SteadyOps {
 #[engine::row(measured)]
 pub struct GroupRow {
     /// The group.
-    #[column("Group")]
+    #[column]
     pub group: OpGroup,
     /// Distinct ops.
-    #[column("Ops")]
+    #[column]
     pub ops: u64,
     /// Executions.
     #[column("Executions")]
@@ -85,7 +84,7 @@ pub struct CoreOps {
     #[serde(skip)]
     pub core: GroupId,
     /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
-    #[column("Device", id = "device")]
+    #[column(id = "device")]
     pub name: String,
     /// The `N` in that name.
     pub ordinal: u32,
@@ -95,13 +94,13 @@ pub struct CoreOps {
     #[column("Window")]
     pub total_time_ps: Picos,
     /// Self time of all ops.
-    #[column("Op time")]
+    #[column]
     pub op_time_ps: Picos,
     /// The rest of the window.
-    #[column("Idle")]
+    #[column]
     pub idle_ps: Picos,
     /// Union of leaf ops that keep the core on duty.
-    #[column("Busy")]
+    #[column]
     pub busy_ps: Picos,
     /// Union of all ops that keep it on duty, containers too, on the shared timeline (as `XProf`).
     pub on_duty_ps: Picos,

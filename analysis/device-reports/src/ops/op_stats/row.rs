@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::category::{CollectiveKind, OpGroup};
+use facts::{CollectiveKind, OpGroup};
 use hardware::limits::{BoundBy, OpWork, possible, ratio};
 use hardware::peaks::Peaks;
 use trace_model::{Op, OpId, Picos};
@@ -54,13 +54,13 @@ pub struct OpRow {
     #[serde(skip)]
     pub op: Option<OpId>,
     /// Name of the program, with its id: `jit_matmul(123)`.
-    #[column("Program", non_empty)]
+    #[column(non_empty)]
     pub program: Arc<str>,
     /// Name of the instruction.
     #[column("Op")]
     pub name: Arc<str>,
     /// HLO category, recorded or inferred.
-    #[column("Category", non_empty)]
+    #[column(non_empty)]
     pub category: Arc<str>,
     /// Kind of work.
     pub group: OpGroup,
@@ -124,7 +124,7 @@ pub struct OpRow {
     #[column("Framework op", recorded, non_empty)]
     pub framework_name: Option<Arc<str>>,
     /// `file:line`.
-    #[column("Source", recorded, non_empty)]
+    #[column(recorded, non_empty)]
     pub source: Option<Arc<str>>,
     /// Executions on each core.
     pub per_core: Vec<CoreOpTime>,
@@ -166,7 +166,7 @@ pub struct OpRates {
     #[column("of peak VMEM write")]
     pub vmem_write_percent: Option<Percent>,
     /// Limit with the largest utilization, if that is possible; links for a collective.
-    #[column("Bound by", peak)]
+    #[column(peak)]
     pub bound_by: Option<BoundBy>,
     /// That utilization: least time that the limits allow ÷ time. `None` for collectives.
     #[column("of roofline", peak)]

@@ -1,8 +1,7 @@
 //! Which steps the totals over the steady steps are of.
 
 use engine::{Context, Scope};
-use facts::TraceFacts as _;
-use facts::steps::{Step, StepsReport};
+use facts::{Step, StepsReport, TraceFacts as _};
 use trace_model::GroupId;
 
 use super::report::SteadyOps;

@@ -7,9 +7,8 @@
 use std::collections::BTreeMap;
 
 use engine::{Context, Result, Scope};
-use facts::category::{OpClass, OpClasses};
-use facts::window::{TimeWindow, counts, part_in, part_of_op, slices_of_window};
-use facts::{TraceFacts as _, window};
+use facts::window::{counts, part_in, part_of_op, slices_of_window};
+use facts::{OpClass, OpClasses, TimeWindow, TraceFacts as _, window};
 use math::intervals::UnionBuilder;
 use trace_model::{
     GroupId, LabelId, OpId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, TraceModel, TrackId,
@@ -19,7 +18,7 @@ use trace_model::{
 use super::op_sums::{OpSums, least};
 
 /// The key that slices are grouped by: the op, or the label of slices without one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OpKey {
     Op(OpId),
     Label(LabelId),

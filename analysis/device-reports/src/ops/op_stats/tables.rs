@@ -1,7 +1,7 @@
 //! The tables of the op report.
 
 use engine::{Cell, CellType as _, Column, Percent, Provenance, Table, Tabular, counted};
-use facts::category::OpGroup;
+use facts::OpGroup;
 use math::unit::Unit;
 
 use super::report::OpsReport;

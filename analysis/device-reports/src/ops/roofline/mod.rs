@@ -13,7 +13,7 @@
 mod point;
 
 use engine::{Analysis, Context, Provenance, Result, Scope, Table, Tabular};
-use facts::steps::Step;
+use facts::Step;
 use hardware::chips::Chip;
 use hardware::ici::NetworkFrom;
 use hardware::limits::BoundBy;

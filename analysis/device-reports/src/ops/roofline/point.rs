@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Percent;
-use facts::category::OpGroup;
+use facts::OpGroup;
 use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use hardware::peaks::Peaks;
 use trace_model::Picos;
@@ -32,7 +32,7 @@ pub struct RooflinePoint {
     #[column("Point", recorded)]
     pub name: Arc<str>,
     /// Time that rates are divided by.
-    #[column("Time", measured)]
+    #[column(measured)]
     pub time_ps: Picos,
     /// Achieved operations per second.
     #[column("FLOP/s")]
@@ -50,7 +50,7 @@ pub struct RooflinePoint {
     #[column("of peak HBM", peak)]
     pub hbm_percent: Option<Percent>,
     /// Limit with the largest utilization.
-    #[column("Bound by", peak)]
+    #[column(peak)]
     pub bound_by: Option<BoundBy>,
     /// That utilization.
     #[column("of roofline", peak)]
@@ -59,7 +59,7 @@ pub struct RooflinePoint {
     #[column("Least time", peak)]
     pub ideal_time_ps: Option<f64>,
     /// Program of an op.
-    #[column("Program", recorded, non_empty)]
+    #[column(recorded, non_empty)]
     pub program: Arc<str>,
     /// Group of an op.
     pub group: OpGroup,

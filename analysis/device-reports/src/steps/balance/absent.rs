@@ -1,12 +1,11 @@
 //! Devices that run nothing, next to nothing, or only a part of the run while others work.
 
 use engine::{Context, Result, counted};
-use facts::TraceFacts as _;
 use facts::clock_alignment::programs;
-use facts::core_time::{CoreTime, SelfTimeSegment};
-use facts::steps::{Step, StepsReport, function_of};
+use facts::steps::function_of;
 use facts::window::{own_extent, ran_nothing};
-use trace_model::{Picos, SliceRef};
+use facts::{CoreTime, SelfTimeSegment, Step, StepsReport, TraceFacts as _};
+use trace_model::{Picos, SliceRef, joined};
 
 use super::load::{Absence, DeviceLoad};
 use crate::steps::devices::{CoreReport, DevicesReport};
@@ -123,15 +122,10 @@ pub(super) fn clause(loads: &[DeviceLoad]) -> Option<String> {
             (*what).to_owned()
         };
         let more = if names.len() > NAMED { ", …" } else { "" };
-        let listed = names
-            .iter()
-            .take(NAMED)
-            .copied()
-            .collect::<Vec<_>>()
-            .join(", ");
+        let listed = joined(names.iter().take(NAMED), ", ");
         format!("{} of {of} {what} ({listed}{more})", names.len())
     };
-    (!kinds.is_empty()).then(|| kinds.iter().map(clause).collect::<Vec<_>>().join("; "))
+    (!kinds.is_empty()).then(|| joined(kinds.iter().map(clause), "; "))
 }
 
 /// `runs nothing` of several.
@@ -144,5 +138,5 @@ fn plural(what: &str) -> String {
             .map_or(word, |(_, many)| many)
             .to_owned()
     };
-    what.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    joined(what.split(' ').map(word), " ")
 }

@@ -16,7 +16,7 @@ pub struct BalancedQuantity {
     /// Stable name.
     pub id: &'static str,
     /// Display name.
-    #[column("What", id = "what")]
+    #[column(id = "what")]
     pub title: &'static str,
     /// The denominator: a step, or the window.
     #[column("Per")]
@@ -25,7 +25,7 @@ pub struct BalancedQuantity {
     #[column("Least")]
     pub min_ps: f64,
     /// The middle one.
-    #[column("Median")]
+    #[column]
     pub median_ps: f64,
     /// Most.
     #[column("Most")]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Cell, Context, Percent};
-use facts::category::OpClass;
+use facts::OpClass;
 use math::grouped;
-use trace_model::{GroupId, GroupKind, Picos, TraceModel};
+use trace_model::{GroupId, GroupKind, Picos, TraceModel, joined};
 
 use crate::communication::overlap::Overlap;
 use crate::steps::devices::{CoreReport, DevicesReport};
@@ -24,28 +24,28 @@ pub struct DeviceLoad {
     #[serde(skip)]
     pub group: Option<GroupId>,
     /// Name of its host.
-    #[column("Host")]
+    #[column]
     pub host: String,
     /// Steps that it took part in.
-    #[column("Steps")]
+    #[column]
     pub steps: usize,
     /// Time of a step.
-    #[column("Step")]
+    #[column]
     pub step_ps: Option<f64>,
     /// Ops that neither communicate nor wait.
-    #[column("Work")]
+    #[column]
     pub work_ps: Option<f64>,
     /// Exposed communication.
-    #[column("Exposed comm")]
+    #[column]
     pub exposed_comm_ps: Option<f64>,
     /// Waiting for copies.
-    #[column("Copy wait")]
+    #[column]
     pub copy_wait_ps: Option<f64>,
     /// Infeed, outfeed, transfers to and from the host.
     #[column("Host I/O")]
     pub host_io_ps: Option<f64>,
     /// No op.
-    #[column("Idle")]
+    #[column]
     pub idle_ps: Option<f64>,
     /// Length of its window, which the next two are of.
     pub window_ps: Option<f64>,
@@ -69,18 +69,17 @@ pub struct DeviceLoad {
     /// Whether it is nearly unused while others work.
     pub is_unused: bool,
     /// What it does while others work: `runs nothing`, `joins at step 10`; `None` if it takes part in the whole run.
-    #[column("Remark", id = "remark", with = |load| remark(load.is_straggler, load.absence.as_deref()))]
+    #[column(id = "remark", with = |load| remark(load.is_straggler, load.absence.as_deref()))]
     pub absence: Option<String>,
 }
 
 /// How a device or host stands out.
 fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
-    let words: Vec<&str> = is_straggler
+    let words = is_straggler
         .then_some("straggler")
         .into_iter()
-        .chain(absence)
-        .collect();
-    Cell::text(words.join(", "))
+        .chain(absence);
+    Cell::text(joined(words, ", "))
 }
 
 /// The devices of one host.
@@ -88,10 +87,10 @@ fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
 #[derive(Default)]
 pub struct HostLoad {
     /// Name of the host.
-    #[column("Host")]
+    #[column]
     pub host: String,
     /// Its devices that recorded ops.
-    #[column("Devices")]
+    #[column]
     pub devices: usize,
     /// Mean work of its devices in a step.
     #[column("Work, mean")]
@@ -100,7 +99,7 @@ pub struct HostLoad {
     #[column("most")]
     pub most_work_ps: Option<f64>,
     /// Mean exposed communication.
-    #[column("Exposed comm")]
+    #[column]
     pub exposed_comm_ps: Option<f64>,
     /// Mean time waiting at barriers, of the window.
     #[column("Barriers")]
@@ -109,7 +108,7 @@ pub struct HostLoad {
     #[column("Modified z", derived, id = "z")]
     pub work_z: Option<f64>,
     /// Whether it keeps the others waiting.
-    #[column("Remark", id = "remark", with = |load| remark(load.is_straggler, None))]
+    #[column(id = "remark", with = |load| remark(load.is_straggler, None))]
     pub is_straggler: bool,
 }
 
@@ -117,10 +116,10 @@ pub struct HostLoad {
 #[engine::row(measured)]
 pub struct StepBalance {
     /// Its number; `None` for the whole window.
-    #[column("Step", unit = None, with = Self::title)]
+    #[column(unit = None, with = Self::title)]
     pub step: Option<u32>,
     /// Its time on the device that took longest.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// The device with the most work.
     #[column("Works most")]
@@ -129,16 +128,16 @@ pub struct StepBalance {
     #[column("Its work")]
     pub max_ps: Picos,
     /// Work of the middle device.
-    #[column("Median")]
+    #[column]
     pub median_ps: f64,
     /// Mean work.
-    #[column("Mean")]
+    #[column]
     pub mean_ps: f64,
     /// `(max − median) ÷ median`.
     #[column("Over median", derived)]
     pub imbalance_percent: Option<Percent>,
     /// `max − median`: the cost of the slowest device.
-    #[column("Cost", derived)]
+    #[column(derived)]
     #[column("Of step", derived, id = "cost_percent", with = Self::cost_percent)]
     pub cost_ps: f64,
 }
@@ -350,7 +349,6 @@ pub(super) fn hosts(loads: &[DeviceLoad]) -> Vec<HostLoad> {
 }
 
 /// What a device that does not take part in the whole run does instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Absence {
     pub core: GroupId,
     /// Whether it is nearly unused.

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Context;
-use facts::core_time::CoreTime;
-use facts::steps::{Step, StepsReport};
+use facts::{CoreTime, Step, StepsReport};
 use trace_model::{LabelId, Picos, TimeRange, TraceModel};
 
 use super::host::{HostPhase, HostPhases};
@@ -73,7 +72,6 @@ pub struct HostChange {
 const OPS: usize = 5;
 
 /// Op times on the critical core of slow steps and of the steps they are compared with.
-#[derive(Default)]
 pub(super) struct StepOpTimes {
     /// By number; `None` until a core with ops was found.
     steps: BTreeMap<u32, Option<OnCore>>,

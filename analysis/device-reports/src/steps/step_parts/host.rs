@@ -6,9 +6,9 @@
 //! by the host's clock and compared only with the host's own doing in another step.
 
 use engine::Context;
-use facts::TraceFacts as _;
-use facts::host_class::{HostClass, HostClasses, host_threads};
-use facts::steps::{Step, on_host};
+use facts::host_class::HostClasses;
+use facts::steps::on_host;
+use facts::{HostClass, Step, TraceFacts as _, host_threads};
 use math::intervals::IntervalSet;
 use trace_model::{Picos, TimeRange, TrackId};
 
@@ -16,11 +16,11 @@ use trace_model::{Picos, TimeRange, TrackId};
 #[engine::titled]
 pub enum HostPhase {
     /// `StableHLO` to executable.
-    Compiling = "compiling",
+    Compiling,
     /// Jaxpr to `StableHLO`.
-    Lowering = "lowering",
+    Lowering,
     /// Python to jaxpr.
-    Tracing = "tracing",
+    Tracing,
     /// Looking for or loading a program.
     Loading = "loading programs",
     /// Producing or feeding input.

@@ -17,9 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::{Analysis, Context, Result, Scope};
-use facts::TraceFacts as _;
 use facts::device_shift::shifted;
-use facts::steps::{Step, StepClass, StepSource, StepsReport};
+use facts::steps::StepClass;
+use facts::{Step, StepSource, StepsReport, TraceFacts as _};
 use math::grouped;
 use math::stats::median;
 use trace_model::{GroupId, Picos, TimeRange};
@@ -97,10 +97,10 @@ pub struct StepPartsReport {
 #[engine::row(measured)]
 pub struct DividedStep {
     /// Its number.
-    #[column("Step", unit = None)]
+    #[column(unit = None)]
     pub step: u32,
     /// Its class (`A`, `B` …).
-    #[column("Class")]
+    #[column]
     pub class: Arc<str>,
     /// Whether the statistics count it.
     pub is_counted: bool,
@@ -119,7 +119,7 @@ pub struct CoreParts {
     #[column("Device")]
     pub core: Arc<str>,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// The parts.
     #[schemars(with = "BTreeMap<String, i64>")]

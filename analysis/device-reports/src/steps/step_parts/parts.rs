@@ -13,9 +13,7 @@
 //! part is the difference of two of them, however steps overlap.
 
 use engine::{CellKind, CellType as _, Columns, DeclaredColumns, Provenance, Unit};
-use facts::category::{OpClass, OpGroup};
-use facts::core_time::SelfTimeSegment;
-use facts::time_use::TimeUse;
+use facts::{OpClass, OpGroup, SelfTimeSegment, TimeUse};
 use math::intervals::IntervalSet;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};

@@ -118,19 +118,19 @@ impl StepPartsReport {
 #[derive(engine::Columns)]
 #[columns(measured)]
 struct ClassRow {
-    #[column("Class")]
+    #[column]
     class: String,
-    #[column("Part")]
+    #[column]
     part: &'static str,
     #[column("Slowest core, mean")]
     mean_ps: f64,
     #[column("Of step")]
     percent: Option<Percent>,
-    #[column("Median")]
+    #[column]
     median_ps: f64,
     #[column("All cores, mean")]
     cores_mean_ps: f64,
-    #[column("Steps")]
+    #[column]
     steps: usize,
 }
 
@@ -167,13 +167,13 @@ fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow> {
 #[derive(engine::Columns)]
 #[columns(measured)]
 struct SlowRow {
-    #[column("Step", unit = None)]
+    #[column(unit = None)]
     step: u32,
     #[column("Beside", unit = None)]
     median_step: u32,
-    #[column("Where", id = "where")]
+    #[column(id = "where")]
     place: &'static str,
-    #[column("What")]
+    #[column]
     what: String,
     #[column("More")]
     change_ps: Picos,

@@ -4,8 +4,7 @@
 mod tests;
 
 use engine::{Analysis, Context, Result, Scope};
-use facts::TraceFacts as _;
-use facts::steps::StepsReport;
+use facts::{StepsReport, TraceFacts as _};
 
 /// The step analysis.
 pub struct Steps;

@@ -4,8 +4,7 @@
 mod tests;
 
 use engine::{Analysis, Context, Result};
-use facts::clock_alignment::ClocksReport;
-use facts::host_class::host_threads;
+use facts::{ClocksReport, host_threads};
 use trace_model::TraceModel;
 
 /// The analysis `clocks`.

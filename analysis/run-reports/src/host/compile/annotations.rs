@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Context;
-use facts::host_class::{HostClass, classify};
+use facts::HostClass;
+use facts::host_class::classify;
 use hlo::Shape;
 use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 

@@ -14,9 +14,9 @@ use trace_model::{SliceRef, TimeRange, Timestamp, TrackId};
 #[engine::titled]
 pub enum CacheUse {
     /// It was read from the cache.
-    Hit = "hit",
+    Hit,
     /// It was not in the cache. A cache that is not set up misses, too.
-    Miss = "miss",
+    Miss,
 }
 
 /// When the persistent cache had a program or not, by thread, in order of time.

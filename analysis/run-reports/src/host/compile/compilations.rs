@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Context, Percent};
+use facts::HostClass;
 use facts::compile_events::PhaseEvent;
-use facts::host_class::{HostClass, pjit_function};
+use facts::host_class::pjit_function;
 use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, Timestamp};
@@ -49,7 +50,7 @@ pub struct Compilation {
     #[column("Begin")]
     pub start_ps: Timestamp,
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
-    #[column("Function")]
+    #[column]
     pub function: String,
     /// The position in the run at which it started; `None` without steps.
     #[column("Where")]
@@ -58,16 +59,16 @@ pub struct Compilation {
     #[column("Time")]
     pub wall_ps: Picos,
     /// The part of the rest in which Python was traced; `None` if that is not recorded.
-    #[column("Trace")]
+    #[column]
     pub trace_ps: Option<Picos>,
     /// The part of the rest in which jaxprs were lowered; `None` if that is not recorded.
-    #[column("Lower")]
+    #[column]
     pub lower_ps: Option<Picos>,
     /// The part of `wall_ps` in which a compiler ran.
-    #[column("Compile")]
+    #[column]
     pub compile_ps: Picos,
     /// The part of the rest in which the executable was loaded; `None` if that is not recorded.
-    #[column("Load")]
+    #[column]
     pub load_ps: Option<Picos>,
     /// Its phases summed over threads.
     #[column("On all threads")]
@@ -82,25 +83,25 @@ pub struct Compilation {
     #[column("Step longer by", derived)]
     pub step_extra_ps: Option<Picos>,
     /// The resulting program, by its first execution.
-    #[column("Program", inferred)]
+    #[column(inferred)]
     pub program: Option<String>,
     /// Why it counts as compiled again; `None` if it does not.
     #[column("Again because", inferred)]
     pub again: Option<CompileEvidence>,
     /// Share of ops that both programs have in common; `None` if the ops are not known.
-    #[column("Ops alike", derived)]
+    #[column(derived)]
     pub ops_alike_percent: Option<Percent>,
     /// Differences from the program before.
-    #[column("Changed", inferred, id = "changed", with = |row| ShapeChange::summary(&row.changes))]
+    #[column(inferred, id = "changed", with = |row| ShapeChange::summary(&row.changes))]
     pub changes: Vec<ShapeChange>,
     /// Source of `changes`.
     #[column("Seen in")]
     pub changed_in: Option<ChangeSource>,
     /// Whether the persistent cache had the program; `None` if that is not recorded.
-    #[column("Cache")]
+    #[column]
     pub cache: Option<CacheUse>,
     /// Why the function was traced, in the words of JAX, if a log contains them.
-    #[column("Reason")]
+    #[column]
     pub reason: Option<String>,
     /// Types of its arguments (`f32[8,64]`), if a log contains them.
     pub arguments: Vec<String>,

@@ -11,8 +11,9 @@
 
 use std::collections::BTreeMap;
 
+use facts::HostClass;
 use facts::compile_events::PhaseEvent;
-use facts::host_class::{HostClass, compiled_function, stripped};
+use facts::host_class::{compiled_function, stripped};
 use math::intervals::IntervalSet;
 use trace_model::{Picos, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 

@@ -3,7 +3,7 @@
 use engine::{Cell, Percent};
 use math::grouped;
 use math::intervals::IntervalSet;
-use trace_model::{Picos, TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp, joined};
 
 use super::cache::CacheUse;
 use super::compilations::{Compilation, CompilationContext, exposed};
@@ -17,10 +17,10 @@ use super::shapes::{self, ChangeSource, ShapeChange};
 #[derive(Default)]
 pub struct CompiledFunction {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
-    #[column("Function")]
+    #[column]
     pub function: String,
     /// XLA module, if recorded (`jit_train_step`).
-    #[column("Module")]
+    #[column]
     pub module: Option<String>,
     /// Number of its compilations in the window.
     #[column("Compiled")]
@@ -29,13 +29,13 @@ pub struct CompiledFunction {
     #[column("Again", inferred)]
     pub recompilations: u64,
     /// Programs that the persistent cache had; `None` if that is not recorded.
-    #[column("Cache hits")]
+    #[column]
     pub cache_hits: Option<u64>,
     /// Programs that it had not; `None` if that is not recorded.
-    #[column("Cache misses")]
+    #[column]
     pub cache_misses: Option<u64>,
     /// Calls in the whole capture; `None` if calls are not recorded.
-    #[column("Calls")]
+    #[column]
     pub calls: Option<u64>,
     /// Its programs that ran in the whole capture, by their first execution.
     #[column("Programs (runs)", with = Self::programs_and_runs)]
@@ -50,7 +50,7 @@ pub struct CompiledFunction {
     #[column("No device ran")]
     pub exposed_ps: Option<Picos>,
     /// Longest single compilation (compile phase only).
-    #[column("Longest", with = |function| (function.compilations > 0).then_some(function.longest_ps))]
+    #[column(with = |function| (function.compilations > 0).then_some(function.longest_ps))]
     pub longest_ps: Picos,
     /// Begin of the first phase; `None` if none was captured.
     #[column("First at")]
@@ -63,7 +63,7 @@ pub struct CompiledFunction {
     /// Source of `changes`.
     pub changed_in: Option<ChangeSource>,
     /// Differences between its first two programs, or with its first recompilation.
-    #[column("Changed", inferred, id = "changed", with = |function| ShapeChange::summary(&function.changes))]
+    #[column(inferred, id = "changed", with = |function| ShapeChange::summary(&function.changes))]
     pub changes: Vec<ShapeChange>,
 }
 
@@ -73,7 +73,7 @@ impl CompiledFunction {
             .programs
             .iter()
             .map(|run| format!("{} ({})", run.program, run.executions));
-        Cell::text(runs.collect::<Vec<_>>().join(", ")).non_empty()
+        Cell::text(joined(runs, ", ")).non_empty()
     }
 }
 

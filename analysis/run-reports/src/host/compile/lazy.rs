@@ -37,13 +37,13 @@ pub struct LazyFact {
     #[column("What", id = "fact")]
     pub title: &'static str,
     /// The number; `None` if the capture does not show it.
-    #[column("Number", id = "number", with = |fact| fact.value.filter(|_| !fact.is_time()))]
-    #[column("Time", id = "time_ps", with = |fact| fact.value.filter(|_| fact.is_time()))]
+    #[column(id = "number", with = |fact| fact.value.filter(|_| !fact.is_time()))]
+    #[column(id = "time_ps", with = |fact| fact.value.filter(|_| fact.is_time()))]
     pub value: Option<f64>,
     /// Unit of the value and the limit.
     pub unit: Unit,
     /// Above this the program loses time.
-    #[column("Limit", with = Self::limit_text)]
+    #[column(with = Self::limit_text)]
     pub limit: Option<f64>,
     /// One sentence, if the limit is exceeded.
     #[column("Above its limit", derived, id = "above_limit")]
@@ -76,10 +76,10 @@ pub struct LazyGraph {
     #[column("Compiled")]
     pub compilations: u64,
     /// Time of all its compilations.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// The longest compilation.
-    #[column("Longest")]
+    #[column]
     pub longest_ps: Picos,
     /// Number of steps that had ended when it was first compiled.
     #[column("Steps before the first")]

@@ -31,9 +31,10 @@ mod shapes;
 mod table;
 mod tf;
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Analysis, Context, Percent, Result, Scope, counted};
-use facts::host_class::{HostClass, host_threads};
+use facts::compile_events::CompileEvents;
+use facts::{HostClass, TraceFacts as _, host_threads};
 use math::intervals::IntervalSet;
 use trace_model::{IssueKind, Picos, TimeRange};
 
@@ -48,9 +49,6 @@ pub use runs::{CompileDay, CompileRuns, RunCompilation, RunCompilations, RunFunc
 pub use shapes::{ChangeSource, DimChange, ShapeChange};
 pub(super) use tf::needs_others;
 pub use tf::{CallKind, TfFunction};
-
-use facts::TraceFacts as _;
-use facts::compile_events::CompileEvents;
 
 use compilations::CompilationContext;
 use place::StepFinder;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use engine::Context;
-use facts::steps::{Step, StepsReport, on_host};
+use facts::steps::on_host;
+use facts::{Step, StepsReport};
 use math::stats::median;
 use serde::Serialize;
 use trace_model::{Picos, TimeRange, Timestamp};

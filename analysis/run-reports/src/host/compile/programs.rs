@@ -6,14 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Context;
-use facts::TraceFacts as _;
-use facts::host_class::host_threads;
 use facts::steps::function_of;
+use facts::{TraceFacts as _, host_threads};
 use math::grouped;
 use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 
 /// A program that ran.
-#[derive(Clone, Debug)]
 pub(super) struct ProgramRuns {
     /// Name without the id.
     pub module: String,

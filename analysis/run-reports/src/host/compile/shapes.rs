@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use engine::Context;
 use facts::TraceFacts as _;
 use hlo::{HloModule, HloText, Instruction, Shape};
-use trace_model::{OpId, ProgramId};
+use trace_model::{OpId, ProgramId, joined};
 
 use super::program_similarity::ProgramOps;
 
@@ -102,13 +102,9 @@ impl ShapeChange {
 pub(super) fn sizes(shape: &Shape<'_>) -> String {
     match shape {
         Shape::Array(array) => {
-            let dims: Vec<_> = array.dims.iter().map(u64::to_string).collect();
-            format!("{}[{}]", array.dtype, dims.join(","))
+            format!("{}[{}]", array.dtype, joined(&array.dims, ","))
         }
-        Shape::Tuple(parts) => format!(
-            "({})",
-            parts.iter().map(sizes).collect::<Vec<_>>().join(", ")
-        ),
+        Shape::Tuple(parts) => format!("({})", joined(parts.iter().map(sizes), ", ")),
     }
 }
 

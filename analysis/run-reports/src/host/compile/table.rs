@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use engine::{Percent, Table, Tabular};
-use facts::host_class::HostClass;
+use facts::HostClass;
 use math::unit::Unit;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::CompileReport;
 use super::compilations::PhaseTime;
@@ -131,5 +131,5 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
             name.to_owned()
         }
     };
-    names.into_iter().map(shown).collect::<Vec<_>>().join(", ")
+    joined(names.into_iter().map(shown), ", ")
 }

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Percent, Table};
 use facts::compile_events::ancestors;
-use facts::host_class::{host_threads, stripped};
+use facts::host_class::stripped;
+use facts::host_threads;
 use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
 use super::annotations::reading_order;
@@ -32,16 +33,16 @@ pub struct CallKind {
 #[derive(Default)]
 pub struct TfFunction {
     /// Its name.
-    #[column("Function")]
-    #[column("Calls", id = "calls", unit = Count, with = |function| function.all().calls)]
-    #[column("Self time", id = "self_time_ps", with = |function| function.all().self_ps)]
+    #[column]
+    #[column(id = "calls", unit = Count, with = |function| function.all().calls)]
+    #[column(id = "self_time_ps", with = |function| function.all().self_ps)]
     pub function: String,
     /// Calls that traced Python first.
-    #[column("Traced", recorded, unit = Count, with = |function| function.traced.calls)]
+    #[column(recorded, unit = Count, with = |function| function.traced.calls)]
     #[column("in", id = "traced_ps", with = |function| function.traced.self_ps)]
     pub traced: CallKind,
     /// Calls that ran op by op.
-    #[column("Eager", recorded, unit = Count, with = |function| function.eager.calls)]
+    #[column(recorded, unit = Count, with = |function| function.eager.calls)]
     #[column("in", id = "eager_ps", with = |function| function.eager.self_ps)]
     pub eager: CallKind,
     /// Calls that used an existing graph.
@@ -58,7 +59,7 @@ pub struct TfFunction {
     #[column("Traced or eager, of self time", derived)]
     pub expensive_percent: Option<Percent>,
     /// Whether `expensive_percent` is at least 20 %.
-    #[column("Remark", derived, id = "remark", with = |function| function.is_expensive.then_some("expensive"))]
+    #[column(derived, id = "remark", with = |function| function.is_expensive.then_some("expensive"))]
     pub is_expensive: bool,
 }
 

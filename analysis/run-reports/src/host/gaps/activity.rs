@@ -24,9 +24,8 @@ use std::iter::Peekable;
 
 use engine::Context;
 use engine::Fact;
-use facts::TraceFacts as _;
-use facts::host_class::{HostClass, host_threads, is_input_loader, stripped};
-use facts::python_frame::PythonFrame;
+use facts::host_class::{is_input_loader, stripped};
+use facts::{HostClass, PythonFrame, TraceFacts as _, host_threads};
 use trace_model::{
     LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId,
 };
@@ -38,14 +37,13 @@ use super::merge::{HostActivities, HostActivity, ThreadSpan};
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
 /// Facts about host events.
-#[derive(Debug)]
 pub(crate) struct HostEventKinds {
     /// By label.
     kinds: Vec<EventKind>,
     threads: BTreeMap<SourceId, Vec<ActivityThread>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct ActivityThread {
     track: TrackId,
     /// Whether it calls programs or marks steps.
@@ -53,7 +51,7 @@ struct ActivityThread {
 }
 
 /// Facts about a label.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct EventKind {
     own: EventActivity,
     /// Whether it hands input to a device, which is never done ahead of time.
@@ -65,7 +63,7 @@ struct EventKind {
 }
 
 /// The activity that an event shows by itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 enum EventActivity {
     Always(IdleCause),
     /// Compiling if it takes long, otherwise part of a launch.

@@ -7,13 +7,13 @@ pub enum IdleCause {
     /// Tracing, lowering, compiling, loading programs.
     Compile = "compiling",
     /// Infeed, input pipelines, data loaders.
-    Input = "input",
+    Input,
     /// Transfers to the device.
-    HostToDevice = "host to device",
+    HostToDevice,
     /// Transfers from the device.
-    DeviceToHost = "device to host",
+    DeviceToHost,
     /// Launching programs.
-    Dispatch = "dispatch",
+    Dispatch,
     /// Code of the program itself on a thread that drives devices.
     User = "user code",
     /// The driving thread waits, and no other thread does anything.
@@ -52,7 +52,7 @@ impl IdleCause {
 }
 
 /// Precedence among threads: causes, with input in the background as a separate one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 pub(super) enum CausePriority {
     Cause(IdleCause),
     /// After user code, before waiting.

@@ -7,9 +7,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use engine::{Context, Result, Scope};
-use facts::TraceFacts as _;
-use facts::clock_alignment::ClocksReport;
-use facts::steps::StepsReport;
+use facts::{ClocksReport, StepsReport, TraceFacts as _};
 use math::intervals::IntervalSet;
 use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 

@@ -2,9 +2,8 @@
 //! after the last.
 
 use engine::{Context, Percent, Result, Scope};
-use facts::TraceFacts as _;
 use facts::clock_alignment::timed_programs;
-use facts::core_time::SelfTimeSegment;
+use facts::{SelfTimeSegment, TraceFacts as _};
 use trace_model::time::PS_PER_US;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
@@ -32,7 +31,7 @@ pub struct InsidePrograms {
     #[column("together")]
     pub long_gaps_ps: Picos,
     /// The longest between two ops.
-    #[column("Longest")]
+    #[column]
     pub longest_ps: Picos,
     /// The program that contains it.
     pub longest_in: Option<String>,

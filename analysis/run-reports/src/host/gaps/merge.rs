@@ -19,7 +19,7 @@ use trace_model::{LabelId, TimeRange, Timestamp};
 use super::cause::{CausePriority, IdleCause};
 
 /// The activity of a thread in a span.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub(super) struct ThreadSpan {
     pub range: TimeRange,
     pub rank: CausePriority,

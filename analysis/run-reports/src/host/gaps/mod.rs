@@ -24,10 +24,9 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Analysis, Context, Metric, Percent, Provenance, Result, counted};
-use facts::host_class::host_threads;
-use facts::steps::StepsReport;
+use facts::{StepsReport, host_threads};
 use math::unit::Unit;
 use trace_model::{GroupId, Picos, SourceId};
 

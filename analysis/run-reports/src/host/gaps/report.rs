@@ -24,11 +24,11 @@ pub struct GapsReport {
 #[engine::titled]
 pub enum GapPlace {
     /// Before the first program of the capture.
-    BeforeFirst = "before first",
+    BeforeFirst,
     /// Between two programs; in chosen steps, all of it.
-    Between = "between",
+    Between,
     /// After the last program of the capture.
-    AfterLast = "after last",
+    AfterLast,
 }
 
 /// Idle time with one cause.
@@ -57,12 +57,12 @@ pub struct DeviceGaps {
     #[serde(skip)]
     pub has_host: bool,
     /// Length of the window on the clock of the host: the denominator.
-    #[column("Window")]
+    #[column]
     pub window_ps: Picos,
     /// Union of programs.
     pub program_ps: Picos,
     /// Programs that ran in the window.
-    #[column("Programs")]
+    #[column]
     pub programs: u64,
     /// The rest of the window: the sum of `before`, `between` and `after`.
     #[column("No program")]
@@ -104,23 +104,23 @@ pub struct Gap {
     #[column("Begin")]
     pub start_ps: Timestamp,
     /// Duration.
-    #[column("Length")]
+    #[column]
     pub length_ps: Picos,
     /// Host activity in the meantime; adds up to the length.
     #[column("Host", inferred, id = "cause", with = Self::cause)]
     #[column("Of gap", id = "cause_percent", with = |gap| Percent::of(gap.main()?.time_ps, gap.length_ps))]
-    #[column("Unexplained", id = "unexplained_percent", with = Self::unexplained)]
+    #[column(id = "unexplained_percent", with = Self::unexplained)]
     #[column("Mostly", inferred, id = "event", with = |gap| gap.main()?.event.as_deref())]
-    #[column("Also", inferred, id = "also", with = Self::also)]
+    #[column(inferred, id = "also", with = Self::also)]
     pub causes: Vec<CauseTime>,
     /// The step that it starts in.
-    #[column("Step", unit = None)]
+    #[column(unit = None)]
     pub step: Option<u32>,
     /// The program before it.
-    #[column("After")]
+    #[column]
     pub after: Option<Arc<str>>,
     /// The program after it.
-    #[column("Before")]
+    #[column]
     pub before: Option<Arc<str>>,
 }
 

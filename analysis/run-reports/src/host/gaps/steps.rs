@@ -1,7 +1,7 @@
 //! Idle time of one device within each step.
 
 use engine::Context;
-use facts::steps::{Step, StepSource, StepsReport};
+use facts::{Step, StepSource, StepsReport};
 use trace_model::{GroupId, LabelId, TimeRange, Timestamp};
 
 use super::cause::IdleCause;

@@ -11,11 +11,10 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{AnalysisError, Context, Result};
-use facts::TraceFacts as _;
-use facts::host_class::{HostClass, host_threads, is_input_loader};
-use facts::steps::{Step, StepSource, StepsReport};
+use facts::host_class::is_input_loader;
+use facts::{HostClass, Step, StepSource, StepsReport, TraceFacts as _, host_threads};
 use math::intervals::IntervalSet;
 use trace_model::{GroupId, LabelId, Picos, SliceRef, TimeRange, TrackId};
 

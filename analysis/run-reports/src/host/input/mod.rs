@@ -13,11 +13,9 @@ mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device_reports::steps::step_times::Steps;
+use device_reports::Steps;
 use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::TraceFacts as _;
-use facts::category::{OpClasses, OpGroup};
-use facts::host_class::HostClass;
+use facts::{HostClass, OpClasses, OpGroup, TraceFacts as _};
 use hardware::chips::Chip;
 use math::grouped;
 use math::intervals::IntervalSet;
@@ -48,19 +46,19 @@ pub struct InputReport {
 #[engine::row(measured)]
 pub struct Transfers {
     /// `host to device` or `device to host`.
-    #[column("Direction")]
+    #[column]
     pub direction: &'static str,
     /// The host.
-    #[column("Host")]
+    #[column]
     pub host: String,
     /// Number of transfers that recorded their size.
     #[column("Transfers")]
     pub count: u64,
     /// Bytes of these transfers.
-    #[column("Bytes")]
+    #[column]
     pub bytes: u64,
     /// Time in which any of them was in flight; `None` if ends were not recorded.
-    #[column("In flight")]
+    #[column]
     pub in_flight_ps: Option<Picos>,
     /// Bytes divided by that time.
     #[column("Rate", derived)]

@@ -7,11 +7,11 @@ use trace_model::Picos;
 #[engine::row(measured)]
 pub struct InputWait {
     /// The device or step that waited.
-    #[column("Device", id = "device")]
-    #[column("Step", id = "step")]
+    #[column(id = "device")]
+    #[column(id = "step")]
     pub name: String,
     /// The denominator: a step, or from the first program to the end of the last.
-    #[column("Length")]
+    #[column]
     pub length_ps: Picos,
     /// Time in ops that wait for the host's queue; `None` without ops.
     #[column("Infeed ops")]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::{Context, ServingPattern, glob};
 use facts::host_class::stripped;
 use trace_model::{
-    Arg, ArgValue, LabelId, SliceId, SliceRef, SourceId, TimeRange, TrackId, TrackKind,
+    Arg, ArgValue, LabelId, SliceId, SliceRef, SourceId, TimeRange, TrackId, TrackKind, joined,
 };
 
 use super::names::{NamedPhase, ServingPhase, phase_of_name};
@@ -13,7 +13,7 @@ use super::report::ServingAnnotation;
 use super::servers::{ServerBatch, numbered_ids};
 
 /// One event.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Annotation {
     /// The file, because ids are those of one process.
     pub source: SourceId,
@@ -131,11 +131,8 @@ impl Annotations {
 /// The name without arguments and numbers, so that `prefill 7` and `prefill 8` are one.
 fn plain(name: &str) -> String {
     let digits = |letter: char| letter.is_ascii_digit();
-    let parts: Vec<&str> = stripped(name)
-        .split(digits)
-        .filter(|part| !part.is_empty())
-        .collect();
-    parts.join("…")
+    let parts = stripped(name).split(digits).filter(|part| !part.is_empty());
+    joined(parts, "…")
 }
 
 fn annotation(

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use device_reports::ops::kernels::{CostLimit, Kernels};
+use device_reports::Kernels;
+use device_reports::ops::kernels::CostLimit;
 use engine::Context;
 use hardware::limits::is_beyond_peak;
 use hardware::peaks::Peak;

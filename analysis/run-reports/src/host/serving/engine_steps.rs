@@ -14,10 +14,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::core_time::{SelfTimeSegment, self_time_segments};
-use facts::host_class::{HostClass, classify, host_threads, stripped};
-use facts::python_frame::PythonFrame;
+use facts::host_class::{classify, stripped};
+use facts::{
+    HostClass, PythonFrame, SelfTimeSegment, TraceFacts as _, host_threads, self_time_segments,
+};
 use math::grouped;
 use math::intervals::IntervalSet;
 use trace_model::{LabelId, Picos, SliceRef, SourceId, TimeRange, Timestamp, TrackId};

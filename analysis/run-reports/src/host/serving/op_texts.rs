@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use device_reports::ops::op_stats::{OpRow, Ops};
+use device_reports::{OpRow, Ops};
 use engine::Context;
 use hlo::{ArrayShape, HBM, HloModule, Shape};
 

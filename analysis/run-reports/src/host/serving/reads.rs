@@ -14,10 +14,8 @@ use std::sync::Arc;
 
 use engine::number::value;
 use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
-use facts::category::OpGroup;
-use facts::hlo_for_now;
 use facts::window::counts;
+use facts::{OpGroup, TraceFacts as _, hlo_for_now};
 use hardware::limits::possible;
 use hardware::peaks::Peaks;
 use hlo::{ArrayShape, CostAnalysis, HBM, HloModule, Instruction, Shape};

@@ -47,10 +47,10 @@ pub struct ServingReport {
 #[derive(Copy)]
 pub struct TimeDistribution {
     /// Number of values.
-    #[column("Count")]
+    #[column]
     pub count: usize,
     /// Arithmetic mean.
-    #[column("Mean")]
+    #[column]
     pub mean_ps: f64,
     /// Median.
     #[column("p50")]
@@ -65,7 +65,7 @@ pub struct TimeDistribution {
     #[column("p99")]
     pub p99_ps: Option<f64>,
     /// Largest.
-    #[column("Max")]
+    #[column]
     pub max_ps: f64,
 }
 
@@ -102,7 +102,7 @@ pub struct ServingLatency {
 #[engine::row(measured)]
 pub struct PhaseTimes {
     /// The phase.
-    #[column("Phase")]
+    #[column]
     pub phase: &'static str,
     /// Its annotations, by the clock of the host.
     #[column(nested)]
@@ -117,7 +117,7 @@ pub struct PhaseTimes {
     #[column("of programs", inferred)]
     pub of_program_time_percent: Option<Percent>,
     /// Programs that belong to it.
-    #[column("Programs", inferred, with = |phase| phase.device_ps.map(|_| phase.programs))]
+    #[column(inferred, with = |phase| phase.device_ps.map(|_| phase.programs))]
     pub programs: u64,
 }
 
@@ -125,22 +125,22 @@ pub struct PhaseTimes {
 #[engine::row(measured)]
 pub struct ServedRequest {
     /// Its id, as recorded.
-    #[column("Request", recorded)]
+    #[column(recorded)]
     pub request: String,
     /// Length of its own annotation; `None` if it has none.
-    #[column("Latency")]
+    #[column]
     pub latency_ps: Option<Picos>,
     /// Time before its first prefill; `None` if its arrival was not recorded.
-    #[column("Queue")]
+    #[column]
     pub queue_ps: Option<Picos>,
     /// From the start of its first prefill to the end of its last.
-    #[column("Prefill")]
+    #[column]
     pub prefill_ps: Option<Picos>,
     /// From its arrival to the end of its prefill; `None` if one of the two was not recorded.
-    #[column("First token")]
+    #[column]
     pub first_token_ps: Option<Picos>,
     /// From the end of its prefill to the end of its last token.
-    #[column("Decode")]
+    #[column]
     pub decode_ps: Option<Picos>,
     /// Tokens generated after the first; `None` if the annotations do not count them.
     #[column("Tokens")]
@@ -149,10 +149,10 @@ pub struct ServedRequest {
     #[column("per token", derived)]
     pub per_token_ps: Option<f64>,
     /// Part of `decode_ps` in which no token of it ran while the prefill of any request did.
-    #[column("Prefill stall")]
+    #[column]
     pub prefill_stall_ps: Option<Picos>,
     /// Start of its first annotation, on the timeline.
-    #[column("Start")]
+    #[column]
     pub start_ps: Timestamp,
     /// End of its last annotation, on the timeline.
     #[column("Annotated", id = "length_ps", with = Self::length_ps)]
@@ -181,16 +181,16 @@ impl ServedRequest {
 #[engine::row(recorded)]
 pub struct BatchSize {
     /// Their phase; `batch` if they mix phases or do not say it.
-    #[column("Phase")]
+    #[column]
     pub phase: &'static str,
     /// Requests of each.
-    #[column("Requests")]
+    #[column]
     pub requests: usize,
     /// From the start of its first part to the end of its last, if it runs in several (the stages of a pipeline).
     #[column(nested)]
     pub time: TimeDistribution,
     /// Tokens of all of them; `None` if not recorded.
-    #[column("Tokens")]
+    #[column]
     pub tokens: Option<u64>,
 }
 
@@ -199,13 +199,13 @@ pub struct BatchSize {
 #[derive(Hash)]
 pub enum EnginePart {
     /// It chooses the requests of the next batch, and notes the results of the last one.
-    Scheduler = "scheduler",
+    Scheduler,
     /// It fills the inputs of the batch and copies them to the devices.
     Inputs = "inputs of the batch",
     /// It launches the model.
     Launch = "launch of the model",
     /// It chooses tokens.
-    Sampling = "sampling",
+    Sampling,
     /// It waits for results and copies them to the host.
     CopyToHost = "device-to-host copy",
     /// It waits for requests.
@@ -220,16 +220,16 @@ pub enum EnginePart {
 #[engine::row(measured)]
 pub struct EngineSteps {
     /// The phase that annotations in the step say; `not told` without any.
-    #[column("Phase", inferred)]
+    #[column(inferred)]
     pub phase: &'static str,
     /// Their times on the host.
     #[column(nested)]
     pub time: TimeDistribution,
     /// Median time from the start of a step to that of the next.
-    #[column("To next")]
+    #[column]
     pub to_next_ps: Option<f64>,
     /// Tokens of all of them; `None` unless each says how many.
-    #[column("Tokens", recorded)]
+    #[column(recorded)]
     pub tokens: Option<u64>,
 }
 
@@ -254,7 +254,7 @@ pub struct EngineIdle {
 #[engine::titled]
 pub enum WeightsFrom {
     /// Parameters of the program.
-    Program = "program",
+    Program,
     /// Operands of its ops that are parameters by their names, where the capture holds no program: at least these.
     OpTexts = "texts of ops",
 }
@@ -276,7 +276,7 @@ pub enum CacheFrom {
 #[engine::row(inferred)]
 pub struct ProgramReads {
     /// The program.
-    #[column("Program", measured)]
+    #[column(measured)]
     pub program: Arc<str>,
     /// Executions, on all devices.
     #[column("Runs", measured)]
@@ -288,7 +288,7 @@ pub struct ProgramReads {
     #[column("Weights")]
     pub weight_bytes: u64,
     /// Inputs that it updates, as a cache of keys and values, of which it may read a part.
-    #[column("Updated", compiler)]
+    #[column(compiler)]
     pub updated_bytes: u64,
     /// What it reads of a cache of keys and values in the mean; `None` if it is not known or there is none.
     #[column("KV cache")]
@@ -325,10 +325,10 @@ pub struct ServingAnnotation {
     #[column("Annotation")]
     pub name: String,
     /// The phase that it was taken for.
-    #[column("Read as", inferred)]
+    #[column(inferred)]
     pub read_as: &'static str,
     /// Why: by its name, an argument, or a pattern of the user.
-    #[column("By", inferred)]
+    #[column(inferred)]
     pub by: &'static str,
     /// How many there are in the trace.
     #[column("Times", measured)]

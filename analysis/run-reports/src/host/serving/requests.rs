@@ -10,7 +10,6 @@ use super::annotations::Annotation;
 use super::report::{BatchSize, ServedRequest, ServingLatency, TimeDistribution};
 
 /// What one request does at one time. The stages of a pipeline run the same batch one after the other: that is one span.
-#[derive(Clone, Debug)]
 struct RequestSpan {
     phase: ServingPhase,
     range: TimeRange,

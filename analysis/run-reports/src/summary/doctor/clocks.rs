@@ -1,7 +1,8 @@
 //! Rules about clocks: of devices, of hosts, and assumed ones.
 
 use engine::{Context, counted};
-use facts::clock_alignment::{ClockShift, ClockSync, ClocksReport};
+use facts::ClocksReport;
+use facts::clock_alignment::{ClockShift, ClockSync};
 use facts::op_scan::op_scan;
 use trace_model::{IssueKind, Picos, Severity};
 

@@ -16,7 +16,7 @@ const MAX_LETTERS: usize = 400;
 #[engine::row(measured)]
 pub struct CaptureFact {
     /// The file or the device; if several record the same fact, the first.
-    #[column("Of", with = Self::of_whom)]
+    #[column(with = Self::of_whom)]
     pub of: String,
     /// Number of others that record the same fact.
     pub others: usize,
@@ -24,7 +24,7 @@ pub struct CaptureFact {
     #[column("Fact")]
     pub name: String,
     /// Value, as recorded.
-    #[column("Value")]
+    #[column]
     pub value: String,
 }
 

@@ -12,18 +12,18 @@ pub const IMPOSSIBLE_RATES: &str = "impossible-rates";
 #[engine::row(measured)]
 pub struct CaptureFinding {
     /// Stable name (`Q03`).
-    #[column("Finding", id = "finding", with = |finding| format!("{} {}", finding.id, finding.name))]
+    #[column(id = "finding", with = |finding| format!("{} {}", finding.id, finding.name))]
     pub id: &'static str,
     /// Stable short name (`no-steps`).
     pub name: &'static str,
     /// Severity.
-    #[column("Severity", with = |finding| severity_word(finding.severity))]
+    #[column(with = |finding| severity_word(finding.severity))]
     pub severity: Severity,
     /// The problem, one sentence.
     #[column("What")]
     pub message: String,
     /// The evidence.
-    #[column("Evidence")]
+    #[column]
     pub evidence: String,
     /// The remedy.
     #[column("Fix")]

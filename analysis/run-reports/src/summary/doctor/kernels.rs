@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use device_reports::ops::kernels::{DeclaredCosts, Kernel, Kernels};
+use device_reports::{DeclaredCosts, Kernel, Kernels};
 use engine::{Context, Environment, Percent};
 use facts::environment;
-use trace_model::{Severity, TrackKind};
+use trace_model::{Severity, TrackKind, joined};
 
 use super::finding::CaptureFinding;
 use super::rows::{SCHEDULE, STAGES};
@@ -27,24 +27,20 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
         .iter()
         .filter_map(|kernel| kernel.of_op_time_percent)
         .sum();
-    let named: Vec<String> = wrong
-        .iter()
-        .take(NAMED)
-        .filter_map(|kernel| {
-            let factor = kernel.needed_flops? as f64 / kernel.flops? as f64;
-            let steps = kernel
-                .pipeline
-                .as_ref()
-                .and_then(|pipeline| pipeline.grid_steps);
-            let grid = steps.map_or(String::new(), |steps| {
-                format!(", its grid has {steps:.0} steps")
-            });
-            Some(format!(
-                "{}: its shapes need {factor:.1} times as many{grid}",
-                engine::shortened(&kernel.kernel, 48)
-            ))
-        })
-        .collect();
+    let named = wrong.iter().take(NAMED).filter_map(|kernel| {
+        let factor = kernel.needed_flops? as f64 / kernel.flops? as f64;
+        let steps = kernel
+            .pipeline
+            .as_ref()
+            .and_then(|pipeline| pipeline.grid_steps);
+        let grid = steps.map_or(String::new(), |steps| {
+            format!(", its grid has {steps:.0} steps")
+        });
+        Some(format!(
+            "{}: its shapes need {factor:.1} times as many{grid}",
+            engine::shortened(&kernel.kernel, 48)
+        ))
+    });
     (share >= DOUBTFUL).then(|| CaptureFinding {
         id: "Q16",
         name: "too-few-operations",
@@ -52,7 +48,7 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
         message:
             "Kernels declare fewer operations than their shapes need: utilizations are too low."
                 .to_owned(),
-        evidence: format!("{share:.1} of op time; {}", named.join("; ")),
+        evidence: format!("{share:.1} of op time; {}", joined(named, "; ")),
         cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
 }

@@ -119,13 +119,13 @@ pub struct SourceFacts {
     #[column("File")]
     pub name: String,
     /// Format that it was read as.
-    #[column("Format")]
+    #[column]
     pub format: &'static str,
     /// Host that wrote it, if known.
-    #[column("Host")]
+    #[column]
     pub host: Option<String>,
     /// Length of the session, if known.
-    #[column("Session")]
+    #[column]
     pub session_ps: Option<Picos>,
     /// Facts that its format does not record.
     #[column("Not recorded", with = |source| source.cannot_know.join(", "))]

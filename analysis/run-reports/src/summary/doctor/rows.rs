@@ -19,13 +19,13 @@ pub(super) const SCHEDULE: [&str; 1] = ["xla_xprof_register_llo_debug_info"];
 #[engine::titled]
 pub enum RowOnChip {
     /// A public capture of this chip has it.
-    Recorded = "recorded",
+    Recorded,
     /// A public page says that this chip, or every TPU, has it.
-    Documented = "documented",
+    Documented,
     /// This chip has none.
-    Never = "never",
+    Never,
     /// Nothing public tells.
-    Unknown = "unknown",
+    Unknown,
 }
 
 use RowOnChip::{Documented, Never, Recorded, Unknown};
@@ -215,10 +215,10 @@ pub struct CaptureRows {
 #[engine::row(recorded)]
 pub struct CaptureRow {
     /// Its name, or that of its events or series.
-    #[column("Row")]
+    #[column]
     pub row: &'static str,
     /// What it shows.
-    #[column("Shows")]
+    #[column]
     pub shows: &'static str,
     /// Its events, samples or readings in this capture, on all devices.
     #[column("Events here", measured)]

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use device_reports::ops::op_stats::{Ops, cause};
-use device_reports::steps::step_times::Steps;
+use device_reports::ops::op_stats::cause;
+use device_reports::{Ops, Steps};
 use engine::{Context, Fact, Percent, counted, number};
-use facts::TraceFacts as _;
-use facts::host_class::host_threads;
-use facts::steps::{StepSource, has_annotations};
+use facts::steps::has_annotations;
+use facts::{StepSource, TraceFacts as _, host_threads};
 use hardware::peaks::{PeakSource, Peaks};
 use hlo::HloText;
-use trace_model::{Group, GroupKind, IssueKind, LabelId, Op, Severity, SliceAttr, TrackKind};
+use trace_model::{
+    Group, GroupKind, IssueKind, LabelId, Op, Severity, SliceAttr, TrackKind, joined,
+};
 
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops, sessions_apart};
 use super::finding::{CaptureFinding, IMPOSSIBLE_RATES};
@@ -438,21 +439,17 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         .collect();
     let time = rows.iter().map(|(row, _)| row.self_time_ps).sum();
     let share = Percent::of(time, ops.op_time_ps)?;
-    let named: Vec<String> = rows
-        .iter()
-        .take(NAMED)
-        .map(|&(row, (limit, percent))| {
-            let (name, why) = (
-                engine::shortened(&row.name, 48),
-                cause(cx.model, row, limit, &ops.peaks),
-            );
-            format!(
-                "{name} at {:.1} of peak ({}): {why}",
-                Percent(percent),
-                limit.title()
-            )
-        })
-        .collect();
+    let named = rows.iter().take(NAMED).map(|&(row, (limit, percent))| {
+        let (name, why) = (
+            engine::shortened(&row.name, 48),
+            cause(cx.model, row, limit, &ops.peaks),
+        );
+        format!(
+            "{name} at {:.1} of peak ({}): {why}",
+            Percent(percent),
+            limit.title()
+        )
+    });
     let (count, verb) = if rows.len() == 1 {
         ("1 op".to_owned(), "is")
     } else {
@@ -463,7 +460,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: IMPOSSIBLE_RATES,
         severity: Severity::Warning,
         message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
-        evidence: format!("{share:.2} of op time; {}", named.join("; ")),
+        evidence: format!("{share:.2} of op time; {}", joined(named, "; ")),
         cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
     })
 }

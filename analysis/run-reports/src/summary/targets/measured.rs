@@ -1,9 +1,9 @@
 //! What a run reached of each target.
 
-use device_reports::communication::collectives::{CollectiveRow, Collectives, Remark};
-use device_reports::ops::kernels::{DeclaredCosts, Kernels};
+use device_reports::communication::collectives::Remark;
+use device_reports::{CollectiveRow, Collectives, DeclaredCosts, Kernels};
 use engine::{Context, Percent, Provenance};
-use facts::host_class::host_threads;
+use facts::host_threads;
 
 use crate::host::compile::{self, Compile};
 use crate::host::input::Input;

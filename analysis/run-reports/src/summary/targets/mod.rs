@@ -18,7 +18,7 @@
 
 mod measured;
 
-use device_reports::ops::expected::{Expected, TimeLimit};
+use device_reports::{Expected, TimeLimit};
 use engine::{Analysis, Context, Percent, Provenance, Result, Table, Tabular, Threshold, counted};
 use hardware::limits::{BoundBy, is_beyond_peak};
 use trace_model::Caveat;
@@ -45,10 +45,10 @@ pub struct Target {
     /// Short title.
     pub short: &'static str,
     /// Display name.
-    #[column("Target", id = "target")]
+    #[column(id = "target")]
     pub title: &'static str,
     /// The light.
-    #[column("Light")]
+    #[column]
     pub light: TargetColor,
     /// The least value possible, where it is known as a range.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,21 +61,21 @@ pub struct Target {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_lower_bound: bool,
     /// Values better than this are green.
-    #[column("Green", id = "green", with = Self::goal)]
+    #[column(id = "green", with = Self::goal)]
     pub green_percent: Percent,
     /// Values worse than this are red.
-    #[column("Red", id = "red", with = Self::red)]
+    #[column(id = "red", with = Self::red)]
     pub red_percent: Percent,
     /// Whether higher values are better.
     pub is_at_least: bool,
     /// The denominator.
-    #[column("Of", non_empty)]
+    #[column(non_empty)]
     pub of: String,
     /// Provenance of the value.
     #[column("From")]
     pub provenance: Provenance,
     /// Why there is no light, or a note.
-    #[column("Note")]
+    #[column]
     pub note: Option<String>,
 }
 
@@ -83,15 +83,15 @@ pub struct Target {
 #[engine::titled]
 pub enum TargetColor {
     /// Reached.
-    Green = "green",
+    Green,
     /// Nearly reached.
-    Amber = "amber",
+    Amber,
     /// Far from reached.
-    Red = "red",
+    Red,
     /// Not relevant for this program.
-    NotJudged = "not judged",
+    NotJudged,
     /// Not recorded in the capture.
-    Unknown = "unknown",
+    Unknown,
 }
 
 /// The definition of a target, independent of any capture.

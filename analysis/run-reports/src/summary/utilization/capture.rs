@@ -1,6 +1,6 @@
 //! The rest of the capture, which a utilization over the devices' windows leaves out.
 
-use device_reports::ops::op_stats::{CoreOps, OpsReport};
+use device_reports::{CoreOps, OpsReport};
 use engine::{Context, Metric, Provenance, Scope, counted};
 use hardware::limits::BoundBy;
 use math::unit::Unit;

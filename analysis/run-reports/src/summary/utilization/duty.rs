@@ -4,7 +4,7 @@
 //! except infeed and other off-duty ops; the denominator is the hull of all their ops and programs. Loops count from
 //! start to end, including waits inside. Everything is on the timeline, as in `XProf`.
 
-use device_reports::ops::op_stats::CoreOps;
+use device_reports::CoreOps;
 use engine::{Context, Metric, Percent, Provenance, Result, counted};
 use facts::TraceFacts as _;
 use facts::window::{hull_of_window, slices_of_window};

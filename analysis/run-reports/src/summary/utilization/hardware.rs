@@ -1,6 +1,6 @@
 //! Values of hardware counters, if a capture has them.
 
-use device_reports::ops::op_stats::CoreOps;
+use device_reports::CoreOps;
 use engine::{Context, Metric, Provenance, Scope, counted};
 use facts::TraceFacts as _;
 use math::unit::Unit;

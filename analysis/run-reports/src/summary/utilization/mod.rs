@@ -36,7 +36,8 @@ mod sums;
 mod tests;
 
 use ::hardware::limits::{BoundBy, OpWork};
-use device_reports::ops::op_stats::{BeyondPeak, CoreOps, Ops};
+use device_reports::ops::op_stats::BeyondPeak;
+use device_reports::{CoreOps, Ops};
 use duty::{CoreDuty, xprof_duty_cycle};
 use engine::{Analysis, Context, Metric, Provenance, Result, Table, Tabular};
 use math::unit::Unit;

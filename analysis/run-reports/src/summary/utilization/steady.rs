@@ -1,9 +1,10 @@
 //! Utilization over the steady steps: the behaviour of the warm program, without compiling, partial steps, and other
 //! parts of the capture.
 
-use device_reports::ops::op_stats::{CoreOps, OpsReport, SteadyOps};
+use device_reports::ops::op_stats::SteadyOps;
+use device_reports::{CoreOps, OpsReport};
 use engine::{Context, Metric};
-use facts::steps::StepsReport;
+use facts::StepsReport;
 use hardware::limits::BoundBy;
 
 use super::sums::{UtilizationShare, WorkSums, utilization, window};

@@ -1,6 +1,7 @@
 //! Sums over the work of cores, and the shares that follow from them.
 
-use device_reports::ops::op_stats::{BeyondPeak, CoreOps, OpsReport};
+use device_reports::ops::op_stats::BeyondPeak;
+use device_reports::{CoreOps, OpsReport};
 use engine::{Context, Metric, Percent, Provenance, Scope};
 use facts::window::windows_in_words;
 use hardware::limits::{BoundBy, possible};

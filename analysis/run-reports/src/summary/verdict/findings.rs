@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use device_reports::communication::overlap::{Overlap, OverlapReport};
 use device_reports::memory::hbm::{MemoryReport, NEARLY_FULL_PERCENT};
-use device_reports::ops::op_stats::OpsReport;
-use device_reports::steps::balance::{Balance, BalanceReport};
+use device_reports::{Balance, BalanceReport, OpsReport, Overlap, OverlapReport};
 use engine::{Context, Percent, Provenance, Scope};
-use facts::category::OpGroup;
-use facts::steps::{Step, StepsReport};
-use facts::time_use::TimeUse;
 use facts::window::windows_in_words;
+use facts::{OpGroup, Step, StepsReport, TimeUse};
 use math::stats::Stats;
 use math::summed;
-use trace_model::{Caveat, Picos, TimeRange, without_number};
+use trace_model::{Caveat, Picos, TimeRange, joined, without_number};
 
 use crate::host::compile::CompileReport;
 use crate::host::gaps::Gaps;
@@ -27,18 +23,18 @@ pub(super) const WORTH_SAYING: Percent = Percent(10.0);
 #[engine::row(measured)]
 pub struct VerdictFinding {
     /// The use of the time.
-    #[column("Finding", id = "finding", with = |finding| finding.id.id())]
+    #[column(id = "finding", with = |finding| finding.id.id())]
     pub id: TimeUse,
     /// Whether the statement of the report names it, as one of the largest.
     pub is_named: bool,
     /// Its time.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// Its share of `of`.
-    #[column("Share")]
+    #[column]
     pub share_percent: Option<Percent>,
     /// The denominator.
-    #[column("Of")]
+    #[column]
     pub of: String,
     /// A clause without a full stop.
     #[column("In words")]
@@ -227,12 +223,11 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     let matter = names.partition_point(|name| times[name].as_ps_f64() >= least);
     names.truncate(matter.max(1));
     let more = if names.len() > SHOWN { " …" } else { "" };
-    let names: Vec<String> = names
+    let names = names
         .into_iter()
         .take(SHOWN)
-        .map(|name| engine::shortened(name, LONGEST))
-        .collect();
-    names.join(", ") + more
+        .map(|name| engine::shortened(name, LONGEST));
+    joined(names, ", ") + more
 }
 
 /// Whether the name is known: it is not `(unknown)`.
@@ -326,11 +321,10 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     };
     let class = first.class;
     let slow: Vec<&Step> = slow.into_iter().map(|(step, _)| step).collect();
-    let shown: Vec<_> = slow
+    let shown = slow
         .iter()
         .take(3)
-        .map(|step| format!("{} ({})", step.title(), length(step.time_ps.as_ps_f64())))
-        .collect();
+        .map(|step| format!("{} ({})", step.title(), length(step.time_ps.as_ps_f64())));
     let more = if slow.len() > 3 { " …" } else { "" };
     let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
     let why = match (compiled, slow.len()) {
@@ -362,7 +356,7 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         is_named: false,
         statement: format!(
             "{count} {steps} slow: {numbered} {}{more}, {usual}{why}{varies}",
-            shown.join(", ")
+            joined(shown, ", ")
         ),
         time_ps,
         share_percent: Percent::of(time_ps, all),

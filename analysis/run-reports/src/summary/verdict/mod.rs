@@ -11,13 +11,9 @@
 
 mod findings;
 
-use device_reports::memory::hbm::Memory;
-use device_reports::ops::op_stats::Ops;
-use device_reports::steps::balance::Balance;
-use device_reports::steps::step_times::Steps;
+use device_reports::{Balance, Memory, Ops, Steps};
 use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::steps::StepsReport;
-use facts::time_use::TimeUse;
+use facts::{StepsReport, TimeUse};
 use trace_model::Caveat;
 
 use crate::host::compile::Compile;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use analysis::compare::Summary;
-use request::RequestError;
+use request::{RequestError, Result};
 use serde_json::{Value, json};
 use session::files::read_small;
 
@@ -30,10 +30,7 @@ pub struct BisectLog {
 
 impl BisectLog {
     /// Opens a log; returns what it holds of an earlier search for the same `question`.
-    pub fn open(
-        path: Option<&Path>,
-        question: &Value,
-    ) -> Result<(Self, Vec<(String, LoggedRun)>), RequestError> {
+    pub fn open(path: Option<&Path>, question: &Value) -> Result<(Self, Vec<(String, LoggedRun)>)> {
         let Some(path) = path else {
             return Ok((Self { file: None }, Vec::new()));
         };
@@ -63,7 +60,7 @@ impl BisectLog {
     }
 
     /// Keeps a run.
-    pub fn keep(&mut self, point: &str, run: &Result<Summary, String>) -> Result<(), RequestError> {
+    pub fn keep(&mut self, point: &str, run: &Result<Summary, String>) -> Result<()> {
         match run {
             Ok(summary) => {
                 let summary = summary.clone().shortened(OPS, OP_STEPS);
@@ -73,7 +70,7 @@ impl BisectLog {
         }
     }
 
-    fn line(&mut self, value: &Value) -> Result<(), RequestError> {
+    fn line(&mut self, value: &Value) -> Result<()> {
         let Some((file, path)) = &mut self.file else {
             return Ok(());
         };
@@ -82,7 +79,7 @@ impl BisectLog {
 }
 
 /// The runs of a log. A line that was cut off ends it.
-fn read(path: &Path, question: &Value) -> Result<Vec<(String, LoggedRun)>, RequestError> {
+fn read(path: &Path, question: &Value) -> Result<Vec<(String, LoggedRun)>> {
     let unread = |error: String| RequestError::Unread {
         what: "the log",
         error,

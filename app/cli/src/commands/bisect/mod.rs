@@ -22,13 +22,9 @@ use self::log::{BisectLog, LoggedRun};
 use self::points::{BisectPoint, Checkout, Repository};
 use self::report::BisectReport;
 use self::search::{Likeness, Measurements, PointState};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::output;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, Loading, OutputFormat, Stderr, output};
 use request::summaries::plain_summary;
-use request::{Assumptions, CompareRequest, RequestError, seconds};
+use request::{Assumptions, CompareRequest, RequestError, Result, seconds};
 use session::number::counted;
 
 /// Arguments of the command.
@@ -68,7 +64,7 @@ pub struct BisectArgs {
     pub command: Vec<String>,
 }
 
-pub fn run(args: &BisectArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &BisectArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let options = args.test.options()?;
     let loading = Loading::new(&args.assume, stderr)?;
     let folder = tempfile::tempdir().map_err(|error| RequestError::Internal(error.to_string()))?;
@@ -140,7 +136,7 @@ struct Bisect<'a> {
 }
 
 impl Bisect<'_> {
-    fn find(&mut self) -> Result<BisectReport, RequestError> {
+    fn find(&mut self) -> Result<BisectReport> {
         let last = self.points.len() - 1;
         for (end, name) in [(0, "good"), (last, "bad")] {
             if let Err(why) = self.at_least(end, usize::from(self.args.runs))? {
@@ -173,7 +169,7 @@ impl Bisect<'_> {
     }
 
     /// The comparison of the ends, if they differ by more than noise; more runs are made where that is not clear.
-    fn ends(&mut self, last: usize) -> Result<Result<Comparison, String>, RequestError> {
+    fn ends(&mut self, last: usize) -> Result<Result<Comparison, String>> {
         loop {
             let compared = compare(&self.runs[0], &self.runs[last], &self.options);
             if judge::ends_differ(&compared).is_some() {
@@ -208,11 +204,7 @@ impl Bisect<'_> {
     }
 
     /// Makes runs until there are so many of a point, or says why that cannot be.
-    fn at_least(
-        &mut self,
-        point: usize,
-        wanted: usize,
-    ) -> Result<Result<(), String>, RequestError> {
+    fn at_least(&mut self, point: usize, wanted: usize) -> Result<Result<(), String>> {
         while self.runs[point].len() < wanted {
             let id = &self.points[point].id;
             let known = self.known.get_mut(id).and_then(VecDeque::pop_front);
@@ -315,7 +307,7 @@ impl Bisect<'_> {
 impl Measurements for Bisect<'_> {
     type Error = RequestError;
 
-    fn measure(&mut self, point: usize) -> Result<PointState, RequestError> {
+    fn measure(&mut self, point: usize) -> Result<PointState> {
         let last = self.points.len() - 1;
         let mut wanted = usize::from(self.args.runs);
         let state = loop {

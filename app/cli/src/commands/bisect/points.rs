@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use analysis::engine::environment::GitState;
-use request::RequestError;
+use request::{RequestError, Result};
 use session::files::read_small;
 use tempfile::TempDir;
 
@@ -58,7 +58,7 @@ impl BisectPoint {
 }
 
 /// Lines of a list from the good one to the bad one.
-pub fn of_list(path: &Path, good: &str, bad: &str) -> Result<Vec<BisectPoint>, RequestError> {
+pub fn of_list(path: &Path, good: &str, bad: &str) -> Result<Vec<BisectPoint>> {
     let unread = |error: String| RequestError::Unread {
         what: "the list of versions",
         error,
@@ -113,7 +113,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    pub fn here() -> Result<Self, RequestError> {
+    pub fn here() -> Result<Self> {
         let ask = |what| git(Path::new("."), ["rev-parse", what]);
         let root = ask("--show-toplevel").map_err(|why| {
             RequestError::Usage(format!(
@@ -129,7 +129,7 @@ impl Repository {
     }
 
     /// The commits from the good one to the bad one, along first parents.
-    pub fn points(&self, good: &str, bad: &str) -> Result<Vec<BisectPoint>, RequestError> {
+    pub fn points(&self, good: &str, bad: &str) -> Result<Vec<BisectPoint>> {
         let commit = |name: &str, flag: &'static str| {
             let wanted = format!("{name}^{{commit}}");
             let words = ["rev-parse", "--verify", "--end-of-options", &wanted];
@@ -162,7 +162,7 @@ impl Repository {
     }
 
     /// A checkout of its own, so that the user's files stay as they are.
-    pub fn checkout(&self, folder: &TempDir) -> Result<Checkout<'_>, RequestError> {
+    pub fn checkout(&self, folder: &TempDir) -> Result<Checkout<'_>> {
         let path = folder.path().join("checkout");
         let words = [
             OsStr::new("worktree"),

@@ -8,12 +8,10 @@ use serde_json::{Value, json};
 
 use super::points::BisectPoint;
 use super::search::{FoundEnds, Likeness, PointState};
-use crate::common::outcome::CommandOutcome;
-use crate::common::terminal;
-use crate::common::values::OutputFormat;
+use crate::common::{CommandOutcome, OutputFormat, terminal};
 use analysis::sentence;
 use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson};
-use request::RequestError;
+use request::Result;
 
 /// Fields may be added to this version, but never changed or removed.
 const SCHEMA: &str = "systole.bisect/1";
@@ -129,7 +127,7 @@ impl BisectReport {
             .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive)
     }
 
-    pub fn rendered(&self, format: OutputFormat) -> Result<String, RequestError> {
+    pub fn rendered(&self, format: OutputFormat) -> Result<String> {
         Ok(match format {
             OutputFormat::Text => self.text(),
             OutputFormat::Md => self.markdown(),
@@ -234,7 +232,7 @@ fn lines(compared: &Comparison) -> Vec<String> {
                     line.source.clone(),
                     Some(signed(line.change_ps)),
                 ];
-                parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+                trace_model::joined(parts.into_iter().flatten(), " · ")
             };
             lines.extend(causes.lines.iter().map(line));
             lines.push(causes.unexplained(causes.lines.len()));

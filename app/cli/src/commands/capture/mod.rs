@@ -11,18 +11,15 @@ use analysis::reports::summary::doctor::{Doctor, DoctorReport};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use crate::common::args::{CsvArgs, OutputArgs};
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{output, terminal};
+use crate::common::{
+    CommandOutcome, CsvArgs, Loading, OutputArgs, OutputFormat, Stderr, output, terminal,
+};
 use capture::{
     Capture, CaptureOptions, CompleteSteps, LONGEST_MS, MOST_STEPS, OptionValue, ServerAddress,
     StepsError, WantedSteps, capture, capture_steps, continuous,
 };
 use render::{TextLayout, doctor_findings};
-use request::{Assumptions, RequestError, answers};
+use request::{Assumptions, RequestError, Result, answers};
 use session::Session;
 use session::files::OutputGuard;
 use session::number::counted;
@@ -121,7 +118,7 @@ fn session_name(text: &str) -> Result<String, String> {
     }
 }
 
-pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let options = options_of(args)?;
     let internal = |error: std::io::Error| RequestError::Internal(error.to_string());
     if let Some(wanted) = args.steps {
@@ -179,7 +176,7 @@ fn of_steps(
     options: &CaptureOptions,
     wanted: u64,
     stderr: &Stderr,
-) -> Result<CommandOutcome, RequestError> {
+) -> Result<CommandOutcome> {
     let loading = Loading::new(&args.assume, stderr)?;
     let open = |run: &Path| {
         let session = loading.open(run, None, OutputFormat::Text);
@@ -227,11 +224,7 @@ fn of_steps(
 }
 
 /// The error where no server sent anything, after what was said; their answers are printed as JSON if that is wanted.
-fn nothing_sent(
-    capture: &Capture,
-    said: Vec<String>,
-    json: bool,
-) -> Result<RequestError, RequestError> {
+fn nothing_sent(capture: &Capture, said: Vec<String>, json: bool) -> Result<RequestError> {
     if json {
         output::print(&json_text(capture, None, [&said, &[]])?)?;
     }
@@ -240,7 +233,7 @@ fn nothing_sent(
 }
 
 /// What to capture.
-fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, RequestError> {
+fn options_of(args: &CaptureArgs) -> Result<CaptureOptions> {
     let logdir = args.output.clone();
     if logdir.to_string_lossy().contains("://") {
         return Err(RequestError::Usage(format!(
@@ -279,7 +272,7 @@ fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, RequestError> {
 }
 
 /// Findings about the capture where it is empty or cut, then what limits the program.
-fn report(capture: &Capture, session: &Session, stderr: &Stderr) -> Result<(), RequestError> {
+fn report(capture: &Capture, session: &Session, stderr: &Stderr) -> Result<()> {
     let is_cut = |report: &DoctorReport| {
         report
             .findings
@@ -318,7 +311,7 @@ fn say_answers(
     answers: std::io::Result<Vec<continuous::ServerAnswer>>,
     done: &str,
     json: bool,
-) -> Result<CommandOutcome, RequestError> {
+) -> Result<CommandOutcome> {
     let answers = answers.map_err(|error| RequestError::Internal(error.to_string()))?;
     let of = options.addresses.len();
     let why = |(address, result): &continuous::ServerAnswer| {

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use capture::CaptureStage;
 
-use crate::common::stderr::Stderr;
+use crate::common::Stderr;
 
 /// One line on a terminal that says how far a capture is.
 pub(super) struct StageLine {

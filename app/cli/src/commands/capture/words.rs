@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use analysis::Unit;
 use capture::{Capture, CompleteSteps, HostCapture, SavedProfile};
-use request::RequestError;
+use request::Result;
 use serde_json::{Value, json};
 use session::number::{counted, value};
 
-use crate::common::outcome::CommandOutcome;
+use crate::common::CommandOutcome;
 
 /// Exit code where some hosts sent no profile, or too little was recorded.
 pub(super) const INCOMPLETE: u8 = 12;
@@ -101,7 +101,7 @@ pub(super) fn json_text(
     capture: &Capture,
     steps: Option<&CompleteSteps>,
     [said, lacks]: [&[String]; 2],
-) -> Result<String, RequestError> {
+) -> Result<String> {
     let host = |HostCapture { address, result }: &HostCapture| -> Value {
         match result {
             Ok(saved) => json!({

@@ -9,12 +9,8 @@ use analysis::reports::steps::step_parts::StepPart;
 use analysis::{counted, distinct};
 use clap::Args;
 
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{output, summaries};
-use request::{Assumptions, RequestError, places::check_place};
+use crate::common::{CommandOutcome, Loading, OutputFormat, Stderr, output, summaries};
+use request::{Assumptions, RequestError, Result, places::check_place};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -31,7 +27,7 @@ pub struct InitArgs {
     pub assume: Assumptions,
 }
 
-pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if let Some(path) = &args.output {
         check_place(path)?;
         if path.exists() {

@@ -1,19 +1,16 @@
 //! What can be asked: tables and views with their columns, functions, ready-made queries.
 
 use std::sync::Arc;
+use trace_model::joined;
 
 use analysis::{Provenance, counted};
 use query::{FUNCTIONS, PRESETS, QueryPreset, QueryView, SqlFunction, VIEWS};
-use request::RequestError;
+use request::{RequestError, Result};
 use serde_json::{Value as Json, json};
 use session::tables::{ColumnKind, DataColumn, DataTable};
 
 /// Everything, or the columns of one table, as text or JSON.
-pub(super) fn text(
-    tables: &[Arc<DataTable>],
-    only: Option<&str>,
-    is_text: bool,
-) -> Result<String, RequestError> {
+pub(super) fn text(tables: &[Arc<DataTable>], only: Option<&str>, is_text: bool) -> Result<String> {
     let Some(name) = only else {
         return Ok(if is_text {
             all(tables)
@@ -26,8 +23,10 @@ pub(super) fn text(
     } else if let Some(view) = VIEWS.iter().find(|view| view.name == name) {
         view_as_json(view, tables)
     } else {
-        let names: Vec<&str> = names(tables).collect();
-        let why = format!("there is no table {name:?}: {}", names.join(", "));
+        let why = format!(
+            "there is no table {name:?}: {}",
+            joined(names(tables), ", ")
+        );
         return Err(RequestError::Usage(why));
     };
     Ok(if is_text {
@@ -44,22 +43,20 @@ fn names(tables: &[Arc<DataTable>]) -> impl Iterator<Item = &str> {
 
 fn all(tables: &[Arc<DataTable>]) -> String {
     let table = |table: &Arc<DataTable>| {
-        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
         format!(
             "  {} ({}): {}\n      {}",
             table.name,
             counted(table.len as u64, "row"),
             table.about,
-            columns.join(", ")
+            joined(table.columns.iter().map(|column| &*column.name), ", ")
         )
     };
     let view = |view: &QueryView| {
-        let columns: Vec<&str> = view.columns().collect();
         format!(
             "  {} (of slices): {}\n      {}",
             view.name,
             view.about,
-            columns.join(", ")
+            joined(view.columns(), ", ")
         )
     };
     let function = |function: &SqlFunction| format!("  {:<24}{}", function.call, function.about);

@@ -9,15 +9,11 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::common::args::CsvArgs;
-use crate::common::outcome::CommandOutcome;
 use crate::common::output::Printer;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{loading, output, terminal};
+use crate::common::{CommandOutcome, CsvArgs, OutputFormat, Stderr, loading, output, terminal};
 use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue};
 use render::csv;
-use request::{PartRequest, RequestError, TraceRequest, checks};
+use request::{PartRequest, RequestError, Result, TraceRequest, checks};
 use session::tables::CsvCells;
 
 #[derive(Debug, Args)]
@@ -66,7 +62,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a number of seconds above 0".to_owned())
 }
 
-pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let session = loading::open(&args.input, OutputFormat::Text, stderr)?;
     checks::check_part(&session, &args.scope)?;
     let mut database =
@@ -96,7 +92,7 @@ fn print(
     database: &mut Database,
     badge: Option<&str>,
     stderr: &Stderr,
-) -> Result<(), RequestError> {
+) -> Result<()> {
     let limits = QueryLimits {
         rows: args.limit,
         time: args.timeout,
@@ -294,7 +290,7 @@ fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: Option<usize>) -> 
                     format!("{space}{cell}")
                 }
             });
-        let line = padded.collect::<Vec<_>>().join(&" ".repeat(GAP));
+        let line = trace_model::joined(padded, &" ".repeat(GAP));
         format!("{}\n", line.trim_end())
     };
     let rows: String = cells.iter().map(|row| line(row)).collect();

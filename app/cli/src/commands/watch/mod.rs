@@ -16,14 +16,9 @@ use analysis::gates::{self, GateConfig, GatesReport};
 use clap::{Args, ValueEnum};
 use importers::{ImportError, ImportOptions, ListedRun, Progress, is_remote};
 
-use crate::common::args::JudgeArgs;
-use crate::common::loading::Loading;
-use crate::common::outcome::CommandOutcome;
-use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
-use crate::common::{gating, output};
+use crate::common::{CommandOutcome, JudgeArgs, Loading, OutputFormat, Stderr, gating, output};
 use request::history_file::{self, HistoryLine};
-use request::{Assumptions, RequestError, seconds, summaries::summary_of};
+use request::{Assumptions, RequestError, Result, seconds, summaries::summary_of};
 use session::{RunLook, WatchedRuns, losses_in_words};
 
 use line::RunLine;
@@ -70,7 +65,7 @@ pub enum LineFormat {
     Json,
 }
 
-pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     // What holds at each look is said once.
     let stderr = &stderr.once();
     args.notify.check()?;
@@ -145,7 +140,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Analyzes what is complete; answers how many runs are not finished yet.
-    fn look(&mut self, stderr: &Stderr) -> Result<usize, RequestError> {
+    fn look(&mut self, stderr: &Stderr) -> Result<usize> {
         let known = self.known(stderr)?;
         let mut growing = 0;
         for run in self.runs()? {
@@ -170,7 +165,7 @@ impl Watch<'_> {
     }
 
     /// Files of the runs in the history.
-    fn known(&self, stderr: &Stderr) -> Result<KnownFiles, RequestError> {
+    fn known(&self, stderr: &Stderr) -> Result<KnownFiles> {
         let mut known = KnownFiles::default();
         if !self.history.exists() {
             return Ok(known);
@@ -187,7 +182,7 @@ impl Watch<'_> {
     }
 
     /// The runs that are there, the oldest first, from one look at the directory.
-    fn runs(&self) -> Result<Vec<ListedRun>, RequestError> {
+    fn runs(&self) -> Result<Vec<ListedRun>> {
         let refused = |error| RequestError::import(error, &self.args.path);
         match importers::list_runs(&self.args.path, &Progress::new()) {
             Ok(mut runs) => {
@@ -213,12 +208,7 @@ impl Watch<'_> {
 
     /// Analyzes a run, compares it, prints its line and appends it to the history. Answers false, and does nothing, if a
     /// file ends inside an event and may still be written.
-    fn judge(
-        &mut self,
-        run: &ListedRun,
-        look: RunLook,
-        stderr: &Stderr,
-    ) -> Result<bool, RequestError> {
+    fn judge(&mut self, run: &ListedRun, look: RunLook, stderr: &Stderr) -> Result<bool> {
         let name = &run.name;
         let session = match self.loading.open_identified(
             &self.args.path,
@@ -271,7 +261,7 @@ impl Watch<'_> {
     }
 
     /// The last good runs of the history.
-    fn baseline(&self, stderr: &Stderr) -> Result<Vec<Summary>, RequestError> {
+    fn baseline(&self, stderr: &Stderr) -> Result<Vec<Summary>> {
         let has_good = self.history.exists()
             && history_file::read(&self.history, stderr)?
                 .iter()
@@ -284,7 +274,7 @@ impl Watch<'_> {
     }
 
     /// Prints the line, and tells who wants to know.
-    fn say(&self, line: &RunLine<'_>, stderr: &Stderr) -> Result<(), RequestError> {
+    fn say(&self, line: &RunLine<'_>, stderr: &Stderr) -> Result<()> {
         match self.args.format {
             LineFormat::Text => output::print_names(&line.text()),
             LineFormat::Json => output::print(&line.json()),

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 
 use super::line::RunLine;
-use crate::common::stderr::Stderr;
-use request::RequestError;
+use crate::common::Stderr;
+use request::{RequestError, Result};
 
 /// How long a command may run: the next run must be judged, too.
 const MOST: Duration = Duration::from_mins(1);
@@ -42,7 +42,7 @@ pub enum AlertRuns {
 
 impl NotifyArgs {
     /// Rejects addresses that cannot be asked, before a run is judged.
-    pub(super) fn check(&self) -> Result<(), RequestError> {
+    pub(super) fn check(&self) -> Result<()> {
         let is_web = |url: &str| url.starts_with("http://") || url.starts_with("https://");
         match &self.webhook {
             Some(url) if !is_web(url) => {

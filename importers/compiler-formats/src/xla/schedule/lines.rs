@@ -1,8 +1,9 @@
 //! The lines of the instructions of a module, as HLO text has them.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use hlo::{Convolution, HloModule, HloText, Instruction, WindowDimension};
+use trace_model::joined;
 
 use super::proto::{TextProtoMessage, unquoted};
 
@@ -63,13 +64,8 @@ fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-fn joined<T: ToString>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(separator)
-}
-
 /// `{0,1}`; nothing for an empty list.
-fn braces<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+fn braces(items: impl IntoIterator<Item: Display>) -> String {
     let items = joined(items, ",");
     if items.is_empty() {
         items

@@ -19,7 +19,7 @@ pub(super) static FORMAT: TraceFormat = TraceFormat {
 const LAST: f64 = 1e17;
 
 /// Where a truncated file ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum ScheduleCut {
     /// After a row.
     Schedule,

@@ -1,6 +1,7 @@
 //! Shapes in the syntax of HLO: `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`, tuples of them.
 
 use std::fmt;
+use trace_model::joined;
 
 use super::{after_brackets, split_commas, without_comment};
 
@@ -298,8 +299,7 @@ impl fmt::Display for Shape<'_> {
         match self {
             Self::Array(array) => array.fmt(f),
             Self::Tuple(parts) => {
-                let parts: Vec<String> = parts.iter().map(Self::to_string).collect();
-                write!(f, "({})", parts.join(", "))
+                write!(f, "({})", joined(parts.iter().map(Self::to_string), ", "))
             }
         }
     }
@@ -308,13 +308,7 @@ impl fmt::Display for Shape<'_> {
 /// Writes the shape as HLO text.
 impl fmt::Display for ArrayShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |numbers: &[u64]| {
-            numbers
-                .iter()
-                .map(u64::to_string)
-                .collect::<Vec<_>>()
-                .join(",")
-        };
+        let list = |numbers: &[u64]| joined(numbers, ",");
         write!(f, "{}[{}]", self.dtype, list(&self.dims))?;
         let mut layout = list(&self.minor_to_major);
         let mut attributes = String::new();
@@ -328,8 +322,7 @@ impl fmt::Display for ArrayShape<'_> {
                 size.to_string()
             }
         };
-        let tile =
-            |tile: &Vec<u64>| format!("({})", tile.iter().map(size).collect::<Vec<_>>().join(","));
+        let tile = |tile: &Vec<u64>| format!("({})", joined(tile.iter().map(size), ","));
         attributes.extend(self.tiles.iter().map(tile));
         attributes.extend((self.memory_space != 0).then(|| format!("S({})", self.memory_space)));
         attributes.extend(self.packed_bits.map(|bits| format!("E({bits})")));

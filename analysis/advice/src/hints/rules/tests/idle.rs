@@ -1,6 +1,6 @@
 //! Idle devices, and what the host does meanwhile.
 
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 
 use super::*;
 

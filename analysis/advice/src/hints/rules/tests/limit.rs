@@ -1,7 +1,7 @@
 //! What limits the loop, and what lies outside of it.
 
 use engine::{Context, Options, Percent, Provenance, ReportCache, Scope};
-use facts::time_use::TimeUse;
+use facts::TimeUse;
 use sample_traces::text_trace;
 use trace_model::{Picos, TimeRange, Timestamp};
 

@@ -17,7 +17,7 @@ mod sizes;
 mod waits;
 
 use engine::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
-use facts::framework::Framework;
+use facts::Framework;
 use sample_traces::{text_builder, text_trace};
 use trace_model::{
     GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind,

@@ -7,21 +7,21 @@ use hlo::{ArrayShape, HBM, InstructionRef};
 #[engine::titled]
 pub enum KernelKind {
     /// Dense attention, of which a mask may skip blocks.
-    FlashAttention = "flash attention",
+    FlashAttention,
     /// Attention with a mask that is known when it is compiled.
-    SplashAttention = "splash attention",
+    SplashAttention,
     /// Sequences of different lengths, whose keys and values are in pages.
-    RaggedPagedAttention = "ragged paged attention",
+    RaggedPagedAttention,
     /// One query for each sequence, whose keys and values are in pages.
-    PagedAttention = "paged attention",
+    PagedAttention,
     /// Rows of each group times the matrix of the group.
-    GroupedMatmul = "grouped matmul",
+    GroupedMatmul,
     /// The gradient of it by the matrices.
-    TransposedGroupedMatmul = "transposed grouped matmul",
+    TransposedGroupedMatmul,
     /// A product whose operands are narrow numbers with scales.
-    QuantizedMatmul = "quantized matmul",
+    QuantizedMatmul,
     /// A matrix product.
-    Matmul = "matmul",
+    Matmul,
     /// The rows of all devices times a matrix.
     AllGatherMatmul = "all-gather matmul",
     /// Products of all devices, added and divided among them.
@@ -67,20 +67,20 @@ impl KernelKind {
 #[engine::titled]
 pub enum CostLimit {
     /// They follow from the shapes.
-    Exact = "exact",
+    Exact,
     /// They depend on values, which are not in the shapes, and are no more than this.
-    AtMost = "at most",
+    AtMost,
 }
 
 /// `batch` products of `m × k` by `k × n`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub(crate) struct KernelProduct {
     pub batch: u64,
     pub sizes: [u64; 3],
 }
 
 /// The work of one execution.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub(crate) struct ShapeCost {
     pub kind: KernelKind,
     /// Of its matrix products, without a mask.

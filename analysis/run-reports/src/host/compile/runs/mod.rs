@@ -48,37 +48,37 @@ impl<'a> RunCompilations<'a> {
 #[derive(Default)]
 pub struct RunFunction {
     /// Name in the program.
-    #[column("Function")]
+    #[column]
     pub function: String,
     /// The run.
-    #[column("Run")]
+    #[column]
     pub run: String,
     /// Compilations in the run.
     #[column("Compiled")]
     pub compilations: u64,
     /// Programs that the persistent cache had; `None` if that is not recorded.
-    #[column("Cache hits")]
+    #[column]
     pub cache_hits: Option<u64>,
     /// Programs that it had not; `None` if that is not recorded.
-    #[column("Cache misses")]
+    #[column]
     pub cache_misses: Option<u64>,
     /// Time of all its phases.
     #[column("Time")]
     pub wall_ps: Picos,
     /// The part in which Python was traced; `None` if that is not recorded.
-    #[column("Trace")]
+    #[column]
     pub trace_ps: Option<Picos>,
     /// The part in which jaxprs were lowered; `None` if that is not recorded.
-    #[column("Lower")]
+    #[column]
     pub lower_ps: Option<Picos>,
     /// The part in which a compiler ran, or the cache was read.
-    #[column("Compile")]
+    #[column]
     pub compile_ps: Picos,
     /// The part in which the executable was loaded; `None` if that is not recorded.
-    #[column("Load")]
+    #[column]
     pub load_ps: Option<Picos>,
     /// Why it was compiled the last time.
-    #[column("Why", inferred)]
+    #[column(inferred)]
     pub why: String,
 }
 
@@ -86,25 +86,25 @@ pub struct RunFunction {
 #[engine::row(measured)]
 pub struct RunCompilation {
     /// Name in the program.
-    #[column("Function")]
+    #[column]
     pub function: String,
     /// The run.
-    #[column("Run")]
+    #[column]
     pub run: String,
     /// Time of all its phases.
     #[column("Time")]
     pub wall_ps: Picos,
     /// The part in which a compiler ran, or the cache was read.
-    #[column("Compile")]
+    #[column]
     pub compile_ps: Picos,
     /// Whether the persistent cache had the program; `None` if that is not recorded.
-    #[column("Cache")]
+    #[column]
     pub cache: Option<CacheUse>,
     /// The part of `compile_ps` that a cache with all programs of the runs before would have saved at most.
     #[column("Could be saved", derived)]
     pub saved_ps: Option<Picos>,
     /// Why it was compiled.
-    #[column("Why", inferred)]
+    #[column(inferred)]
     pub why: String,
 }
 
@@ -113,7 +113,7 @@ pub struct RunCompilation {
 #[derive(Default)]
 pub struct CompileDay {
     /// The day, by the clock of the log, otherwise in UTC.
-    #[column("Day")]
+    #[column]
     pub day: String,
     /// Compilations.
     #[column("Compiled")]
