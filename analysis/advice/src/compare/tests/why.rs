@@ -16,7 +16,7 @@ const PRODUCT: &str = "m = fusion.1 [convolution fusion] tf=jit(f)/mlp/dot_gener
         %fusion.1 = bf16[8,16] fusion(bf16[8,32] %x, bf16[16,32] %w)";
 
 /// Two steps of these ops.
-fn steps_of(ops: &str, legend: &str) -> Summary {
+pub(super) fn steps_of(ops: &str, legend: &str) -> Summary {
     let line = |text: String| text.repeat(2);
     let ops = format!("{ops}.");
     let steps = |sign: &str| sign.repeat(ops.len());
