@@ -242,6 +242,16 @@ impl UseChange {
         }
     }
 
+    /// Its time on both sides; `None` where none of its groups has any.
+    pub(super) fn sides(&self) -> [Option<f64>; 2] {
+        let times = [self.times.base_ps, self.times.cand_ps];
+        let is_known = |side: usize| {
+            let mut groups = self.groups.iter();
+            groups.any(|group| group.sides()[side].is_some())
+        };
+        [0, 1].map(|side| is_known(side).then_some(times[side]))
+    }
+
     /// Whether no op runs.
     pub(super) fn is_idle(&self) -> bool {
         self.id.is_idle()
@@ -252,6 +262,15 @@ impl GroupChange {
     /// Whether it is time of listed ops.
     pub(super) fn has_ops(&self) -> bool {
         self.base_ops + self.cand_ops > 0
+    }
+
+    /// Its time on both sides; `None` where it has no op, but has one on the other side.
+    pub(super) fn sides(&self) -> [Option<f64>; 2] {
+        let of = |ops: usize, time: f64| (ops > 0 || time > 0.0 || !self.has_ops()).then_some(time);
+        [
+            of(self.base_ops, self.times.base_ps),
+            of(self.cand_ops, self.times.cand_ps),
+        ]
     }
 }
 

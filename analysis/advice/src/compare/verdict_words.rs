@@ -3,7 +3,7 @@
 use super::change::ChangeVerdict;
 
 /// `slower`, `? faster`, `~`; empty without a test.
-pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
+fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
     match (finding, change_ps > 0.0) {
         (None, _) => "",
         (Some(ChangeVerdict::Changed), true) => "slower",
@@ -12,6 +12,21 @@ pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'stati
         (Some(ChangeVerdict::BetweenRuns), true) => "? slower",
         (Some(ChangeVerdict::BetweenRuns), false) => "? faster",
         (Some(_), _) => "?",
+    }
+}
+
+/// The same of a time that is `None` where a side has nothing that takes it: `new`, `gone`.
+pub(super) fn word_of_sides(
+    finding: Option<ChangeVerdict>,
+    sides: [Option<f64>; 2],
+) -> &'static str {
+    match (finding, sides) {
+        (Some(_), [None, _]) => "new",
+        (Some(_), [_, None]) => "gone",
+        (_, [base, cand]) => {
+            let [base, cand] = [base, cand].map(Option::unwrap_or_default);
+            word_of(finding, cand - base)
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::change::ChangeVerdict;
 use super::headline::ps;
 use super::run_loop::signed;
 use super::uses::{GroupChange, TimesOfSides, UseChange};
-use super::verdict_words::{doubt, word_of};
+use super::verdict_words::{doubt, word_of_sides};
 
 /// Rows of the table at most, the step included.
 pub const WHY_ROWS: usize = 10;
@@ -100,7 +100,9 @@ impl Attribution {
             let below = groups_of(one, least, room, self);
             room -= below.len();
             let only = below.is_empty().then(|| alone(one)).flatten();
-            let mut row = self.row(one.id.title().to_owned(), one.times, one.verdict());
+            let verdict = word_of_sides(one.finding, one.sides());
+            let name = one.id.title().to_owned();
+            let mut row = self.row(name, one.times, verdict).of_sides(one.sides());
             if let Some(group) = only.filter(|group| group.name != one.id.title()) {
                 row.name = format!("{}: {}", row.name, group.name);
                 row.source = file_of(group);
@@ -225,11 +227,11 @@ impl Attribution {
             .max_by(|a, b| grown(a.0, a.1).total_cmp(&grown(b.0, b.1)))
             .filter(|(one, group)| grown(one, group) >= least)?;
         let times = group.times;
-        let before = if group.base_ops == 0 && times.base_ps == 0.0 {
-            "new".to_owned()
-        } else {
-            format!("{} before", ps(times.base_ps))
-        };
+        let [before, _] = group.sides();
+        let before = before.map_or_else(
+            || "new".to_owned(),
+            |before| format!("{} before", ps(before)),
+        );
         let place = placed(group);
         let change = signed(times.change_ps);
         let title = one.id.title();
@@ -243,16 +245,15 @@ impl Attribution {
 }
 
 impl WhyRow {
+    fn of_sides(mut self, [base_ps, cand_ps]: [Option<f64>; 2]) -> Self {
+        (self.base_ps, self.cand_ps) = (base_ps, cand_ps);
+        self
+    }
+
     /// Whether an op is among those of the row.
     pub fn has(&self, op: &OpChange) -> bool {
         self.time_use == Some(op.time_use)
             && self.group.as_ref().is_none_or(|group| *group == op.group)
-    }
-}
-
-impl UseChange {
-    fn verdict(&self) -> &'static str {
-        word_of(self.finding, self.times.change_ps)
     }
 }
 

@@ -280,3 +280,26 @@ fn rows_with_the_name_of_ops_have_their_times_alone() {
         "{look}"
     );
 }
+
+/// What a row says of an op that one side lacks, the row of its use says, too.
+#[test]
+fn a_use_that_one_side_lacks_is_new_or_gone() {
+    let without = || steps_of("vvaa", LAYER);
+    let options = CompareOptions {
+        force: true,
+        ..CompareOptions::default()
+    };
+    let said = |base: Summary, cand: Summary| {
+        let compared = compare(&[base], &[cand], &options);
+        let rows = rows(&compared);
+        let first = compared.attribution.unwrap().why(WHY_ROWS).swap_remove(0);
+        (rows[0].clone(), first.verdict)
+    };
+    let row = |times: &str| format!("matrix products: XLA bf16 fusions {times}");
+    assert_eq!(said(without(), layer()), (row("– → 8"), "new"));
+    assert_eq!(said(layer(), without()), (row("8 → –"), "gone"));
+    // A use of several groups.
+    let with_kernel = LAYER.replace("a = ", "k = kern.1 [custom-call] tf=jit(f)/k/pallas_call :: %kern.1 = f32[8] custom-call()\nl = other.1 [custom-call] tf=jit(f)/l/pallas_call :: %other.1 = f32[8] custom-call()\na = ");
+    let (first, verdict) = said(without(), steps_of("kkkkkkklllvvaa", &with_kernel));
+    assert_eq!((first.as_str(), verdict), ("custom kernels – → 10", "new"));
+}
