@@ -138,6 +138,19 @@ impl Attribution {
         }
     }
 
+    /// The row of a group below its use.
+    fn below(&self, one: &UseChange, group: &GroupChange) -> WhyRow {
+        let name = format!("{BELOW}{}", group.name);
+        let row = self.row(name, group.times, group.verdict());
+        WhyRow {
+            is_below: true,
+            time_use: Some(one.id),
+            group: Some(group.name.clone()),
+            source: file_of(group),
+            ..row.of_sides(group.sides())
+        }
+    }
+
     /// Changes below this are not worth a row: a part of all movement, and of the step.
     fn least_change(&self) -> f64 {
         let changes = self.uses.iter().map(|one| one.times.change_ps.abs());
@@ -257,45 +270,38 @@ impl WhyRow {
     }
 }
 
-/// Rows of the groups that moved most, and of the rest of them: none if the use is that of one group alone.
+/// Rows of the groups that moved most, and of the rest of them: none if the use is that of one group alone, or if what
+/// moved is named like the use.
 fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> Vec<WhyRow> {
     if alone(one).is_some() {
         return Vec::new();
     }
+    let is_named = |group: &&GroupChange| group.name != one.id.title();
+    let (mut named, other): (Vec<_>, Vec<_>) = one.groups.iter().partition(is_named);
     let is_moved = |group: &&GroupChange| group.times.change_ps.abs() >= least;
-    let moved = one.groups.iter().take_while(is_moved).count();
+    let moved = named.iter().copied().take_while(is_moved).count();
     let fits = |shown: usize| shown + usize::from(shown < one.groups.len()) <= room;
     let Some(shown) = (1..=moved.min(GROUPS)).rev().find(|&shown| fits(shown)) else {
         return Vec::new();
     };
-    let (shown, rest) = one.groups.split_at(shown);
-    let mut rows: Vec<WhyRow> = shown
-        .iter()
-        .map(|group| WhyRow {
-            is_below: true,
-            time_use: Some(one.id),
-            group: Some(group.name.clone()),
-            base_ps: (group.base_ops > 0 || group.times.base_ps > 0.0)
-                .then_some(group.times.base_ps),
-            cand_ps: (group.cand_ops > 0 || group.times.cand_ps > 0.0)
-                .then_some(group.times.cand_ps),
-            source: file_of(group),
-            ..whole.row(
-                format!("{BELOW}{}", group.name),
-                group.times,
-                group.verdict(),
-            )
-        })
-        .collect();
+    let mut rest = named.split_off(shown);
+    rest.extend(other);
+    let mut rows: Vec<WhyRow> = named.iter().map(|group| whole.below(one, group)).collect();
     let times: TimesOfSides = rest.iter().map(|group| group.times).sum();
-    if times.change_ps.abs() >= 0.5 {
-        let name = format!("{BELOW}other ops");
-        rows.push(WhyRow {
-            is_below: true,
-            time_use: Some(one.id),
-            ..whole.row(name, times, "")
-        });
+    if times.change_ps.abs() < 0.5 {
+        return rows;
     }
+    rows.push(match rest[..] {
+        [only] if is_named(&only) => whole.below(one, only),
+        _ => {
+            let rest = if one.is_idle() { "causes" } else { "ops" };
+            WhyRow {
+                is_below: true,
+                time_use: Some(one.id),
+                ..whole.row(format!("{BELOW}other {rest}"), times, "")
+            }
+        }
+    });
     rows
 }
 

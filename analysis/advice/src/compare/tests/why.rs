@@ -303,3 +303,52 @@ fn a_use_that_one_side_lacks_is_new_or_gone() {
     let (first, verdict) = said(without(), steps_of("kkkkkkklllvvaa", &with_kernel));
     assert_eq!((first.as_str(), verdict), ("custom kernels – → 10", "new"));
 }
+
+#[test]
+fn idle_time_is_divided_by_the_causes_that_are_known() {
+    const LAUNCH: &str = "idle while the host launches programs";
+    const COPY: &str = "idle while the host copies to the device";
+    // Microseconds without a known cause, and of two causes.
+    let run = |times: [f64; 3]| {
+        let mut run = made(20.0, 0.0, 6, 0);
+        let causes = [None, Some(LAUNCH), Some(COPY), Some("input wait")];
+        let times = times.into_iter().chain([0.0]);
+        let rest = causes.iter().zip(times).map(|(cause, us)| RestTimes {
+            part: StepPart::Idle,
+            shape: None,
+            cause: cause.map(str::to_owned),
+            middle_ps: us * 1e6,
+        });
+        run.rest = rest.collect();
+        let idle: f64 = run.rest.iter().map(|rest| rest.middle_ps).sum();
+        run.steps.middle_ps = run.ops[0].middle_ps + idle;
+        run
+    };
+    let said = |base, cand| {
+        let compared = compare(&[run(base)], &[run(cand)], &CompareOptions::default());
+        let rows = rows(&compared);
+        rows[..rows.len() - 2].to_vec()
+    };
+    // What has no known cause is not a part of idle time that explains it.
+    assert_eq!(
+        said([100.0, 10.0, 0.0], [1600.0, 20.0, 0.0]),
+        ["idle 110000 → 1620000"]
+    );
+    assert_eq!(
+        said([100.0, 10.0, 0.0], [600.0, 1010.0, 0.0]),
+        [
+            "idle 110000 → 1610000".to_owned(),
+            format!("– {LAUNCH} 10000 → 1010000"),
+            "– other causes 100000 → 600000".to_owned()
+        ]
+    );
+    // The rest is one cause.
+    assert_eq!(
+        said([0.0, 10.0, 10.0], [0.0, 1010.0, 20.0]),
+        [
+            "idle 20000 → 1030000".to_owned(),
+            format!("– {LAUNCH} 10000 → 1010000"),
+            format!("– {COPY} 10000 → 20000"),
+        ]
+    );
+}
