@@ -8,7 +8,7 @@ use super::change::{MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, StepTimesOfSides, correct, rows, tested, values};
 use super::matching::MatchedBy;
 use super::pool::{PooledOp, PooledRuns, effect_ps};
-use super::uses::{UseChange, uses};
+use super::uses::{UseChange, change_of, uses};
 use super::work::OpWork;
 
 /// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
@@ -141,7 +141,7 @@ pub(super) fn divide(
         attribution: Some(Attribution {
             base_ps: base.middle_ps(),
             cand_ps: cand.middle_ps(),
-            change_ps: cand.middle_ps() - base.middle_ps(),
+            change_ps: change_of(base.middle_ps(), cand.middle_ps()),
             uses: uses(base, cand, &rows, &rest, options),
         }),
         ops,
@@ -174,7 +174,7 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
         shapes: shape(row.base).zip(shape(row.cand)).filter(|(a, b)| a != b),
         base_runs: runs(row.base),
         cand_runs: runs(row.cand),
-        change_ps: after - before,
+        change_ps: change_of(before, after),
         change,
     })
 }

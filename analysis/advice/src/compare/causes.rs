@@ -8,7 +8,7 @@ use super::cause_lines::{CauseChain, CauseLine};
 use super::change::{ChangeVerdict, ShiftEstimate};
 use super::comparison::Comparison;
 use super::run_loop::signed;
-use super::uses::{GroupChange, TimesOfSides, UseChange};
+use super::uses::{GroupChange, TimesOfSides, UseChange, change_of};
 
 /// Lines at most.
 const CAUSES: usize = 5;
@@ -39,7 +39,7 @@ pub(super) fn chain(compared: &Comparison) -> Option<CauseChain> {
         return None;
     }
     let explained: f64 = lines.iter().map(|line| line.change_ps).sum();
-    let unexplained = attribution.change_ps - explained;
+    let unexplained = change_of(explained, attribution.change_ps);
     let groups = attribution.uses.iter().flat_map(|one| &one.groups);
     let moved: f64 = groups.map(|group| group.times.change_ps.abs()).sum();
     Some(CauseChain {

@@ -69,9 +69,16 @@ impl TimesOfSides {
         Self {
             base_ps,
             cand_ps,
-            change_ps: cand_ps - base_ps,
+            change_ps: change_of(base_ps, cand_ps),
         }
     }
+}
+
+/// Second minus first, of times that were added up: what rounding leaves of equal ones is no change, because times are
+/// recorded in whole picoseconds.
+pub(super) fn change_of(base_ps: f64, cand_ps: f64) -> f64 {
+    let change = cand_ps - base_ps;
+    if change.abs() < 0.5 { 0.0 } else { change }
 }
 
 impl std::iter::Sum for TimesOfSides {

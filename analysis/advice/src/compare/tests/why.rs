@@ -352,3 +352,13 @@ fn idle_time_is_divided_by_the_causes_that_are_known() {
         ]
     );
 }
+
+#[test]
+fn what_rounding_leaves_is_no_change() {
+    use super::uses::TimesOfSides;
+    let parts = [(0.1, 0.3), (0.2, 0.0)].map(|(base, cand)| TimesOfSides::new(base, cand));
+    let sum: TimesOfSides = parts.into_iter().sum();
+    assert_ne!(sum.cand_ps - sum.base_ps, 0.0);
+    assert_eq!(sum.change_ps, 0.0);
+    assert_eq!(TimesOfSides::new(4.0, 3.0).change_ps, -1.0);
+}
