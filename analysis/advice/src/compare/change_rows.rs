@@ -158,9 +158,8 @@ pub(super) fn correct(
     for (&i, p) in asked.iter().zip(holm(&p)) {
         let (change, (base, cand)) = (&mut changes[i], &sides[i]);
         change.p = Some(p);
-        let least = || MetricChange::least_p(base, cand).map(|least| steps.corrected(least));
-        if p > options.alpha && least().is_some_and(|least| least > options.alpha) {
-            change.give_up();
+        if p > options.alpha {
+            change.give_up(base, cand, options.alpha, |least| steps.corrected(least));
         }
         let (base, cand) = (&ResampledMedians::new(base), &ResampledMedians::new(cand));
         change.conclude(base, cand, effect, options);

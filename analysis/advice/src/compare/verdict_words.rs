@@ -3,7 +3,7 @@
 use super::change::ChangeVerdict;
 
 /// `slower`, `? faster`, `~`; empty without a test.
-fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
+pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
     match (finding, change_ps > 0.0) {
         (None, _) => "",
         (Some(ChangeVerdict::Changed), true) => "slower",
@@ -11,6 +11,8 @@ fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
         (Some(ChangeVerdict::Noise), _) => "~",
         (Some(ChangeVerdict::BetweenRuns), true) => "? slower",
         (Some(ChangeVerdict::BetweenRuns), false) => "? faster",
+        (Some(ChangeVerdict::TooFew), _) => "? too few",
+        (Some(ChangeVerdict::Correlated), _) => "? correlated",
         (Some(_), _) => "?",
     }
 }
@@ -33,8 +35,12 @@ pub(super) fn word_of_sides(
 /// What a `?` says, for a reader who sees it for the first time.
 pub fn doubt(verdict: &str) -> Option<&'static str> {
     match verdict.strip_prefix('?')? {
-        "" | " too few" => Some(
-            "?: not tested, because there are too few steps or runs, or one number on each side; it may be noise.",
+        "" => Some("?: not tested, because there is one number on each side; it may be noise."),
+        " too few" => {
+            Some("? too few: not tested, because there are too few steps or runs; it may be noise.")
+        }
+        " correlated" => Some(
+            "? correlated: not tested, because the times of neighbouring steps are correlated; it may be noise.",
         ),
         _ => Some(
             "? before a direction: more than the steps of a run differ, but not more than runs of the same program may.",
