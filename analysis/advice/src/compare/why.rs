@@ -239,20 +239,15 @@ impl Attribution {
         let (one, group) = groups
             .max_by(|a, b| grown(a.0, a.1).total_cmp(&grown(b.0, b.1)))
             .filter(|(one, group)| grown(one, group) >= least)?;
-        let times = group.times;
-        let [before, _] = group.sides();
-        let before = before.map_or_else(
-            || "new".to_owned(),
-            |before| format!("{} before", ps(before)),
-        );
-        let place = placed(group);
-        let change = signed(times.change_ps);
         let title = one.id.title();
-        let what = if group.name == title {
-            title.to_owned()
+        let (what, times, [before, _]) = if group.name == title {
+            (title.to_owned(), one.times, one.sides())
         } else {
-            format!("{place} ({title})")
+            let what = format!("{} ({title})", placed(group));
+            (what, group.times, group.sides())
         };
+        let change = signed(times.change_ps);
+        let before = before.map_or("new".to_owned(), |before| format!("{} before", ps(before)));
         Some(format!("{what}: {change} a step, {before}"))
     }
 }

@@ -312,7 +312,7 @@ fn idle_time_is_divided_by_the_causes_that_are_known() {
     let run = |times: [f64; 3]| {
         let mut run = made(20.0, 0.0, 6, 0);
         let causes = [None, Some(LAUNCH), Some(COPY), Some("input wait")];
-        let times = times.into_iter().chain([0.0]);
+        let times = times.into_iter().chain([5.0]);
         let rest = causes.iter().zip(times).map(|(cause, us)| RestTimes {
             part: StepPart::Idle,
             shape: None,
@@ -327,15 +327,20 @@ fn idle_time_is_divided_by_the_causes_that_are_known() {
     let said = |base, cand| {
         let compared = compare(&[run(base)], &[run(cand)], &CompareOptions::default());
         let rows = rows(&compared);
-        rows[..rows.len() - 2].to_vec()
+        let look = compared.brief.look_first.unwrap();
+        (rows[..rows.len() - 2].to_vec(), look)
     };
     // What has no known cause is not a part of idle time that explains it.
+    let (rows_of_unknown, look) = said([100.0, 10.0, 0.0], [1600.0, 20.0, 0.0]);
+    assert_eq!(rows_of_unknown, ["idle 110000 → 1620000"]);
+    assert_eq!(look, "idle: +1.510 ms a step, 110.0 µs before");
+    let (rows_of_two, look) = said([100.0, 10.0, 0.0], [600.0, 1010.0, 0.0]);
     assert_eq!(
-        said([100.0, 10.0, 0.0], [1600.0, 20.0, 0.0]),
-        ["idle 110000 → 1620000"]
+        look,
+        format!("{LAUNCH} (idle): +1.000 ms a step, 10.00 µs before")
     );
     assert_eq!(
-        said([100.0, 10.0, 0.0], [600.0, 1010.0, 0.0]),
+        rows_of_two,
         [
             "idle 110000 → 1610000".to_owned(),
             format!("– {LAUNCH} 10000 → 1010000"),
@@ -344,7 +349,7 @@ fn idle_time_is_divided_by_the_causes_that_are_known() {
     );
     // The rest is one cause.
     assert_eq!(
-        said([0.0, 10.0, 10.0], [0.0, 1010.0, 20.0]),
+        said([0.0, 10.0, 10.0], [0.0, 1010.0, 20.0]).0,
         [
             "idle 20000 → 1030000".to_owned(),
             format!("– {LAUNCH} 10000 → 1010000"),
