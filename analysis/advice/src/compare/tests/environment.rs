@@ -95,7 +95,7 @@ fn causes_name_the_environment_the_ops_the_source_and_the_time() {
 fn first_line(ops: [&str; 2], legends: [&str; 2]) -> String {
     let run = |side: usize| {
         let legend = format!("M = jit_step(7)\n{}", legends[side]);
-        [super::why::steps_of(ops[side], &legend)]
+        [why::steps_of(ops[side], &legend)]
     };
     let options = CompareOptions {
         force: true,
