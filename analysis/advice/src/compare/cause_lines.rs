@@ -48,18 +48,19 @@ impl CauseChain {
     }
 
     /// What the first `shown` lines leave open: `Not explained by these lines: −0.2 ms of +10 ms that the mean step
-    /// changed.` Where its parts moved against each other, the change may be less than what is not explained of it.
+    /// changed.` Where its parts moved against each other, the change may be less than that: then of all that moved.
     pub fn unexplained(&self, shown: usize) -> String {
         let lines = self.lines.iter().map(|line| line.change_ps);
         let all: f64 = lines.clone().sum::<f64>() + self.unexplained_ps;
         let explained: f64 = lines.take(shown).sum();
-        let of = if ps(self.moved_ps) == ps(all.abs()) {
+        let unexplained = all - explained;
+        let of = if unexplained.abs() <= all.abs() {
             format!("{} that the mean step changed", signed(all))
         } else {
             let moved = ps(self.moved_ps);
             format!("{moved} that the parts of the mean step moved, up and down")
         };
-        let unexplained = signed(all - explained);
+        let unexplained = signed(unexplained);
         format!("Not explained by these lines: {unexplained} of {of}.")
     }
 
@@ -92,7 +93,7 @@ mod tests {
         let said = |shown| chain.unexplained(shown);
         assert!(said(4).contains("+1.000 ms of +5.000 ms"), "{}", said(4));
         assert!(said(3).contains("+2.000 ms of +5.000 ms"), "{}", said(3));
-        // The first line against the others.
+        // Parts that moved against each other may leave more open than the step changed.
         chain.lines[0].change_ps = -3.5e9;
         chain.moved_ps = 7.5e9;
         let said = chain.unexplained(4);
