@@ -93,7 +93,9 @@ fn summaries_of_runs(
     let cand = runs.split_off(base.len()).concat();
     let mut sides = [runs.concat(), cand];
     let repeated = sides.each_mut().map(summaries::leave_out_repeated).concat();
-    repeated.iter().for_each(|said| stderr.warn(said));
+    for said in &repeated {
+        stderr.warn(said);
+    }
     Ok((sides, repeated))
 }
 

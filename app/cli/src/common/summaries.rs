@@ -125,13 +125,12 @@ fn is_same_capture(first: &Summary, second: &Summary) -> bool {
         files.sort();
         Some(files)
     };
-    match (bytes(first), bytes(second)) {
-        (Some(first), Some(second)) => first == second,
-        _ => {
-            let is_timed = first.series.iter().any(|series| !series.values.is_empty());
-            is_timed && first.series == second.series && first.ops == second.ops
-        }
+    let known = (bytes(first), bytes(second));
+    if let (Some(first), Some(second)) = known {
+        return first == second;
     }
+    let is_timed = first.series.iter().any(|series| !series.values.is_empty());
+    is_timed && first.series == second.series && first.ops == second.ops
 }
 
 fn joined(
