@@ -9,7 +9,7 @@ use super::attribution_table::attribution_table;
 use super::better::Better;
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
-use super::verdict_words::{word_of, word_of_sides};
+use super::verdict_words::word_of_sides;
 use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS};
 
 impl SeriesChange {
@@ -60,9 +60,9 @@ fn verdict(change: &MetricChange, unit: Unit, better: Better) -> String {
     match change.finding {
         ChangeVerdict::Noise if change.change == Some(0.0) => "~ equal".to_owned(),
         ChangeVerdict::Noise => "~".to_owned(),
-        ChangeVerdict::TooFew | ChangeVerdict::Correlated | ChangeVerdict::Untested => {
-            word_of(Some(change.finding), 0.0).to_owned()
-        }
+        ChangeVerdict::TooFew => "? too few".to_owned(),
+        ChangeVerdict::Correlated => "? correlated".to_owned(),
+        ChangeVerdict::Untested => "?".to_owned(),
         ChangeVerdict::OneSided => if change.base.is_some() {
             "only base"
         } else {

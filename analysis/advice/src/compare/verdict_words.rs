@@ -3,7 +3,7 @@
 use super::change::ChangeVerdict;
 
 /// `slower`, `? faster`, `~`; empty without a test.
-pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
+fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
     match (finding, change_ps > 0.0) {
         (None, _) => "",
         (Some(ChangeVerdict::Changed), true) => "slower",
@@ -11,8 +11,6 @@ pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'stati
         (Some(ChangeVerdict::Noise), _) => "~",
         (Some(ChangeVerdict::BetweenRuns), true) => "? slower",
         (Some(ChangeVerdict::BetweenRuns), false) => "? faster",
-        (Some(ChangeVerdict::TooFew), _) => "? too few",
-        (Some(ChangeVerdict::Correlated), _) => "? correlated",
         (Some(_), _) => "?",
     }
 }
@@ -32,10 +30,28 @@ pub(super) fn word_of_sides(
     }
 }
 
+/// Why a change with the sign `?` was not tested.
+pub(super) fn reason(finding: ChangeVerdict) -> Option<&'static str> {
+    match finding {
+        ChangeVerdict::TooFew => {
+            Some("?: not tested, because there are too few steps or runs; it may be noise.")
+        }
+        ChangeVerdict::Correlated => Some(
+            "?: not tested, because the times of neighbouring steps are correlated; it may be noise.",
+        ),
+        ChangeVerdict::Untested => {
+            Some("?: not tested, because there is one number on each side; it may be noise.")
+        }
+        _ => None,
+    }
+}
+
 /// What a `?` says, for a reader who sees it for the first time.
 pub fn doubt(verdict: &str) -> Option<&'static str> {
     match verdict.strip_prefix('?')? {
-        "" => Some("?: not tested, because there is one number on each side; it may be noise."),
+        "" => Some(
+            "?: not tested, because there are too few independent steps or runs, or one number on each side; it may be noise.",
+        ),
         " too few" => {
             Some("? too few: not tested, because there are too few steps or runs; it may be noise.")
         }

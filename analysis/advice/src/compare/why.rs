@@ -12,7 +12,7 @@ use super::change::ChangeVerdict;
 use super::headline::ps;
 use super::run_loop::signed;
 use super::uses::{GroupChange, TimesOfSides, UseChange};
-use super::verdict_words::{doubt, word_of_sides};
+use super::verdict_words::{doubt, reason, word_of_sides};
 
 /// Rows of the table at most, the step included.
 pub const WHY_ROWS: usize = 10;
@@ -61,6 +61,8 @@ pub struct WhyRow {
     /// `slower`, `~` …; empty where it was not tested.
     #[column("Verdict", non_empty)]
     pub verdict: &'static str,
+    /// What the verdict is from; `None` where it was not tested.
+    pub finding: Option<ChangeVerdict>,
     /// File and line of the op with the most time, without folders.
     #[column("Source")]
     pub source: Option<String>,
@@ -70,7 +72,11 @@ impl Attribution {
     /// The table of [`Self::why`].
     pub fn why_table(&self, rows: usize) -> Table {
         let rows = self.why(rows);
-        let mut signs: BTreeSet<&str> = rows.iter().filter_map(|row| doubt(row.verdict)).collect();
+        let explained = |row: &WhyRow| match row.verdict {
+            "?" => reason(row.finding?),
+            verdict => doubt(verdict),
+        };
+        let mut signs: BTreeSet<&str> = rows.iter().filter_map(explained).collect();
         if rows.iter().any(|row| row.verdict == "~") {
             signs.insert("~: within noise.");
         }
@@ -107,7 +113,7 @@ impl Attribution {
                 row.name = format!("{}: {}", row.name, group.name);
                 row.source = file_of(group);
             }
-            row.time_use = Some(one.id);
+            (row.time_use, row.finding) = (Some(one.id), one.finding);
             rows.push(row);
             rows.extend(below);
         }
@@ -146,6 +152,7 @@ impl Attribution {
             is_below: true,
             time_use: Some(one.id),
             group: Some(group.name.clone()),
+            finding: group.finding,
             source: file_of(group),
             ..row.of_sides(group.sides())
         }

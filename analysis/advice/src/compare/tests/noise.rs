@@ -183,7 +183,7 @@ fn correlated_steps_are_the_reason_where_they_are() {
     for (id, reason) in [
         (
             "why",
-            "? correlated: not tested, because the times of neighbouring steps",
+            "?: not tested, because the times of neighbouring steps",
         ),
         (
             "steps",
