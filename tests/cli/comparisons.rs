@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use analysis::compare::{CompareOptions, Summary, compare};
@@ -35,6 +36,30 @@ fn compared(args: &[&str]) -> (i32, String) {
             .collect::<Vec<_>>()
             .join(" "),
     )
+}
+
+/// A run that is given again, by another name or as its summary, is no second run.
+#[test]
+fn the_same_capture_given_twice_counts_once() {
+    let (place, base, cand) = (Place::empty(), sample("serial"), sample("overlap"));
+    place.write("copy.xplane.pb", &fs::read(&base).unwrap());
+    place.run(&["summarize", &base, "-o", "saved.json"]);
+    for again in [base.as_str(), "copy.xplane.pb", "saved.json"] {
+        let args = ["compare", &base, &cand, "--base", again];
+        let output = place.run(&[&args[..], &["--format", "json"]].concat());
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["base"]["runs"].as_array().unwrap().len(), 1, "{again}");
+        assert_eq!(json["base"]["steps"], 4);
+        let notes = json["notes"].to_string();
+        let said = stderr(&output).replace('\n', " ");
+        for text in [&notes, &said] {
+            assert!(text.contains(" once"), "{text}");
+        }
+    }
+    // Another run is one.
+    let output = place.run(&["compare", "--base", &base, "--base", &cand, "--cand", &cand]);
+    assert!(stdout(&output).contains("8 steady steps"));
+    assert!(output.stderr.is_empty());
 }
 
 #[test]

@@ -315,7 +315,10 @@ fn several_runs_make_a_baseline() {
 
 #[test]
 fn history_gives_baseline_and_trend() {
-    let place = Place::empty().with("good.pb", 7.0).with("slow.pb", 9.0);
+    let place = Place::empty()
+        .with("good.pb", 7.0)
+        .with("alike.pb", 7.01)
+        .with("slow.pb", 9.0);
     let keep = |run: &str| {
         let args = [
             "analyze",
@@ -334,7 +337,7 @@ fn history_gives_baseline_and_trend() {
         output.status.code().unwrap()
     };
     assert_eq!(
-        [keep("good.pb"), keep("slow.pb"), keep("good.pb")],
+        [keep("good.pb"), keep("slow.pb"), keep("alike.pb")],
         [0, 10, 0]
     );
     let compared = json(stdout(&place.run(&[

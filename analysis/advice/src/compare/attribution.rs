@@ -8,7 +8,7 @@ use super::change::{MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, StepTimesOfSides, correct, rows, tested, values};
 use super::matching::MatchedBy;
 use super::pool::{PooledOp, PooledRuns, effect_ps};
-use super::uses::{UseChange, uses};
+use super::uses::{UseChange, change_of, uses};
 use super::work::OpWork;
 
 /// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
@@ -71,10 +71,25 @@ pub struct OpChange {
     pub time_use: TimeUse,
     /// The ops that it is counted with: those that do the same.
     pub group: String,
+    /// The same two on the first side, if it does something else there.
+    #[serde(skip)]
+    pub(super) base_work: Option<OpWork>,
     /// Whether it is communication between devices; its time is then exposed.
     pub is_collective: bool,
     /// Its share of the change of the mean step.
     pub change_ps: f64,
+}
+
+impl OpChange {
+    /// Whether a group counts its time on the first side, and on the second.
+    pub(super) fn is_counted_with(&self, time_use: TimeUse, group: &str) -> (bool, bool) {
+        let is_now = self.time_use == time_use && self.group == group;
+        let before = self.base_work.as_ref();
+        let is_before = before.map_or(is_now, |work| {
+            work.time_use == time_use && work.group == group
+        });
+        (is_before, is_now)
+    }
 }
 
 pub(super) struct DividedChange {
@@ -126,7 +141,7 @@ pub(super) fn divide(
         attribution: Some(Attribution {
             base_ps: base.middle_ps(),
             cand_ps: cand.middle_ps(),
-            change_ps: cand.middle_ps() - base.middle_ps(),
+            change_ps: change_of(base.middle_ps(), cand.middle_ps()),
             uses: uses(base, cand, &rows, &rest, options),
         }),
         ops,
@@ -139,8 +154,12 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
     let shape = |side: Option<&PooledOp<'_>>| side.and_then(|side| side.op.shape.clone());
     let runs = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.runs);
     let (before, after) = row.middle();
-    let OpWork { time_use, group } = OpWork::of(op);
+    let work = OpWork::of(op);
+    let base_work = row.base.map(|base| OpWork::of(base.op));
+    let base_work = base_work.filter(|before| *before != work);
+    let OpWork { time_use, group } = work;
     Some(OpChange {
+        base_work,
         time_use,
         group,
         base_name: name(row.base),
@@ -155,7 +174,7 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
         shapes: shape(row.base).zip(shape(row.cand)).filter(|(a, b)| a != b),
         base_runs: runs(row.base),
         cand_runs: runs(row.cand),
-        change_ps: after - before,
+        change_ps: change_of(before, after),
         change,
     })
 }

@@ -20,9 +20,9 @@ struct ShareRow {
     #[column]
     cand_ops: Option<usize>,
     #[column]
-    base_ps: f64,
+    base_ps: Option<f64>,
     #[column]
-    cand_ps: f64,
+    cand_ps: Option<f64>,
     #[column]
     change_ps: f64,
     #[column("Of base step")]
@@ -39,8 +39,8 @@ pub(super) fn attribution_table(attribution: &Attribution) -> Table {
     let of_step = |change: f64| Percent::ratio(change, attribution.base_ps);
     let whole = ShareRow {
         name: "interquartile mean step".to_owned(),
-        base_ps: attribution.base_ps,
-        cand_ps: attribution.cand_ps,
+        base_ps: Some(attribution.base_ps),
+        cand_ps: Some(attribution.cand_ps),
         change_ps: attribution.change_ps,
         change_of_step_percent: of_step(attribution.change_ps),
         ..ShareRow::default()
@@ -50,8 +50,8 @@ pub(super) fn attribution_table(attribution: &Attribution) -> Table {
         time_use,
         base_ops: group.has_ops().then_some(group.base_ops),
         cand_ops: group.has_ops().then_some(group.cand_ops),
-        base_ps: group.times.base_ps,
-        cand_ps: group.times.cand_ps,
+        base_ps: group.sides()[0],
+        cand_ps: group.sides()[1],
         change_ps: group.times.change_ps,
         change_of_step_percent: of_step(group.times.change_ps),
         verdict: group.verdict(),

@@ -123,7 +123,7 @@ fn record_next(step: &MetricChange, compared: &Comparison) -> Option<String> {
     let (base, cand) = (step.base.filter(|base| base.median > 0.0)?, step.cand?);
     let of_step = |ps: f64| Percent(100.0 * ps / base.median);
     match step.finding {
-        ChangeVerdict::TooFew | ChangeVerdict::Untested => {
+        ChangeVerdict::TooFew | ChangeVerdict::Correlated | ChangeVerdict::Untested => {
             Some(record_enough([base.count, cand.count], compared))
         }
         ChangeVerdict::BetweenRuns => {

@@ -2,6 +2,7 @@
 
 use engine::{Percent, Table, sentence};
 
+use super::headline::ps;
 use super::run_loop::signed;
 
 /// Why the step changed, as far as the runs tell.
@@ -13,8 +14,10 @@ pub struct CauseChain {
     pub lines: Vec<CauseLine>,
     /// The change of the mean step that no line explains.
     pub unexplained_ps: f64,
-    /// How much of the change of the mean step that is.
+    /// How much that is of what the parts of the mean step moved.
     pub unexplained_percent: Option<Percent>,
+    /// What the parts of the mean step moved, up and down: their changes without signs.
+    pub moved_ps: f64,
     /// What may be concluded from differences of the environment.
     pub note: String,
 }
@@ -45,16 +48,20 @@ impl CauseChain {
     }
 
     /// What the first `shown` lines leave open: `Not explained by these lines: −0.2 ms of +10 ms that the mean step
-    /// changed.`
+    /// changed.` Where its parts moved against each other, the change may be less than that: then of all that moved.
     pub fn unexplained(&self, shown: usize) -> String {
         let lines = self.lines.iter().map(|line| line.change_ps);
         let all: f64 = lines.clone().sum::<f64>() + self.unexplained_ps;
         let explained: f64 = lines.take(shown).sum();
-        format!(
-            "Not explained by these lines: {} of {} that the mean step changed.",
-            signed(all - explained),
-            signed(all)
-        )
+        let unexplained = all - explained;
+        let of = if unexplained.abs() <= all.abs() {
+            format!("{} that the mean step changed", signed(all))
+        } else {
+            let moved = ps(self.moved_ps);
+            format!("{moved} that the parts of the mean step moved, up and down")
+        };
+        let unexplained = signed(unexplained);
+        format!("Not explained by these lines: {unexplained} of {of}.")
     }
 
     /// The same, and what may be concluded.
@@ -75,15 +82,22 @@ mod tests {
             source: None,
             change_ps: 1e9,
         };
-        let chain = CauseChain {
+        let mut chain = CauseChain {
             candidates: Vec::new(),
             lines: vec![line; 4],
             unexplained_ps: 1e9,
             unexplained_percent: None,
+            moved_ps: 5e9,
             note: String::new(),
         };
         let said = |shown| chain.unexplained(shown);
         assert!(said(4).contains("+1.000 ms of +5.000 ms"), "{}", said(4));
         assert!(said(3).contains("+2.000 ms of +5.000 ms"), "{}", said(3));
+        // Parts that moved against each other may leave more open than the step changed.
+        chain.lines[0].change_ps = -3.5e9;
+        chain.moved_ps = 7.5e9;
+        let said = chain.unexplained(4);
+        let moved = "+1.000 ms of 7.500 ms that the parts of the mean step moved, up and down";
+        assert!(said.contains(moved), "{said}");
     }
 }

@@ -5,10 +5,10 @@ use engine::{Percent, counted};
 
 use super::attribution::{Attribution, OpChange};
 use super::cause_lines::{CauseChain, CauseLine};
-use super::change::ChangeVerdict;
+use super::change::{ChangeVerdict, ShiftEstimate};
 use super::comparison::Comparison;
 use super::run_loop::signed;
-use super::uses::{GroupChange, UseChange};
+use super::uses::{GroupChange, TimesOfSides, UseChange, change_of};
 
 /// Lines at most.
 const CAUSES: usize = 5;
@@ -38,14 +38,17 @@ pub(super) fn chain(compared: &Comparison) -> Option<CauseChain> {
     if lines.is_empty() {
         return None;
     }
-    let change = attribution.change_ps;
-    let unexplained = change - lines.iter().map(|line| line.change_ps).sum::<f64>();
+    let explained: f64 = lines.iter().map(|line| line.change_ps).sum();
+    let unexplained = change_of(explained, attribution.change_ps);
+    let groups = attribution.uses.iter().flat_map(|one| &one.groups);
+    let moved: f64 = groups.map(|group| group.times.change_ps.abs()).sum();
     Some(CauseChain {
         note: note(compared, known.len()),
         candidates: known,
         lines,
         unexplained_ps: unexplained,
-        unexplained_percent: (change != 0.0).then(|| Percent(100.0 * (unexplained / change).abs())),
+        unexplained_percent: Percent::ratio(unexplained.abs(), moved),
+        moved_ps: moved,
     })
 }
 
@@ -82,11 +85,8 @@ fn line(
     ops: &[OpChange],
     candidate: Option<&str>,
 ) -> CauseLine {
-    let ops: Vec<&OpChange> = ops
-        .iter()
-        .filter(|op| op.time_use == one.id && op.group == group.name)
-        .collect();
-    let instructions = match instructions(&ops) {
+    let ops = counted_with(one, group, ops);
+    let instructions = match instructions(&ops, &group.times) {
         Some(text) if one.id.title() == group.name || text.contains(&group.name) => text,
         Some(text) => format!("{text} ({})", group.name),
         None if one.id.title() == group.name => group.name.clone(),
@@ -113,77 +113,123 @@ fn line(
     }
 }
 
+/// An op as its group counts it: a side on which it does something else is that of another group.
+struct CountedOp<'a> {
+    op: &'a OpChange,
+    base: Option<&'a str>,
+    cand: Option<&'a str>,
+    change_ps: f64,
+}
+
+/// The ops of a group, largest change first.
+fn counted_with<'a>(
+    one: &UseChange,
+    group: &GroupChange,
+    ops: &'a [OpChange],
+) -> Vec<CountedOp<'a>> {
+    let counted = |op: &'a OpChange| {
+        let (is_before, is_after) = op.is_counted_with(one.id, &group.name);
+        let base = op.base_name.as_deref().filter(|_| is_before);
+        let cand = op.cand_name.as_deref().filter(|_| is_after);
+        let time = |side: Option<ShiftEstimate>| side.map_or(0.0, |side| side.median);
+        let change_ps = match (is_before, is_after) {
+            (true, true) => op.change_ps,
+            (true, false) => -time(op.change.base),
+            (false, _) => time(op.change.cand),
+        };
+        (base.is_some() || cand.is_some()).then_some(CountedOp {
+            op,
+            base,
+            cand,
+            change_ps,
+        })
+    };
+    let mut ops: Vec<CountedOp<'_>> = ops.iter().filter_map(counted).collect();
+    ops.sort_by(|a, b| b.change_ps.abs().total_cmp(&a.change_ps.abs()));
+    ops
+}
+
 /// An op whose time changes by less than this share of it takes the time it took.
 const UNCHANGED: f64 = 0.05;
+/// Parts of an op also write and read what the whole kept on the chip, which takes several times its time at most.
+const TIMES_OF_WHOLE: f64 = 4.0;
 
 /// What became of the instructions of a group; `None` if there are none.
-fn instructions(ops: &[&OpChange]) -> Option<String> {
-    let base: Vec<&str> = ops
-        .iter()
-        .filter_map(|op| op.base_name.as_deref())
-        .collect();
-    let cand: Vec<&str> = ops
-        .iter()
-        .filter_map(|op| op.cand_name.as_deref())
-        .collect();
-    // Sorted by change: the first moved most.
-    let first = ops.first()?;
-    let number = |count: usize| {
-        NUMBERS
-            .get(count)
-            .map_or_else(|| count.to_string(), |word| (*word).to_owned())
+fn instructions(ops: &[CountedOp<'_>], times: &TimesOfSides) -> Option<String> {
+    let names = |of: fn(&CountedOp<'_>) -> bool| -> Vec<&str> {
+        let ops = ops.iter().filter(|op| of(op));
+        ops.filter_map(|op| op.cand.or(op.base)).collect()
     };
-    let more = |names: &[&str]| match names.len() {
-        0 | 1 => String::new(),
-        count => format!(" and {} more", number(count - 1)),
-    };
+    let (new, gone) = (names(|op| op.base.is_none()), names(|op| op.cand.is_none()));
+    let pairs = ops
+        .iter()
+        .filter(|op| op.base.is_some() && op.cand.is_some());
+    let pairs: Vec<&CountedOp<'_>> = pairs.collect();
     // An op that takes the time it took was neither split nor joined: what has no counterpart beside it is new or gone.
-    let is_kept = |op: &&OpChange| {
-        let base = op.base_name.as_ref().and(op.change.base);
-        let pair = base.filter(|_| op.cand_name.is_some() && op.shapes.is_none());
-        pair.is_some_and(|base| op.change_ps.abs() <= UNCHANGED * base.median)
+    let is_kept = |op: &&CountedOp<'_>| {
+        let base = op.op.change.base.filter(|_| op.op.shapes.is_none());
+        base.is_some_and(|base| op.change_ps.abs() <= UNCHANGED * base.median)
     };
-    let has_kept = ops.iter().any(is_kept);
-    let alone = ops.iter().filter(|op| op.cand_name.is_none());
-    let gone: Vec<&str> = alone.filter_map(|op| op.base_name.as_deref()).collect();
-    let alone = ops.iter().filter(|op| op.base_name.is_none());
-    let new: Vec<&str> = alone.filter_map(|op| op.cand_name.as_deref()).collect();
-    let text = match (&base[..], &cand[..]) {
-        _ if has_kept && (!gone.is_empty() || !new.is_empty()) => {
+    let (least, most) = (
+        times.base_ps.min(times.cand_ps),
+        times.base_ps.max(times.cand_ps),
+    );
+    let is_divided = most <= TIMES_OF_WHOLE * least && !pairs.iter().any(is_kept);
+    let base: Vec<&str> = ops.iter().filter_map(|op| op.base).collect();
+    let cand: Vec<&str> = ops.iter().filter_map(|op| op.cand).collect();
+    Some(match (&base[..], &cand[..]) {
+        ([], []) => return None,
+        ([only], [_, _, ..]) if is_divided => format!("{only} split in {}", number(cand.len())),
+        ([_, _, ..], [only]) if is_divided => {
+            format!("{} ops joined in {only}", number(base.len()))
+        }
+        _ => {
             let named = |names: &[&str], what: &str| {
                 let first = names.first()?;
-                Some(format!("{first}{} {what}", more(names)))
+                let more = match names.len() {
+                    1 => String::new(),
+                    count => format!(" and {} more", number(count - 1)),
+                };
+                Some(format!("{first}{more} {what}"))
             };
-            let both = [named(&new, "new"), named(&gone, "gone")];
-            trace_model::joined(both.into_iter().flatten(), ", ")
+            let is_alone = new.is_empty() && gone.is_empty();
+            let of_pairs: f64 = pairs.iter().map(|op| op.change_ps).sum();
+            let is_told = is_alone || of_pairs.abs() >= UNCHANGED * times.change_ps.abs();
+            let all = [
+                named(&new, "new"),
+                named(&gone, "gone"),
+                changed(&pairs).filter(|_| is_told),
+            ];
+            trace_model::joined(all.into_iter().flatten(), ", ")
         }
-        ([only], [_, _, ..]) => format!("{only} split in {}", number(cand.len())),
-        ([_, _, ..], [only]) => format!("{} ops joined in {only}", number(base.len())),
-        ([], [first, ..]) => format!("{first}{} new", more(&cand)),
-        ([first, ..], []) => format!("{first}{} gone", more(&base)),
-        _ => {
-            let runs = first.base_runs.zip(first.cand_runs);
-            let runs = runs.filter(|(base, cand)| (base.round() - cand.round()).abs() > 0.5);
-            let runs =
-                runs.map(|(base, cand)| format!(", {base:.0} → {cand:.0} executions a step"));
-            let shapes = first
-                .shapes
-                .as_ref()
-                .map(|(base, cand)| format!(", {base} → {cand}"));
-            let others = match ops.len() {
-                1 => String::new(),
-                count => format!(" and {}", counted(count - 1, "more op")),
-            };
-            let what = if first.change_ps > 0.0 {
-                "slower"
-            } else {
-                "faster"
-            };
-            let changed = runs.or(shapes).unwrap_or_else(|| format!(" {what}"));
-            format!("{}{changed}{others}", first.name())
-        }
+    })
+}
+
+fn number(count: usize) -> String {
+    NUMBERS
+        .get(count)
+        .map_or_else(|| count.to_string(), |word| (*word).to_owned())
+}
+
+/// `fusion.1 slower and 2 more ops`: those that both sides have, largest change first.
+fn changed(pairs: &[&CountedOp<'_>]) -> Option<String> {
+    let op = pairs.first()?.op;
+    let runs = op.base_runs.zip(op.cand_runs);
+    let runs = runs.filter(|(base, cand)| (base.round() - cand.round()).abs() > 0.5);
+    let runs = runs.map(|(base, cand)| format!(", {base:.0} → {cand:.0} executions a step"));
+    let shapes = op.shapes.as_ref();
+    let shapes = shapes.map(|(base, cand)| format!(", {base} → {cand}"));
+    let others = match pairs.len() {
+        1 => String::new(),
+        count => format!(" and {}", counted(count - 1, "more op")),
     };
-    Some(text)
+    let what = if op.change_ps > 0.0 {
+        "slower"
+    } else {
+        "faster"
+    };
+    let changed = runs.or(shapes).unwrap_or_else(|| format!(" {what}"));
+    Some(format!("{}{changed}{others}", op.name()))
 }
 
 /// An environment that differs may be the cause, and need not be.

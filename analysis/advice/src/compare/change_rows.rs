@@ -74,34 +74,27 @@ pub(super) fn rows<'a>(
             program: program(cand, pair.cand),
         });
     }
-    let too_small = (cand.listed_from_ps(), base.listed_from_ps());
-    for &index in &matching.base_only {
-        let Some(op) = base.ops.get(index) else {
-            continue;
-        };
-        if op.middle_ps <= too_small.0 {
-            rest.entry((op.op.part, None)).or_default().0 += op.middle_ps;
-        } else {
+    let alone = [
+        (base, cand, &matching.base_only),
+        (cand, base, &matching.cand_only),
+    ];
+    for (side, (pool, other, indices)) in alone.into_iter().enumerate() {
+        let too_small = other.listed_from_ps();
+        for &index in indices {
+            let Some(op) = pool.ops.get(index) else {
+                continue;
+            };
+            let is_base = side == 0;
+            if op.middle_ps <= too_small {
+                let rest = rest.entry((op.op.part, None)).or_default();
+                *if is_base { &mut rest.0 } else { &mut rest.1 } += op.middle_ps;
+                continue;
+            }
             rows.push(ChangeRow {
-                base: Some(op),
-                cand: None,
+                base: Some(op).filter(|_| is_base),
+                cand: Some(op).filter(|_| !is_base),
                 how: None,
-                program: program(base, index),
-            });
-        }
-    }
-    for &index in &matching.cand_only {
-        let Some(op) = cand.ops.get(index) else {
-            continue;
-        };
-        if op.middle_ps <= too_small.1 {
-            rest.entry((op.op.part, None)).or_default().1 += op.middle_ps;
-        } else {
-            rows.push(ChangeRow {
-                base: None,
-                cand: Some(op),
-                how: None,
-                program: program(cand, index),
+                program: program(pool, index),
             });
         }
     }
@@ -158,9 +151,8 @@ pub(super) fn correct(
     for (&i, p) in asked.iter().zip(holm(&p)) {
         let (change, (base, cand)) = (&mut changes[i], &sides[i]);
         change.p = Some(p);
-        let least = || MetricChange::least_p(base, cand).map(|least| steps.corrected(least));
-        if p > options.alpha && least().is_some_and(|least| least > options.alpha) {
-            change.give_up();
+        if p > options.alpha {
+            change.give_up(base, cand, options.alpha, |least| steps.corrected(least));
         }
         let (base, cand) = (&ResampledMedians::new(base), &ResampledMedians::new(cand));
         change.conclude(base, cand, effect, options);

@@ -61,7 +61,6 @@ mod why;
 mod work;
 
 use engine::{Percent, counted};
-use math::rank_test::least_p_of_counts;
 use math::unit::Unit;
 use math::{parallel, resample};
 use trace_model::kept;
@@ -444,25 +443,33 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
 }
 
 /// How many ops could not be tested, and why.
-fn untestable(out: &Comparison) -> Option<String> {
+fn untestable(out: &Comparison) -> impl Iterator<Item = String> {
     let of = |is: fn(&MetricChange) -> bool| out.ops.iter().filter(|op| is(&op.change)).count();
-    let too_few = of(|change| change.finding == ChangeVerdict::TooFew);
     let tested = of(|change| change.p.is_some());
-    let ops = counted(too_few, "op");
-    let ([base, cand], what) = match out.runs_that_decide() {
-        Some(runs) => (runs, "runs"),
-        None => ([out.base.steps, out.cand.steps], "steps"),
+    let what = if out.runs_that_decide().is_some() {
+        "runs"
+    } else {
+        "steps"
     };
-    let least = least_p_of_counts(base, cand) * tested.max(1) as f64;
-    let why = if least <= out.options.test.alpha {
-        format!("the times of neighbouring {what} are correlated")
-    } else if tested > 1 {
+    let too_few = if tested > 1 {
         format!("{tested} ops are tested, and {what} are too few for that many")
     } else {
-        format!(
-            "{what} are too few for a level of {} %",
-            100.0 * out.options.test.alpha
-        )
+        let level = 100.0 * out.options.test.alpha;
+        format!("{what} are too few for a level of {level} %")
     };
-    (too_few > 0).then(|| format!("no change of {ops} could be told from chance (?): {why}"))
+    let reasons = [
+        (
+            of(|change| change.finding == ChangeVerdict::TooFew),
+            too_few,
+        ),
+        (
+            of(|change| change.finding == ChangeVerdict::Correlated),
+            format!("the times of neighbouring {what} are correlated"),
+        ),
+    ];
+    let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
+    reasons.map(|(count, why)| {
+        let ops = counted(count, "op");
+        format!("no change of {ops} could be told from chance (?): {why}")
+    })
 }

@@ -9,7 +9,7 @@ use super::attribution_table::attribution_table;
 use super::better::Better;
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
-use super::verdict_words::word_of;
+use super::verdict_words::word_of_sides;
 use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS};
 
 impl SeriesChange {
@@ -46,11 +46,7 @@ impl OpChange {
 impl GroupChange {
     /// `slower`, `~`, `new` …; empty where only the mean is known.
     pub fn verdict(&self) -> &'static str {
-        match (self.finding, self.base_ops, self.cand_ops) {
-            (Some(_), 0, _) => "new",
-            (Some(_), _, 0) => "gone",
-            (finding, ..) => word_of(finding, self.times.change_ps),
-        }
+        word_of_sides(self.finding, self.sides())
     }
 }
 
@@ -65,6 +61,7 @@ fn verdict(change: &MetricChange, unit: Unit, better: Better) -> String {
         ChangeVerdict::Noise if change.change == Some(0.0) => "~ equal".to_owned(),
         ChangeVerdict::Noise => "~".to_owned(),
         ChangeVerdict::TooFew => "? too few".to_owned(),
+        ChangeVerdict::Correlated => "? correlated".to_owned(),
         ChangeVerdict::Untested => "?".to_owned(),
         ChangeVerdict::OneSided => if change.base.is_some() {
             "only base"

@@ -69,9 +69,16 @@ impl TimesOfSides {
         Self {
             base_ps,
             cand_ps,
-            change_ps: cand_ps - base_ps,
+            change_ps: change_of(base_ps, cand_ps),
         }
     }
+}
+
+/// Second minus first, of times that were added up: what rounding leaves of equal ones is no change, because times are
+/// recorded in whole picoseconds.
+pub(super) fn change_of(base_ps: f64, cand_ps: f64) -> f64 {
+    let change = cand_ps - base_ps;
+    if change.abs() < 0.5 { 0.0 } else { change }
 }
 
 impl std::iter::Sum for TimesOfSides {
@@ -242,6 +249,16 @@ impl UseChange {
         }
     }
 
+    /// Its time on both sides; `None` where none of its groups has any.
+    pub(super) fn sides(&self) -> [Option<f64>; 2] {
+        let times = [self.times.base_ps, self.times.cand_ps];
+        let is_known = |side: usize| {
+            let mut groups = self.groups.iter();
+            groups.any(|group| group.sides()[side].is_some())
+        };
+        [0, 1].map(|side| is_known(side).then_some(times[side]))
+    }
+
     /// Whether no op runs.
     pub(super) fn is_idle(&self) -> bool {
         self.id.is_idle()
@@ -252,6 +269,15 @@ impl GroupChange {
     /// Whether it is time of listed ops.
     pub(super) fn has_ops(&self) -> bool {
         self.base_ops + self.cand_ops > 0
+    }
+
+    /// Its time on both sides; `None` where it has no op, but has one on the other side.
+    pub(super) fn sides(&self) -> [Option<f64>; 2] {
+        let of = |ops: usize, time: f64| (ops > 0 || time > 0.0 || !self.has_ops()).then_some(time);
+        [
+            of(self.base_ops, self.times.base_ps),
+            of(self.cand_ops, self.times.cand_ps),
+        ]
     }
 }
 

@@ -3,7 +3,7 @@
 use super::change::ChangeVerdict;
 
 /// `slower`, `? faster`, `~`; empty without a test.
-pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
+fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
     match (finding, change_ps > 0.0) {
         (None, _) => "",
         (Some(ChangeVerdict::Changed), true) => "slower",
@@ -15,11 +15,48 @@ pub(super) fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'stati
     }
 }
 
+/// The same of a time that is `None` where a side has nothing that takes it: `new`, `gone`.
+pub(super) fn word_of_sides(
+    finding: Option<ChangeVerdict>,
+    sides: [Option<f64>; 2],
+) -> &'static str {
+    match (finding, sides) {
+        (Some(_), [None, _]) => "new",
+        (Some(_), [_, None]) => "gone",
+        (_, [base, cand]) => {
+            let [base, cand] = [base, cand].map(Option::unwrap_or_default);
+            word_of(finding, cand - base)
+        }
+    }
+}
+
+/// Why a change with the sign `?` was not tested.
+pub(super) fn reason(finding: ChangeVerdict) -> Option<&'static str> {
+    match finding {
+        ChangeVerdict::TooFew => {
+            Some("?: not tested, because there are too few steps or runs; it may be noise.")
+        }
+        ChangeVerdict::Correlated => Some(
+            "?: not tested, because the times of neighbouring steps are correlated; it may be noise.",
+        ),
+        ChangeVerdict::Untested => {
+            Some("?: not tested, because there is one number on each side; it may be noise.")
+        }
+        _ => None,
+    }
+}
+
 /// What a `?` says, for a reader who sees it for the first time.
 pub fn doubt(verdict: &str) -> Option<&'static str> {
     match verdict.strip_prefix('?')? {
-        "" | " too few" => Some(
-            "?: not tested, because there are too few steps or runs, or one number on each side; it may be noise.",
+        "" => Some(
+            "?: not tested, because there are too few independent steps or runs, or one number on each side; it may be noise.",
+        ),
+        " too few" => {
+            Some("? too few: not tested, because there are too few steps or runs; it may be noise.")
+        }
+        " correlated" => Some(
+            "? correlated: not tested, because the times of neighbouring steps are correlated; it may be noise.",
         ),
         _ => Some(
             "? before a direction: more than the steps of a run differ, but not more than runs of the same program may.",

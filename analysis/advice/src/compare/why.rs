@@ -12,7 +12,7 @@ use super::change::ChangeVerdict;
 use super::headline::ps;
 use super::run_loop::signed;
 use super::uses::{GroupChange, TimesOfSides, UseChange};
-use super::verdict_words::{doubt, word_of};
+use super::verdict_words::{doubt, reason, word_of_sides};
 
 /// Rows of the table at most, the step included.
 pub const WHY_ROWS: usize = 10;
@@ -61,6 +61,8 @@ pub struct WhyRow {
     /// `slower`, `~` …; empty where it was not tested.
     #[column(non_empty)]
     pub verdict: &'static str,
+    /// What the verdict is from; `None` where it was not tested.
+    pub finding: Option<ChangeVerdict>,
     /// File and line of the op with the most time, without folders.
     #[column]
     pub source: Option<String>,
@@ -70,7 +72,11 @@ impl Attribution {
     /// The table of [`Self::why`].
     pub fn why_table(&self, rows: usize) -> Table {
         let rows = self.why(rows);
-        let mut signs: BTreeSet<&str> = rows.iter().filter_map(|row| doubt(row.verdict)).collect();
+        let explained = |row: &WhyRow| match row.verdict {
+            "?" => reason(row.finding?),
+            verdict => doubt(verdict),
+        };
+        let mut signs: BTreeSet<&str> = rows.iter().filter_map(explained).collect();
         if rows.iter().any(|row| row.verdict == "~") {
             signs.insert("~: within noise.");
         }
@@ -100,12 +106,14 @@ impl Attribution {
             let below = groups_of(one, least, room, self);
             room -= below.len();
             let only = below.is_empty().then(|| alone(one)).flatten();
-            let mut row = self.row(one.id.title().to_owned(), one.times, one.verdict());
+            let verdict = word_of_sides(one.finding, one.sides());
+            let name = one.id.title().to_owned();
+            let mut row = self.row(name, one.times, verdict).of_sides(one.sides());
             if let Some(group) = only.filter(|group| group.name != one.id.title()) {
                 row.name = format!("{}: {}", row.name, group.name);
                 row.source = file_of(group);
             }
-            row.time_use = Some(one.id);
+            (row.time_use, row.finding) = (Some(one.id), one.finding);
             rows.push(row);
             rows.extend(below);
         }
@@ -133,6 +141,20 @@ impl Attribution {
             change_of_step_percent: (self.base_ps > 0.0).then_some(Percent(of_step)),
             verdict,
             ..WhyRow::default()
+        }
+    }
+
+    /// The row of a group below its use.
+    fn below(&self, one: &UseChange, group: &GroupChange) -> WhyRow {
+        let name = format!("{BELOW}{}", group.name);
+        let row = self.row(name, group.times, group.verdict());
+        WhyRow {
+            is_below: true,
+            time_use: Some(one.id),
+            group: Some(group.name.clone()),
+            finding: group.finding,
+            source: file_of(group),
+            ..row.of_sides(group.sides())
         }
     }
 
@@ -224,25 +246,25 @@ impl Attribution {
         let (one, group) = groups
             .max_by(|a, b| grown(a.0, a.1).total_cmp(&grown(b.0, b.1)))
             .filter(|(one, group)| grown(one, group) >= least)?;
-        let times = group.times;
-        let before = if group.base_ops == 0 && times.base_ps == 0.0 {
-            "new".to_owned()
-        } else {
-            format!("{} before", ps(times.base_ps))
-        };
-        let place = placed(group);
-        let change = signed(times.change_ps);
         let title = one.id.title();
-        let what = if group.name == title {
-            title.to_owned()
+        let (what, times, [before, _]) = if group.name == title {
+            (title.to_owned(), one.times, one.sides())
         } else {
-            format!("{place} ({title})")
+            let what = format!("{} ({title})", placed(group));
+            (what, group.times, group.sides())
         };
+        let change = signed(times.change_ps);
+        let before = before.map_or("new".to_owned(), |before| format!("{} before", ps(before)));
         Some(format!("{what}: {change} a step, {before}"))
     }
 }
 
 impl WhyRow {
+    fn of_sides(mut self, [base_ps, cand_ps]: [Option<f64>; 2]) -> Self {
+        (self.base_ps, self.cand_ps) = (base_ps, cand_ps);
+        self
+    }
+
     /// Whether an op is among those of the row.
     pub fn has(&self, op: &OpChange) -> bool {
         self.time_use == Some(op.time_use)
@@ -250,51 +272,38 @@ impl WhyRow {
     }
 }
 
-impl UseChange {
-    fn verdict(&self) -> &'static str {
-        word_of(self.finding, self.times.change_ps)
-    }
-}
-
-/// Rows of the groups that moved most, and of the rest of them: none if the use is that of one group alone.
+/// Rows of the groups that moved most, and of the rest of them: none if the use is that of one group alone, or if what
+/// moved is named like the use.
 fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> Vec<WhyRow> {
     if alone(one).is_some() {
         return Vec::new();
     }
+    let is_named = |group: &&GroupChange| group.name != one.id.title();
+    let (mut named, other): (Vec<_>, Vec<_>) = one.groups.iter().partition(is_named);
     let is_moved = |group: &&GroupChange| group.times.change_ps.abs() >= least;
-    let moved = one.groups.iter().take_while(is_moved).count();
+    let moved = named.iter().copied().take_while(is_moved).count();
     let fits = |shown: usize| shown + usize::from(shown < one.groups.len()) <= room;
     let Some(shown) = (1..=moved.min(GROUPS)).rev().find(|&shown| fits(shown)) else {
         return Vec::new();
     };
-    let (shown, rest) = one.groups.split_at(shown);
-    let mut rows: Vec<WhyRow> = shown
-        .iter()
-        .map(|group| WhyRow {
-            is_below: true,
-            time_use: Some(one.id),
-            group: Some(group.name.clone()),
-            base_ps: (group.base_ops > 0 || group.times.base_ps > 0.0)
-                .then_some(group.times.base_ps),
-            cand_ps: (group.cand_ops > 0 || group.times.cand_ps > 0.0)
-                .then_some(group.times.cand_ps),
-            source: file_of(group),
-            ..whole.row(
-                format!("{BELOW}{}", group.name),
-                group.times,
-                group.verdict(),
-            )
-        })
-        .collect();
+    let mut rest = named.split_off(shown);
+    rest.extend(other);
+    let mut rows: Vec<WhyRow> = named.iter().map(|group| whole.below(one, group)).collect();
     let times: TimesOfSides = rest.iter().map(|group| group.times).sum();
-    if times.change_ps.abs() >= 0.5 {
-        let name = format!("{BELOW}other ops");
-        rows.push(WhyRow {
-            is_below: true,
-            time_use: Some(one.id),
-            ..whole.row(name, times, "")
-        });
+    if times.change_ps.abs() < 0.5 {
+        return rows;
     }
+    rows.push(match rest[..] {
+        [only] if is_named(&only) => whole.below(one, only),
+        _ => {
+            let rest = if one.is_idle() { "causes" } else { "ops" };
+            WhyRow {
+                is_below: true,
+                time_use: Some(one.id),
+                ..whole.row(format!("{BELOW}other {rest}"), times, "")
+            }
+        }
+    });
     rows
 }
 

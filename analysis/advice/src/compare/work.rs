@@ -17,6 +17,7 @@ const MOST_OPERANDS: usize = 8;
 const LARGE_OPERAND: f64 = 1.0 / 16.0;
 
 /// What an op does.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct OpWork {
     pub time_use: TimeUse,
     /// Ops that are counted together: `XLA bf16 fusions`, `all-reduce`, `mlp/mul`.

@@ -62,9 +62,10 @@ pub(super) fn proof(
             ChangeVerdict::Changed => {}
             _ if are_apart(&base.runs, &cand.runs) => {}
             ChangeVerdict::Noise | ChangeVerdict::BetweenRuns => return NoiseVerdict::Noise,
-            ChangeVerdict::TooFew | ChangeVerdict::Untested | ChangeVerdict::OneSided => {
-                return NoiseVerdict::TooFew;
-            }
+            ChangeVerdict::TooFew
+            | ChangeVerdict::Correlated
+            | ChangeVerdict::Untested
+            | ChangeVerdict::OneSided => return NoiseVerdict::TooFew,
         }
     }
     if how == StepAggregate::Mean && is_share(&base.runs) && is_share(&cand.runs) {

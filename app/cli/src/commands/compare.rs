@@ -73,13 +73,13 @@ fn summaries_of(programs: &[Session; 2]) -> Result<[Vec<Summary>; 2]> {
     Ok([vec![base?], vec![cand?]])
 }
 
-/// What is compared of the runs of both sides.
+/// What is compared of the runs of both sides, and which of them were given before.
 fn summaries_of_runs(
     args: &CompareArgs,
     [base, cand]: [&[RequestedInput<'_>]; 2],
     loading: &Loading<'_>,
     stderr: &Stderr,
-) -> Result<[Vec<Summary>; 2]> {
+) -> Result<([Vec<Summary>; 2], Vec<String>)> {
     let base_loading = loading.with_programs(&args.of_base.base_hlo);
     let of = |place: usize| {
         if place < base.len() {
@@ -91,7 +91,12 @@ fn summaries_of_runs(
     let both = [base, cand].concat();
     let mut runs = summaries::by_input(&both, of, args.steps, args.output.format, stderr)?;
     let cand = runs.split_off(base.len()).concat();
-    Ok([runs.concat(), cand])
+    let mut sides = [runs.concat(), cand];
+    let repeated = sides.each_mut().map(summaries::leave_out_repeated).concat();
+    for said in &repeated {
+        stderr.warn(said);
+    }
+    Ok((sides, repeated))
 }
 
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
@@ -137,8 +142,8 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let programs = programs.as_ref().filter(|_| args.steps.is_none());
-    let [base, cand] = if let Some(programs) = programs {
-        summaries_of(programs)?
+    let ([base, cand], repeated) = if let Some(programs) = programs {
+        (summaries_of(programs)?, Vec::new())
     } else {
         summaries_of_runs(args, [&base, &cand], &loading, stderr)?
     };
@@ -149,6 +154,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let mut comparison = compare(&base, &cand, &options);
     comparison.program_diff = program_diff;
+    comparison.notes.extend(repeated);
     let report = config
         .as_ref()
         .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));

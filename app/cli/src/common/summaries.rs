@@ -11,7 +11,7 @@ use importers::Progress;
 use crate::common::loading::Loading;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use request::summaries::{plain_summary, saved};
+use request::summaries::{plain_summary, saved, summary_of};
 use request::{RequestError, Result, StepsArg, checks};
 
 /// An input, and whether all runs of a log directory count.
@@ -57,13 +57,21 @@ pub fn by_input<'l, 'e: 'l>(
                 found[place].extend(saved);
                 continue;
             }
-            for run in runs(path, all_runs, loading) {
+            let names = runs(path, all_runs, loading);
+            // Two of several runs may be the same file.
+            let is_identified = names.len() > 1 || paths.len() > 2;
+            let summary = if is_identified {
+                summary_of
+            } else {
+                plain_summary
+            };
+            for run in names {
                 if running.len() == AT_ONCE
                     && let Some((before, summary)) = running.pop_front()
                 {
                     found[before].push(joined(summary)?);
                 }
-                let session = loading.open_for_reports(path, run, format, false)?;
+                let session = loading.open_for_reports(path, run, format, is_identified)?;
                 let part = match steps {
                     Some(steps) => {
                         checks::check_steps(&session, steps)?;
@@ -74,7 +82,7 @@ pub fn by_input<'l, 'e: 'l>(
                     }
                     None => Scope::WholeTrace,
                 };
-                running.push_back((place, scope.spawn(move || plain_summary(&session, part))));
+                running.push_back((place, scope.spawn(move || summary(&session, part))));
             }
         }
         for (place, summary) in running {
@@ -82,6 +90,47 @@ pub fn by_input<'l, 'e: 'l>(
         }
         Ok(found)
     })
+}
+
+/// Leaves out runs of a side that are captures of it already, by their bytes: given twice, one shows no more than given once.
+/// What was left out, in words.
+pub fn leave_out_repeated(runs: &mut Vec<Summary>) -> Vec<String> {
+    let mut said = Vec::new();
+    let mut kept: Vec<Summary> = Vec::with_capacity(runs.len());
+    for run in runs.drain(..) {
+        let Some(first) = kept.iter().find(|first| is_same_capture(first, &run)) else {
+            kept.push(run);
+            continue;
+        };
+        let (first, again) = (first.title(), run.title());
+        let text = if first == again {
+            format!("{first} is given more than once: it counts once")
+        } else {
+            format!("{again} is the same capture as {first}: they count once")
+        };
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    *runs = kept;
+    said
+}
+
+/// Whether two runs were read from the same bytes. Where that is not recorded, whether all times are the same.
+fn is_same_capture(first: &Summary, second: &Summary) -> bool {
+    let bytes = |run: &Summary| -> Option<Vec<String>> {
+        let files = run.inputs.iter();
+        let files: Option<Vec<String>> = files.map(|input| input.fingerprint.clone()).collect();
+        let mut files = files.filter(|files| !files.is_empty())?;
+        files.sort();
+        Some(files)
+    };
+    let known = (bytes(first), bytes(second));
+    if let (Some(first), Some(second)) = known {
+        return first == second;
+    }
+    let is_timed = first.series.iter().any(|series| !series.values.is_empty());
+    is_timed && first.series == second.series && first.ops == second.ops
 }
 
 fn joined(summary: ScopedJoinHandle<'_, Result<Summary>>) -> Result<Summary> {

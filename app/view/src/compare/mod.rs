@@ -351,9 +351,13 @@ fn arranged(mut table: Table) -> Table {
     {
         if let Cell::Text(text) = cell {
             *text = with_sides(text);
-            if let Some(doubt) =
-                doubt(text).filter(|text| !table.notes.iter().any(|own| own.contains(text)))
-            {
+            // A note of the table may name the reason.
+            let sign = format!("{text}: not tested");
+            let said = |doubt: &&str| {
+                let mut notes = table.notes.iter();
+                notes.any(|own| own.contains(doubt) || own.contains(&sign))
+            };
+            if let Some(doubt) = doubt(text).filter(|doubt| !said(doubt)) {
                 table.notes.push(doubt.to_owned());
             }
         }

@@ -209,7 +209,10 @@ fn color_of(op: Option<&OpChange>) -> ColorKey {
         (
             Some(base),
             Some(cand),
-            ChangeVerdict::Changed | ChangeVerdict::TooFew | ChangeVerdict::Untested,
+            ChangeVerdict::Changed
+            | ChangeVerdict::TooFew
+            | ChangeVerdict::Correlated
+            | ChangeVerdict::Untested,
         ) if base > 0.0 && (cand - base).abs() >= 1.0 => ColorKey::of_change(cand / base),
         _ => ColorKey::of_group(OpGroup::Other),
     }

@@ -122,6 +122,9 @@ impl TraceComparison {
                     analysis::compare::ChangeVerdict::TooFew => {
                         ", too few steps to tell this from noise"
                     }
+                    analysis::compare::ChangeVerdict::Correlated => {
+                        ", steps too correlated to tell this from noise"
+                    }
                     _ => "",
                 };
                 format!("In a step {a} in A, {b} in B: {change}{verdict}; matched: {how}")

@@ -54,6 +54,11 @@ pub enum ChangeVerdict {
     BetweenRuns,
     /// Too few steps or runs: with this many tests no change of any size could be significant.
     TooFew,
+    /// As many steps would do, but the times of neighbouring ones are correlated, so that they count as fewer. Written as
+    /// too few.
+    #[serde(rename = "too-few")]
+    #[schemars(skip)]
+    Correlated,
     /// One number per side, so its variation is unknown.
     Untested,
     /// Only one side has it.
@@ -150,9 +155,7 @@ impl MetricChange {
         options: &TestOptions,
     ) -> Self {
         let mut change = Self::tested(base.runs(), cand.runs(), options);
-        if Self::least_p(base.runs(), cand.runs()).is_some_and(|least| least > options.alpha) {
-            change.give_up();
-        }
+        change.give_up(base.runs(), cand.runs(), options.alpha, |p| p);
         change.conclude(base, cand, effect, options);
         change
     }
@@ -228,16 +231,25 @@ impl MetricChange {
         };
     }
 
-    /// The smallest p that any change could have with this many steps or runs.
-    pub(super) fn least_p(base: &StepRuns, cand: &StepRuns) -> Option<f64> {
-        with_sets(base, cand, least_p)
-    }
-
-    /// Marks a test in which no change could have been found.
-    pub(super) fn give_up(&mut self) {
-        if self.finding == ChangeVerdict::Noise {
-            self.finding = ChangeVerdict::TooFew;
+    /// Marks a test in which no change could have been found: the smallest p that any could have, `corrected` for other
+    /// tests, is above `alpha` with this many steps or runs, or with so few that are independent.
+    pub(super) fn give_up(
+        &mut self,
+        base: &StepRuns,
+        cand: &StepRuns,
+        alpha: f64,
+        corrected: impl Fn(f64) -> f64,
+    ) {
+        let is_hopeless = |least: Option<f64>| least.is_some_and(|p| corrected(p) > alpha);
+        if self.finding != ChangeVerdict::Noise || !is_hopeless(with_sets(base, cand, least_p)) {
+            return;
         }
+        let independent = with_sets(base, cand, |a, b, _| least_p(a, b, 1.0));
+        self.finding = if is_hopeless(independent) {
+            ChangeVerdict::TooFew
+        } else {
+            ChangeVerdict::Correlated
+        };
     }
 
     fn between(

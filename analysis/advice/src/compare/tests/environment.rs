@@ -91,6 +91,20 @@ fn causes_name_the_environment_the_ops_the_source_and_the_time() {
     assert!(causes.note.contains("is a candidate"), "{}", causes.note);
 }
 
+/// The first line of causes between two runs of these ops.
+fn first_line(ops: [&str; 2], legends: [&str; 2]) -> String {
+    let run = |side: usize| {
+        let legend = format!("M = jit_step(7)\n{}", legends[side]);
+        [why::steps_of(ops[side], &legend)]
+    };
+    let options = CompareOptions {
+        force: true,
+        ..CompareOptions::default()
+    };
+    let compared = compare(&run(0), &run(1), &options);
+    compared.causes.unwrap().lines[0].text.clone()
+}
+
 #[test]
 fn a_fusion_that_was_split_says_so() {
     let whole = "v = fusion.12 [loop fusion] tf=jit(f)/norm/mul source=/p/layernorm.py:147 :: \
@@ -104,65 +118,52 @@ fn a_fusion_that_was_split_says_so() {
             ),
         )
     });
-    let run = |ops: &str, legend: &str| {
-        let steps = |sign: &str| sign.repeat(ops.len());
-        let modules = format!("{}.", "M".repeat(ops.len() - 1));
-        summary(&format!(
-            "
-        steps: {}{}
-        modules: {modules}{modules}
-        ops  : {ops}{ops}
-        M = jit_step(7)
-        {legend}
-        ",
-            steps("0"),
-            steps("1")
-        ))
-    };
-    let (first, second) = (
-        run("vvvv.", whole),
-        run("vvvwwwxxx.", &parts.join("\n        ")),
-    );
-    let options = CompareOptions {
-        force: true,
-        ..CompareOptions::default()
-    };
-    let compared = compare(&[first], &[second], &options);
-    let causes = compared.causes.as_ref().unwrap();
+    let parts = parts.join("\n");
     assert_eq!(
-        causes.lines[0].text,
+        first_line(["vvvv", "vvvwwwxxx"], [whole, &parts]),
         "fusion.12 split in three (norm/mul) · layernorm.py:147 · +5.000 ns"
+    );
+    // No part takes several times as long as the whole took.
+    assert_eq!(
+        first_line(["v", "vvwwwwwwxxxxx"], [whole, &parts]),
+        "fusion.140 and one more new, fusion.12 → fusion.139 slower (norm/mul) · layernorm.py:147 · +12.00 ns"
     );
 }
 
 #[test]
 fn an_op_beside_one_that_kept_its_time_is_new_or_gone() {
-    let run = |ops: &str| {
-        let steps = |sign: &str| sign.repeat(ops.len());
-        let modules = format!("{}.", "M".repeat(ops.len() - 1));
-        summary(&format!(
-            "
-        steps: {}{}
-        modules: {modules}{modules}
-        ops  : {ops}{ops}
-        M = jit_step(7)
+    let legend = "
         v = fusion.1 [loop fusion] tf=jit(f)/a source=/p/m.py:7 :: %fusion.1 = f32[8,8] fusion(f32[8,8] %p)
-        w = fusion.2 [loop fusion] tf=jit(f)/a source=/p/m.py:7 :: %fusion.2 = f32[8,8] fusion(f32[8,8] %p)
-        ",
-            steps("0"),
-            steps("1")
-        ))
+        w = fusion.2 [loop fusion] tf=jit(f)/a source=/p/m.py:7 :: %fusion.2 = f32[8,8] fusion(f32[8,8] %p)";
+    let line = |base, cand| first_line([base, cand], [legend; 2]);
+    assert!(line("vvvv", "vvvvwwww").starts_with("fusion.2 new"));
+    assert!(line("vvvvwwww", "vvvv").starts_with("fusion.2 gone"));
+}
+
+/// The words of a line name the ops that its time is of: the ops of the group, also where another group has the counterpart.
+#[test]
+fn ops_that_another_group_replaces_are_gone_from_theirs() {
+    let product = |sign: char, number: u32, name: &str| {
+        format!(
+            "{sign} = {name}.{number} [custom-call] tf=jit(f)/mlp{number}/{name}/pallas_call :: \
+             %{name}.{number} = bf16[8,{number}] custom-call(bf16[8,32] %x, bf16[{number},32] %w)\n"
+        )
     };
-    let options = CompareOptions {
-        force: true,
-        ..CompareOptions::default()
+    let of = |name: &str| product('v', 16, name) + &product('w', 24, name);
+    let lines = |base: &str, cand: &str| {
+        first_line(
+            [base, cand],
+            [&of("fast"), &(of("quick") + &product('x', 40, "quick"))],
+        )
     };
-    let line = |base: &str, cand: &str| {
-        let compared = compare(&[run(base)], &[run(cand)], &options);
-        compared.causes.unwrap().lines[0].text.clone()
-    };
-    assert!(line("vvvv.", "vvvvwwww.").starts_with("fusion.2 new"));
-    assert!(line("vvvvwwww.", "vvvv.").starts_with("fusion.2 gone"));
+    assert_eq!(
+        lines("vvvvvvvvvwwwwww", "vvww"),
+        "fast.16 and one more gone (fast bf16) · -15.00 ns"
+    );
+    assert_eq!(
+        lines("vw", "vvvvvwwwwwwxxxxxxx"),
+        "quick.40 and two more new (quick bf16) · +18.00 ns"
+    );
 }
 
 #[test]

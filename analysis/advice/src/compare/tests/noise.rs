@@ -168,11 +168,36 @@ fn correlated_steps_are_the_reason_where_they_are() {
     for (at, value) in run.series[0].values.iter_mut().enumerate() {
         *value = 1e11 + 1e9 * at as f64;
     }
-    let (_, next) = said(&[run.clone()], &[run], &CompareOptions::default());
+    run.ops[0].values.clone_from(&run.series[0].values);
+    let mut other = run.clone();
+    other.ops[0].middle_ps += 1e10;
+    other.steps.middle_ps += 1e10;
+    let compared = compare(&[run], &[other], &CompareOptions::default());
+    let next = compared.brief.record_next.as_deref().unwrap();
     assert!(
         next.ends_with("15 are too few, because the times of neighbouring steps are correlated"),
         "{next}"
     );
+    // Tables name that reason and no other.
+    let tables = compared.tables();
+    for (id, reason) in [
+        (
+            "why",
+            "?: not tested, because the times of neighbouring steps",
+        ),
+        (
+            "steps",
+            "no change of 1 op could be told from chance (?): the times of neighbouring steps",
+        ),
+    ] {
+        let table = tables.iter().find(|table| table.id == id).unwrap();
+        let notes = table.notes.join(" ");
+        assert!(notes.contains(reason) && !notes.contains("few"), "{notes}");
+    }
+    assert_eq!(compared.steps[0].verdict(), "? correlated");
+    assert_eq!(compared.ops[0].verdict(), "? correlated");
+    let json = serde_json::to_value(&compared.steps[0]).unwrap();
+    assert_eq!(json["finding"], "too-few");
 }
 
 #[test]

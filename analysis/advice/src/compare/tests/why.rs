@@ -16,7 +16,7 @@ const PRODUCT: &str = "m = fusion.1 [convolution fusion] tf=jit(f)/mlp/dot_gener
         %fusion.1 = bf16[8,16] fusion(bf16[8,32] %x, bf16[16,32] %w)";
 
 /// Two steps of these ops.
-fn steps_of(ops: &str, legend: &str) -> Summary {
+pub(super) fn steps_of(ops: &str, legend: &str) -> Summary {
     let line = |text: String| text.repeat(2);
     let ops = format!("{ops}.");
     let steps = |sign: &str| sign.repeat(ops.len());
@@ -279,4 +279,91 @@ fn rows_with_the_name_of_ops_have_their_times_alone() {
         look.ends_with("+2.000 ns a step, 2.000 ns before"),
         "{look}"
     );
+}
+
+/// What a row says of an op that one side lacks, the row of its use says, too.
+#[test]
+fn a_use_that_one_side_lacks_is_new_or_gone() {
+    let without = || steps_of("vvaa", LAYER);
+    let options = CompareOptions {
+        force: true,
+        ..CompareOptions::default()
+    };
+    let said = |base: Summary, cand: Summary| {
+        let compared = compare(&[base], &[cand], &options);
+        let rows = rows(&compared);
+        let first = compared.attribution.unwrap().why(WHY_ROWS).swap_remove(0);
+        (rows[0].clone(), first.verdict)
+    };
+    let row = |times: &str| format!("matrix products: XLA bf16 fusions {times}");
+    assert_eq!(said(without(), layer()), (row("– → 8"), "new"));
+    assert_eq!(said(layer(), without()), (row("8 → –"), "gone"));
+    // A use of several groups.
+    let with_kernel = LAYER.replace("a = ", "k = kern.1 [custom-call] tf=jit(f)/k/pallas_call :: %kern.1 = f32[8] custom-call()\nl = other.1 [custom-call] tf=jit(f)/l/pallas_call :: %other.1 = f32[8] custom-call()\na = ");
+    let (first, verdict) = said(without(), steps_of("kkkkkkklllvvaa", &with_kernel));
+    assert_eq!((first.as_str(), verdict), ("custom kernels – → 10", "new"));
+}
+
+#[test]
+fn idle_time_is_divided_by_the_causes_that_are_known() {
+    const LAUNCH: &str = "idle while the host launches programs";
+    const COPY: &str = "idle while the host copies to the device";
+    // Microseconds without a known cause, and of two causes.
+    let run = |times: [f64; 3]| {
+        let mut run = made(20.0, 0.0, 6, 0);
+        let causes = [None, Some(LAUNCH), Some(COPY), Some("input wait")];
+        let times = times.into_iter().chain([5.0]);
+        let rest = causes.iter().zip(times).map(|(cause, us)| RestTimes {
+            part: StepPart::Idle,
+            shape: None,
+            cause: cause.map(str::to_owned),
+            middle_ps: us * 1e6,
+        });
+        run.rest = rest.collect();
+        let idle: f64 = run.rest.iter().map(|rest| rest.middle_ps).sum();
+        run.steps.middle_ps = run.ops[0].middle_ps + idle;
+        run
+    };
+    let said = |base, cand| {
+        let compared = compare(&[run(base)], &[run(cand)], &CompareOptions::default());
+        let rows = rows(&compared);
+        let look = compared.brief.look_first.unwrap();
+        (rows[..rows.len() - 2].to_vec(), look)
+    };
+    // What has no known cause is not a part of idle time that explains it.
+    let (rows_of_unknown, look) = said([100.0, 10.0, 0.0], [1600.0, 20.0, 0.0]);
+    assert_eq!(rows_of_unknown, ["idle 110000 → 1620000"]);
+    assert_eq!(look, "idle: +1.510 ms a step, 110.0 µs before");
+    let (rows_of_two, look) = said([100.0, 10.0, 0.0], [600.0, 1010.0, 0.0]);
+    assert_eq!(
+        look,
+        format!("{LAUNCH} (idle): +1.000 ms a step, 10.00 µs before")
+    );
+    assert_eq!(
+        rows_of_two,
+        [
+            "idle 110000 → 1610000".to_owned(),
+            format!("– {LAUNCH} 10000 → 1010000"),
+            "– other causes 100000 → 600000".to_owned()
+        ]
+    );
+    // The rest is one cause.
+    assert_eq!(
+        said([0.0, 10.0, 10.0], [0.0, 1010.0, 20.0]).0,
+        [
+            "idle 20000 → 1030000".to_owned(),
+            format!("– {LAUNCH} 10000 → 1010000"),
+            format!("– {COPY} 10000 → 20000"),
+        ]
+    );
+}
+
+#[test]
+fn what_rounding_leaves_is_no_change() {
+    use super::uses::TimesOfSides;
+    let parts = [(0.1, 0.3), (0.2, 0.0)].map(|(base, cand)| TimesOfSides::new(base, cand));
+    let sum: TimesOfSides = parts.into_iter().sum();
+    assert_ne!(sum.cand_ps - sum.base_ps, 0.0);
+    assert_eq!(sum.change_ps, 0.0);
+    assert_eq!(TimesOfSides::new(4.0, 3.0).change_ps, -1.0);
 }
