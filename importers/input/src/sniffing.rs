@@ -100,6 +100,23 @@ pub fn usual_ending(head: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Whether this is a program in Python: among its first lines one imports something. Logs indent the lines that they quote.
+pub fn is_python(head: &[u8]) -> bool {
+    as_text(head).is_some_and(|text| {
+        let mut lines = text.lines().map(str::trim_end);
+        lines.any(|line| {
+            let names = |name: &str| !name.is_empty() && !name.contains(':');
+            match line.split_once(' ') {
+                Some(("import", name)) => names(name),
+                Some(("from", rest)) => rest
+                    .split_once(" import ")
+                    .is_some_and(|(name, _)| names(name)),
+                _ => false,
+            }
+        })
+    })
+}
+
 /// Whether some bytes contain others.
 pub fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
@@ -142,6 +159,9 @@ fn kind_of_text(text: &str) -> String {
     }
     if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
         return "a web page (HTML): the download probably got a login or error page".to_owned();
+    }
+    if is_python(text.as_bytes()) {
+        return "a script in Python".to_owned();
     }
     if lower.starts_with('<') {
         return "XML".to_owned();
@@ -225,6 +245,7 @@ mod tests {
             (b"\x80\x04\x95\x10\0\0\0", "pickle"),
             (b"\n<!DOCTYPE html><html>", "HTML"),
             (b"<?xml version='1.0'?>", "XML"),
+            (b"\"\"\"Trains.\"\"\"\nimport jax\n", "a script in Python"),
             (b"{\"name\": 1}", "JSON without trace events"),
             (b"hello world\nsecond", "text that begins \"hello world\""),
             (b"\x0a\x05hello\x10\x07", "protobuf"),
