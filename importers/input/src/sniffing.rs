@@ -100,21 +100,14 @@ pub fn usual_ending(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether this is a program in Python: among its first lines one imports something. Logs indent the lines that they quote.
+/// Whether this is a program in Python: it imports several modules. Logs quote one line of a program, mostly indented.
 pub fn is_python(head: &[u8]) -> bool {
-    as_text(head).is_some_and(|text| {
-        let mut lines = text.lines().map(str::trim_end);
-        lines.any(|line| {
-            let names = |name: &str| !name.is_empty() && !name.contains(':');
-            match line.split_once(' ') {
-                Some(("import", name)) => names(name),
-                Some(("from", rest)) => rest
-                    .split_once(" import ")
-                    .is_some_and(|(name, _)| names(name)),
-                _ => false,
-            }
-        })
-    })
+    let imports = |line: &&str| match line.split_once(' ') {
+        Some(("import", name)) => !name.contains(':'),
+        Some(("from", rest)) => rest.contains(" import "),
+        _ => false,
+    };
+    as_text(head).is_some_and(|text| text.lines().filter(imports).nth(1).is_some())
 }
 
 /// Whether some bytes contain others.
@@ -245,7 +238,10 @@ mod tests {
             (b"\x80\x04\x95\x10\0\0\0", "pickle"),
             (b"\n<!DOCTYPE html><html>", "HTML"),
             (b"<?xml version='1.0'?>", "XML"),
-            (b"\"\"\"Trains.\"\"\"\nimport jax\n", "a script in Python"),
+            (
+                b"\"\"\"Trains.\"\"\"\nimport os\nfrom jax import numpy\n",
+                "a script in Python",
+            ),
             (b"{\"name\": 1}", "JSON without trace events"),
             (b"hello world\nsecond", "text that begins \"hello world\""),
             (b"\x0a\x05hello\x10\x07", "protobuf"),
