@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use device_reports::ops::op_stats::{Ops, cause};
 use device_reports::steps::step_times::Steps;
-use engine::{Context, Fact, Percent, counted, number};
+use engine::{Context, Fact, Percent, counted};
 use facts::TraceFacts as _;
 use facts::host_class::host_threads;
 use facts::steps::{StepSource, has_annotations};
@@ -16,6 +16,7 @@ use trace_model::{Group, GroupKind, IssueKind, LabelId, Op, Severity, SliceAttr,
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops, sessions_apart};
 use super::finding::{CaptureFinding, IMPOSSIBLE_RATES};
 use super::kernels::{too_few_operations, untraced_kernels};
+use super::losses::unreadable_events;
 
 /// Every rule.
 pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
@@ -357,50 +358,6 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
             Percent(100.0 * share)
         ),
         cure: "Set python_tracer_level = 0 in jax.profiler.ProfileOptions.",
-    })
-}
-
-fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
-    let log = cx.model.import_log();
-    let known = [
-        IssueKind::ExportLimit,
-        IssueKind::TruncatedFile,
-        IssueKind::DroppedTraces,
-    ];
-    let lost = log
-        .counts()
-        .iter()
-        .filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
-    let events: u64 = lost.clone().map(|entry| entry.count).sum();
-    let parts: Vec<String> = lost
-        .map(|entry| format!("{} × {}", entry.count, entry.kind.id()))
-        .collect();
-    let skipped = log
-        .counts()
-        .iter()
-        .find(|entry| entry.kind == IssueKind::SourceSkipped);
-    let files = skipped.map(|entry| {
-        let first = entry.examples.first().map_or("", String::as_str);
-        let more = if entry.count > 1 {
-            format!(", and {} more", entry.count - 1)
-        } else {
-            String::new()
-        };
-        format!("A part of the run could not be read, and all sums lack it: {first}{more}.")
-    });
-    (!parts.is_empty()).then(|| CaptureFinding {
-        id: "Q12",
-        name: "unreadable-events",
-        severity: Severity::Loss,
-        message: files.unwrap_or_else(|| match events {
-            1 => "One event could not be read and is missing.".to_owned(),
-            _ => format!(
-                "{} events could not be read and are missing.",
-                number::count(events as f64)
-            ),
-        }),
-        evidence: parts.join(", "),
-        cure: "See the import log for the first events of each kind.",
     })
 }
 

@@ -100,6 +100,34 @@ fn empty_capture_reports_only_missing_steps() {
     assert_eq!(ids(&trace_model::TraceBuilder::new().finish()), ["Q03"]);
 }
 
+/// How many events were in what was skipped is not known.
+#[test]
+fn skipped_parts_are_told_by_their_bytes() {
+    let message = |name: &str, events: u64| {
+        let mut builder = text_builder(HEALTHY);
+        let source = builder.source_mut();
+        (source.name, source.packed_bytes) = (name.to_owned(), 2_490_395);
+        let log = builder.log_mut();
+        log.add_skipped(1_426_187, || "byte 1254".to_owned());
+        log.add_many(IssueKind::MalformedEvent, events, || "byte 9".to_owned());
+        let found = report(&builder.finish()).findings;
+        found
+            .into_iter()
+            .find(|finding| finding.id == "Q12")
+            .unwrap()
+            .message
+    };
+    assert_eq!(
+        message("a.xplane.pb", 0),
+        "One place is damaged: at least 1.426 MB (57.3 % of the file) were not read, nor the events in them."
+    );
+    assert_eq!(
+        message("a.xplane.pb.gz", 2),
+        "One place is damaged: at least 1.426 MB were not read, nor the events in them; besides, 2 events could not be read \
+         and are missing."
+    );
+}
+
 #[test]
 fn lost_data_is_listed_first() {
     let mut builder = text_builder(&HEALTHY.replace("steps:", "# "));
