@@ -163,7 +163,8 @@ fn no_device(cx: &Context<'_>) -> Option<CaptureFinding> {
         (
             "Another tool recorded this: which of its processes are devices is not known, so device metrics do not exist.",
             "only processes of another tool",
-            "Capture on a TPU with the profiler of JAX, PyTorch/XLA or TensorFlow.",
+            "Name its tracks of devices with --roles FILE.toml (\"Simulations and predictions\" in the guide), or capture on a TPU \
+             with the profiler of JAX, PyTorch/XLA or TensorFlow.",
         )
     } else {
         (

@@ -3,7 +3,10 @@
 use ::facts::clock_alignment::{ClockSync, PairedBy};
 use engine::{Options, ReportCache, Scope, Tabular as _};
 use sample_traces::{text_builder, text_trace};
-use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TraceModel};
+use trace_model::{
+    GroupKind, IssueKind, Severity, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel,
+    TrackKind,
+};
 
 use super::*;
 
@@ -98,6 +101,32 @@ fn sessions_apart_are_said_first() {
 #[test]
 fn empty_capture_reports_only_missing_steps() {
     assert_eq!(ids(&trace_model::TraceBuilder::new().finish()), ["Q03"]);
+}
+
+/// Such files are read with a list of roles, too.
+#[test]
+fn a_trace_of_another_tool_names_the_list_of_its_devices() {
+    let mut builder = trace_model::TraceBuilder::new();
+    builder.begin_source(Source::default());
+    let process = builder.group(None, GroupKind::Process { pid: 1 }, "replica 0");
+    let track = builder.track(process, TrackKind::HostThread, 1, "stage");
+    let label = builder.label("batch", None);
+    builder.add_slice(
+        track,
+        SliceSpec::new(
+            TimeRange::new(Timestamp::ZERO, Timestamp::from_ps(9)),
+            label,
+        ),
+    );
+    let found = report(&builder.finish()).findings;
+    let cure = found
+        .iter()
+        .find(|finding| finding.id == "Q04")
+        .map(|finding| finding.cure);
+    assert!(
+        cure.is_some_and(|cure| cure.contains("--roles FILE.toml")),
+        "{cure:?}"
+    );
 }
 
 /// How many events were in what was skipped is not known.
