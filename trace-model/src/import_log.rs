@@ -1,6 +1,7 @@
 //! The import log: issues of declared kinds, counted, with the first few examples of each.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The name of an event whose own name is lost.
 pub const UNKNOWN_EVENT: &str = "(unknown event)";
@@ -48,6 +49,8 @@ issue_kinds! {
     DeviceCut = "device-cut", Warning;
     /// A part of a file of records is damaged and was skipped; the records around it were read.
     DamagedRecords = "damaged-records", Loss;
+    /// A part of a file is damaged and was skipped up to its end, with all events in it.
+    DamagedPart = "damaged-part", Loss;
     /// An event could not be read and was skipped.
     MalformedEvent = "malformed-event", Loss;
     /// An event has no timestamp, or one that is not a number, and was skipped.
@@ -166,14 +169,40 @@ pub struct Issue {
 }
 
 /// All issues of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, Deserialize)]
 pub struct IssueCount {
     /// What.
     pub kind: IssueKind,
     /// How often.
     pub count: u64,
+    /// Bytes that were not read where a part of a file was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped_bytes: Option<u64>,
     /// The first few.
     pub examples: Vec<String>,
+}
+
+/// Bytes that are not known are left out of what people and their programs read. A snapshot has no names of fields, so it
+/// needs all of them.
+impl Serialize for IssueCount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let has_bytes = self.skipped_bytes.is_some() || !serializer.is_human_readable();
+        let mut fields = serializer.serialize_struct("IssueCount", 3 + usize::from(has_bytes))?;
+        fields.serialize_field("kind", &self.kind)?;
+        fields.serialize_field("count", &self.count)?;
+        if has_bytes {
+            fields.serialize_field("skipped_bytes", &self.skipped_bytes)?;
+        }
+        fields.serialize_field("examples", &self.examples)?;
+        fields.end()
+    }
+}
+
+impl IssueCount {
+    fn skip(&mut self, bytes: Option<u64>) {
+        let all = [self.skipped_bytes, bytes].into_iter().flatten();
+        self.skipped_bytes = all.reduce(u64::saturating_add);
+    }
 }
 
 /// The issues found by an import: what was lost, repaired or noticed.
@@ -192,11 +221,25 @@ impl ImportLog {
         self.add_many(kind, 1, example);
     }
 
+    /// Counts a part of a file that was not read, of so many bytes.
+    pub fn add_skipped(&mut self, bytes: usize, example: impl FnOnce() -> String) {
+        self.add_many(IssueKind::DamagedPart, 1, example);
+        self.entry(IssueKind::DamagedPart).skip(Some(bytes as u64));
+    }
+
     /// Counts `count` issues with one example.
     pub fn add_many(&mut self, kind: IssueKind, count: u64, example: impl FnOnce() -> String) {
         if count == 0 {
             return;
         }
+        let entry = self.entry(kind);
+        entry.count += count;
+        if entry.examples.len() < Self::MAX_EXAMPLES {
+            entry.examples.push(example());
+        }
+    }
+
+    fn entry(&mut self, kind: IssueKind) -> &mut IssueCount {
         let at = match self.counts.binary_search_by_key(&kind, |entry| entry.kind) {
             Ok(at) => at,
             Err(at) => {
@@ -205,33 +248,24 @@ impl ImportLog {
                     IssueCount {
                         kind,
                         count: 0,
+                        skipped_bytes: None,
                         examples: Vec::new(),
                     },
                 );
                 at
             }
         };
-        let entry = &mut self.counts[at];
-        entry.count += count;
-        if entry.examples.len() < Self::MAX_EXAMPLES {
-            entry.examples.push(example());
-        }
+        &mut self.counts[at]
     }
 
     /// Adds all of `other`, for logs kept by worker threads.
     pub fn merge(&mut self, other: Self) {
-        for IssueCount {
-            kind,
-            count,
-            examples,
-        } in other.counts
-        {
-            let mut examples = examples.into_iter();
-            self.add_many(kind, count, || examples.next().unwrap_or_default());
-            if let Ok(at) = self.counts.binary_search_by_key(&kind, |entry| entry.kind) {
-                let room = Self::MAX_EXAMPLES.saturating_sub(self.counts[at].examples.len());
-                self.counts[at].examples.extend(examples.take(room));
-            }
+        for other in other.counts {
+            let entry = self.entry(other.kind);
+            entry.count += other.count;
+            entry.skip(other.skipped_bytes);
+            let room = Self::MAX_EXAMPLES.saturating_sub(entry.examples.len());
+            entry.examples.extend(other.examples.into_iter().take(room));
         }
     }
 
@@ -248,7 +282,7 @@ impl ImportLog {
             .map_or(0, |entry| entry.count)
     }
 
-    /// How many events are missing from the model.
+    /// How many events, files and damaged parts of files are missing from the model: as many events at least.
     pub fn lost(&self) -> u64 {
         self.counts
             .iter()
@@ -276,6 +310,23 @@ mod tests {
         assert_eq!(log.counts().len(), 2);
         assert_eq!(log.counts()[0].examples.len(), ImportLog::MAX_EXAMPLES);
         assert_eq!(log.lost(), 107);
+    }
+
+    #[test]
+    fn bytes_of_skipped_parts_add_up() {
+        let mut log = ImportLog::default();
+        log.add_skipped(10, || "byte 5".into());
+        let mut other = ImportLog::default();
+        other.add_skipped(32, || "byte 70".into());
+        other.add(IssueKind::MalformedEvent, || "byte 90".into());
+        log.merge(other);
+        let skipped: Vec<_> = log
+            .counts()
+            .iter()
+            .map(|entry| (entry.count, entry.skipped_bytes))
+            .collect();
+        assert_eq!(skipped, [(2, Some(42)), (1, None)]);
+        assert_eq!(log.counts()[0].examples, ["byte 5", "byte 70"]);
     }
 
     #[test]

@@ -91,7 +91,7 @@ struct TraceSize {
 /// What was lost or repaired on import.
 #[derive(Serialize, JsonSchema)]
 struct ImportFacts<'a> {
-    /// Events or files that were lost.
+    /// Events, files and damaged parts of files that were lost: of a part all events, at least `skipped_bytes` of its issue.
     lost: u64,
     /// By kind, with examples.
     issues: &'a ImportLog,

@@ -276,8 +276,8 @@ pub(crate) fn file_of(source: &Source) -> Option<&Path> {
 /// That so much was lost, without what.
 pub fn lost_on_import(lost: u64) -> String {
     match lost {
-        1 => "1 event or file was lost on import".to_owned(),
-        lost => format!("{lost} events or files were lost on import"),
+        1 => "1 event, file or part of a file was lost on import".to_owned(),
+        lost => format!("{lost} events, files or parts of files were lost on import"),
     }
 }
 

@@ -98,6 +98,16 @@ pub fn usual_ending(head: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Whether this is a program in Python: it imports several modules. Logs quote one line of a program, mostly indented.
+pub fn is_python(head: &[u8]) -> bool {
+    let imports = |line: &&str| match line.split_once(' ') {
+        Some(("import", name)) => !name.contains(':'),
+        Some(("from", rest)) => rest.contains(" import "),
+        _ => false,
+    };
+    as_text(head).is_some_and(|text| text.lines().filter(imports).nth(1).is_some())
+}
+
 /// Whether some bytes contain others.
 pub fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
@@ -140,6 +150,9 @@ fn kind_of_text(text: &str) -> String {
     }
     if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
         return "a web page (HTML): the download probably got a login or error page".to_owned();
+    }
+    if is_python(text.as_bytes()) {
+        return "a script in Python".to_owned();
     }
     if lower.starts_with('<') {
         return "XML".to_owned();
@@ -223,6 +236,10 @@ mod tests {
             (b"\x80\x04\x95\x10\0\0\0", "pickle"),
             (b"\n<!DOCTYPE html><html>", "HTML"),
             (b"<?xml version='1.0'?>", "XML"),
+            (
+                b"\"\"\"Trains.\"\"\"\nimport os\nfrom jax import numpy\n",
+                "a script in Python",
+            ),
             (b"{\"name\": 1}", "JSON without trace events"),
             (b"hello world\nsecond", "text that begins \"hello world\""),
             (b"\x0a\x05hello\x10\x07", "protobuf"),

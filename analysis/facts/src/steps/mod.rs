@@ -56,7 +56,7 @@ pub struct StepsReport {
 }
 
 /// Minimum ratio of an outlier to the median.
-const OUTLIER_RATIO: f64 = 1.3;
+pub const OUTLIER_RATIO: f64 = 1.3;
 impl StepsReport {
     /// Whether steps were found; otherwise the whole capture counts as one.
     pub fn has_steps(&self) -> bool {
@@ -256,16 +256,18 @@ impl StepsReport {
     }
 }
 
-/// Marks outliers among all steps of their class, including warm-up, so that slow warm-up is visible.
+/// Marks outliers among all steps of their class but those left out as asked for, which nobody judges: others that prove
+/// to be warm-up stay visible as slow.
 fn mark_outliers(steps: &mut [Step], classes: usize) {
     for class in 0..classes {
-        let members = || steps.iter().filter(|step| step.class == class);
+        let is_member = |step: &Step| step.class == class && !step.is_warmup;
+        let members = || steps.iter().filter(|step| is_member(step));
         let times: Vec<f64> = members().map(|step| step.time_ps.as_ps_f64()).collect();
         let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else {
             continue;
         };
         let scores = modified_z(&times, SPREAD_FLOOR * stats.median);
-        let members = steps.iter_mut().filter(|step| step.class == class);
+        let members = steps.iter_mut().filter(|step| is_member(step));
         for ((step, z), time) in members.zip(scores).zip(times) {
             step.z = Some(z);
             step.is_outlier = z > OUTLIER_Z && time > OUTLIER_RATIO * stats.median;
@@ -273,24 +275,24 @@ fn mark_outliers(steps: &mut [Step], classes: usize) {
     }
 }
 
-/// Sets the reason for steps that the statistics exclude. The first steps of a capture often compile and do not
-/// represent the others.
-fn leave_out(steps: &mut [Step], warmup_steps: u32) {
-    let mut asked_for = warmup_steps;
-    let mut compiles_still = true;
-    for step in steps.iter_mut().filter(|step| !step.is_partial) {
-        let compiles = step.is_outlier && step.mostly_compiles();
-        if asked_for > 0 {
-            asked_for -= 1;
-            step.left_out = Some(format!(
-                "warm-up: among the first {warmup_steps}, as asked for"
-            ));
-        } else if compiles && compiles_still {
-            let (part, whole) = (step.compile_ps, step.time_ps);
-            step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
-        }
-        step.is_warmup = step.left_out.is_some();
-        compiles_still &= step.is_warmup;
+/// Leaves out the first complete steps, as asked for.
+fn leave_out_first(steps: &mut [Step], count: u32) {
+    let complete = steps.iter_mut().filter(|step| !step.is_partial);
+    for step in complete.take(count as usize) {
+        step.left_out = Some(format!("warm-up: among the first {count}, as asked for"));
+        step.is_warmup = true;
+    }
+}
+
+/// Leaves out the first of the others that compile: the first steps of a capture often do, and do not represent the rest.
+fn leave_out_compiling(steps: &mut [Step]) {
+    let others = steps
+        .iter_mut()
+        .filter(|step| !(step.is_partial || step.is_warmup));
+    for step in others.take_while(|step| step.is_outlier && step.mostly_compiles()) {
+        let (part, whole) = (step.compile_ps, step.time_ps);
+        step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
+        step.is_warmup = true;
     }
 }
 
@@ -315,8 +317,9 @@ fn found(cx: &Context<'_>) -> StepsReport {
     });
     let mut steps: Vec<Step> = steps.collect();
     let classes = classes::classify(model, &found.marker, &mut steps);
+    leave_out_first(&mut steps, cx.options.warmup_steps);
     mark_outliers(&mut steps, classes.len());
-    leave_out(&mut steps, cx.options.warmup_steps);
+    leave_out_compiling(&mut steps);
     let mut report = StepsReport {
         source: found.source,
         marker: found.marker,

@@ -18,7 +18,8 @@ Exit codes:
   4    input damaged or of unknown format
   10   a gate failed, or a hint is as severe as --fail-on
   11   inconclusive: with --strict; without it from compare, if the runs did not do the same
-       work, and from capture --steps, if no steps were found or they do not fit
+       work, from capture --steps, if no steps were found or they do not fit, and from a command
+       that asks one thing, such as memory or compile, if the input does not say it
   12   capture: some hosts sent no profile, or too little was recorded; what was received is kept
   130  interrupted";
 
@@ -66,7 +67,9 @@ Examples:
   systole memory train.log                                     a log with RESOURCE_EXHAUSTED in it
   python train.py 2>&1 | systole memory -
   systole memory t.xplane.pb                                   the plan of the program that needs most
-  systole memory train.log --format json | jq '.shortages[0].fixes'";
+  systole memory train.log --format json | jq '.shortages[0].fixes'
+
+Exit code 11: the log has no message about memory, or the capture does not tell what its programs need.";
 
 pub const ENVIRONMENT: &str = "\
 Examples:
@@ -166,7 +169,9 @@ Examples:
   systole compile train.log                                    one program, from its log
   systole compile runs/                                        every run of a log directory
   systole compile monday.log tuesday.log --table compilations --format csv > compilations.csv
-  systole compile --history runs.ndjson                        what systole analyze --history recorded";
+  systole compile --history runs.ndjson                        what systole analyze --history recorded
+
+Exit code 11: a capture does not tell whether anything was compiled.";
 
 pub const MCP: &str = "\
 Examples:

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
 use request::Result;
-use session::devices_in_words;
 use session::number::counted;
+use session::{devices_in_words, lost_on_import};
 
 pub(super) struct Open;
 
@@ -36,13 +36,16 @@ impl McpTool for Open {
             .map_or(0, |steps| steps.steps.len());
         let devices = devices_in_words(model, session.options())
             .unwrap_or_else(|| "no TPU devices".to_owned());
+        let lost = match model.import_log().lost() {
+            0 => "nothing lost on import".to_owned(),
+            lost => lost_on_import(lost),
+        };
         let statement = format!(
-            "{devices}, {} on {}, {} captured, {}, {} lost on import",
+            "{devices}, {} on {}, {} captured, {}, {lost}",
             counted(model.recorded_slices(), "slice"),
             counted(model.tracks().len() as u64, "track"),
             model.extent().dur(),
             counted(steps as u64, "step"),
-            counted(model.import_log().lost(), "event"),
         );
         let files = model.sources().iter().map(|source| {
             [

@@ -27,7 +27,7 @@ mod line;
 mod timeline;
 
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::sniffing::contains;
+use input::sniffing::{contains, is_python};
 use input::{InputSource, Progress, Result, lines};
 use trace_model::{IssueKind, TraceBuilder};
 
@@ -56,7 +56,7 @@ impl Importer for JaxLog {
         let has = |texts: &[&str]| texts.iter().any(|text| contains(head, text.as_bytes()));
         if has(&SURE) {
             DetectionConfidence::Certain
-        } else if has(&HINTS) && !head.contains(&0) {
+        } else if has(&HINTS) && !head.contains(&0) && !is_python(head) {
             DetectionConfidence::Possible
         } else {
             DetectionConfidence::No

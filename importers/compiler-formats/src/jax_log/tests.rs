@@ -152,6 +152,14 @@ fn what_is_no_log_of_compilations_is_refused() {
             DetectionConfidence::Possible,
         ),
         ("loss 0.5", DetectionConfidence::No),
+        (
+            "'''Trains.'''\nimport os\nfrom jax import numpy\nimport jax, sys\n",
+            DetectionConfidence::No,
+        ),
+        (
+            "Traceback:\n    import jax\n",
+            DetectionConfidence::Possible,
+        ),
     ] {
         assert_eq!(JaxLog.detect(head.as_bytes()), confidence, "{head}");
     }

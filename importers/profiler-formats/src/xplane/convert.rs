@@ -170,7 +170,8 @@ fn ready<'a>(
         // The truncation of the file was already logged with the outline.
         let is_counted = space.broken.is_some() && line.range.end == file.len();
         if let Some(broken) = line.broken.filter(|_| !is_counted) {
-            out.log(IssueKind::MalformedEvent, || {
+            let rest = line.range.end.saturating_sub(broken.at);
+            out.log_mut().add_skipped(rest, || {
                 format!(
                     "line {} of plane {:?}, byte {}: {}",
                     line.id, plane.name, broken.at, broken.why

@@ -19,7 +19,7 @@ fn malformed(model: &TraceModel) -> u64 {
     let counts = model.import_log().counts();
     counts
         .iter()
-        .filter(|issue| issue.kind == IssueKind::MalformedEvent)
+        .filter(|issue| [IssueKind::MalformedEvent, IssueKind::DamagedPart].contains(&issue.kind))
         .map(|issue| issue.count)
         .sum()
 }

@@ -230,13 +230,11 @@ impl SpaceReader<'_> {
             }
             Err(broken) => {
                 let next = self.resume(at);
-                let kind = if next.is_some() {
-                    IssueKind::MalformedEvent
-                } else {
-                    IssueKind::TruncatedFile
-                };
-                self.log
-                    .add(kind, || format!("byte {}: {}", broken.at, broken.why));
+                let what = || format!("byte {}: {}", broken.at, broken.why);
+                match next {
+                    Some(next) => self.log.add_skipped(next - at, what),
+                    None => self.log.add(IssueKind::TruncatedFile, what),
+                }
                 self.space.broken.get_or_insert(broken);
                 next.unwrap_or(end)
             }
@@ -253,7 +251,8 @@ impl SpaceReader<'_> {
             (Some(broken), Some(next)) => {
                 // What reaches past the next plane is left out, except a line, which is truncated there.
                 read = PlaneFields::read(self.file, range.start..next);
-                self.log.add(IssueKind::MalformedEvent, || {
+                let rest = next.saturating_sub(read.whole_end());
+                self.log.add_skipped(rest, || {
                     format!(
                         "plane {name:?}, byte {}: {}; reading continues at byte {next}",
                         broken.at, broken.why
@@ -269,19 +268,22 @@ impl SpaceReader<'_> {
                     why: "the file ends inside a plane",
                 });
             }
-            (Some(broken), None) => self.log.add(IssueKind::MalformedEvent, || {
-                format!(
-                    "plane {name:?}, byte {}: {}; rest of it skipped",
-                    broken.at, broken.why
-                )
-            }),
+            (Some(broken), None) => {
+                let rest = range.end.saturating_sub(read.whole_end());
+                self.log.add_skipped(rest, || {
+                    format!(
+                        "plane {name:?}, byte {}: {}; rest of it skipped",
+                        broken.at, broken.why
+                    )
+                });
+            }
             (None, _) => {}
         }
         if let Some(broken) = broken {
             self.space.broken.get_or_insert(broken);
         }
+        let whole = at..read.whole_end();
         let (content, cut_line) = (range.start..read.end, read.cut_line);
-        let whole = at..cut_line.as_ref().map_or(read.end, |line| line.end);
         (self.visit)(SpaceElement {
             field: 1,
             whole,
@@ -386,6 +388,12 @@ struct PlaneFields {
 }
 
 impl PlaneFields {
+    /// Where what is read of it ends.
+    fn whole_end(&self) -> usize {
+        let cut_line = self.cut_line.as_ref();
+        cut_line.map_or(self.end, |line| line.end)
+    }
+
     /// The parts of the plane at `range`, as far as they are valid.
     fn read(file: &[u8], range: Range<usize>) -> Self {
         let mut fields = Self {

@@ -100,6 +100,12 @@ impl Importer for AstraSim {
         }
         read_part(source, &mut runs, progress, out)?;
         log_earlier_runs(runs.earlier, out);
+        if runs.last.is_empty() && source.has_beside(TRACE) {
+            let what = format!(
+                "it is what the simulator printed; its trace is {TRACE} beside it: open that, or the folder"
+            );
+            return Err(FORMAT.unusable(what));
+        }
         if runs.last.is_empty() {
             return Err(FORMAT.malformed(0, untraced(&runs.last)));
         }
@@ -108,6 +114,9 @@ impl Importer for AstraSim {
         write::write(runs.last, source, progress, out)
     }
 }
+
+/// Where the simulator writes the log of a run, below the folder where it starts.
+const TRACE: &str = "log/log.log";
 
 /// The older parts of a rotated log, oldest first.
 fn older_parts(source: &InputSource) -> Vec<String> {

@@ -151,6 +151,28 @@ fn truncated_log_is_reported() {
     }
 }
 
+/// What it prints says of each NPU that it finished, and nothing of its nodes, which are in the log.
+#[test]
+fn what_the_simulator_printed_names_the_log_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = folder.path().join("stdout.txt");
+    std::fs::write(&printed, log(&[FINISHED])).unwrap();
+    let error = || {
+        let source = InputSource::open(&printed).unwrap();
+        let (options, progress) = (ImportOptions::default(), Progress::default());
+        let found = AstraSim.import(&source, &options, &progress, &mut TraceBuilder::new());
+        found.unwrap_err().to_string()
+    };
+    assert!(error().contains("trace-enabled"), "{}", error());
+    std::fs::create_dir(folder.path().join("log")).unwrap();
+    std::fs::write(folder.path().join("log/log.log"), "").unwrap();
+    let beside = error();
+    assert!(
+        beside.contains("log/log.log") && !beside.contains("damaged"),
+        "{beside}"
+    );
+}
+
 #[test]
 fn run_without_traced_nodes_names_the_option() {
     let error = open(&[FINISHED]).unwrap_err().to_string();

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use device_reports::ops::kernels::CostLimit;
 use device_reports::steps::step_parts::{StepParts, StepPartsReport};
-use device_reports::{Balance, CoreTraffic, DeviceLoad, OpRow, OpsReport, StepPart};
+use device_reports::{Balance, CoreTraffic, DeviceLoad, Kernels, OpRow, OpsReport, StepPart};
 use engine::{Percent, Provenance, Result, Scope};
 use facts::{OpGroup, StepsReport, TimeUse};
 use hardware::limits::BoundBy;
@@ -152,6 +153,18 @@ impl<'a> Loop<'a> {
         id == TimeUse::CustomKernel && known() < MOST
     }
 
+    /// The part of the time of custom kernels in those whose costs follow exactly from the shapes of their operands.
+    fn known_by_shapes(&self) -> f64 {
+        let Ok(kernels) = self.facts.report::<Kernels>() else {
+            return 0.0;
+        };
+        let exact = kernels.costs.iter().filter(|cost| {
+            cost.limit == CostLimit::Exact && cost.flops_percent.or(cost.hbm_percent).is_some()
+        });
+        let exact = exact.map(|cost| cost.mean_time_ps * cost.occurrences as f64);
+        (exact.sum::<f64>() / kernels.time_ps.as_ps_f64().max(1.0)).min(1.0)
+    }
+
     /// What shares are of.
     fn denominator(&self) -> &'static str {
         match self.facts.steps() {
@@ -167,7 +180,9 @@ impl<'a> Loop<'a> {
             TimeUse::MatMul => "Matrix products take",
             TimeUse::Vector => "Element-wise work takes",
             TimeUse::DataMovement => "Copies and layout changes take",
-            id if self.is_unknown_kernel(id) => "Custom kernels of unknown efficiency take",
+            id if self.is_unknown_kernel(id) && self.known_by_shapes() <= 0.0 => {
+                "Custom kernels of unknown efficiency take"
+            }
             TimeUse::CustomKernel => "Custom kernels take",
             TimeUse::SparseCore => "SparseCore work takes",
             _ if self.is_loops_apart(part.id) => "Loops, whose bodies appear as separate ops, take",
@@ -251,6 +266,16 @@ impl<'a> Loop<'a> {
 
     /// How close work comes to the limits of the chip, and how well these are known.
     fn remark(&self, id: TimeUse) -> Option<(String, Provenance)> {
+        if self.is_unknown_kernel(id) {
+            let part = self.parts.iter().find(|part| part.id == id)?;
+            let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
+            let known = self.known_by_shapes();
+            let unknown = Percent::ratio(part.time_ps * (1.0 - known), whole)?;
+            return (known > 0.0 && known < NEARLY_ALL).then(|| {
+                let remark = format!(" ({unknown:.1} of unknown efficiency)");
+                (remark, Provenance::Inferred)
+            });
+        }
         let efficiency = Efficiency::of(self.ops, id)?;
         let reached = efficiency.reached()?;
         let peaks = &self.ops.peaks;

@@ -3,9 +3,8 @@
 use device_reports::steps::balance::DeviceLoad;
 use device_reports::{Balance, BalanceReport};
 use engine::{Percent, Provenance, Threshold, counted};
-use facts::{Step, StepsReport, TimeUse};
+use facts::TimeUse;
 use math::stats;
-use math::unit::Unit;
 use trace_model::{OpId, Picos, TrackKind};
 
 use crate::hints::{
@@ -37,13 +36,6 @@ pub(super) static RULES: &[Rule] = &[
     ),
     rule!("K09", "Devices wait at barriers", High, [BARRIER], barrier),
     rule!("K46", "A device is mostly idle", High, [], unused),
-    rule!(
-        "K48",
-        "Step time varies",
-        Low,
-        [JITTER, JITTER_STEPS, HOST_STEP],
-        jitter
-    ),
 ];
 
 static SKEW: Threshold = Threshold::percent(
@@ -61,25 +53,6 @@ static BARRIER: Threshold = Threshold::percent(
     10.0,
     "the limit of XProf's rule about barriers",
 );
-static JITTER: Threshold = Threshold::percent(
-    "K48.deviation_percent",
-    10.0,
-    "steps of one program on idle hosts differ by less than a percent",
-);
-static JITTER_STEPS: Threshold = Threshold::new(
-    "K48.steps",
-    5.0,
-    Unit::Count,
-    "a spread needs a few numbers",
-);
-
-static HOST_STEP: Threshold = Threshold::new(
-    "K48.host_step_us",
-    1000.0,
-    Unit::None,
-    "the operating system and the profiler disturb a host for tens of microseconds: shorter steps always vary",
-);
-const PS_PER_US: f64 = 1e6;
 
 /// The device with most of something, and that as percent of its window.
 fn worst(
@@ -206,7 +179,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// Steps with the largest of some number first.
-fn spots(
+pub(super) fn spots(
     facts: &HintFacts<'_>,
     steps: impl Iterator<Item = (u32, Option<f64>)>,
 ) -> Vec<FindingPlace> {
@@ -365,135 +338,4 @@ fn shared_work(devices: &[DeviceLoad]) -> PossibleSaving {
         }
         None => PossibleSaving::Unknown,
     }
-}
-
-/// Steps that differ, or single ones that stand out.
-fn jitter(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(steps) = facts.steps() else {
-        return Err("no steps were found: mark them, or capture several executions".into());
-    };
-    match spread(facts, &steps) {
-        Ok(finding) => Ok(finding),
-        other => outliers(facts, &steps).map_or(other, Ok),
-    }
-}
-
-/// Slow steps that do not compile; for those that do there are other rules.
-fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
-    let slow = steps.slow_steps().into_iter();
-    let slow: Vec<(&Step, f64)> = slow
-        .filter(|(step, _)| step.compile_ps + step.compile_ps <= step.time_ps)
-        .collect();
-    let (first, usual) = *slow.first()?;
-    let beyond = |(step, median): &(&Step, f64)| step.time_ps.as_ps_f64() - median;
-    let excess: f64 = slow.iter().map(beyond).sum();
-    let counts = |(step, _): &&(&Step, f64)| !(step.is_partial || step.is_warmup);
-    let saved = slow.iter().filter(counts).map(beyond).sum::<f64>()
-        / facts.step().ok()?.count.max(1) as f64;
-    let others = if slow.len() > 1 {
-        format!(", and {} more", slow.len() - 1)
-    } else {
-        String::new()
-    };
-    Some(Finding {
-        statement: format!(
-            "step {} takes {}, others of its class {}{others}",
-            first.title(),
-            first.time_ps,
-            Picos::from_ps(usual as i64)
-        ),
-        evidence: vec![HintEvidence::time(
-            "time of slow steps beyond the median of their class",
-            excess,
-            format!("{} steps", slow.len()),
-        )],
-        about: &[TimeUse::SlowSteps],
-        is_last_resort: true,
-        spots: spots(
-            facts,
-            slow.iter()
-                .map(|(step, _)| (step.number, Some(step.time_ps.as_ps_f64()))),
-        ),
-        saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
-        ..Finding::default()
-    })
-}
-
-fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
-    // Steps of another kind are no jitter, nor are those that compile (K36).
-    let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
-    let of_class = steps
-        .counted()
-        .filter(|step| Some(step.class) == class && !step.mostly_compiles());
-    let of_class: Vec<_> = of_class.collect();
-    let times: Vec<f64> = of_class
-        .iter()
-        .map(|step| step.time_ps.as_ps_f64())
-        .collect();
-    let time = stats::Stats::of(&times).ok_or(Nothing)?;
-    let needed = facts.limit(&JITTER_STEPS);
-    if (time.count as f64) < needed {
-        return Err(format!(
-            "only {} complete steps of one class without compilation: a spread needs {needed}",
-            time.count
-        )
-        .into());
-    }
-    let (spread, limit) = (time.cv_percent.unwrap_or(0.0), facts.limit(&JITTER));
-    if spread < limit {
-        return Err(Nothing);
-    }
-    let slowest = of_class
-        .iter()
-        .max_by_key(|step| (step.time_ps, std::cmp::Reverse(step.number)));
-    let slowest = slowest.map_or_else(String::new, |step| format!(" (step {})", step.title()));
-    let best = time.p10.unwrap_or(time.min);
-    let what = if time.p10.is_some() {
-        "tenth percentile"
-    } else {
-        "fastest step"
-    };
-    let short =
-        facts.cx.tensor_cores().is_empty() && time.mean < facts.limit(&HOST_STEP) * PS_PER_US;
-    let short_note = if short {
-        "; steps of a host that are so short always vary"
-    } else {
-        ""
-    };
-    Ok(Finding {
-        statement: format!(
-            "the standard deviation of {} steps is {spread:.1} of their mean: {} to {}{slowest}{short_note}",
-            time.count,
-            Picos::from_ps(time.min as i64),
-            Picos::from_ps(time.max as i64),
-            spread = Percent(spread)
-        ),
-        evidence: vec![
-            HintEvidence::percent(
-                "standard deviation",
-                spread,
-                format!("mean of {} steps", time.count),
-                Some(limit),
-            ),
-            HintEvidence::time(
-                "mean",
-                time.mean,
-                "steps of one kind, without the time between steps",
-            ),
-            HintEvidence::time(what, best, "steps of one kind"),
-        ],
-        about: &[TimeUse::SlowSteps],
-        spots: spots(
-            facts,
-            of_class
-                .iter()
-                .map(|step| (step.number, Some(step.time_ps.as_ps_f64()))),
-        ),
-        saving: if short {
-            PossibleSaving::Unknown
-        } else {
-            PossibleSaving::PerStep(Picos::from_ps((time.mean - best) as i64))
-        },
-        ..Finding::default()
-    })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use device_reports::Matmuls;
 use device_reports::ops::matmuls::{MatmulRow, MatmulsReport};
 use engine::{Percent, Provenance, Result, Threshold};
+use facts::framework::Framework;
 use hardware::limits::BoundBy;
 use hardware::padding::Dimension;
 use hardware::peaks::NO_PEAK;
@@ -402,6 +403,11 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
 /// A narrower type is worth it where the chip computes it at nearly twice the rate.
 const TWICE: f64 = 1.9;
 
+/// As that of the page, for chips that are fast in fp8 alone.
+const FP8_CODE: &str =
+    "y = jax.lax.dot(x_float8_e4m3fn, w_float8_e4m3fn, preferred_element_type=jnp.float32)
+y = y * (x_scale * w_scale)";
+
 fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
     let ops = facts.ops()?;
@@ -460,6 +466,11 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
             .by(Provenance::AssumedPeak),
         ],
         ops,
+        // The page multiplies int8, which fits where the chip is fast in it.
+        code: (!fast.contains(&"int8")).then(|| match facts.framework {
+            Framework::Jax => FP8_CODE.to_owned(),
+            _ => String::new(),
+        }),
         saving: PossibleSaving::ops("matmuls in a narrower type", factors),
         ..Finding::default()
     })

@@ -26,6 +26,7 @@ mod devices;
 mod hardware;
 mod health;
 mod host;
+mod jitter;
 mod lazy_tensors;
 mod matmuls;
 mod memory;
@@ -49,6 +50,7 @@ pub fn rules() -> &'static [&'static Rule] {
             hardware::RULES,
             health::RULES,
             host::RULES,
+            jitter::RULES,
             lazy_tensors::RULES,
             matmuls::RULES,
             memory::RULES,

@@ -23,6 +23,7 @@ use trace_model::{
     GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind,
 };
 
+use crate::host::compile::is_cut;
 use crate::host::gaps::{Gaps, IdleCause, time_of};
 use wait::mean;
 
@@ -101,7 +102,9 @@ impl Analysis for Input {
             let infeed = infeed(cx, classes, device.group)?;
             let whole = infeed.as_ref().map(IntervalSet::measure);
             let length = device.program_ps + device.between_ps();
-            let known = |gap: Picos| device.has_host.then_some(gap);
+            // Where the end of a file is missing, so may be what prepared input meanwhile.
+            let is_known = |gap: Picos| device.has_host && (gap > Picos::ZERO || !is_cut(cx));
+            let known = |gap: Picos| is_known(gap).then_some(gap);
             let between = known(time_of(&device.between, IdleCause::Input));
             devices.push(InputWait::new(device.core.as_str(), length, whole, between));
             for step in &device.steps {

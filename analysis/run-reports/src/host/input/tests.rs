@@ -70,6 +70,25 @@ fn infeed_and_input_gaps_sum_to_the_input_wait() {
     assert!(report.transfers.is_empty());
 }
 
+/// Nor is it known of what is missing at the end of a file; what was recorded is the least.
+#[test]
+fn gaps_without_input_are_unknown_in_a_cut_file() {
+    let gap = |host: &str| {
+        let mut builder = sample_traces::text_builder(&format!(
+            "modules: AAAA....AAAA\nops: ffff....ffff\nhost main: {host}\nA = jit_f(1)\nf = fusion.1 [loop fusion]\n\
+             I = IteratorGetNext\np = PjitFunction(f)"
+        ));
+        builder.log(IssueKind::TruncatedFile, || "byte 9".to_owned());
+        let report = report(&builder.finish());
+        (
+            report.devices[0].gap_ps,
+            report.devices[0].percent.is_some(),
+        )
+    };
+    assert_eq!(gap("p..........."), (None, false));
+    assert_eq!(gap("....II......"), (Some(ps(2_000)), true));
+}
+
 /// What a host that was not recorded did in the gaps is unknown; ops that wait for it show themselves.
 #[test]
 fn without_its_host_only_infeed_ops_show_that_a_device_waits() {

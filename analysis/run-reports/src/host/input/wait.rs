@@ -16,7 +16,8 @@ pub struct InputWait {
     /// Time in ops that wait for the host's queue; `None` without ops.
     #[column("Infeed ops")]
     pub infeed_ps: Option<Picos>,
-    /// Time in gaps between programs in which the host prepares input; `None` if the host was not recorded.
+    /// Time in gaps between programs in which the host prepares input; `None` if the host was not recorded,
+    /// or the end of a file is missing and nothing else shows any.
     #[column("Gaps with input", inferred)]
     pub gap_ps: Option<Picos>,
     /// The sum of both as a share of the length.

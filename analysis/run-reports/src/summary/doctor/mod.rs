@@ -6,6 +6,7 @@ mod clocks;
 mod facts;
 mod finding;
 mod kernels;
+mod losses;
 mod rows;
 mod rules;
 mod table;
@@ -74,7 +75,7 @@ pub struct DoctorReport {
     pub findings: Vec<CaptureFinding>,
     /// Data that the import lost, repaired or noticed.
     pub issues: Vec<IssueCount>,
-    /// Events of the file that are not in the model.
+    /// Events, files and damaged parts of files that are not in the model.
     pub lost_events: u64,
     /// The files.
     pub sources: Vec<SourceFacts>,

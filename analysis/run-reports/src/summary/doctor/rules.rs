@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use device_reports::ops::op_stats::cause;
 use device_reports::{Ops, Steps};
-use engine::{Context, Fact, Percent, counted, number};
+use engine::{Context, Fact, Percent, counted};
 use facts::steps::has_annotations;
 use facts::{StepSource, TraceFacts as _, host_threads};
 use hardware::peaks::{PeakSource, Peaks};
@@ -17,6 +17,7 @@ use trace_model::{
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops, sessions_apart};
 use super::finding::{CaptureFinding, IMPOSSIBLE_RATES};
 use super::kernels::{too_few_operations, untraced_kernels};
+use super::losses::unreadable_events;
 
 /// Every rule.
 pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
@@ -163,7 +164,8 @@ fn no_device(cx: &Context<'_>) -> Option<CaptureFinding> {
         (
             "Another tool recorded this: which of its processes are devices is not known, so device metrics do not exist.",
             "only processes of another tool",
-            "Capture on a TPU with the profiler of JAX, PyTorch/XLA or TensorFlow.",
+            "Name its tracks of devices with --roles FILE.toml (\"Simulations and predictions\" in the guide), or capture on a TPU \
+             with the profiler of JAX, PyTorch/XLA or TensorFlow.",
         )
     } else {
         (
@@ -358,50 +360,6 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
             Percent(100.0 * share)
         ),
         cure: "Set python_tracer_level = 0 in jax.profiler.ProfileOptions.",
-    })
-}
-
-fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
-    let log = cx.model.import_log();
-    let known = [
-        IssueKind::ExportLimit,
-        IssueKind::TruncatedFile,
-        IssueKind::DroppedTraces,
-    ];
-    let lost = log
-        .counts()
-        .iter()
-        .filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
-    let events: u64 = lost.clone().map(|entry| entry.count).sum();
-    let parts: Vec<String> = lost
-        .map(|entry| format!("{} × {}", entry.count, entry.kind.id()))
-        .collect();
-    let skipped = log
-        .counts()
-        .iter()
-        .find(|entry| entry.kind == IssueKind::SourceSkipped);
-    let files = skipped.map(|entry| {
-        let first = entry.examples.first().map_or("", String::as_str);
-        let more = if entry.count > 1 {
-            format!(", and {} more", entry.count - 1)
-        } else {
-            String::new()
-        };
-        format!("A part of the run could not be read, and all sums lack it: {first}{more}.")
-    });
-    (!parts.is_empty()).then(|| CaptureFinding {
-        id: "Q12",
-        name: "unreadable-events",
-        severity: Severity::Loss,
-        message: files.unwrap_or_else(|| match events {
-            1 => "One event could not be read and is missing.".to_owned(),
-            _ => format!(
-                "{} events could not be read and are missing.",
-                number::count(events as f64)
-            ),
-        }),
-        evidence: parts.join(", "),
-        cure: "See the import log for the first events of each kind.",
     })
 }
 

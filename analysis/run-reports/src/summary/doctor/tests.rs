@@ -3,7 +3,10 @@
 use ::facts::clock_alignment::{ClockSync, PairedBy};
 use engine::{Options, ReportCache, Scope, Tabular as _};
 use sample_traces::{text_builder, text_trace};
-use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TraceModel};
+use trace_model::{
+    GroupKind, IssueKind, Severity, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel,
+    TrackKind,
+};
 
 use super::*;
 
@@ -98,6 +101,60 @@ fn sessions_apart_are_said_first() {
 #[test]
 fn empty_capture_reports_only_missing_steps() {
     assert_eq!(ids(&trace_model::TraceBuilder::new().finish()), ["Q03"]);
+}
+
+/// Such files are read with a list of roles, too.
+#[test]
+fn a_trace_of_another_tool_names_the_list_of_its_devices() {
+    let mut builder = trace_model::TraceBuilder::new();
+    builder.begin_source(Source::default());
+    let process = builder.group(None, GroupKind::Process { pid: 1 }, "replica 0");
+    let track = builder.track(process, TrackKind::HostThread, 1, "stage");
+    let label = builder.label("batch", None);
+    builder.add_slice(
+        track,
+        SliceSpec::new(
+            TimeRange::new(Timestamp::ZERO, Timestamp::from_ps(9)),
+            label,
+        ),
+    );
+    let found = report(&builder.finish()).findings;
+    let cure = found
+        .iter()
+        .find(|finding| finding.id == "Q04")
+        .map(|finding| finding.cure);
+    assert!(
+        cure.is_some_and(|cure| cure.contains("--roles FILE.toml")),
+        "{cure:?}"
+    );
+}
+
+/// How many events were in what was skipped is not known.
+#[test]
+fn skipped_parts_are_told_by_their_bytes() {
+    let message = |name: &str, events: u64| {
+        let mut builder = text_builder(HEALTHY);
+        let source = builder.source_mut();
+        (source.name, source.packed_bytes) = (name.to_owned(), 2_490_395);
+        let log = builder.log_mut();
+        log.add_skipped(1_426_187, || "byte 1254".to_owned());
+        log.add_many(IssueKind::MalformedEvent, events, || "byte 9".to_owned());
+        let found = report(&builder.finish()).findings;
+        found
+            .into_iter()
+            .find(|finding| finding.id == "Q12")
+            .unwrap()
+            .message
+    };
+    assert_eq!(
+        message("a.xplane.pb", 0),
+        "One place is damaged: at least 1.426 MB (57.3 % of the file) were not read, nor the events in them."
+    );
+    assert_eq!(
+        message("a.xplane.pb.gz", 2),
+        "One place is damaged: at least 1.426 MB were not read, nor the events in them; besides, 2 events could not be read \
+         and are missing."
+    );
 }
 
 #[test]

@@ -90,13 +90,19 @@ pub(super) fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
         return Err("the host was not recorded, so it is unknown what devices wait for".to_owned());
     }
     let report = cx.report::<Input>().map_err(|why| why.to_string())?;
+    let is_cut = compile::is_cut(cx);
     let known = report
         .devices
         .iter()
-        .filter_map(|device| Some((device.percent?, &device.name)));
+        .filter_map(|device| Some((device.percent?, &device.name)))
+        .filter(|(percent, _)| percent.0 > 0.0 || !is_cut);
     let (percent, name) = known
         .max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0))
-        .ok_or("no device has both steps and a duration")?;
+        .ok_or(if is_cut {
+            "the end of a file is missing: what devices waited for is not known"
+        } else {
+            "no device has both steps and a duration"
+        })?;
     let of = if cx.tensor_cores().is_empty() {
         format!("steps on host {name}")
     } else {

@@ -1,7 +1,8 @@
 //! Tests of the lights of targets.
 
 use engine::{Options, ReportCache, Scope};
-use sample_traces::text_trace;
+use sample_traces::{text_builder, text_trace};
+use trace_model::IssueKind;
 
 use super::*;
 
@@ -50,6 +51,36 @@ fn target_colors_change_at_their_limits() {
     ] {
         assert_eq!(light(&matmul(1, bytes), "hbm"), is, "{bytes}");
     }
+}
+
+/// What prepared input may have been recorded after the end of what is left of a file.
+#[test]
+fn a_cut_file_does_not_tell_that_nothing_waits_for_input() {
+    let light = |host: &str, is_cut: bool| {
+        let mut builder = text_builder(&format!(
+            "modules: AAA...AAA...\nops: fff...fff...\nhost main: {host}\nA = jit_f(1)\nf = fusion.1 [loop fusion]\n\
+             I = IteratorGetNext\np = batched_device_put"
+        ));
+        if is_cut {
+            builder.log(IssueKind::TruncatedFile, || "byte 9".to_owned());
+        }
+        let (model, options, reports) =
+            (builder.finish(), Options::default(), ReportCache::default());
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
+        let report = cx.report::<Targets>().unwrap();
+        let target = report.targets.iter().find(|target| target.id == "input");
+        target.map(|target| (target.light, target.value_percent.is_some()))
+    };
+    let idle = "p...........";
+    assert_eq!(light(idle, false), Some((TargetColor::Green, true)));
+    assert_eq!(light(idle, true), Some((TargetColor::Unknown, false)));
+    // It waits for at least what was recorded.
+    assert_eq!(light("...III......", true), Some((TargetColor::Red, true)));
 }
 
 #[test]

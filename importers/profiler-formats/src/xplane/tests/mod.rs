@@ -277,10 +277,20 @@ fn reading_continues_after_a_plane_with_wrong_lengths() {
     let mut bytes = space(&[&metadata, &host]);
     let cut = bytes.windows(5).position(|w| w == b"34567").unwrap();
     bytes.drain(cut..cut + 5);
+    let next = bytes.windows(9).position(|w| w == b"/host:CPU").unwrap() as u64;
     let model = read(bytes).unwrap();
     assert_eq!(model.slice_count(), 1);
-    assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1);
-    assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 0);
+    let [damaged] = model.import_log().counts() else {
+        panic!("{:?}", model.import_log())
+    };
+    assert_eq!((damaged.kind, damaged.count), (IssueKind::DamagedPart, 1));
+    // From the entry whose text was cut to the next plane.
+    assert!(
+        damaged
+            .skipped_bytes
+            .is_some_and(|bytes| (1..next).contains(&bytes)),
+        "{damaged:?}"
+    );
 }
 
 #[test]

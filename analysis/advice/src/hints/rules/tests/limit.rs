@@ -221,6 +221,34 @@ fn kernels_of_which_nothing_is_known_lead_before_other_work() {
     assert_eq!(statement(wait).0, TimeUse::Collective);
 }
 
+/// The shapes of one of two kernels tell what it has to do, which is most of the time of both.
+#[test]
+fn kernels_known_by_their_shapes_are_not_called_unknown() {
+    let statement = |name: &str| {
+        let picture = format!(
+            "
+            @column 1ms
+            @device flops=918e12 hbm=1640e9 TPU v6 lite
+            steps: 00000000001111111111
+            ops  : kkkkccrrrrkkkkccrrrr
+            k = {name}.1 [custom-call] :: %{name}.1 = bf16[1024,256]{{1,0}} custom-call(bf16[1024,512]{{1,0}} %a, bf16[512,256]{{1,0}} %b), custom_call_target=\"tpu_custom_call\"
+            c = other.1 [custom-call] :: %other.1 = f32[8]{{0}} custom-call(f32[8]{{0}} %p), custom_call_target=\"tpu_custom_call\"
+            r = slice.1 [dynamic-update-slice]
+            "
+        );
+        report(&picture).limit.unwrap().statement
+    };
+    assert_eq!(
+        statement("matmul_kernel"),
+        "Custom kernels take 60.0 % of each step (20.0 % of unknown efficiency): 6.000 ms of 10.00 ms"
+    );
+    let unknown = statement("kernel");
+    assert!(
+        unknown.starts_with("Custom kernels of unknown efficiency take 60.0 %"),
+        "{unknown}"
+    );
+}
+
 /// Compilation fills the first step, and one hint says so.
 #[test]
 fn a_step_that_compiles_is_not_idle_for_reasons_of_the_loop() {

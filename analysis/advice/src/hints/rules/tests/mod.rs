@@ -241,7 +241,13 @@ fn host_offload_copies_are_recognized_by_memory_space() {
         )
     };
     assert_eq!(ids(&picture(":S(5)")), ["K26"]);
+    // Nothing is offloaded where the copy stays within the device.
+    let within = report(&picture(""));
+    let action = within.hints.first().map(|hint| hint.action.to_lowercase());
     assert_eq!(ids(&picture("")), ["K25"]);
+    assert!(action.is_some_and(
+        |action| action.contains("between start and done") && !action.contains("offload")
+    ));
 }
 
 #[test]

@@ -92,6 +92,27 @@ fn dense_bfloat16_matmuls_suggest_narrower_types() {
     assert!(ids(&enough).contains(&"K18"));
 }
 
+/// A v5e is twice as fast in int8, a v7x in fp8.
+#[test]
+fn the_code_is_of_the_type_that_the_chip_multiplies_faster() {
+    let code = |chip: &str, flops: &str| {
+        let picture = dense(90, ("bf16", "bf16"))
+            .replace("TPU v5 lite", chip)
+            .replace("flops=197e12", flops);
+        let report = report(&picture);
+        let hint = report.hints.iter().find(|hint| hint.id == "K18").unwrap();
+        (hint.statement.clone(), hint.code.clone().unwrap())
+    };
+    let (statement, int8) = code("TPU v5 lite", "flops=197e12");
+    assert!(statement.contains("computes int8 twice") && int8.contains("x_int8"));
+    let (statement, fp8) = code("TPU v7x", "flops=197e12");
+    assert!(statement.contains("computes fp8 twice"), "{statement}");
+    assert!(
+        fp8.contains("float8_e4m3fn") && !fp8.contains("int"),
+        "{fp8}"
+    );
+}
+
 #[test]
 fn padding_is_no_hint_for_memory_bound_ops() {
     assert!(!ids(&product(45, (16, 4096, 4096), ("f32", "f32"), 33_600_000)).contains(&"K11"));

@@ -93,9 +93,17 @@ fn compiling_first_step_is_warm_up_and_later_one_is_slow() {
         compiles += &"C".repeat(len - 4);
         compiles += "....";
     }
-    let report = whole(&text_trace(&format!(
+    let model = text_trace(&format!(
         "host main: {compiles}\n steps: {marks}\n C = backend_compile"
-    )));
+    ));
+    let asked = Options {
+        warmup_steps: 1,
+        ..Options::default()
+    };
+    let asked = report(&model, &asked, Scope::WholeTrace);
+    let slow: Vec<u32> = asked.outliers().iter().map(|step| step.number).collect();
+    assert_eq!(slow, [5], "the first one is not judged");
+    let report = whole(&model);
     let warmup: Vec<u32> = report
         .steps
         .iter()
