@@ -42,8 +42,5 @@ pub(super) fn other_stragglers(base: &Summary, cand: &Summary) -> Option<[String
             stragglers.iter().map(one).collect::<Vec<_>>().join(", ")
         }
     };
-    devices
-        .into_iter()
-        .any(differs)
-        .then(|| both.map(|stragglers| text(stragglers)))
+    devices.into_iter().any(differs).then(|| both.map(text))
 }

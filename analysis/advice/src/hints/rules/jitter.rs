@@ -45,8 +45,7 @@ fn jitter(facts: &HintFacts<'_>) -> RuleResult {
     let Some(steps) = facts.steps() else {
         return Err("no steps were found: mark them, or capture several executions".into());
     };
-    let found =
-        spread(facts, &steps).or_else(|why| outliers(facts, &steps).map_or(Err(why), Ok))?;
+    let found = spread(facts, &steps).or_else(|why| outliers(facts, &steps).ok_or(why))?;
     Ok(without_warm_up(facts, found, &steps))
 }
 
