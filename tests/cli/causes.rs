@@ -437,7 +437,7 @@ fn limit_of_the_loop_is_the_planted_one() {
         // 10 of 19 steps of one of the four devices, and 2 of 20 ms in all others.
         (
             &["late_joiner"],
-            "The devices are idle 21.8 % of each step:",
+            "The devices, mostly TPU:3 (joined late), are idle 21.8 % of each step:",
         ),
     ];
     let mut wrong = Vec::new();

@@ -103,7 +103,7 @@ fn the_device_that_joins_late_is_named_and_matrices_below_their_target_are_not_c
     };
     let hints = capture.report::<Hints>();
     let limit = &hints.limit.as_ref().unwrap().statement;
-    let named = "The devices, mostly TPU:3, which joined late, are idle 21.8 % of each step";
+    let named = "The devices, mostly TPU:3 (joined late), are idle 21.8 % of each step";
     assert!(limit.starts_with(named), "{limit}");
     let open = hints
         .unanswered

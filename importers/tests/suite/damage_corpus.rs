@@ -41,7 +41,7 @@ fn plane_with_wrong_lengths_loses_only_itself() {
             return;
         };
         assert_eq!(
-            model.import_log().count(IssueKind::MalformedEvent),
+            model.import_log().count(IssueKind::DamagedPart),
             1,
             "{file}"
         );

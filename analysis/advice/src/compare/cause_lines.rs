@@ -1,8 +1,8 @@
 //! Lines from what differs in the environment to the milliseconds, and what they do not explain.
 
 use engine::{Percent, Table, sentence};
+use trace_model::Picos;
 
-use super::headline::ps;
 use super::run_loop::signed;
 
 /// Why the step changed, as far as the runs tell.
@@ -57,7 +57,7 @@ impl CauseChain {
         let of = if unexplained.abs() <= all.abs() {
             format!("{} that the mean step changed", signed(all))
         } else {
-            let moved = ps(self.moved_ps);
+            let moved = Picos::rounded(self.moved_ps);
             format!("{moved} that the parts of the mean step moved, up and down")
         };
         let unexplained = signed(unexplained);

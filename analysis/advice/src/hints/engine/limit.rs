@@ -234,8 +234,8 @@ impl<'a> Loop<'a> {
                 kinds.all(|kind| kind.starts_with(what))
             };
             Some(match () {
-                () if all_do("joins") => format!("{names}, which joined late"),
-                () if all_do("stops") => format!("{names}, which stopped early"),
+                () if all_do("joins") => format!("{names} (joined late)"),
+                () if all_do("stops") => format!("{names} (stopped early)"),
                 () => names,
             })
         };

@@ -107,7 +107,7 @@ fn devices_that_run_little_are_idle_in_all_steps() {
     assert_eq!(
         limit.statement,
         // (4 × 2 + 2 + 3 × 10) ÷ 8, and 32 of these 40 ms on the second device.
-        "The devices, mostly TPU:1, which stopped early, are idle 50.0 % of each step: 5.000 ms of 10.00 ms per device"
+        "The devices, mostly TPU:1 (stopped early), are idle 50.0 % of each step: 5.000 ms of 10.00 ms per device"
     );
 }
 
