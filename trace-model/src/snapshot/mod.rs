@@ -18,7 +18,7 @@ use crate::pause::may_pause;
 /// First bytes of a snapshot.
 const MAGIC: &[u8; 8] = b"systole\0";
 /// Layout of the rest; must change with every type that a snapshot contains.
-const LAYOUT: u32 = 4;
+const LAYOUT: u32 = 5;
 
 /// Why bytes are no snapshot that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

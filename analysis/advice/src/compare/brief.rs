@@ -8,6 +8,7 @@ use super::run_loop::LoopChange;
 use super::{ProgramComparison, Summary, headline, likeness};
 use engine::{Percent, counted};
 use math::rank_test::least_p_of_counts;
+use trace_model::joined;
 
 /// What shows that the same work was done.
 const WORK: [&str; 4] = ["model_file", "shapes", "module_fingerprint", "program_sums"];
@@ -59,11 +60,7 @@ impl CompareBrief {
             .filter(|_| compared.prediction.is_none());
         let step = compared.step_time();
         Self {
-            work: [Some(work), loss]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join("; "),
+            work: joined([Some(work), loss].into_iter().flatten(), "; "),
             differ: differ(compared),
             step: step.map(|step| headline::median_clause(step, compared)),
             of_loop: compared
