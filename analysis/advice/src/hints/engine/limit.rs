@@ -233,10 +233,12 @@ impl<'a> Loop<'a> {
                 let mut kinds = absent.iter().filter_map(|device| device.absence.as_deref());
                 kinds.all(|kind| kind.starts_with(what))
             };
-            Some(match () {
-                () if all_do("joins") => format!("{names} (joined late)"),
-                () if all_do("stops") => format!("{names} (stopped early)"),
-                () => names,
+            Some(if all_do("joins") {
+                format!("{names} (joined late)")
+            } else if all_do("stops") {
+                format!("{names} (stopped early)")
+            } else {
+                names
             })
         };
         match absent() {
@@ -268,9 +270,8 @@ impl<'a> Loop<'a> {
     fn remark(&self, id: TimeUse) -> Option<(String, Provenance)> {
         if self.is_unknown_kernel(id) {
             let part = self.parts.iter().find(|part| part.id == id)?;
-            let whole: f64 = self.parts.iter().map(|part| part.time_ps).sum();
             let known = self.known_by_shapes();
-            let unknown = Percent::ratio(part.time_ps * (1.0 - known), whole)?;
+            let unknown = Percent::ratio(part.time_ps * (1.0 - known), self.whole_ps())?;
             return (known > 0.0 && known < NEARLY_ALL).then(|| {
                 let remark = format!(" ({unknown:.1} of unknown efficiency)");
                 (remark, Provenance::Inferred)

@@ -62,20 +62,22 @@ fn times(steps: &[&Step]) -> Vec<f64> {
     steps.iter().map(|step| step.time_ps.as_ps_f64()).collect()
 }
 
-/// How many of the first steps are a warm-up: each takes much longer than the median of those that follow, and together
-/// they are most of what steps take beyond it.
+/// How many of the first steps are a warm-up: each takes much longer than the median of the second half, and together they
+/// are most of what steps take beyond it.
 fn warm_up(times: &[f64]) -> usize {
-    let is_warm_up = |&count: &usize| {
-        let (first, rest) = times.split_at(count);
-        let usual = stats::median(rest).unwrap_or(f64::INFINITY);
-        let beyond =
-            |times: &[f64]| -> f64 { times.iter().map(|time| (time - usual).max(0.0)).sum() };
-        first.iter().all(|&time| time > OUTLIER_RATIO * usual) && beyond(first) > beyond(rest)
-    };
-    (1..=times.len() / 2)
-        .rev()
-        .find(is_warm_up)
-        .unwrap_or_default()
+    let (half, steady) = times.split_at(times.len() / 2);
+    let usual = stats::median(steady).unwrap_or(f64::INFINITY);
+    let slow = half
+        .iter()
+        .take_while(|&&time| time > OUTLIER_RATIO * usual);
+    let count = slow.count();
+    let (first, rest) = times.split_at(count);
+    let beyond = |times: &[f64]| -> f64 { times.iter().map(|time| (time - usual).max(0.0)).sum() };
+    if beyond(first) > beyond(rest) {
+        count
+    } else {
+        0
+    }
 }
 
 /// What to do where the first steps are a warm-up: no change of the loop makes them faster.

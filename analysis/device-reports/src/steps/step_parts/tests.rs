@@ -132,6 +132,11 @@ fn mean_parts_sum_to_the_mean_step() {
     assert_eq!(class.parts[0].median_ps as i64, 5_000);
 }
 
+fn critical(report: &StepPartsReport) -> Vec<&str> {
+    let steps = report.steps.iter();
+    steps.map(|step| &*step.critical().unwrap().core).collect()
+}
+
 #[test]
 fn of_equally_long_cores_the_one_that_waits_least_counts() {
     let model = text_trace(
@@ -145,12 +150,7 @@ fn of_equally_long_cores_the_one_that_waits_least_counts() {
         ",
     );
     let report = report(&model, Scope::WholeTrace).unwrap();
-    let critical: Vec<&str> = report
-        .steps
-        .iter()
-        .map(|step| &*step.critical().unwrap().core)
-        .collect();
-    assert_eq!(critical, ["/device:TPU:1", "/device:TPU:0"]);
+    assert_eq!(critical(&report), ["/device:TPU:1", "/device:TPU:0"]);
 }
 
 #[test]
@@ -165,12 +165,7 @@ fn slowest_core_of_each_step_counts() {
         ",
     );
     let report = report(&model, Scope::WholeTrace).unwrap();
-    let critical: Vec<&str> = report
-        .steps
-        .iter()
-        .map(|step| &*step.critical().unwrap().core)
-        .collect();
-    assert_eq!(critical, ["/device:TPU:0", "/device:TPU:0"]);
+    assert_eq!(critical(&report), ["/device:TPU:0", "/device:TPU:0"]);
     assert_eq!(report.steps[0].sum().get(StepPart::MatMul).ps(), 5_000);
     let means: Vec<f64> = report.classes[0]
         .parts
