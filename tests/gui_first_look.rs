@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use analysis::Scope;
 use analysis::hints::Hints;
 use analysis::reports::summary::targets::Targets;
-use analysis::sentence;
+use analysis::{Scope, sentence};
 use egui_kittest::Node;
 use egui_kittest::kittest::NodeT as _;
 use window::file_loader;
@@ -199,7 +198,7 @@ fn ops_open_by_name_what_is_furthest_above_its_limit_first() {
     let trace = window.state().trace().expect("it is open");
     let ops = trace
         .session
-        .report::<analysis::reports::ops::op_stats::Ops>(Scope::WholeTrace);
+        .report::<analysis::reports::Ops>(Scope::WholeTrace);
     let families = view::panels::op_families::families(&ops.expect("it has ops").rows).len();
     let rows = window.query_all_by_label_contains("Ops of ").count();
     assert!(rows > 3 && rows <= families, "{rows} of {families}");

@@ -70,11 +70,12 @@ const CRATES: [CrateFolders; 7] = [
             &["drawing"],
             &["time_format", "palette", "in_time"],
             &["viewport", "overview"],
+            &["prelude"],
         ],
     },
     CrateFolders {
         sources: "app/cli/src",
-        order: &[&["commands"], &["common"]],
+        order: &[&["commands"], &["common"], &["prelude"]],
     },
 ];
 
@@ -282,6 +283,31 @@ fn upward_imports_are_found_in_every_syntax() {
         ),
         1
     );
+}
+
+/// Else an import of `crate::prelude::*` would hide which file imports which.
+#[test]
+fn what_a_crate_imports_as_its_own_prelude_is_of_other_crates() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut wrong, mut users) = (Vec::new(), 0);
+    for folder in members(&root).into_iter().map(|folder| folder.join("src")) {
+        let mut files = Vec::new();
+        sources(&folder, &mut files);
+        let is_user = |file: &&PathBuf| {
+            let text = fs::read_to_string(file).unwrap();
+            text.contains("use crate::prelude::")
+        };
+        let used = files.iter().filter(is_user).count();
+        users += used;
+        if used > 0 {
+            let prelude = fs::read_to_string(folder.join("prelude.rs")).unwrap();
+            if !paths(&plain(&prelude)).is_empty() {
+                wrong.push(folder);
+            }
+        }
+    }
+    assert!(users > 100, "{users}");
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// A module with submodules is the `mod.rs` of its folder.

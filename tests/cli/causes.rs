@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::facts::time_use::TimeUse;
+use analysis::facts::TimeUse;
 use analysis::hints::{Hints, HintsReport};
-use analysis::reports::memory::hbm::Memory;
+use analysis::reports::Memory;
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::{Options, Scope};
 use importers::{ImportOptions, InputSource, Progress};

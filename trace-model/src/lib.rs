@@ -54,6 +54,7 @@ mod nesting;
 mod op;
 mod pause;
 mod plain;
+pub mod prelude;
 mod shared;
 mod slice_ref;
 mod slices;

@@ -1,14 +1,10 @@
 //! What the length of steps depends on: the critical path of each step, summed up.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use device_reports::Steps;
-use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular, counted};
-use facts::{OpGroup, TraceFacts as _};
-use trace_model::{GroupId, OpId, Picos, StringId, TraceModel, joined};
+use facts::prelude::*;
+use trace_model::StringId;
 
-use run_reports::host::gaps::IdleCause;
+use run_reports::IdleCause;
 
 use crate::what_if::{CriticalPath, PathKind, SharedReplay, WaitsFor};
 

@@ -1,9 +1,8 @@
 //! Kernels of two runs: how long an execution takes on the chip, before and after.
 
-use math::grouped;
+use facts::prelude::*;
 
 use device_reports::ops::kernels::{KernelTiming, without_numbers};
-use engine::{Percent, Table, Tabular};
 
 use crate::compare::{MetricChange, TestOptions, word_of_change};
 

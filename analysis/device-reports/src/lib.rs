@@ -14,6 +14,7 @@ pub use ops::expected::{Expected, TimeLimit};
 pub use ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 pub use ops::matmuls::Matmuls;
 pub use ops::op_stats::{CoreOps, LikeOps, OpRow, Ops, OpsReport};
+pub use ops::roofline::{Roofline, RooflinePoint, RooflineReport};
 pub use steps::balance::{Balance, BalanceReport, DeviceLoad};
-pub use steps::step_parts::{StepPart, TimeByPart};
+pub use steps::step_parts::{DividedStep, StepPart, StepParts, StepPartsReport, TimeByPart};
 pub use steps::step_times::Steps;

@@ -18,6 +18,7 @@ pub mod number;
 mod once;
 mod options;
 mod percent;
+pub mod prelude;
 mod provenance;
 mod report;
 mod scope;

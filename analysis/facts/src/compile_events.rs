@@ -3,9 +3,7 @@
 //! A trace has thousands of labels and millions of slices, so labels are classified once and slices only look up their
 //! label.
 
-use engine::Context;
-use math::intervals::IntervalSet;
-use trace_model::{LabelId, SliceRef, TimeRange};
+use engine::prelude::*;
 
 use crate::host_class::{
     HostClass, HostClasses, compiled_function, host_threads, pjit_function, stripped,
@@ -163,7 +161,7 @@ pub fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_>> {
 /// Assigns each event to its call. Calls nest: functions that are traced into another are called inside its call. A
 /// compilation belongs to the innermost call, tracing and lowering to the innermost call that compiles.
 fn attribute(events: &mut [PhaseEvent<'_>]) {
-    let mut compiling = std::collections::BTreeSet::new();
+    let mut compiling = BTreeSet::new();
     for event in events
         .iter_mut()
         .filter(|event| event.class == HostClass::Compile)

@@ -12,9 +12,7 @@
 //! Segments never overlap, so the segments and the idle time add up exactly to the window. All times are on the clock
 //! that timed the ops.
 
-use engine::{Context, Result};
-use math::intervals::IntervalSet;
-use trace_model::{GroupId, Picos};
+use engine::prelude::*;
 
 use crate::category::OpClass;
 use crate::op_scan::op_scan;

@@ -1,6 +1,6 @@
 //! Converts spans of the timeline to the clock of a device.
 
-use trace_model::{GroupId, Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind};
+use engine::prelude::*;
 
 /// `range` by the clock of the ops: from the first to the last op by their own clock, plus the time that the timeline
 /// shows before the first and after the last of them.

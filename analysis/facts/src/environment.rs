@@ -1,6 +1,7 @@
 //! What a run was built from and where it ran: from the profile where it records that, else from the file beside it.
 
-use engine::{Context, Environment};
+use engine::Environment;
+use engine::prelude::*;
 
 /// The environment of the run; `None` if neither the profile nor a file beside it tells anything.
 pub fn environment(cx: &Context<'_>) -> Option<Environment> {

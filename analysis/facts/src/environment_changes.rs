@@ -1,9 +1,8 @@
 //! In what the environments of two runs differ: versions, flags, chip, code.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use engine::Environment;
 use engine::environment::RUN_FILE;
-use engine::{Environment, Table, counted};
+use engine::prelude::*;
 
 /// A fact of the environment that is not the same on both sides.
 #[engine::row(derived)]

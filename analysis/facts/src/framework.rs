@@ -1,6 +1,6 @@
 //! The framework of the profiled program, so that advice uses its API, and the names that it gives to ops.
 
-use trace_model::{GroupKind, TraceModel};
+use engine::prelude::*;
 
 /// A front end of XLA.
 #[engine::titled]
@@ -112,7 +112,7 @@ mod tests {
             builder.source_mut().simulator = Some("a model".to_owned());
             let (id, text) = (builder.program("jit_f", None), "HloModule jit_f".to_owned());
             let len = text.len();
-            builder.set_program_hlo(id, ProgramBytes::new(std::sync::Arc::new(text), 0..len));
+            builder.set_program_hlo(id, ProgramBytes::new(Arc::new(text), 0..len));
         };
         assert_eq!(of(&program, predict), Framework::Jax);
         assert_eq!(

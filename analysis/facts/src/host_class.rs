@@ -3,10 +3,9 @@
 //! The rules are data: the first that matches the stripped name wins. They are applied to labels, of which a trace has
 //! thousands, not to slices, of which it has millions. Names come from JAX, PJRT, libtpu, XLA and `PyTorch`/XLA.
 
-use engine::Context;
-use engine::Fact;
+use engine::prelude::*;
 use serde::Serialize;
-use trace_model::{LabelId, TraceModel, TrackId, TrackKind, pausing};
+use trace_model::pausing;
 
 use super::python_frame::PythonFrame;
 

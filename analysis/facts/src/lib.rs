@@ -14,6 +14,7 @@ pub mod framework;
 pub mod host_class;
 mod host_events;
 pub mod op_scan;
+pub mod prelude;
 mod programs;
 pub mod python_frame;
 mod segments;

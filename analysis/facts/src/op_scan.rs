@@ -1,10 +1,10 @@
 //! One pass over the ops of a core in the whole trace, for all that needs each of them.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use engine::{Context, Fact, OnceMap, Scope};
-use trace_model::{GroupId, Picos, SliceSpans, TimeRange, TrackId, TrackKind, locked};
+use engine::OnceMap;
+use engine::prelude::*;
+use trace_model::{SliceSpans, locked};
 
 use crate::category::OpClasses;
 use crate::segments::{Segments, SelfTimeSegment, self_time_segments};

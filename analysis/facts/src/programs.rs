@@ -1,11 +1,8 @@
 //! Programs in the capture and their instructions.
 
-use std::sync::Arc;
-
-use engine::Context;
-use engine::{Fact, OnceMap};
+use engine::OnceMap;
+use engine::prelude::*;
 use hlo::{HloError, HloModule, InstructionRef};
-use trace_model::{OpId, ProgramId};
 
 /// Programs parsed so far, each once.
 #[derive(Default)]

@@ -2,9 +2,8 @@
 
 use std::cmp::Reverse;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
 
-use trace_model::{SliceId, TimeRange, Timestamp};
+use engine::prelude::*;
 
 use crate::category::OpClass;
 

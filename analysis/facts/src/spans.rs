@@ -1,8 +1,7 @@
 //! Time spans of tracks.
 
-use engine::Context;
-use engine::{Fact, OnceMap, Scope};
-use trace_model::{TrackId, TrackKind};
+use engine::OnceMap;
+use engine::prelude::*;
 
 use crate::op_scan::{ExtentSum, TrackExtent, op_scan};
 

@@ -1,7 +1,6 @@
 //! What sums over the executions of a scope are over.
 
-use engine::{Context, Scope, counted};
-use trace_model::Picos;
+use engine::prelude::*;
 
 use super::steps::{Step, StepsReport};
 use super::window::{has_ops, own_extent};

@@ -3,3 +3,9 @@
 pub mod hlo;
 pub mod host;
 pub mod summary;
+
+pub use host::compile::{Compile, CompilePlace, CompileReport};
+pub use host::gaps::{DeviceGaps, Gaps, GapsReport, IdleCause};
+pub use host::serving::{Serving, ServingPhase};
+pub use summary::doctor::{CaptureFinding, Doctor, DoctorReport};
+pub use summary::utilization::{Utilization, UtilizationReport};

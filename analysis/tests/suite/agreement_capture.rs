@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use analysis::reports::summary::utilization::Utilization;
+use analysis::reports::Utilization;
 use analysis::{Analysis, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;

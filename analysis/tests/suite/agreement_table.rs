@@ -9,9 +9,7 @@
 use std::path::PathBuf;
 
 use analysis::hardware::limits::BoundBy;
-use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::ops::roofline::{Roofline, RooflinePoint};
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::{Ops, Roofline, RooflinePoint, Steps};
 use serde_json::Value;
 use xprof::{GIB, Rows, rows_of};
 

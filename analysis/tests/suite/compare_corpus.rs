@@ -5,9 +5,9 @@ use analysis::Scope;
 use analysis::compare::{
     ChangeVerdict, CompareOptions, Comparison, MatchedBy, Summary, Weight, compare,
 };
-use analysis::facts::time_use::TimeUse;
+use analysis::facts::TimeUse;
 use analysis::math::stats::median;
-use analysis::reports::steps::step_parts::StepParts;
+use analysis::reports::StepParts;
 
 use crate::capture::open;
 
@@ -22,11 +22,7 @@ fn summary(name: &str) -> Option<Summary> {
 }
 
 /// Ops, the rest and idle time of a summary are those of the step analysis.
-fn agrees_with_parts(
-    name: &str,
-    summary: &Summary,
-    parts: &analysis::reports::steps::step_parts::StepPartsReport,
-) {
+fn agrees_with_parts(name: &str, summary: &Summary, parts: &analysis::reports::StepPartsReport) {
     // Captures of hosts alone have steps, but no parts of them.
     let Some(class) = parts.classes.first() else {
         return;

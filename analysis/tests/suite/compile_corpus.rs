@@ -1,11 +1,10 @@
 //! Compilation in real captures.
 
 use analysis::Scope;
-use analysis::facts::steps::StepSource;
-use analysis::reports::communication::overlap::Overlap;
-use analysis::reports::host::compile::{ChangeSource, Compile, CompilePlace, ShapeChange};
+use analysis::facts::StepSource;
+use analysis::reports::host::compile::{ChangeSource, ShapeChange};
 use analysis::reports::steps::devices::Devices;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::{Compile, CompilePlace, Overlap, Steps};
 use trace_model::Picos;
 
 use super::time_corpus::{V5E, near};

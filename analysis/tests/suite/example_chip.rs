@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use analysis::hardware::chips::Chip;
-use analysis::reports::summary::utilization::Utilization;
+use analysis::reports::Utilization;
 use analysis::{Context, Options, Provenance, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 

@@ -3,11 +3,11 @@
 
 use analysis::facts::clock_alignment::{ClockBase, ClockSync};
 use analysis::reports::host::clocks::Clocks;
-use analysis::reports::host::compile::Compile;
 use analysis::reports::host::dispatch::Dispatch;
-use analysis::reports::host::gaps::{DeviceGaps, GapPlace, Gaps, GapsReport, IdleCause};
+use analysis::reports::host::gaps::GapPlace;
 use analysis::reports::host::input::Input;
-use analysis::reports::host::serving::{EnginePart, Serving};
+use analysis::reports::host::serving::EnginePart;
+use analysis::reports::{Compile, DeviceGaps, Gaps, GapsReport, IdleCause, Serving};
 use analysis::{Context, Options, Percent, ReportCache, Scope, Tabular as _};
 use trace_model::Picos;
 

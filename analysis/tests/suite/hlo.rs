@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use analysis::hlo::{HeapEventKind, HloError, HloModule, HloOrigin, Instruction};
+use analysis::reports::Matmuls;
 use analysis::reports::ops::loops::Loops;
-use analysis::reports::ops::matmuls::{MatmulSizes, Matmuls};
+use analysis::reports::ops::matmuls::MatmulSizes;
 use analysis::{Context, Options, ReportCache, Scope, TraceFacts as _};
 use importers::Progress;
 use proptest::prelude::*;

@@ -1,13 +1,10 @@
 //! What hosts do in captures with a known answer: generated ones, and real ones.
 
 use analysis::Scope;
-use analysis::facts::steps::StepSource;
+use analysis::facts::StepSource;
 use analysis::hints::{HintSeverity, Hints};
-use analysis::reports::host::compile::Compile;
-use analysis::reports::host::gaps::{Gaps, GapsReport, IdleCause};
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::Doctor;
 use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::{Compile, Doctor, Gaps, GapsReport, IdleCause, Steps};
 
 use crate::capture::{Capture, open};
 

@@ -2,11 +2,9 @@
 //! one, what a simulator says of its own runs, and a real capture counted by hand.
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use analysis::reports::communication::collectives::{
-    CollectiveRow, Collectives, CollectivesReport,
-};
-use analysis::reports::communication::overlap::Overlap;
+use analysis::reports::communication::collectives::CollectivesReport;
 use analysis::reports::steps::devices::Devices;
+use analysis::reports::{CollectiveRow, Collectives, Overlap};
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::ring::{CHIPS, CHUNK_BYTES, REDUCE_BYTES, RingSpec};

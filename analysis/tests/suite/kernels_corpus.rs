@@ -1,7 +1,8 @@
 //! Kernels of real captures: their work by the shapes of their operands.
 
-use analysis::reports::host::serving::{CacheFrom, Serving, WeightsFrom};
-use analysis::reports::ops::kernels::{CostLimit, DeclaredFit, KernelCost, KernelKind, Kernels};
+use analysis::reports::host::serving::{CacheFrom, WeightsFrom};
+use analysis::reports::ops::kernels::{CostLimit, DeclaredFit, KernelCost, KernelKind};
+use analysis::reports::{Kernels, Serving};
 
 use super::time_corpus::near;
 use crate::capture::open;

@@ -1,7 +1,8 @@
 //! Sizes and padding of matmuls in real and synthetic captures.
 
 use analysis::hardware::padding::Dimension;
-use analysis::reports::ops::matmuls::{MatmulSizes, Matmuls, SizesFrom};
+use analysis::reports::Matmuls;
+use analysis::reports::ops::matmuls::{MatmulSizes, SizesFrom};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 
 use super::hlo::{capture, with_context};

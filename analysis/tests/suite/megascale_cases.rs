@@ -1,6 +1,7 @@
 //! Messages of `MegaScale` as in the public tests of other tools.
 
-use analysis::reports::communication::dcn::{Dcn, DcnReport};
+use analysis::reports::Dcn;
+use analysis::reports::communication::dcn::DcnReport;
 use analysis::{AnalysisError, Scope};
 use sample_traces::session::{SamplePlane, int, text};
 

@@ -1,8 +1,9 @@
 //! Memory of real captures, against what `XProf` says of them.
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use analysis::reports::memory::buffers::{Buffers, HBM, Purpose};
-use analysis::reports::memory::hbm::{Memory, MemoryReport};
+use analysis::reports::memory::buffers::{HBM, Purpose};
+use analysis::reports::memory::hbm::MemoryReport;
+use analysis::reports::{Buffers, Memory};
 use analysis::{Context, Options, ReportCache, Scope};
 use serde_json::Value;
 use trace_model::TraceModel;

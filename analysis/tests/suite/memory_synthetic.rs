@@ -1,8 +1,8 @@
 //! Memory of synthetic runs, whose answers follow from how they were made.
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use analysis::reports::memory::buffers::{Buffers, HBM, MemoryPlan, Purpose, VMEM};
-use analysis::reports::memory::hbm::Memory;
+use analysis::reports::memory::buffers::{HBM, MemoryPlan, Purpose, VMEM};
+use analysis::reports::{Buffers, Memory};
 use analysis::{Analysis, Context, Options, Percent, ReportCache, Scope, Tabular as _};
 use importers::{InputSource, Progress};
 use sample_traces::memory::{ExpectedMemory, session_with_memory};

@@ -1,9 +1,7 @@
 //! Times of ops in real captures.
 
-use analysis::reports::communication::collectives::Collectives;
-use analysis::reports::communication::overlap::Overlap;
-use analysis::reports::ops::matmuls::{MatmulRow, Matmuls};
-use analysis::reports::ops::op_stats::{OpRow, Ops};
+use analysis::reports::ops::matmuls::MatmulRow;
+use analysis::reports::{Collectives, Matmuls, OpRow, Ops, Overlap};
 use analysis::{Cell, OpGroup, Percent, Scope, Tabular as _};
 use trace_model::{Picos, TimeRange};
 

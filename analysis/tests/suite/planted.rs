@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport};
+use analysis::reports::Utilization;
 use analysis::reports::summary::targets::{TargetColor, Targets};
-use analysis::reports::summary::utilization::Utilization;
 use analysis::reports::summary::verdict::Verdict;
 
 use importers::{ImportOptions, Progress};

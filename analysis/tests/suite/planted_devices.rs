@@ -1,14 +1,10 @@
 //! Devices that run little, stragglers and hosts with other clocks, against what was planted.
 
 use analysis::Scope;
-use analysis::facts::time_use::TimeUse;
+use analysis::facts::TimeUse;
 use analysis::hints::{HintSeverity, Hints};
-use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::steps::balance::Balance;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::Doctor;
-use analysis::reports::summary::utilization::Utilization;
 use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::{Balance, Doctor, Ops, Steps, Utilization};
 use trace_model::Picos;
 
 use crate::capture::{Capture, corpus, model_at};

@@ -4,11 +4,8 @@
 use analysis::Scope;
 use analysis::hlo::Instruction;
 use analysis::reports::communication::sparse_cores::SparseCores;
-use analysis::reports::host::gaps::Gaps;
-use analysis::reports::host::serving::Serving;
 use analysis::reports::ops::hardware_counters::HardwareCounters;
-use analysis::reports::ops::op_stats::{OpRow, Ops};
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::{Gaps, OpRow, Ops, Serving, Steps};
 use sample_traces::session::{
     MODULES, OPS, SampleEventMetadata, SamplePlane, SampleSession, SampleStat, double, int, text,
     uint,

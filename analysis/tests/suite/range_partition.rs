@@ -4,12 +4,9 @@
 use std::collections::BTreeMap;
 
 use analysis::facts::category::OpGroup;
-use analysis::reports::communication::dcn::Dcn;
-use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::communication::sparse_cores::SparseCores;
-use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::devices::Devices;
-use analysis::reports::summary::utilization::Utilization;
+use analysis::reports::{Dcn, Ops, Overlap, Utilization};
 use analysis::{Percent, Scope};
 use importers::{InputSource, Progress};
 use proptest::prelude::*;

@@ -3,10 +3,9 @@
 
 use analysis::Scope;
 use analysis::hints::{Hint, Hints};
-use analysis::reports::communication::dcn::Dcn;
 use analysis::reports::communication::sparse_cores::SparseCores;
 use analysis::reports::ops::hardware_counters::{CounterGeneration, HardwareCounters};
-use analysis::reports::ops::kernels::{DeclaredCosts, Kernels};
+use analysis::reports::{Dcn, DeclaredCosts, Kernels};
 use sample_traces::rare::{
     CounterName, CounterSamples, MegascaleSample, PallasKernel, SparseOffload,
 };

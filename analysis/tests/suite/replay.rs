@@ -4,8 +4,7 @@
 
 use analysis::critical_path::CriticalPaths;
 use analysis::hints::Hints;
-use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::{Ops, Steps};
 use analysis::what_if::{Prediction, Replay, Scenario};
 use analysis::{OpGroup, Scope};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};

@@ -5,11 +5,8 @@
 use std::path::PathBuf;
 
 use analysis::hints::Hints;
-use analysis::reports::host::compile::Compile;
-use analysis::reports::host::gaps::Gaps;
-use analysis::reports::ops::op_stats::{CoreOps, Ops};
 use analysis::reports::steps::devices::Devices;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::{Compile, CoreOps, Gaps, Ops, Steps};
 use analysis::{ANALYSES, Scope, TraceFacts as _};
 use serde_json::Value;
 use trace_model::{Picos, SliceRef, TimeRange, TrackKind};

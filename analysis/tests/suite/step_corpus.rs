@@ -1,7 +1,7 @@
 //! Parts and classes of the steps of real captures.
 
-use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::steps::step_parts::HostPhase;
+use analysis::reports::{StepPart, StepParts, Steps};
 use serde_json::Value;
 
 use crate::capture::{TPUS, corpus, open};

@@ -2,12 +2,9 @@
 //! against what `XProf` says of them and what is known of how they were made.
 
 use analysis::facts::clock_alignment::ClockSync;
-use analysis::facts::steps::{StepSource, StepsReport};
-use analysis::reports::communication::overlap::Overlap;
-use analysis::reports::host::compile::Compile;
+use analysis::facts::{StepSource, StepsReport};
 use analysis::reports::steps::devices::Devices;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::Doctor;
+use analysis::reports::{Compile, Doctor, Overlap, Steps};
 use analysis::{OpGroup, Scope};
 use serde_json::Value;
 use trace_model::Picos;

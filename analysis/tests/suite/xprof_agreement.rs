@@ -5,9 +5,7 @@
 #![expect(clippy::float_cmp, reason = "a test says what is wrong by failing")]
 
 use analysis::hardware::limits::{BoundBy, OpWork};
-use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
-use analysis::reports::ops::roofline::Roofline;
-use analysis::reports::summary::utilization::Utilization;
+use analysis::reports::{OpRow, Ops, OpsReport, Roofline, Utilization};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;

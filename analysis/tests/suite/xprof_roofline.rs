@@ -1,8 +1,7 @@
 //! FLOPs, bytes and points of the roofline beside those of `XProf`.
 
 use analysis::hardware::limits::BoundBy;
-use analysis::reports::ops::roofline::Roofline;
-use analysis::reports::summary::utilization::Utilization;
+use analysis::reports::{Roofline, Utilization};
 use analysis::{CollectiveKind, Options, Percent};
 use serde_json::Value;
 use xprof::{GIB, near, open, report, rows_of, xprof};

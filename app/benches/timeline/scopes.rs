@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use analysis::hints::Hints;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use analysis::{ANALYSES, Analysis as _, AnalysisEntry, Scope, Table};
 use session::Session;
 use window::{TABS, wanted_reports};

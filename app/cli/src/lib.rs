@@ -8,3 +8,4 @@
 
 pub mod commands;
 pub mod common;
+mod prelude;

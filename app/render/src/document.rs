@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use analysis::compare::{Comparison, Summary};
 use analysis::expect::ExpectReport;
 use analysis::gates::GatesReport;
-use analysis::reports::summary::doctor::Doctor;
+use analysis::reports::Doctor;
 use analysis::{ANALYSES, Analysis, AnalysisEntry, AnalysisError, Report, Scope, sentence};
 
 use session::{Session, losses_in_words};

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use analysis::reports::summary::doctor::{CaptureFact, CaptureFinding, Doctor, DoctorReport};
+use analysis::reports::summary::doctor::CaptureFact;
+use analysis::reports::{CaptureFinding, Doctor, DoctorReport};
 use analysis::{Unit, is_printable};
 use trace_model::Severity;
 use unicode_width::UnicodeWidthStr as _;

@@ -4,7 +4,7 @@ use crate::assumptions::PartRequest;
 use crate::error::{RequestError, Result};
 use crate::values::{RangeArg, StepsArg, Text};
 use analysis::Scope;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use session::Session;
 use std::collections::BTreeSet;
 use trace_model::GroupKind;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use analysis::Scope;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use analysis::ServingPattern;
-use analysis::reports::host::serving::ServingPhase;
+use analysis::reports::ServingPhase;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::reports::ops::op_stats::{OpRow, Ops};
+use analysis::reports::{OpRow, Ops};
 use analysis::what_if::Scenario;
 use analysis::{Scope, glob};
 use clap::Args;

@@ -1,6 +1,6 @@
 //! What the bytes of a capture hold, how many steps fit into a file of a host, and what to leave out of the next one.
 
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use analysis::{Percent, Scope, Table, Tabular, Unit};
 use importers::{ImportError, InputSource, PartSize, ProfilePart, Progress};
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! What a run says of itself in a list of runs.
 
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use analysis::{Scope, Unit, counted, number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

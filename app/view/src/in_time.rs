@@ -2,7 +2,7 @@
 //!
 //! Threads sort spans of time, each with about as many items: see [`cuts`] and [`sort`].
 
-use trace_model::Timestamp;
+use crate::prelude::*;
 
 /// Times that are looked at for each span.
 pub const SAMPLES: usize = 8;

@@ -27,6 +27,7 @@ pub mod in_time;
 pub mod overview;
 pub mod palette;
 pub mod panels;
+pub mod prelude;
 pub mod search;
 pub mod sessions;
 pub mod state;

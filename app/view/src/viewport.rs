@@ -5,8 +5,8 @@
 //! left edge as a whole picosecond plus a fraction, and computes with differences
 //! from it, which are exact wherever a picosecond is visible.
 
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::{Picos, TimeRange, Timestamp};
 
 /// Shortest visible span, in picoseconds.
 pub const MIN_SPAN_PS: f64 = 1.0;

@@ -1,34 +1,31 @@
 //! Carries out the commands that widgets, keys and dialogs asked for.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use crate::command::ScaleChange;
 use crate::open_traces::OpenTraces;
 use crate::panels::notice::PassingNotice;
 use crate::panels::path_dialog::{PathDialog, PathPurpose};
 use crate::panels::search;
 use crate::panels::welcome::FailedToOpen;
+use crate::prelude::*;
 use crate::{
     App, AppCommand, QueuedTrace, SavedView, TraceToOpen, compare, editor, keys, panels, platform,
     samples, timeline,
 };
 use render::pictures::{self, Picture, PictureFormat, PictureStyle};
 use view::charts::timeline::OtherTraceColors;
-use view::compare::TraceSide;
 use view::drawing::shortened;
 use view::sessions::{SavedSession, SessionStore};
-use view::state::{DeviceOrder, Panel, ViewCommand};
+use view::state::DeviceOrder;
 
 impl App {
     /// Carries out the commands collected so far.
-    pub(super) fn apply_commands(&mut self, ctx: &egui::Context) {
+    pub(super) fn apply_commands(&mut self, ctx: &Context) {
         for command in std::mem::take(&mut self.commands) {
             self.apply(command, ctx);
         }
     }
 
-    fn apply(&mut self, command: AppCommand, ctx: &egui::Context) {
+    fn apply(&mut self, command: AppCommand, ctx: &Context) {
         if self.must_wait(&command) {
             return;
         }
@@ -125,7 +122,7 @@ impl App {
         }
     }
 
-    fn remap(&mut self, wish: crate::Remap, ctx: &egui::Context) {
+    fn remap(&mut self, wish: crate::Remap, ctx: &Context) {
         let keys = keys::remapped(&self.settings.keys, wish);
         self.settings.set_keys(keys);
         self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
@@ -149,7 +146,7 @@ impl App {
         }
     }
 
-    fn change_view(&mut self, side: TraceSide, command: &ViewCommand, ctx: &egui::Context) {
+    fn change_view(&mut self, side: TraceSide, command: &ViewCommand, ctx: &Context) {
         let Some(open_traces) = &mut self.open_traces else {
             return;
         };
@@ -203,7 +200,7 @@ impl App {
         }
     }
 
-    fn scale(&mut self, change: ScaleChange, ctx: &egui::Context) {
+    fn scale(&mut self, change: ScaleChange, ctx: &Context) {
         self.settings.set_scale(match change {
             ScaleChange::To(scale) => scale,
             ScaleChange::By(factor) => self.settings.scale * factor,
@@ -221,7 +218,7 @@ impl App {
         &mut self,
         panel: pictures::PicturePanel,
         format: PictureFormat,
-        ctx: &egui::Context,
+        ctx: &Context,
     ) {
         let Some(open_traces) = &self.open_traces else {
             return;

@@ -1,15 +1,12 @@
 //! The commands of the app.
 
-use std::path::PathBuf;
-
-use trace_model::Picos;
+use crate::prelude::*;
 
 use crate::keys::Chord;
 use crate::settings::{PanelPart, ThemeChoice};
 use render::pictures;
-use view::compare::{TraceSide, ViewLock};
+use view::compare::ViewLock;
 use view::palette::Preset;
-use view::state::ViewCommand;
 use view::time_format::TimeFormat;
 
 /// One command of the user.

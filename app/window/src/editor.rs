@@ -2,10 +2,10 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::platform;
+use crate::prelude::*;
 
 /// Editors that run in a terminal.
 const IN_TERMINAL: [&str; 8] = ["vi", "vim", "nvim", "nano", "emacs", "hx", "helix", "micro"];

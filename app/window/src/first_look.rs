@@ -1,9 +1,8 @@
 //! A first look at a large file: its first devices are shown while the rest is being read, and the whole trace takes their
 //! place, in the same view. Reports, searches and sums wait for it, because they would be wrong.
 
-use std::path::Path;
-
-use trace_model::{Picos, locked};
+use crate::prelude::*;
+use trace_model::locked;
 
 use crate::App;
 use crate::command::AppCommand;
@@ -12,8 +11,7 @@ use crate::loader::{EarlyTrace, LoadJob};
 use crate::open_traces::OpenTraces;
 use crate::panels::notice::PassingNotice;
 use crate::workspace::Workspace;
-use view::compare::{TraceSide, carried};
-use view::state::ViewCommand;
+use view::compare::carried;
 use view::timeline::trace::FirstLookLoader;
 
 /// Whether a command is about a trace of which everything is known.

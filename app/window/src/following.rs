@@ -1,11 +1,10 @@
 //! Follows the newest run of a log directory: when a newer one is complete, it is opened in place of the open one.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::prelude::*;
 use importers::{ImportError, ListedRun};
 use session::{RunLook, WatchedRuns};
-use trace_model::{Picos, TraceModel};
 
 use crate::command::FollowCommand;
 use crate::first_look::keep_view_of;
@@ -13,7 +12,6 @@ use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::notice::PassingNotice;
 use crate::workspace::Workspace;
 use crate::{App, TraceToOpen};
-use view::compare::TraceSide;
 
 /// Time between two looks at the directory, and as long the files of a complete run do not change.
 const LOOK: Duration = Duration::from_secs(2);
@@ -272,7 +270,7 @@ impl App {
     }
 
     /// Looks for newer runs, and opens one.
-    pub(super) fn follow(&mut self, ctx: &egui::Context) {
+    pub(super) fn follow(&mut self, ctx: &Context) {
         let Some(following) = &mut self.following else {
             return;
         };

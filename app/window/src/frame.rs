@@ -4,14 +4,12 @@ use super::App;
 use crate::AppCommand;
 use crate::open_traces::{self, OpenTraces};
 use crate::panels::path_dialog::{PathAnswer, PathPurpose};
+use crate::prelude::*;
 use crate::workspace::FrameContext;
 use crate::{panels, platform, theme, times};
-use view::compare::TraceSide;
-use view::state::Panel;
-use view::timeline::trace::OpenTrace;
 
 impl App {
-    fn path_dialog_ui(&mut self, ctx: &egui::Context, out: &mut Vec<AppCommand>) {
+    fn path_dialog_ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
         let Some(dialog) = &mut self.path_dialog else {
             return;
         };
@@ -42,7 +40,7 @@ impl App {
 
 impl eframe::App for App {
     #[cfg(not(target_arch = "wasm32"))]
-    fn raw_input_hook(&mut self, _ctx: &egui::Context, raw: &mut egui::RawInput) {
+    fn raw_input_hook(&mut self, _ctx: &Context, raw: &mut egui::RawInput) {
         if self.screenshot.is_some() {
             // A picture must not show a tooltip at the pointer.
             raw.events
@@ -50,7 +48,7 @@ impl eframe::App for App {
         }
     }
 
-    fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
+    fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
         // Commands about the current trace are applied before a new trace replaces it.
         self.apply_commands(ctx);
         self.poll_jobs();
@@ -94,7 +92,7 @@ impl eframe::App for App {
         visuals.extreme_bg_color.to_normalized_gamma_f32()
     }
 
-    fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
+    fn ui(&mut self, ui: &mut Ui, frame: &mut eframe::Frame) {
         let mut out = Vec::new();
         times::write_as(self.settings.times);
         theme::paint_in(

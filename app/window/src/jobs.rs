@@ -1,10 +1,9 @@
 //! Work that takes longer than a frame: named threads (in a browser, tasks that pause for frames), one result each, the
 //! newest request wins. Nothing here depends on egui; waking the window is a closure.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
-use importers::Progress;
+use crate::prelude::*;
 
 use crate::platform;
 

@@ -27,6 +27,7 @@ mod loader;
 mod open_traces;
 mod panels;
 mod platform;
+mod prelude;
 mod published;
 mod reports;
 mod samples;

@@ -1,16 +1,15 @@
 //! Opens files for the window.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
+use crate::prelude::*;
 use analysis::Options;
-use importers::{ImportError, ImportOptions, Progress};
+use importers::{ImportError, ImportOptions};
 
 use crate::jobs::{CANCELLED, WakeUi, Worker};
 use crate::platform;
-use session::Session;
 use trace_model::locked;
-use view::timeline::trace::{FirstLookLoader, OpenTrace, TraceLoader};
+use view::timeline::trace::{FirstLookLoader, TraceLoader};
 
 /// A trace that is being opened.
 #[derive(Clone, PartialEq)]

@@ -1,8 +1,6 @@
 //! The open traces: one, or two side by side.
 
-use std::path::PathBuf;
-
-use egui::{Align2, Ui};
+use crate::prelude::*;
 
 use crate::AppCommand;
 use crate::command::ComparisonCommand;
@@ -11,9 +9,7 @@ use crate::jobs::WakeUi;
 use crate::panels::tabs::tab_of_report;
 use crate::panels::widgets::{ResponseExt as _, dialog};
 use crate::workspace::{FrameContext, Workspace};
-use view::compare::TraceSide;
 use view::sessions::SavedSecondTrace;
-use view::state::ViewCommand;
 
 /// One trace or two. Keys and panels apply to the focused one.
 pub struct OpenTraces {

@@ -1,15 +1,12 @@
 //! What the window tells the page around it: its address, and what tests read instead of pixels.
 
-use std::path::Path;
 use std::time::Duration;
 
+use crate::prelude::*;
 use serde::Serialize;
-use trace_model::TimeRange;
 
 use crate::address::Place;
 use crate::{App, platform};
-use view::compare::TraceSide;
-use view::timeline::trace::OpenTrace;
 
 /// What the window shows, for programs.
 #[derive(Serialize)]
@@ -64,7 +61,7 @@ impl App {
         let published = Published {
             settled: self.is_settled() && self.commands.is_empty(),
             frame_s,
-            loading: self.loading.progress().map(importers::Progress::bytes),
+            loading: self.loading.progress().map(Progress::bytes),
             traces: open().map(OpenTrace::name).collect(),
             slices: open().map(|trace| trace.model.slice_count()).collect(),
             is_first_look: self.is_first_look(),
@@ -108,7 +105,7 @@ impl App {
     }
 
     /// Lets the address follow the view.
-    pub(super) fn show_address(&mut self, ctx: &egui::Context) {
+    pub(super) fn show_address(&mut self, ctx: &Context) {
         if !platform::IN_BROWSER {
             return;
         }

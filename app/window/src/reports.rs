@@ -1,17 +1,16 @@
 //! Reports of an open trace, each computed in the background when first looked at.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::task::Poll;
 
+use crate::prelude::*;
 use analysis::hints::Hints;
-use analysis::{ANALYSES, Analysis, Report, Scope, Table};
+use analysis::{ANALYSES, Analysis, Report};
 use trace_model::locked;
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::times;
-use session::Session;
 use view::overview::{Overview, ReportSource};
 
 /// A report and its tables.

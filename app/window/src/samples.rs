@@ -1,9 +1,9 @@
 //! Sample traces that ship with the app.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use crate::platform;
+use crate::prelude::*;
 use crate::settings::config_dir;
 use session::files::write_file;
 

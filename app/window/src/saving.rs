@@ -1,9 +1,9 @@
 //! Saving texts and pictures: asks for a file and writes it.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use egui::{ColorImage, Context, ViewportCommand};
+use crate::prelude::*;
+use egui::{ColorImage, ViewportCommand};
 use image::ImageEncoder as _;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use trace_model::locked;

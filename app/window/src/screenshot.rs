@@ -1,18 +1,16 @@
 //! Takes a picture of the window and quits: how the pictures of the README are
 //! made (`systole open FILE --screenshot out.png`).
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use egui::{Context, ViewportCommand};
-use trace_model::{Picos, TimeRange, Timestamp, locked};
+use crate::prelude::*;
+use egui::ViewportCommand;
+use trace_model::locked;
 
 use crate::AppCommand;
 use crate::keys;
 use crate::saving::write_png;
 use crate::settings::ThemeChoice;
-use view::state::{Panel, ViewCommand, ViewState};
-use view::timeline::trace::OpenTrace;
 
 /// Frames to wait for before the picture: layout settles, fonts load.
 const FRAMES: u32 = 6;
@@ -201,9 +199,7 @@ impl Photographer {
         };
         let model = &trace.model;
         for name in &self.shot.fold {
-            let named = |id: &trace_model::GroupId| {
-                model.str(model.group(*id).name).contains(name.as_str())
-            };
+            let named = |id: &GroupId| model.str(model.group(*id).name).contains(name.as_str());
             commands.extend(
                 model
                     .group_ids()
@@ -245,7 +241,7 @@ impl Photographer {
         if let Some((start, end)) = self.shot.mark {
             let from = Timestamp::ZERO;
             let range = TimeRange::new(from + start, from + end);
-            commands.push(ViewCommand::Mark(range, std::collections::BTreeSet::new()).into());
+            commands.push(ViewCommand::Mark(range, BTreeSet::new()).into());
             commands.push(ViewCommand::ScopeToMark.into());
         }
         if let Some((start, end)) = self.shot.range {

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use egui::{Context, ViewportCommand};
+use crate::prelude::*;
+use egui::ViewportCommand;
 
 /// Points in time of a start.
 pub struct StartTimes {

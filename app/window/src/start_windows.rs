@@ -1,8 +1,6 @@
 //! The windows that are open while no trace is.
 
-use std::collections::BTreeSet;
-
-use view::state::{Panel, ViewCommand};
+use crate::prelude::*;
 
 /// The windows that are open while no trace is.
 #[derive(Default)]

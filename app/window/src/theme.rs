@@ -3,9 +3,8 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use egui::{
-    Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, Style, TextStyle, Visuals,
-};
+use crate::prelude::*;
+use egui::{CornerRadius, FontDefinitions, FontFamily, Style, TextStyle, Visuals};
 
 use view::palette::{self, Palette, Preset, Rgb};
 
@@ -42,7 +41,7 @@ pub fn theme_in(dark: bool, preset: Preset) -> &'static Theme {
 }
 
 /// The theme that is shown.
-pub fn current(ui: &egui::Ui) -> &'static Theme {
+pub fn current(ui: &Ui) -> &'static Theme {
     theme_of(ui.visuals().dark_mode)
 }
 
@@ -57,7 +56,7 @@ pub fn small_font() -> FontId {
 }
 
 /// Styles egui's widgets, in both themes.
-pub fn install(ctx: &egui::Context) {
+pub fn install(ctx: &Context) {
     ctx.set_fonts(fonts());
     for dark in [true, false] {
         let theme = if dark {
@@ -102,8 +101,8 @@ fn apply(style: &mut Style, theme: &Theme, dark: bool) {
         FontId::new(12.0, FontFamily::Monospace),
     )])
     .collect();
-    style.spacing.item_spacing = egui::vec2(8.0, 5.0);
-    style.spacing.button_padding = egui::vec2(8.0, 3.0);
+    style.spacing.item_spacing = vec2(8.0, 5.0);
+    style.spacing.button_padding = vec2(8.0, 3.0);
     // Scroll bars are always visible and do not cover content.
     let scroll = &mut style.spacing.scroll;
     (

@@ -4,8 +4,8 @@
 
 use std::cell::{Cell, RefCell};
 
-use analysis::{Percent, Provenance};
-use trace_model::{Picos, TraceModel};
+use crate::prelude::*;
+use analysis::Provenance;
 
 use view::compare::change_text;
 use view::time_format::TimeFormat;

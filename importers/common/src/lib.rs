@@ -6,6 +6,7 @@ pub mod cycles;
 mod importer;
 pub mod names;
 pub mod op_track;
+pub mod prelude;
 pub mod roles;
 pub mod simulated;
 mod source_lines;

@@ -2,9 +2,8 @@
 //! compilation, as JAX prints it. They are read for questions about programs only; nothing of them runs.
 
 use hlo::{HloModule, is_mlir, mlir_name};
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{InputSource, Progress, Result};
-use trace_model::{IssueKind, ProgramBytes, TraceBuilder};
+use importer_common::prelude::*;
+use trace_model::ProgramBytes;
 
 use crate::hlo_dump::module_name;
 

@@ -8,13 +8,10 @@
 
 use std::collections::BTreeMap;
 
+use analysis::facts::StepSource;
 use analysis::facts::clock_alignment::ClockSync;
-use analysis::facts::steps::StepSource;
-use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::host::clocks::Clocks;
-use analysis::reports::ops::op_stats::{Ops, OpsReport};
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::utilization::Utilization;
+use analysis::reports::{Ops, OpsReport, Overlap, OverlapReport, Steps, Utilization};
 use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
 use sample_traces::synthetic::{

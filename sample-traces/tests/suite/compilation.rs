@@ -1,10 +1,8 @@
 //! Compilation in synthetic runs with and without it.
 
 use analysis::Percent;
-use analysis::reports::host::compile::{
-    ChangeSource, Compile, CompileEvidence, CompilePlace, DimChange, ShapeChange,
-};
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::host::compile::{ChangeSource, CompileEvidence, DimChange, ShapeChange};
+use analysis::reports::{Compile, CompilePlace, Steps};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use trace_model::Picos;
 

@@ -3,9 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use analysis::reports::steps::balance::{Balance, ImbalancePattern};
-use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::steps::balance::ImbalancePattern;
+use analysis::reports::steps::step_parts::HostPhase;
+use analysis::reports::{Balance, StepPart, StepParts, Steps};
 use importers::{InputSource, Progress};
 use sample_traces::fleet::FleetSpec;
 use sample_traces::write::{trace_json, xspace_bytes};

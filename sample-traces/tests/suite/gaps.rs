@@ -4,7 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use analysis::reports::host::dispatch::Dispatch;
-use analysis::reports::host::gaps::{GapPlace, Gaps, GapsReport, IdleCause};
+use analysis::reports::host::gaps::GapPlace;
+use analysis::reports::{Gaps, GapsReport, IdleCause};
 use analysis::{Context, Options, Percent, ReportCache, Scope};
 use importers::{InputSource, Progress};
 use sample_traces::sample_specs;

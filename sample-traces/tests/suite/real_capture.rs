@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use analysis::facts::steps::StepSource;
-use analysis::reports::host::compile::Compile;
-use analysis::reports::steps::step_times::Steps;
+use analysis::facts::StepSource;
+use analysis::reports::{Compile, Steps};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use trace_model::{TraceModel, TrackKind};

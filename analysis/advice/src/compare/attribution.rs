@@ -1,8 +1,7 @@
 //! Attributes the change of a step to ops and kinds of ops, so that all parts add up to it.
 
 use device_reports::StepPart;
-use engine::Percent;
-use facts::TimeUse;
+use facts::prelude::*;
 
 use super::change::{MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, StepTimesOfSides, correct, rows, tested, values};

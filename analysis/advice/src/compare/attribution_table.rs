@@ -1,6 +1,6 @@
 //! Where the time of a step changed, as a table.
 
-use engine::{Percent, Table};
+use facts::prelude::*;
 
 use super::GroupChange;
 use super::attribution::Attribution;

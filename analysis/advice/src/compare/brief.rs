@@ -6,9 +6,8 @@ use super::comparable::{OPS_OF_PROGRAM, UNKNOWN};
 use super::comparison::{CompareBrief, Comparison};
 use super::run_loop::LoopChange;
 use super::{ProgramComparison, Summary, headline, likeness};
-use engine::{Percent, counted};
+use facts::prelude::*;
 use math::rank_test::least_p_of_counts;
-use trace_model::joined;
 
 /// What shows that the same work was done.
 const WORK: [&str; 4] = ["model_file", "shapes", "module_fingerprint", "program_sums"];

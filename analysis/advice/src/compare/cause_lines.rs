@@ -1,7 +1,7 @@
 //! Lines from what differs in the environment to the milliseconds, and what they do not explain.
 
-use engine::{Percent, Table, sentence};
-use trace_model::Picos;
+use engine::sentence;
+use facts::prelude::*;
 
 use super::run_loop::signed;
 

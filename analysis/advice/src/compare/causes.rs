@@ -1,7 +1,7 @@
 //! From what differs in the environment to the instructions that moved, their source line and the milliseconds: a line
 //! for each group of ops.
 
-use engine::{Percent, counted};
+use facts::prelude::*;
 
 use super::attribution::{Attribution, OpChange};
 use super::cause_lines::{CauseChain, CauseLine};
@@ -106,7 +106,7 @@ fn line(
     ];
     let parts = parts.into_iter().flatten();
     CauseLine {
-        text: trace_model::joined(parts, " · "),
+        text: joined(parts, " · "),
         instructions,
         source,
         change_ps,
@@ -200,7 +200,7 @@ fn instructions(ops: &[CountedOp<'_>], times: &TimesOfSides) -> Option<String> {
                 named(&gone, "gone"),
                 changed(&pairs).filter(|_| is_told),
             ];
-            trace_model::joined(all.into_iter().flatten(), ", ")
+            joined(all.into_iter().flatten(), ", ")
         }
     })
 }

@@ -1,7 +1,6 @@
 //! Matched ops of two sides, with their times in each step, and the time that belongs to no listed op.
 
-use std::collections::BTreeMap;
-
+use facts::prelude::*;
 use math::rank_test::{StepDown, holm};
 use math::resample::ResampledMedians;
 

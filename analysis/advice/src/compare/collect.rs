@@ -1,27 +1,23 @@
 //! Creates the summary of a trace.
 
-use std::collections::BTreeMap;
-
 use device_reports::{Memory, Ops, Overlap, StepPart, Steps, TimeByPart};
-use engine::{AnalysisEntry, Context, Percent, Result, entry};
-use facts::{Step, StepsReport, TraceFacts as _};
-use run_reports::host::gaps::Gaps;
+use engine::{AnalysisEntry, entry};
+use facts::prelude::*;
 use run_reports::host::input::Input;
-use run_reports::summary::doctor::Doctor;
-use trace_model::{Caveat, GroupKind, IssueKind, Picos, TraceModel};
+use run_reports::{Doctor, Gaps};
+use trace_model::{Caveat, IssueKind};
 
 use super::idle::{IdleByCause, idle_times};
 use super::likeness::{device_steps, model_file, stragglers, weight_types};
 use super::metrics::MOST_STEPS;
 use super::op_times::add_ops;
-use super::programs;
-use super::run_loop;
 use super::run_values::values;
 use super::summary::{
     HealthFact, RunFacts, SCHEMA, StepFacts, StepSeries, Summary, SummaryInput, WHOLE_CAPTURE,
     thinned,
 };
 use super::times::{self, DividedSteps};
+use super::{programs, run_loop};
 
 /// The reports that a summary takes most of its numbers from; where they apply, several are computed at a time.
 const AHEAD: [AnalysisEntry; 6] = [
@@ -190,8 +186,7 @@ fn inputs(model: &TraceModel) -> Vec<SummaryInput> {
 fn facts(cx: &Context<'_>) -> RunFacts {
     let model = cx.model;
     let cores = cx.tensor_cores();
-    let type_of =
-        |&core: &trace_model::GroupId| model.group(core).device.as_ref()?.type_name.clone();
+    let type_of = |&core: &GroupId| model.group(core).device.as_ref()?.type_name.clone();
     let doctor = cx.report::<Doctor>().ok();
     let health = doctor.iter().flat_map(|doctor| &doctor.findings);
     let health = health

@@ -1,7 +1,7 @@
 //! Checks whether two runs are comparable, before any percentage is shown.
 
-use engine::Percent;
 use facts::StepSource;
+use facts::prelude::*;
 
 use super::environment;
 use super::odd_devices::{other_device_steps, other_stragglers};
@@ -352,7 +352,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
 
 /// Op time of `run` in results whose shapes `other` never computes; `None` if shapes are unknown on either side.
 fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
-    let theirs: std::collections::BTreeSet<&str> = shapes(other).map(|(shape, _)| shape).collect();
+    let theirs: BTreeSet<&str> = shapes(other).map(|(shape, _)| shape).collect();
     // A shortened summary of an earlier version does not know the shapes of smaller ones.
     let is_complete =
         |run: &Summary| run.ops_not_listed == 0 || run.rest.iter().any(|rest| rest.shape.is_some());

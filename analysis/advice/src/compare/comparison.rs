@@ -1,7 +1,6 @@
 //! The result of a comparison.
 
-use engine::{Percent, Provenance, counted};
-use math::unit::Unit;
+use facts::prelude::*;
 use serde::{Serialize, Serializer};
 
 use super::MatchedBy;

@@ -1,7 +1,6 @@
 //! The headline of a comparison.
 
-use engine::{Percent, counted};
-use trace_model::{Picos, joined};
+use facts::prelude::*;
 
 use super::attribution::Attribution;
 use super::cause_lines::CauseChain;

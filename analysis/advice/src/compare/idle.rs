@@ -3,13 +3,9 @@
 //! The analysis of gaps explains idle time between programs on the clock of the host, a step is divided by the clock of
 //! its ops. Where both differ, the idle time of the step counts, and the rest of it has no known cause.
 
-use std::collections::BTreeMap;
-
 use device_reports::StepPart;
-use engine::{Context, Scope};
-use facts::host_threads;
-use run_reports::host::gaps::{Gaps, IdleCause};
-use trace_model::{GroupId, Picos};
+use facts::prelude::*;
+use run_reports::{Gaps, IdleCause};
 
 use super::summary::RestTimes;
 use super::times::DividedSteps;
@@ -31,7 +27,7 @@ impl IdleByCause {
                 .filter(|(_, time)| *time > Picos::ZERO)
                 .collect()
         };
-        let of_device = |device: &run_reports::host::gaps::DeviceGaps| {
+        let of_device = |device: &run_reports::DeviceGaps| {
             let group = device.group;
             device
                 .steps

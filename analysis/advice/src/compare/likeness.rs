@@ -2,12 +2,9 @@
 
 use math::stats::median;
 use math::summed;
-use std::collections::BTreeMap;
 
 use device_reports::{Balance, DeviceLoad, StepPart};
-use engine::{Context, Percent, counted};
-use facts::{StepsReport, TimeUse};
-use trace_model::GroupId;
+use facts::prelude::*;
 
 use super::comparable::Difference;
 use super::summary::{OpTimes, Summary};

@@ -15,9 +15,9 @@
 //! with the op whose neighbours and position fit best.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use facts::TimeUse;
+use facts::prelude::*;
 use trace_model::without_number;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};

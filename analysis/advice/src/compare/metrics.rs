@@ -1,8 +1,7 @@
 //! Every number that a summary can hold, with its unit and meaning: the single list for summaries, for checking gates, for
 //! `systole metrics` and for the docs.
 
-use engine::Provenance;
-use math::unit::Unit;
+use facts::prelude::*;
 
 use super::better::Better;
 use super::summary::{RunValue, StepSeries, thinned};

@@ -60,8 +60,7 @@ mod verdict_words;
 mod why;
 mod work;
 
-use engine::{Percent, counted};
-use math::unit::Unit;
+use facts::prelude::*;
 use math::{parallel, resample};
 use trace_model::kept;
 
@@ -302,7 +301,7 @@ fn side(runs: &[Summary]) -> ComparisonSide {
 
 /// In the order of the first side, followed by ids that only the second side has.
 fn ids<'a>(lists: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     lists.filter(|id| seen.insert(*id)).collect()
 }
 

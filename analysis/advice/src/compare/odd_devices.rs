@@ -1,8 +1,6 @@
 //! Devices that do less or more than the others: they run a part of the loop only, or the others wait for them.
 
-use std::collections::BTreeMap;
-
-use engine::Percent;
+use facts::prelude::*;
 
 use super::summary::Summary;
 

@@ -1,8 +1,7 @@
 //! Times of ops in the steps of a summary.
 
-use facts::OpClasses;
+use facts::prelude::*;
 use hlo::HloText;
-use trace_model::TraceModel;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
 use super::times::{DividedSteps, OpSum};

@@ -1,8 +1,7 @@
 //! Pools several runs of one side.
 
-use std::collections::BTreeMap;
-
 use device_reports::StepPart;
+use facts::prelude::*;
 
 use super::change::TestOptions;
 use super::matching::match_ops;

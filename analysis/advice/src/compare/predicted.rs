@@ -6,10 +6,8 @@
 
 use std::fmt::Write as _;
 
-use engine::{Percent, Table};
+use facts::prelude::*;
 use hardware::chips::Chip;
-use math::unit::Unit;
-use trace_model::Picos;
 
 use super::MetricChange;
 use super::attribution::OpChange;

@@ -5,13 +5,10 @@
 
 use std::fmt::Write as _;
 
-use engine::{Context, Provenance, counted, number};
-use facts::TraceFacts as _;
+use engine::number;
+use facts::prelude::*;
 use hardware::ici::CollectiveKind;
-use math::grouped;
-use math::unit::Unit;
 use run_reports::hlo::{ProgramContents, ProgramPart, ProgramSum, programs};
-use trace_model::ProgramId;
 
 use super::summary::{ProgramFacts, RunValue, Summary};
 

@@ -3,15 +3,11 @@
 //! Metrics of one class of steps exclude the time between the steps, and their median ignores a few slow steps. These
 //! metrics show a loop that recompiles or stalls.
 
-use std::collections::BTreeMap;
-
-use engine::{Context, Percent, Provenance, counted};
-use facts::{Step, StepsReport, host_threads};
+use facts::prelude::*;
 use math::resample::{self, Statistic};
 use math::stats::median;
-use run_reports::host::compile::{Compile, CompilePlace};
 use run_reports::host::input::Input;
-use trace_model::Picos;
+use run_reports::{Compile, CompilePlace};
 
 use super::summary::{RunValue, StepSeries, Summary};
 

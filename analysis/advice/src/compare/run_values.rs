@@ -1,13 +1,9 @@
 //! Values of a whole run in its summary.
 
 use device_reports::{Collectives, Matmuls, Memory, OpRow, Ops, Overlap};
-use engine::{Context, Metric, Percent, Provenance, Scope};
-use facts::StepsReport;
-use run_reports::host::compile::Compile;
-use run_reports::host::gaps::{Gaps, IdleCause};
+use facts::prelude::*;
 use run_reports::host::input::Input as InputWaits;
-use run_reports::summary::utilization::Utilization;
-use trace_model::Picos;
+use run_reports::{Compile, Gaps, IdleCause, Utilization};
 
 use super::better::Better;
 use super::metrics::SummaryMetric;

@@ -4,11 +4,10 @@
 //! by the clock that timed its ops: on that core all parts add up to the step.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use device_reports::StepPart;
-use engine::{Environment, Provenance};
-use math::unit::Unit;
+use engine::Environment;
+use facts::prelude::*;
 use run_reports::hlo::ProgramPart;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! The tables of a comparison.
 
-use engine::{Table, TableBuilder, Tabular, counted, listed};
-use math::unit::Unit;
+use engine::{TableBuilder, listed};
+use facts::prelude::*;
 use run_reports::hlo::ProgramSum;
 
 use super::attribution::{Attribution, OpChange};

@@ -10,14 +10,10 @@
 //! else it is idle. This is the partition of the step analysis by parts, op by op, so ops and idle time add up to the
 //! step.
 
-use std::collections::BTreeMap;
-
-use device_reports::steps::step_parts::{StepParts, spans_on};
-use device_reports::{CoreTraffic, StepPart, TimeByPart};
-use engine::{Context, Result, Scope};
-use facts::{SelfTimeSegment, Step, StepsReport, TraceFacts as _, self_time_segments};
-use math::intervals::IntervalSet;
-use trace_model::{GroupId, LabelId, Picos, TimeRange, TraceModel, TrackKind};
+use device_reports::steps::step_parts::spans_on;
+use device_reports::{CoreTraffic, StepPart, StepParts, TimeByPart};
+use facts::prelude::*;
+use facts::self_time_segments;
 
 /// What runs at an instant.
 struct RunningPiece {

@@ -1,7 +1,7 @@
 //! Memory traffic that two captures record for a step of the same program.
 
+use facts::prelude::*;
 use math::stats::median;
-use trace_model::Picos;
 
 use super::summary::Summary;
 

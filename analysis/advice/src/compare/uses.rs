@@ -3,10 +3,8 @@
 //! Ops are counted by what they do and not by name ([`OpWork`]): a fusion of XLA that became a kernel is time of matrix
 //! products on both sides. Uses add up to the change of the interquartile mean step, groups to that of their use.
 
-use std::collections::BTreeMap;
-
 use device_reports::StepPart;
-use facts::TimeUse;
+use facts::prelude::*;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, RestOfSides, StepTimesOfSides, correct, values};

@@ -1,10 +1,8 @@
 //! Why a step changed, as a table of few rows that add up, and in one sentence.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use engine::{Percent, Table};
-use facts::TimeUse;
+use facts::prelude::*;
 use hlo::element_bits;
 
 use super::attribution::{Attribution, OpChange};

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use device_reports::StepPart;
 use facts::category::classify_texts;
-use facts::{CollectiveKind, TimeUse};
+use facts::prelude::*;
 use hlo::{ArrayShape, HloText, Shape, element_bits};
-use trace_model::{joined, without_number};
+use trace_model::without_number;
 
 use super::summary::OpTimes;
 

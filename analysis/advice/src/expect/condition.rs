@@ -1,6 +1,6 @@
 //! What is expected, as read from TOML.
 
-use facts::CollectiveKind;
+use facts::prelude::*;
 use serde::Deserialize;
 
 use crate::gates::nearest;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use device_reports::Steps;
-use engine::{AnalysisError, Context, Result, number};
-use math::unit::Unit;
+use engine::number;
+use facts::prelude::*;
 use run_reports::hlo::{TimedProgram, chosen};
 
 use super::program::JudgedProgram;
@@ -90,7 +90,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
         let said = bytes.map_or_else(String::new, |bytes| {
             format!(", {} in one execution", in_bytes(bytes))
         });
-        let what = format!("{} of {name}{said}", engine::counted(count, "instruction"));
+        let what = format!("{} of {name}{said}", counted(count, "instruction"));
         entry(out, &what, &lines);
     }
     if kinds.is_empty() && program.is_whole() && program.unpartitioned().is_none() {
@@ -106,10 +106,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
             format!("name = {}", quoted(&format!("kernel {target}"))),
             format!("kernel = {}", quoted(target)),
         ];
-        let what = format!(
-            "{} of {target}",
-            engine::counted(sum.instructions, "custom call")
-        );
+        let what = format!("{} of {target}", counted(sum.instructions, "custom call"));
         // A star would stand for anything.
         if !target.contains('*') {
             entry(out, &what, &lines);
@@ -176,7 +173,7 @@ fn products(out: &mut String, program: &JudgedProgram) {
             out,
             &format!(
                 "{} with operands of {only}",
-                engine::counted(count, "matrix product")
+                counted(count, "matrix product")
             ),
             &lines,
         );

@@ -1,10 +1,7 @@
 //! Judges expectations.
 
-use std::collections::BTreeMap;
-
-use engine::Context;
+use facts::prelude::*;
 use run_reports::hlo::{TimedProgram, chosen};
-use trace_model::ProgramId;
 
 use super::condition::{Condition, Expectation, ExpectationError};
 use super::program::JudgedProgram;

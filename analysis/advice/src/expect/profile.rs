@@ -1,9 +1,8 @@
 //! Conditions on a run.
 
 use device_reports::{Ops, Steps};
-use engine::{Context, Percent, glob, number};
-use math::unit::Unit;
-use trace_model::Picos;
+use engine::{glob, number};
+use facts::prelude::*;
 
 use super::condition::Expectation;
 use super::report::Answer;
@@ -22,7 +21,7 @@ pub(super) fn compiles_in_steps(cx: &Context<'_>, wanted: bool) -> Answer {
         0 => "nothing was compiled in the steps after warm-up".to_owned(),
         count => format!(
             "{} in the steps after warm-up",
-            engine::counted(count, "compilation")
+            counted(count, "compilation")
         ),
     };
     Answer::met_if((count > 0) == wanted, found)

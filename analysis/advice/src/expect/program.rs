@@ -1,12 +1,10 @@
 //! Conditions on a program.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use engine::{Context, glob, number};
-use facts::CollectiveKind;
+use engine::{glob, number};
+use facts::prelude::*;
 use hlo::{Instruction, InstructionId, opcodes_inside, running_computations};
-use math::unit::Unit;
 use run_reports::hlo::{HloOp, ProgramContents, ProgramOrigin, TimedProgram};
 
 use super::condition::{Bounds, Condition, Expectation};

@@ -1,10 +1,7 @@
 //! What became of expectations.
 
-use std::sync::Arc;
-
-use engine::{Table, Tabular};
+use facts::prelude::*;
 use run_reports::hlo::HloOp;
-use trace_model::{Picos, joined};
 
 use crate::gates::{Gate, GateLevel, GatesReport, Status, StepAggregate};
 
@@ -81,7 +78,7 @@ impl ExpectReport {
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"));
-        let all = engine::counted(rows.len(), "expectation");
+        let all = counted(rows.len(), "expectation");
         let statement = if rows.is_empty() {
             "no expectations are set".to_owned()
         } else {

@@ -1,6 +1,6 @@
 //! Limits that a gate sets, and how the values of a metric are aggregated into one number.
 
-use engine::Percent;
+use facts::prelude::*;
 use math::resample::Statistic;
 use serde::Deserialize;
 
@@ -139,7 +139,7 @@ impl Regression {
             self.max_decrease_abs
                 .map(|limit| format!("-{limit}{difference}")),
         ];
-        trace_model::joined(parts.into_iter().flatten(), " and ")
+        joined(parts.into_iter().flatten(), " and ")
     }
 
     /// A change in the units of the limits: `+23.00 %`, `+5.000 points`; empty if the base is zero and only a percentage
@@ -160,7 +160,7 @@ impl Regression {
         let percent = percent
             .filter(|_| by_percent)
             .map(|percent| format!("{percent:+.2}", percent = Percent(percent)));
-        trace_model::joined([number, percent].into_iter().flatten(), ", ")
+        joined([number, percent].into_iter().flatten(), ", ")
     }
 
     pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {

@@ -3,13 +3,12 @@
 //! Names are those of [`METRICS`](crate::compare::METRICS) with any fitting unit: `step.time_ms` and `step.time_us` are
 //! both `step.time_ps`.
 
-use std::collections::BTreeSet;
-
 use device_reports::StepPart;
 use engine::glob;
+use facts::prelude::*;
 use math::stats::median;
 use regex_lite::Regex;
-use trace_model::{Picos, joined, without_number};
+use trace_model::without_number;
 
 use super::limits::StepAggregate;
 use super::metrics;

@@ -1,7 +1,6 @@
 //! Names of metrics as users write them, with any fitting unit.
 
-use facts::CollectiveKind;
-use math::unit::Unit;
+use facts::prelude::*;
 
 use super::nearest;
 use crate::compare::{METRICS, MetricScope, SummaryMetric};

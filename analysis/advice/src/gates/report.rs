@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use engine::{Table, Tabular};
+use facts::prelude::*;
 
 use super::limits::{GateLevel, StepAggregate};
 

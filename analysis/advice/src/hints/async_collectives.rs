@@ -2,10 +2,9 @@
 //!
 //! They are data (`assets/options.toml`), which also lists every option that a page names, each with its source.
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use facts::CollectiveKind;
+use facts::prelude::*;
 use serde::Deserialize;
 
 /// One kind of collective on some chips.
@@ -55,9 +54,8 @@ pub(super) fn advice(
             .filter(|known| wanted(known))
             .collect()
     };
-    let names = |list: &[&AsyncCollective]| {
-        trace_model::joined(list.iter().map(|known| known.kind.as_str()), ", ")
-    };
+    let names =
+        |list: &[&AsyncCollective]| joined(list.iter().map(|known| known.kind.as_str()), ", ");
     let (mut sentences, mut setting) = (Vec::new(), None);
     let switchable = of(&|known| !known.by_default && !known.flags.is_empty());
     if !switchable.is_empty() {

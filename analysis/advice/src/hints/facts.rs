@@ -1,12 +1,11 @@
 //! What rules look at.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
 use device_reports::{LikeOps, OpRow, Ops, OpsReport, Steps};
-use engine::{Analysis, AnalysisError, Context, Percent, Result, Scope, Threshold};
-use facts::{Framework, OpClasses, StepsReport, TraceFacts as _, host_threads};
-use trace_model::{GroupId, IssueKind, OpId, Picos, TimeRange, locked};
+use facts::Framework;
+use facts::prelude::*;
+use trace_model::{IssueKind, locked};
 
 use super::finding::short_name;
 use super::{Finding, HintEvidence, NoFinding, PossibleSaving, RuleResult};

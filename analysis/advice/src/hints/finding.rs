@@ -1,11 +1,7 @@
 //! What a rule finds.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::{AnalysisError, Percent, Provenance, Result, number};
-use facts::TimeUse;
-use math::unit::Unit;
-use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
+use engine::number;
+use facts::prelude::*;
 
 use crate::what_if::Scenario;
 

@@ -1,8 +1,6 @@
 //! What limits the loop, in one short sentence: what to read first.
 
-use engine::{Percent, Provenance};
-use facts::TimeUse;
-use trace_model::Picos;
+use facts::prelude::*;
 
 /// What limits the loop. Times are of one step on one device, means over the counted steps and their devices; where no
 /// steps are known, of the window of a device.

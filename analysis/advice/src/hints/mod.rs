@@ -32,7 +32,7 @@ mod report;
 mod rule;
 mod rules;
 
-use ::engine::{Analysis, Context, Result};
+use ::facts::prelude::*;
 
 use finding::short_name;
 

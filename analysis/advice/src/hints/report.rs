@@ -1,10 +1,7 @@
 //! Hints as a report.
 
-use engine::{Percent, Table, Tabular};
-use facts::{SumOver, TimeUse};
-use math::unit::Unit;
+use facts::prelude::*;
 use serde::Serialize;
-use trace_model::{OpId, Picos, joined};
 
 use super::{Confidence, FindingPlace, HintEvidence, LoopLimit};
 use crate::what_if::Scenario;

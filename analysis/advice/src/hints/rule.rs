@@ -1,6 +1,6 @@
 //! What a rule is, and what it can answer.
 
-use engine::Threshold;
+use facts::prelude::*;
 use serde::Serialize;
 
 use super::HintFacts;

@@ -1,16 +1,14 @@
 //! Builds a schedule from a trace.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use device_reports::communication::overlap::skew::{self, CollectiveExecution};
-use engine::{Context, Result, Scope};
+use facts::prelude::*;
 use facts::window::own_extent;
-use facts::{CollectiveTraffic, CoreTime, SelfTimeSegment, SharedClock, TraceFacts as _};
+use facts::{CollectiveTraffic, CoreTime, SharedClock};
 use math::parallel;
-use trace_model::{
-    LabelId, Picos, SliceId, SourceId, TimeRange, TraceModel, TrackKind, may_pause, pausing,
-};
+use trace_model::{SourceId, may_pause, pausing};
 
 use super::schedule::{
     CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TimeByGroup,

@@ -1,15 +1,11 @@
 //! Changes that can be applied before a schedule is replayed.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use device_reports::Ops;
-use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
-use hardware::limits::{BoundBy, OpWork};
-use hardware::peaks::Peaks;
-use run_reports::host::gaps::{DeviceGaps, Gaps};
-use trace_model::{GroupId, OpId, Picos, TimeRange, TraceModel};
+use facts::prelude::*;
+use hardware::limits::OpWork;
+use run_reports::{DeviceGaps, Gaps};
 
 use super::schedule::{CoreSchedule, Flight, ReplaySchedule};
 

@@ -10,8 +10,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use facts::SelfTimeSegment;
-use trace_model::{Pauses, Picos, Timestamp, TraceModel};
+use facts::prelude::*;
+use trace_model::Pauses;
 
 use super::change::{ReplayChanges, scaled};
 use super::schedule::{

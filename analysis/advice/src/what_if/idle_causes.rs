@@ -1,12 +1,8 @@
 //! Why no op runs between two programs, from the report on gaps: what the host did meanwhile.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use engine::{Context, Scope};
-use facts::{SelfTimeSegment, TraceFacts as _};
-use run_reports::host::gaps::{Gaps, GapsReport, IdleCause, IdleSpanCause};
-use trace_model::{GroupId, Picos, TimeRange, Timestamp};
+use facts::prelude::*;
+use run_reports::host::gaps::IdleSpanCause;
+use run_reports::{Gaps, GapsReport, IdleCause};
 
 use super::schedule::CoreSchedule;
 

@@ -27,9 +27,8 @@ mod schedule;
 mod tests;
 mod transfers;
 
-use trace_model::Picos;
+use facts::prelude::*;
 
-use ::engine::{Analysis, Context, Result, Table, Tabular};
 use math::parallel;
 
 pub use change::Scenario;

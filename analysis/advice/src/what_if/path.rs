@@ -11,14 +11,9 @@
 //! follow each other without a gap, and their times add up to the step exactly. Nothing is predicted: times are recorded
 //! ones, and who came last is what the replay found out.
 
-use engine::{Context, Scope};
-use facts::{OpClass, SelfTimeSegment, Step};
-use math::intervals::IntervalSet;
-use run_reports::host::gaps::IdleCause;
-use trace_model::{
-    GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind,
-    partition_from_end,
-};
+use facts::prelude::*;
+use run_reports::IdleCause;
+use trace_model::partition_from_end;
 
 use super::Replay;
 use super::idle_causes::IdleCauses;

@@ -1,13 +1,9 @@
 //! Computes predictions from replayed schedules.
 
-use std::collections::BTreeMap;
-
 use device_reports::Steps;
-use engine::{Context, Percent, Table, Tabular};
-use facts::{OpClass, OpGroup};
+use facts::prelude::*;
 use math::parallel;
 use math::stats::median;
-use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use super::change::{ReplayChanges, Scenario};
 use super::engine::{CoreReplay, ReplayInput, play};

@@ -6,8 +6,8 @@
 
 use std::sync::OnceLock;
 
-use facts::{CoreTime, OpGroup, SelfTimeSegment, SharedClock};
-use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
+use facts::prelude::*;
+use facts::{CoreTime, SharedClock};
 
 /// The done op of a transfer that has already finished takes a cycle or two, which are the shortest ones in captures
 /// of real chips.

@@ -1,11 +1,9 @@
 //! How long transfers take that hide behind other ops.
 
-use std::collections::BTreeMap;
-
-use engine::Context;
-use facts::{CollectiveKind, CollectiveTraffic, OpClass};
+use facts::CollectiveTraffic;
+use facts::prelude::*;
 use hlo::{HloText, Shape};
-use trace_model::{LabelId, Picos, TraceModel, pausing};
+use trace_model::pausing;
 
 use super::schedule::{CoreSchedule, ReplaySchedule, TransferTime};
 

@@ -6,15 +6,10 @@
 //!
 //! The loop's own time is its time without the ops inside: condition, control and gaps between ops.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::TraceFacts as _;
+use facts::prelude::*;
 use hlo::{HloModule, InstructionRef};
 use math::bounds::{Bounds, bounds};
 use math::summed;
-use trace_model::{OpId, Picos, ProgramId, SliceRef, TraceModel, TrackKind};
 
 use crate::ops::op_stats::{OpRow, Ops};
 

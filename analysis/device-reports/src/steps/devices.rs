@@ -9,13 +9,11 @@
 //! clock; everything else is by the clock that timed the ops. The two are never
 //! combined.
 
-use engine::{Analysis, Context, Percent, Result};
-use engine::{Table, Tabular};
+use facts::CoreTime;
+use facts::prelude::*;
 use facts::window::{counts, has_ops, ran_nothing, slices_of_window};
-use facts::{CoreTime, OpGroup, TraceFacts as _};
-use math::intervals::IntervalSet;
 use math::stats::median;
-use trace_model::{GroupId, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TrackKind};
+use trace_model::SliceSpans;
 
 /// The device-time analysis.
 pub struct Devices;

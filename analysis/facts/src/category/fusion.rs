@@ -3,12 +3,11 @@
 //! The computation that such a fusion calls shows what it does, if the capture contains the program: half of an
 //! asynchronous collective, a gather or scatter, a product of matrices, or a kernel that XLA did not write.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::HashMap;
 
+use engine::prelude::*;
 use hardware::ici::CollectiveKind;
 use hlo::{ComputationId, HloModule, Instruction};
-use trace_model::{ProgramId, TraceModel};
 
 use super::class::{AsyncRole, OpClass, OpFlags, OpGroup, group_of, split_role};
 

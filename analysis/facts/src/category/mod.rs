@@ -16,13 +16,10 @@ mod class;
 mod collective;
 mod fusion;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use engine::{Context, Fact};
+use engine::prelude::*;
 use hlo::{HloModule, HloText};
 use math::parallel;
-use trace_model::{Op, OpId, ProgramId, TraceModel};
+use trace_model::Op;
 
 use super::programs::hlo_for_now;
 use class::{OpFlags, group_of, split_role};

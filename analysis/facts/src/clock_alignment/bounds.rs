@@ -4,7 +4,7 @@
 //! largest lower bound is at most the smallest upper one. Where it is not, clocks that run at different speeds may
 //! still explain them: a line `δ(t) = a + b·t` between the two sets of bounds.
 
-use trace_model::{Picos, Timestamp};
+use engine::prelude::*;
 
 /// Minimum number of pairs to compute thirds.
 pub(super) const LEAST_FOR_THIRDS: usize = 6;

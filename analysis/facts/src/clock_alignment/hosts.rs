@@ -5,12 +5,9 @@
 //! should end at the same time everywhere. The remaining difference is the offset between two hosts, as uncertain as
 //! their device clocks. It tells which executions on several hosts belong together, and is applied to no duration.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use engine::Context;
+use engine::prelude::*;
 use math::quantile::quantile;
-use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp, TraceModel, TrackKind};
+use trace_model::SourceId;
 
 use super::bounds::LEAST_FOR_THIRDS;
 use crate::category::{AsyncRole, OpClass, OpClasses};

@@ -24,10 +24,7 @@ mod hosts;
 mod pairs;
 mod table;
 
-use std::collections::BTreeMap;
-
-use engine::{Context, Fact};
-use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
+use engine::prelude::*;
 
 use super::device_shift::shifted;
 use bounds::LEAST_FOR_THIRDS;

@@ -4,15 +4,11 @@
 //! `CompleteCallbacks`; run ids of other host events belong to other number spaces), recorded flows, and, if a host
 //! has one device, the order of launches, provided that there are as many launches as executions.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::HashMap;
 
-use engine::{Context, Fact, OnceMap};
-use math::grouped;
-use trace_model::{
-    GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, TimeRange, Timestamp, TraceModel,
-    TrackKind,
-};
+use engine::OnceMap;
+use engine::prelude::*;
+use trace_model::SourceId;
 
 use crate::device_shift::shifted;
 use crate::host_class::host_threads;

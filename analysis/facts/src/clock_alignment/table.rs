@@ -1,6 +1,6 @@
 //! The tables of clock offsets.
 
-use engine::{Table, Tabular};
+use engine::prelude::*;
 
 use super::{ClockBase, ClockShift, ClockSync, ClocksReport, HostOffset};
 

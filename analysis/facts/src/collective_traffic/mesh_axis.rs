@@ -1,9 +1,7 @@
 //! The axis of a program's mesh of devices along which the groups of a collective lie.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use super::CollectiveTraffic;
+use engine::prelude::*;
 
 /// Devices of a mesh that differ in their position along one axis only, so that their ids are equally far apart.
 ///

@@ -6,16 +6,12 @@
 
 mod mesh_axis;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use engine::Context;
+use engine::prelude::*;
 use hardware::chips::Chip;
 use hardware::ici::{GroupLayout, Topology, layouts, placed};
 use hlo::{
     CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups, Shape,
 };
-use trace_model::OpId;
 
 pub use mesh_axis::{GroupPlace, MeshAxis};
 

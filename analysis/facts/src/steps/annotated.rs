@@ -10,10 +10,7 @@
 //! which it runs. Where launches are not recorded, programs that repeat once for each annotation are taken in order; else
 //! the time at which they start has to do.
 
-use std::collections::BTreeMap;
-
-use engine::{Context, counted};
-use trace_model::{GroupId, SliceId, SliceRef, TimeRange, Timestamp};
+use engine::prelude::*;
 
 use super::host::{self, HostAnnotations};
 use super::marks::{MarkedSteps, NO_NEXT, StepMark, join};

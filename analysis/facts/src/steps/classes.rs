@@ -14,10 +14,8 @@
 //! these steps are compared with the others of the same functions. Times split a class only if both sides have many
 //! steps and are far apart ([`GAP`]), and never because of steps that compile: rare steps stay outliers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use math::grouped;
-use trace_model::{GroupId, StringId, Timestamp, TraceModel, TrackKind};
+use engine::prelude::*;
+use trace_model::StringId;
 
 use super::marks::top_slices;
 use super::programs::function_of;

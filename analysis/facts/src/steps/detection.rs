@@ -14,9 +14,9 @@
 //! (`MAX_SPREAD`). A function that ran only once still makes a step if it dominates the device: serving captures
 //! often contain only one execution.
 
-use engine::{Context, counted};
+use engine::prelude::*;
 use serde::Deserialize;
-use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind, UNKNOWN_EVENT};
+use trace_model::UNKNOWN_EVENT;
 
 use super::marks::{CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices};
 use super::{annotated, host, programs};

@@ -1,12 +1,7 @@
 //! Steps from annotations on the host.
 
-use std::collections::BTreeMap;
-
-use engine::counted;
-use trace_model::{
-    GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId,
-    TrackKind,
-};
+use engine::prelude::*;
+use trace_model::SourceId;
 
 use super::marks::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
 

@@ -1,11 +1,6 @@
 //! Marks of steps, and how the marks of all devices are joined into steps.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use math::intervals::IntervalSet;
-use trace_model::{
-    GroupId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
-};
+use engine::prelude::*;
 
 /// One step before classification.
 #[derive(Clone, Debug, Default)]

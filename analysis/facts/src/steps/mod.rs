@@ -16,13 +16,9 @@ mod programs;
 pub(super) mod step;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use engine::{Context, Fact};
-use math::intervals::IntervalSet;
+use engine::prelude::*;
 use math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
-use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp, TraceModel};
+use trace_model::SourceId;
 
 use super::compile_events::compiling;
 use super::device_shift::shifted;

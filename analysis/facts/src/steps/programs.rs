@@ -1,9 +1,8 @@
 //! Steps from executions of the dominant program.
 
-use engine::Percent;
+use engine::prelude::*;
 use math::quantile::quantile;
 use math::summed;
-use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::marks::{MarkedSteps, NO_NEXT, StepMark, join, top_slices};
 

@@ -1,10 +1,7 @@
 //! One step, and a class of steps that run the same programs.
 
-use std::sync::Arc;
-
-use engine::Context;
+use engine::prelude::*;
 use math::stats::Stats;
-use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::clock_alignment::device_clock;
 

@@ -1,7 +1,6 @@
 //! Step times as tables.
 
-use engine::{Provenance, Table, Tabular, counted};
-use math::unit::Unit;
+use engine::prelude::*;
 
 use super::{Step, StepSource, StepsReport};
 

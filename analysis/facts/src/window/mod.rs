@@ -8,11 +8,9 @@
 //! A device that starts late, ends early or runs nothing while others of its host work is idle meanwhile: its window is
 //! that of the others.
 
-use engine::{AnalysisError, Context, Fact, OnceMap, Result, Scope};
-use trace_model::{
-    GroupId, GroupKind, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId,
-    TrackKind,
-};
+use engine::OnceMap;
+use engine::prelude::*;
+use trace_model::SliceSpans;
 
 use super::device_shift::{cut, shifted};
 use super::steps::on_host;

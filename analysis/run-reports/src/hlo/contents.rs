@@ -2,16 +2,14 @@
 //!
 //! Sums are per execution of the program: an instruction in a loop counts as often as the compiler says that the loop runs.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::Context;
 use facts::CollectiveTraffic;
+use facts::prelude::*;
 use hardware::ici::CollectiveKind;
 use hlo::{
     CostAnalysis, Executions, FusionKind, HloModule, Instruction, InstructionId, executions,
     peak_of_live_bytes, running_computations,
 };
-use trace_model::{MemorySpace, ProgramId};
+use trace_model::MemorySpace;
 
 use device_reports::Buffers;
 use device_reports::memory::buffers::ProgramPlan;

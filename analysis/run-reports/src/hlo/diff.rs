@@ -3,14 +3,13 @@
 //! Each compilation numbers names anew, and moves ids, frames of the stack and paths of kernels, so instructions are matched
 //! by what they do (see [`hlo::ProgramMatch`]). What is inside fusions and reductions belongs to the instruction that runs it.
 
-use engine::{Context, Result, Table, Tabular, number};
+use engine::number;
+use facts::prelude::*;
 use facts::{
     ARE_SUMS, EnvironmentChange, EnvironmentSide, environment, environment_changes,
     environment_table,
 };
 use hlo::{InstructionId, ProgramMatch, ScheduleDifference};
-use math::unit::Unit;
-use trace_model::{Picos, ProgramId};
 
 use super::contents::{ContentSum, PeakMemory, ProgramContents};
 use super::differences::{ChangedParts, change, types};
@@ -236,7 +235,7 @@ fn together(program: &TimedProgram, ids: &[InstructionId]) -> (Option<HloOp>, St
     let ops: Vec<HloOp> = ids.iter().filter_map(|&id| op(program, id)).collect();
     let names: Vec<&str> = ops.iter().map(|op| &*op.name).collect();
     let (count, names) = (
-        engine::counted(ops.len(), "instruction"),
+        counted(ops.len(), "instruction"),
         engine::listed_to(&names, NAMED),
     );
     let sum = ops.first().map(|first| HloOp {
@@ -309,14 +308,14 @@ fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2], are_ops: [b
             "Schedule: no instruction that does work is in both programs.".to_owned()
         }
         Some(ScheduleDifference { compared, moved: 0 }) => {
-            let both = engine::counted(compared, "instruction");
+            let both = counted(compared, "instruction");
             let run = if compared == 1 { "runs" } else { "run" };
             format!("Schedule: the {both} that both have {run} in the same order.")
         }
         Some(ScheduleDifference { compared, moved }) => format!(
             "Schedule: {} of {} that both have run at another place.",
             count(moved),
-            engine::counted(compared, "instruction")
+            counted(compared, "instruction")
         ),
         None => {
             let why = match (are_ops, is_scheduled) {
@@ -412,14 +411,14 @@ fn not_compared(found: &ProgramMatch, are_ops: [bool; 2]) -> Vec<String> {
     if found.kernels_otherwise > 0 {
         out.push(format!(
             "{} with another serialized kernel, which is not compared: it holds paths and line numbers.",
-            engine::counted(found.kernels_otherwise, "custom call")
+            counted(found.kernels_otherwise, "custom call")
         ));
     }
     let others = found.configured_otherwise - found.kernels_otherwise;
     if others > 0 {
         out.push(format!(
             "{} of the same content with other tiles or cost estimates, which are not compared.",
-            engine::counted(others, "instruction")
+            counted(others, "instruction")
         ));
     }
     if !found.is_complete {

@@ -1,7 +1,6 @@
 //! What differs between two instructions, in words.
 
-use std::collections::BTreeMap;
-
+use facts::prelude::*;
 use hlo::{
     ArrayShape, Attributes, CollectiveAttributes, HloModule, Instruction, MatchedInstruction,
     Shape, opcodes_inside,
@@ -82,7 +81,7 @@ pub(super) fn types(shape: &Shape<'_>) -> String {
     let more = if arrays.len() > MOST { ", …" } else { "" };
     format!(
         "({}{more})",
-        trace_model::joined(arrays.iter().take(MOST).map(one), ", ")
+        joined(arrays.iter().take(MOST).map(one), ", ")
     )
 }
 

@@ -1,7 +1,7 @@
 //! One instruction as a line of text, in the manner of HLO.
 
+use facts::prelude::*;
 use std::fmt::Write as _;
-use trace_model::joined;
 
 use hlo::{DotDimensions, FusionKind, HloModule, Instruction};
 

@@ -1,11 +1,8 @@
 //! The programs of a capture.
 
-use std::collections::BTreeMap;
-
-use engine::{Context, Percent, Table, Tabular};
-use facts::{ARE_SUMS, TraceFacts as _};
+use facts::ARE_SUMS;
+use facts::prelude::*;
 use math::summed;
-use trace_model::{GroupKind, Picos, ProgramId, TrackKind};
 
 use super::times::ProgramTimes;
 use super::{ProgramOrigin, TimedProgram};

@@ -22,12 +22,11 @@ mod text;
 mod times;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use engine::{AnalysisError, Context, Percent, Result, number};
-use facts::{OpGroup, TraceFacts as _};
+use engine::number;
+use facts::prelude::*;
 use hlo::{HloModule, HloOrigin, Instruction};
-use trace_model::{Op, OpId, Picos, ProgramId, StringId, joined};
+use trace_model::{Op, StringId};
 
 pub use contents::{ContentSum, PeakMemory, ProgramContents};
 pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};

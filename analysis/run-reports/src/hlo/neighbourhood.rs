@@ -1,12 +1,10 @@
 //! The operands and users of an instruction, and what is inside it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use engine::{AnalysisError, Context, Result, Table, Tabular};
 use facts::ARE_SUMS;
+use facts::prelude::*;
 use hlo::{HloModule, InstructionId};
-use math::unit::Unit;
-use trace_model::ProgramId;
 
 use super::{HloOp, ProgramOrigin, TimedProgram, line};
 

@@ -1,6 +1,6 @@
 //! What one program consists of.
 
-use engine::{Context, Result, Table, Tabular};
+use facts::prelude::*;
 
 use super::contents::ProgramContents;
 use super::sums::{LOWER_LIMITS, ProgramPart, UNCOUNTED};
@@ -29,7 +29,7 @@ pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts> {
     let contents = ProgramContents::in_capture(cx, program.program, &program.module);
     let mut notes = program.notes;
     if all.len() > 1 {
-        let others = engine::counted(all.len() - 1, "more program");
+        let others = counted(all.len() - 1, "more program");
         notes.push(format!("Not shown: {others}; systole hlo lists all."));
     }
     if let Err(why) = &contents.peak {

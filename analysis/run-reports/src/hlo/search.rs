@@ -1,9 +1,8 @@
 //! Instructions of all programs by opcode, shape, source, framework name or groups of devices.
 
-use engine::{Context, Table, Tabular};
 use facts::ARE_SUMS;
+use facts::prelude::*;
 use hlo::Instruction;
-use trace_model::ProgramId;
 
 use super::{HloOp, TimedProgram, line};
 

@@ -1,6 +1,6 @@
 //! What programs consist of, as sums, and those of two programs beside each other.
 
-use engine::Table;
+use facts::prelude::*;
 use serde::Deserialize;
 
 use super::contents::{ContentSum, PeakMemory, ProgramContents};
@@ -243,8 +243,8 @@ impl ProgramSum {
         );
         let is = |count: usize| if count == 1 { "is" } else { "are" };
         let others = |count: usize| match differ {
-            0 => engine::counted(count, "sum"),
-            _ => engine::counted(count, "more sum"),
+            0 => counted(count, "sum"),
+            _ => counted(count, "more sum"),
         };
         let mut notes = Vec::new();
         if equal > 0 || all == 0 {

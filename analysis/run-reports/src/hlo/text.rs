@@ -1,10 +1,7 @@
 //! The text of a program, line by line, with times in the margin.
 
-use std::sync::Arc;
-
-use engine::{Context, Result, Table, Tabular};
 use facts::ARE_SUMS;
-use trace_model::{OpId, Picos, ProgramId};
+use facts::prelude::*;
 
 use super::{ProgramOrigin, TimedProgram, line};
 

@@ -1,11 +1,6 @@
 //! Times of the instructions of one program.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use engine::{Context, Percent};
-use facts::OpGroup;
-use trace_model::{OpId, Picos, ProgramId};
+use facts::prelude::*;
 
 use device_reports::{Ops, Overlap};
 

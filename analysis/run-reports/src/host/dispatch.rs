@@ -13,15 +13,12 @@
 //! host is ahead is the number of programs that are enqueued but not finished when it enqueues another one; at zero,
 //! the device has run out of work.
 
-use std::collections::BTreeMap;
-
-use engine::{Analysis, Context, Percent, Result, Scope, Table, Tabular};
+use facts::TimeWindow;
 use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use facts::device_shift::shifted;
+use facts::prelude::*;
 use facts::window::counts;
-use facts::{TimeWindow, TraceFacts as _};
 use math::quantile::quantile;
-use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::host::clocks::Clocks;
 use crate::host::gaps::{DeviceGaps, Gaps, IdleCause, time_of};
@@ -277,7 +274,7 @@ mod tests {
         assert_eq!(ahead(&runs), [0, 1, 1, 0, 0]);
     }
 
-    fn report(model: &trace_model::TraceModel) -> Result<DispatchReport> {
+    fn report(model: &TraceModel) -> Result<DispatchReport> {
         let (options, reports) = (engine::Options::default(), engine::ReportCache::default());
         let cx = Context {
             model,

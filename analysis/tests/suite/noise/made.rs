@@ -8,7 +8,7 @@ use analysis::compare::{
 };
 use analysis::math::resample::random;
 use analysis::math::stats::median;
-use analysis::reports::steps::step_parts::StepPart;
+use analysis::reports::StepPart;
 
 /// How noisy runs are.
 #[derive(Clone, Copy, Debug)]

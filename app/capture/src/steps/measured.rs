@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use analysis::{Scope, Unit};
 use importers::Progress;
 use session::number::{counted, value};

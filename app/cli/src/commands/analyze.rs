@@ -1,16 +1,13 @@
 //! `systole analyze`: what limits this program.
 
-use analysis::Scope;
+use crate::prelude::*;
 use analysis::hints::{HintSeverity, Hints};
-use analysis::reports::steps::step_times::Steps;
-use clap::{Args, ValueEnum};
+use analysis::reports::Steps;
 
 use crate::common::{
     CommandOutcome, ForceArgs, GateArgs, Loading, OutputArgs, Stderr, gating, output, programs,
 };
-use request::{DigestRequest, PartRequest, Result, TraceRequest, answers, checks, history_file};
-use session::Session;
-use session::files::OutputGuard;
+use request::{DigestRequest, history_file};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -4,21 +4,18 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use analysis::{ANALYSES, Scope, printable};
-use clap::Args;
+use crate::prelude::*;
+use analysis::{ANALYSES, printable};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use importers::{InputSource, Progress};
+use importers::InputSource;
 use serde_json::Value;
 
 use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, loading, output};
-use request::{RequestError, Result, TraceRequest};
-use session::Session;
 use session::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, replace};
-use session::files::{KEPT_TEXTS, OutputGuard, write_with};
+use session::files::{KEPT_TEXTS, write_with};
 use session::number::counted;
 
 /// Texts that are shown of each kind that stays.

@@ -1,9 +1,9 @@
 //! `systole cache`: copies of files from buckets and web servers.
 
-use clap::{Args, Subcommand};
+use crate::prelude::*;
+use clap::Subcommand;
 
 use crate::common::{CommandOutcome, OutputFormat};
-use request::{RequestError, Result};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -1,16 +1,14 @@
 //! `systole chips`: the assumed facts of each TPU generation, with their sources.
 
-use clap::Args;
+use crate::prelude::*;
 use std::fmt::Write as _;
 use trace_model::joined;
 
 use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
-use analysis::{Table, Unit};
-use serde_json::json;
 
 use crate::common::{CommandOutcome, OutputFormat, output, terminal};
-use render::{AnsiStyle, CsvCells, NamedTable, markdown, table};
-use request::{ChipArg, RequestError, Result, Text};
+use render::{markdown, table};
+use request::{ChipArg, Text};
 use session::number;
 
 /// Arguments of the command.

@@ -1,11 +1,9 @@
 //! `systole compare`: compares two runs.
 
-use std::path::{Path, PathBuf};
-
+use crate::prelude::*;
+use analysis::Tabular as _;
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
-use analysis::{Scope, Tabular as _};
-use clap::Args;
 
 use crate::common::formats::DocumentFormat;
 use crate::common::summaries::RequestedInput;
@@ -13,13 +11,8 @@ use crate::common::{
     CommandOutcome, JudgeArgs, Loading, OutputArgs, Stderr, gating, output, programs, summaries,
 };
 use render::comparison::{self, ComparedRuns, ShownTables};
-use render::{NamedTable, TextLayout};
 use request::summaries::plain_summary;
-use request::{
-    Assumptions, BaseFiles, CompareRequest, RequestError, Result, StepsArg, history_file,
-};
-use session::Session;
-use session::files::OutputGuard;
+use request::{BaseFiles, CompareRequest, StepsArg, history_file};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -1,16 +1,11 @@
 //! `systole compile`: what was compiled in several runs, why, and what a cache would have saved.
 
-use std::path::{Path, PathBuf};
-
-use analysis::reports::host::compile::{Compile, CompileReport, CompileRuns, RunCompilations};
-use analysis::{Scope, Table, Tabular as _, Unit, distinct, shortened};
-use clap::{Args, ValueEnum};
-use importers::Progress;
-use render::{NamedTable, TextLayout, table};
+use crate::prelude::*;
+use analysis::reports::host::compile::{CompileRuns, RunCompilations};
+use analysis::reports::{Compile, CompileReport};
+use analysis::{Tabular as _, distinct, shortened};
+use render::table;
 use request::history_file::{self, HistoryLine};
-use request::{Assumptions, RequestError, Result};
-use serde_json::json;
-use session::Session;
 use session::files::is_same;
 
 use crate::common::summaries::runs;
@@ -70,7 +65,7 @@ impl CompileTable {
 struct OpenRun {
     name: String,
     session: Session,
-    report: std::sync::Arc<CompileReport>,
+    report: Arc<CompileReport>,
 }
 
 pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome> {

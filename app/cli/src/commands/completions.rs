@@ -1,10 +1,9 @@
 //! `systole completions`: shell completions.
 
-use clap::Args;
+use crate::prelude::*;
 use clap_complete::Shell;
 
 use crate::common::{CommandOutcome, output};
-use request::Result;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {

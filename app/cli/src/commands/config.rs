@@ -1,9 +1,9 @@
 //! `systole config`: checks a configuration file.
 
 use crate::common::{CommandOutcome, Stderr, output};
-use clap::{Args, Subcommand};
-use request::{Result, SETTINGS_FILE, SettingsFile};
-use std::path::{Path, PathBuf};
+use crate::prelude::*;
+use clap::Subcommand;
+use request::{SETTINGS_FILE, SettingsFile};
 
 /// Arguments of `systole config`.
 #[derive(Debug, Args)]

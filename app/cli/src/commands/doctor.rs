@@ -1,18 +1,14 @@
 //! `systole doctor`: the data quality of a trace.
 
+use crate::prelude::*;
+use analysis::Tabular as _;
 use analysis::reports::summary::doctor::{CaptureRow, CaptureRows};
-use analysis::{Scope, Table, Tabular as _};
-use clap::Args;
-use importers::Progress;
-use serde_json::json;
 
 use crate::common::{
     CommandOutcome, ForceArgs, OutputArgs, OutputFormat, Stderr, loading, output, terminal,
 };
-use render::{Document, DocumentView, NamedTable, table};
-use request::{RequestError, Result, TraceRequest};
-use session::files::OutputGuard;
-use session::{CaptureSize, Session};
+use render::{DocumentView, table};
+use session::CaptureSize;
 
 /// Id of the analysis.
 const DOCTOR: &str = "doctor";

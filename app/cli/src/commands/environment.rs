@@ -1,20 +1,16 @@
 //! `systole environment`: what a run was built from and where it ran, shown or recorded.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use crate::prelude::*;
 use analysis::engine::environment::{EnvironmentFact, RUN_FILE};
-use analysis::{Environment, Scope, Table, Unit, facts};
-use clap::Args;
+use analysis::{Environment, facts};
 
 use crate::common::{
     CommandOutcome, CsvArgs, ForceArgs, Loading, OutputFormat, Stderr, output, terminal,
 };
-use importers::Progress;
-use render::{AnsiStyle, NamedTable, TextLayout};
-use request::{RequestError, Result, TraceRequest};
 use session::environment::{ObservedProcess, write};
-use session::files::{OutputGuard, directory_of};
+use session::files::directory_of;
 
 /// Rows on the screen.
 const SHOWN: usize = 24;

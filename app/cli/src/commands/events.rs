@@ -1,19 +1,14 @@
 //! `systole events`: events by name, category, track, time, step or length, as a list or in groups.
 
-use std::sync::Arc;
-
+use crate::prelude::*;
 use analysis::{Cell, Column, Report};
-use clap::Args;
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use crate::common::output::Printer;
 use crate::common::{CommandOutcome, CsvArgs, OutputArgs, OutputFormat, Stderr, loading, output};
-use render::{Document, ReportSection, csv};
-use request::{
-    EventAnswer, EventQuestion, EventsRequest, PartRequest, Result, TraceRequest, checks,
-};
+use render::csv;
+use request::{EventAnswer, EventQuestion, EventsRequest};
 use session::events::{EventPage, EventTotals};
-use session::files::OutputGuard;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

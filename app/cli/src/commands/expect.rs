@@ -1,19 +1,11 @@
 //! `systole expect`: whether a program or a profile is as expected.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
+use crate::prelude::*;
+use analysis::Report;
 use analysis::expect::{ExpectReport, Verdict, expectations_of, judge};
-use analysis::{Report, Scope};
-use clap::Args;
 
 use crate::common::{CommandOutcome, ForceArgs, Loading, OutputArgs, Stderr, output};
-use render::{Document, ReportSection};
-use request::{
-    Assumptions, PartRequest, RequestError, Result, SettingsFile, TraceRequest, checks, places,
-};
-use session::Session;
-use session::files::OutputGuard;
+use request::{SettingsFile, places};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -1,16 +1,12 @@
 //! `systole explain`: what a hint means, and what to do about it.
 
-use clap::Args;
+use crate::prelude::*;
 use std::fmt::Write as _;
 
 use analysis::hints::{rule, rules};
-use analysis::{Table, Unit};
-use serde_json::json;
 
 use crate::common::{CommandOutcome, OutputFormat, output};
-use render::CsvCells;
 use render::csv;
-use request::{Result, answers};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -1,18 +1,14 @@
 //! `systole export`: the tables of a trace as files for other programs.
 
 use std::io::{self, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use analysis::{Scope, counted};
+use crate::prelude::*;
+use analysis::counted;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 
 use crate::common::{CommandOutcome, CsvArgs, ForceArgs, OutputFormat, Stderr, loading};
-use request::{PartRequest, RequestError, Result, TraceRequest, checks};
-use session::Session;
 use session::export::{EXPORT_FORMATS, ExportContent, ExportFormat, table_format_names};
-use session::files::{OutputGuard, write_with};
+use session::files::write_with;
 use session::tables::arrow::Constant;
 use session::tables::error::TableFileError;
 use session::tables::files::{TableToWrite, TableWriter};

@@ -1,9 +1,8 @@
 //! `systole fleet`: the program says where it is, the Python package runs it.
 
-use clap::Args;
+use crate::prelude::*;
 
 use crate::common::CommandOutcome;
-use request::{RequestError, Result};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

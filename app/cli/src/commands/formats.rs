@@ -1,16 +1,12 @@
 //! `systole formats`: the supported formats.
 
-use clap::Args;
+use crate::prelude::*;
 use std::fmt::Write as _;
 
-use analysis::{Table, Unit};
 use importers::IMPORTERS;
-use serde_json::json;
 
 use crate::common::{CommandOutcome, OutputFormat, output};
-use render::CsvCells;
 use render::csv;
-use request::Result;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -1,17 +1,14 @@
 //! `systole history`: the recorded runs, one row each.
 
 use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, output, terminal};
+use crate::prelude::*;
 use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
-use analysis::{Cell, Table, Unit, distinct, shortened_path};
-use clap::Args;
+use analysis::{Cell, distinct, shortened_path};
 use render::html::history::{self, HistoryNumber, HistoryRun};
-use render::{CsvCells, NamedTable, table};
+use render::table;
+use request::history_file;
 use request::history_file::HistoryLine;
-use request::{RequestError, Result, history_file};
-use serde_json::json;
-use session::files::OutputGuard;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// The number whose changes are shown.
 const STEP: &str = "step.time_ps";

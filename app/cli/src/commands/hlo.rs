@@ -3,11 +3,10 @@
 use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
 
+use crate::prelude::*;
 use analysis::number;
 use analysis::reports::hlo::{Neighbourhood, ProgramListing};
-use clap::{Args, ValueEnum};
 
 use crate::common::programs::ProgramAnswer;
 use crate::common::{
@@ -15,9 +14,7 @@ use crate::common::{
 };
 use render::dot;
 use render::pictures::{self, PictureFormat, PictureStyle};
-use request::{HloAnswer, HloRequest, PartRequest, RequestError, Result, TraceRequest, checks};
-use session::Session;
-use session::files::OutputGuard;
+use request::{HloAnswer, HloRequest};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

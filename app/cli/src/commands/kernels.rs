@@ -1,20 +1,15 @@
 //! `systole kernels`: custom kernels, how long they take on the chip, and what they do inside.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
+use crate::prelude::*;
 use analysis::compare::TestOptions;
 use analysis::kernels::compare_kernels;
-use analysis::reports::ops::kernels::{KernelTiming, Kernels};
-use analysis::reports::ops::op_stats::Ops;
-use analysis::{AnalysisError, Report, Scope};
-use clap::Args;
+use analysis::reports::ops::kernels::KernelTiming;
+use analysis::reports::{Kernels, Ops};
+use analysis::{AnalysisError, Report};
 
 use crate::common::{CommandOutcome, ForceArgs, Loading, OutputArgs, Stderr, output};
-use render::{Document, DocumentView, ReportSection};
-use request::{PartRequest, Result, TraceRequest, checks};
-use session::files::OutputGuard;
-use session::{Session, losses_in_words};
+use render::DocumentView;
+use session::losses_in_words;
 
 /// Ids of the analyses: those of the tab *Kernels*.
 const KERNELS: [&str; 3] = ["kernels", "hardware_counters", "sparse_cores"];

@@ -1,10 +1,9 @@
 //! `systole man`: manual pages.
 
-use clap::Args;
+use crate::prelude::*;
 use clap_mangen::Man;
 
 use crate::common::{CommandOutcome, output};
-use request::{RequestError, Result};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ManArgs {

@@ -2,20 +2,17 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
 
+use crate::prelude::*;
 use analysis::reports::memory::shortage::{
     MemoryFix, MemoryNeed, MemoryShortage, MessageReader, binary,
 };
-use analysis::{AnalysisError, Scope, Tabular as _, shortened};
-use clap::Args;
-use serde_json::json;
+use analysis::{AnalysisError, Tabular as _, shortened};
 
 use crate::common::values::STANDARD;
 use crate::common::{CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, output, terminal};
 use analysis::sentence;
-use render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson};
-use request::{RequestError, Result, TraceRequest};
+use render::{csv, markdown, ndjson};
 use session::files::{open_regular, read_small};
 use session::number::counted;
 

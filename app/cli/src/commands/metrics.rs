@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
+use crate::prelude::*;
 use analysis::compare::{METRICS, SummaryMetric};
 use analysis::gates::suffixes;
-use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::common::{CommandOutcome, OutputFormat, output};
-use request::Result;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct MetricsArgs {
@@ -53,10 +52,7 @@ fn text() -> String {
         );
     }
     text.push_str("\nOther units are selected by the suffix: ");
-    let endings = [
-        ("time", analysis::Unit::Picoseconds),
-        ("bytes", analysis::Unit::Bytes),
-    ];
+    let endings = [("time", Unit::Picoseconds), ("bytes", Unit::Bytes)];
     let endings =
         endings.map(|(of, unit)| format!("{of} {}", trace_model::joined(suffixes(unit), " ")));
     let _ = writeln!(text, "{}; shares _pct _share.", endings.join("; "));

@@ -3,22 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
 
+use crate::prelude::*;
 use analysis::compare::to_json;
 use analysis::engine::environment::RUN_FILE;
-use analysis::{Scope, Unit};
-use clap::Args;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
-use serde_json::json;
 
 use crate::common::{
     CommandOutcome, ForceArgs, GateArgs, JudgeArgs, Loading, OutputFormat, Stderr, gating, output,
 };
 use render::{InputFile, html};
-use request::{RequestError, Result, TraceRequest, answers};
-use session::Session;
-use session::files::{OutputGuard, write_with};
+use session::files::write_with;
 use session::number::{counted, value};
 use view::sessions::SessionStore;
 

@@ -1,15 +1,13 @@
 //! `systole render`: writes a picture without a window, display or GPU.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use crate::prelude::*;
 
 use crate::common::values::STANDARD;
 use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, loading, output};
 use render::pictures::PictureFormat;
-use request::{PartRequest, PictureRequest, RequestError, Result, TraceRequest, checks, drawn};
-use session::files::OutputGuard;
+use request::{PictureRequest, drawn};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Picture")]

@@ -1,20 +1,16 @@
 //! `systole runs`: the runs of a log directory, with what they say of themselves.
 
-use std::path::{Path, PathBuf};
-
+use crate::prelude::*;
 use analysis::number::value;
-use analysis::{Table, Unit, counted, distinct, printable};
-use clap::Args;
-use importers::{ImportError, ListedRun, Progress};
-use serde_json::{Value, json};
+use analysis::{counted, distinct, printable};
+use importers::{ImportError, ListedRun};
+use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::common::{
     CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, loading, output, terminal,
 };
-use render::{AnsiStyle, NamedTable};
-use request::{Assumptions, RequestError, Result};
-use session::{RunSummary, Session};
+use session::RunSummary;
 
 /// Columns before what is said of a run.
 const INDENT: usize = 4;

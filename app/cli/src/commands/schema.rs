@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
+use crate::prelude::*;
 use analysis::expect::Expectation;
-use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::common::{CommandOutcome, output};
 use render::{comparison, json};
-use request::Result;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

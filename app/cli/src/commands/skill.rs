@@ -2,13 +2,11 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use crate::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use crate::common::{CommandOutcome, output};
-use request::{RequestError, Result};
 use session::fingerprint::hex;
 
 /// The instructions.

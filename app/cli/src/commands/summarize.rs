@@ -1,14 +1,10 @@
 //! `systole summarize`: saves what a comparison needs of a run.
 
-use std::path::PathBuf;
-
-use analysis::Scope;
+use crate::prelude::*;
 use analysis::compare::{Difference, Summary, to_json, unlike};
-use clap::Args;
 
 use crate::common::{CommandOutcome, ForceArgs, Loading, OutputFormat, Stderr, output};
-use request::{Assumptions, Result, summaries};
-use session::files::OutputGuard;
+use request::summaries;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct SummarizeArgs {

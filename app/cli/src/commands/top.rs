@@ -4,15 +4,12 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use analysis::Unit;
-use clap::Args;
-use serde_json::json;
+use crate::prelude::*;
 use trace_model::{Picos, joined};
 
 use crate::common::stderr::harmless;
 use crate::common::{CommandOutcome, Stderr, output};
 use capture::{DeviceState, MonitorOptions, ServerAddress, ServerError, Spread, monitor};
-use request::{RequestError, Result};
 use session::number::value;
 
 /// How long a server may take beyond the time that it watches.

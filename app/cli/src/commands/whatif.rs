@@ -1,12 +1,10 @@
 //! `systole whatif`: replays the recorded run with changed durations.
 
+use crate::prelude::*;
 use analysis::AnalysisError;
-use clap::Args;
 
 use crate::common::{CommandOutcome, ForceArgs, OutputArgs, Stderr, loading, output};
-use render::{Document, ReportSection};
-use request::{PartRequest, Result, TraceRequest, WhatIfRequest, answers, checks};
-use session::files::OutputGuard;
+use request::WhatIfRequest;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -1,13 +1,10 @@
 //! Arguments shared by several commands.
 
-use std::path::PathBuf;
-
-use clap::Args;
+use crate::prelude::*;
 
 use crate::common::formats::{OutputFile, ReportFormat, printed};
 use crate::common::outcome::CommandOutcome;
 use crate::common::values::OutputFormat;
-use render::CsvCells;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Messages")]

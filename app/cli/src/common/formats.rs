@@ -1,15 +1,14 @@
 //! The formats of reports and comparisons. To add one: a file in `app/render`, and an entry of [`REPORT_FORMATS`].
 
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum as _;
 
 use crate::common::values::{OutputFormat, STANDARD};
+use crate::prelude::*;
 use analysis::gates::GatesReport;
 use render::comparison::ComparedRuns;
-use render::{Document, GatedDocument, TextLayout, comparison, html, json, junit, md, sarif, text};
-use request::{RequestError, Result};
+use render::{GatedDocument, comparison, html, json, junit, md, sarif, text};
 use session::files::{MARKDOWN_MARK, TEXT_MARK};
 
 /// A format of reports and comparisons.

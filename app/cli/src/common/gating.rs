@@ -2,9 +2,8 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
-use analysis::Scope;
+use crate::prelude::*;
 use analysis::compare::Summary;
 use analysis::gates::{AlikeGates, GateConfig, GateConfigError, GateLevel, GatesReport, Status};
 
@@ -14,9 +13,8 @@ use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::summaries;
 use crate::common::values::OutputFormat;
-use render::{Document, GatedDocument, md};
-use request::{RequestError, Result, history_file};
-use session::Session;
+use render::{GatedDocument, md};
+use request::history_file;
 
 /// Evaluates the gates, if they are requested or `is_needed`.
 pub fn judge(

@@ -1,13 +1,10 @@
 //! Options that change nothing for what was opened, with the reason: silence would pass for an effect.
 
-use analysis::Scope;
+use crate::prelude::*;
 use analysis::hardware::ici::Network;
 use analysis::hardware::peaks::Peaks;
-use analysis::reports::communication::collectives::Collectives;
-use analysis::reports::host::serving::Serving;
+use analysis::reports::{Collectives, Serving};
 use importers::ImportOptions;
-use request::{RequestError, Result};
-use session::Session;
 use trace_model::DeviceInfo;
 
 use crate::common::stderr::Stderr;

@@ -1,26 +1,22 @@
 //! Opens inputs, with a progress bar on a terminal if it takes long.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::prelude::*;
 use analysis::reports::hlo::chosen;
-use analysis::{Options, Scope, TraceFacts as _};
-use importers::{
-    ImportError, ImportOptions, ListedRun, Progress, ProgressStage, holds_programs_only,
-};
+use analysis::{Options, TraceFacts as _};
+use importers::{ImportError, ImportOptions, ListedRun, ProgressStage, holds_programs_only};
 use trace_model::{IssueKind, Severity, Source};
 
 use crate::common::args::OutputArgs;
 use crate::common::ignored;
 use crate::common::stderr::{Stderr, harmless};
 use crate::common::values::{OutputFormat, STANDARD};
+use request::SettingsFile;
 use request::checks::check_devices;
-use request::{Assumptions, RequestError, Result, SettingsFile, TraceRequest};
-use session::Session;
 use session::stdin;
 
 /// Delay before the bar appears.

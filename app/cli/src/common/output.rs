@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
-use std::path::Path;
 
-use analysis::Table;
+use crate::prelude::*;
 use importers::is_remote;
 use serde_json::Value;
 
@@ -14,12 +13,9 @@ use crate::common::formats::{DocumentFormat, FormatContent, ReportFormat, printe
 use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
 use crate::common::values::{OutputFormat, STANDARD};
-use render::{
-    AnsiStyle, CsvCells, Document, NamedTable, TextLayout, USUAL_ROWS, csv, markdown, ndjson,
-};
+use render::{USUAL_ROWS, csv, markdown, ndjson};
 use request::places::check_place;
-use request::{RequestError, Result};
-use session::files::{OutputGuard, is_same, make_directory, write_file};
+use session::files::{is_same, make_directory, write_file};
 
 /// Rejects impossible outputs before the work starts, and those that would destroy something.
 pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<()> {
@@ -86,7 +82,7 @@ fn is_directory(path: &Path) -> bool {
             .ends_with(['/', std::path::MAIN_SEPARATOR])
 }
 
-fn without_slash(path: &Path) -> std::path::PathBuf {
+fn without_slash(path: &Path) -> PathBuf {
     if is_remote(path) {
         return path.to_owned();
     }

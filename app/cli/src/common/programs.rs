@@ -1,21 +1,15 @@
 //! Answers about programs of the compiler as documents.
 
-use std::path::Path;
-use std::sync::Arc;
-
+use crate::prelude::*;
 use analysis::reports::hlo::{ProgramDiff, program_parts};
-use analysis::{AnalysisError, Report, Scope};
-use importers::{Progress, holds_programs_only};
+use analysis::{AnalysisError, Report};
+use importers::holds_programs_only;
 
 use crate::common::args::OutputArgs;
 use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::stderr::Stderr;
-use render::{Document, ReportSection};
-use request::{Result, answers};
-use session::Session;
-use session::files::OutputGuard;
 
 /// An answer, and the session that it is about.
 pub struct ProgramAnswer {

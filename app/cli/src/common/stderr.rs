@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
+use crate::prelude::*;
 use analysis::{is_printable, printable, turns_text};
-use render::AnsiStyle;
 use trace_model::{joined, locked};
 
 use crate::common::args::MessageArgs;

@@ -1,18 +1,16 @@
 //! Summaries of runs: read if saved, else computed from a trace.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::thread::{self, ScopedJoinHandle};
 
-use analysis::Scope;
+use crate::prelude::*;
 use analysis::compare::Summary;
-use importers::Progress;
 
 use crate::common::loading::Loading;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
+use request::StepsArg;
 use request::summaries::{plain_summary, saved, summary_of};
-use request::{RequestError, Result, StepsArg, checks};
 
 /// An input, and whether all runs of a log directory count.
 pub type RequestedInput<'a> = (&'a Path, bool);

@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal as _};
 
-use render::{AnsiStyle, TextLayout};
+use crate::prelude::*;
 use unicode_width::UnicodeWidthChar as _;
 
 /// Width if it is unknown.

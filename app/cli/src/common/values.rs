@@ -1,6 +1,6 @@
 //! Values of arguments: formats and files.
 
-use clap::ValueEnum;
+use crate::prelude::*;
 
 /// Stands for standard input or output in place of a path.
 pub use session::stdin::STANDARD;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::Scope;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use importers::Progress;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;

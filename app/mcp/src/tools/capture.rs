@@ -4,9 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use analysis::Scope;
-use analysis::reports::summary::doctor::{Doctor, DoctorReport};
-use analysis::{Options, Tabular as _};
+use analysis::reports::{Doctor, DoctorReport};
+use analysis::{Options, Scope, Tabular as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! `open`: what a capture holds.
 
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use analysis::{ANALYSES, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -9,11 +9,10 @@ mod style;
 
 use std::collections::BTreeMap;
 
-use analysis::compare::Summary;
-use analysis::compare::WHY_ROWS;
+use analysis::compare::{Summary, WHY_ROWS};
 use analysis::gates::{GatesReport, GatesVerdict};
 use analysis::hints::{Hint, HintsReport};
-use analysis::reports::summary::doctor::CaptureFinding;
+use analysis::reports::CaptureFinding;
 use analysis::reports::summary::targets::TargetColor;
 use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};

@@ -10,9 +10,7 @@ use std::path::Path;
 
 use analysis::Scope;
 use analysis::reports::hlo::Neighbourhood;
-use analysis::reports::ops::roofline::Roofline;
-use analysis::reports::steps::step_parts::StepParts;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::{Roofline, StepParts, Steps};
 use trace_model::TraceModel;
 use view::charts::roofline::RooflineChart;
 use view::charts::steps::{self, StepBars, StepsChart};

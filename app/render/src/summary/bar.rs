@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::facts::time_use::TimeUse;
+use analysis::facts::TimeUse;
 use analysis::hints::{LoopLimit, TimePart};
 use trace_model::{Picos, joined};
 use unicode_width::UnicodeWidthStr as _;

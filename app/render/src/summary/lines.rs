@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use analysis::Unit;
-use analysis::reports::summary::doctor::{CaptureFinding, SESSIONS_APART};
+use analysis::reports::CaptureFinding;
+use analysis::reports::summary::doctor::SESSIONS_APART;
 use analysis::reports::summary::targets::TargetColor;
 use trace_model::{Picos, Severity, Source};
 use unicode_width::UnicodeWidthStr as _;

@@ -6,12 +6,8 @@ mod lines;
 mod ops;
 
 use analysis::hints::Hints;
-use analysis::reports::communication::overlap::Overlap;
-use analysis::reports::host::compile::Compile;
-use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::utilization::Utilization;
 use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::{Compile, Ops, Overlap, Steps, Utilization};
 use analysis::{ANALYSES, Analysis as _, Scope};
 
 use trace_model::Caveat;

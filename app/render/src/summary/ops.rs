@@ -2,7 +2,7 @@
 
 use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
-use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::Ops;
 use analysis::{Cell, Percent, Table, Unit};
 
 use crate::table::table;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use analysis::Scope;
 use analysis::engine::listed_to;
-use analysis::reports::steps::step_times::Steps;
+use analysis::reports::Steps;
 use trace_model::{Picos, TimeRange, TrackId};
 
 use super::pattern::NamePattern;

@@ -1,10 +1,8 @@
 //! The run as one row: its key figures, for tables of many runs.
 
-use analysis::reports::ops::op_stats::{Ops, OpsReport};
-use analysis::reports::steps::step_parts::{StepParts, StepPartsReport};
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::Doctor;
-use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
+use analysis::reports::{
+    Doctor, Ops, OpsReport, StepParts, StepPartsReport, Steps, Utilization, UtilizationReport,
+};
 use analysis::{OpGroup, Provenance, Scope, Table, Unit};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -229,8 +227,7 @@ mod tests {
             .find(|(file, _)| file.contains("straggler"))
             .expect("there is one")
             .1;
-        let balance =
-            straggler.report::<analysis::reports::steps::balance::Balance>(Scope::WholeTrace);
+        let balance = straggler.report::<analysis::reports::Balance>(Scope::WholeTrace);
         let most = balance
             .expect("8 devices")
             .devices

@@ -1,9 +1,8 @@
 //! The neighbourhood of an instruction, as a graph.
 
-use analysis::Unit;
+use crate::prelude::*;
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
 use session::number::value;
-use trace_model::TraceModel;
 
 use super::ChartFrame;
 use crate::drawing::{ColorRole, Drawing, DrawingPoint};

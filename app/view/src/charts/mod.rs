@@ -12,7 +12,7 @@ pub mod waterfall;
 
 use std::borrow::Cow;
 
-use trace_model::Picos;
+use crate::prelude::*;
 
 use crate::drawing::{Anchor, ColorRole, Drawing, Ink, width_of};
 use crate::time_format::TimeFormat;
@@ -105,9 +105,7 @@ fn legend(drawing: &mut Drawing, mut y: f32, swatches: &[ChartSwatch], texts: &[
 
 #[cfg(test)]
 mod tests {
-    use analysis::reports::ops::roofline::Roofline;
-    use analysis::reports::steps::step_parts::StepParts;
-    use analysis::reports::steps::step_times::Steps;
+    use analysis::reports::{Roofline, StepParts, Steps};
     use analysis::{Options, Scope};
     use sample_traces::text_trace;
     use session::Session;

@@ -1,8 +1,8 @@
 //! The parts of a time as one horizontal bar.
 
-use analysis::facts::time_use::TimeUse;
-use analysis::reports::steps::step_parts::StepPart;
-use analysis::{OpGroup, Percent};
+use crate::prelude::*;
+use analysis::facts::TimeUse;
+use analysis::reports::StepPart;
 
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{ColorRole, Drawing, DrawingPoint};

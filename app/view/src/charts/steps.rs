@@ -1,11 +1,9 @@
 //! Step times as bars, stacked by part.
 
-use std::collections::BTreeMap;
-
-use analysis::facts::steps::{Step, StepsReport};
-use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
+use crate::prelude::*;
+use analysis::facts::Step;
+use analysis::reports::{DividedStep, StepPart, StepPartsReport};
 use session::number::counted;
-use trace_model::Picos;
 
 use super::stacked_bar::{StackedBar, role_of};
 use super::{Chart, ChartFrame, ChartSwatch};

@@ -1,7 +1,7 @@
 //! Why a step changed: each bar begins where the one above it ends, and the last one is the whole change.
 
+use crate::prelude::*;
 use analysis::compare::{WhyRow, signed};
-use trace_model::Picos;
 
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{Anchor, ColorRole, Drawing, Ink};

@@ -5,10 +5,8 @@
 //! B     |    0    |    1    |          the same distance from the start of the step of B
 //! ```
 
-use std::collections::BTreeMap;
-
-use analysis::facts::steps::{Step, StepsReport};
-use trace_model::{Picos, TimeRange, Timestamp};
+use crate::prelude::*;
+use analysis::facts::Step;
 
 use super::TraceSide;
 use crate::timeline::bands::short_name;

@@ -1,6 +1,6 @@
 //! Carries a view over to another run of the same program.
 
-use trace_model::{Picos, SliceId, TimeRange, TraceModel};
+use crate::prelude::*;
 
 use super::TraceSide;
 use super::places::MatchingTracks;

@@ -7,9 +7,8 @@
 //! B   |    0    |   1    |
 //! ```
 
-use analysis::Percent;
+use crate::prelude::*;
 use analysis::compare::{ChangeVerdict, Comparison};
-use trace_model::Picos;
 
 use super::{StepAlignment, TraceSide};
 use crate::palette::ColorKey;
@@ -37,7 +36,7 @@ impl DeltaTone {
             // Not the strongest colours: the lane must not distract from the timelines.
             Self::Slower => ColorKey::of_change(1.5),
             Self::Faster => ColorKey::of_change(0.65),
-            Self::Noise => ColorKey::of_group(analysis::OpGroup::Idle),
+            Self::Noise => ColorKey::of_group(OpGroup::Idle),
         }
     }
 }

@@ -8,9 +8,8 @@
 //! B   memory       A has none: after what is in the group
 //! ```
 
-use std::collections::BTreeMap;
-
 use super::{MatchingTracks, TraceSide};
+use crate::prelude::*;
 use crate::state::TreeItem;
 use crate::timeline::tree::{TrackRow, TrackTree, VisibleRows};
 

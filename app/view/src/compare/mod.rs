@@ -9,17 +9,12 @@ mod partners;
 mod parts;
 mod places;
 
-use std::sync::Arc;
-
-use importers::Progress;
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::{Picos, TimeRange};
 
 use analysis::compare::{CompareOptions, Comparison, Summary, compare, doubt};
-use analysis::facts::steps::StepsReport;
-use analysis::reports::steps::step_parts::StepParts;
-use analysis::reports::steps::step_times::Steps;
-use analysis::{Cell, Scope, Table, Tabular as _};
+use analysis::reports::{StepParts, Steps};
+use analysis::{Cell, Scope, Tabular as _};
 
 pub use align::{AlignedStep, StepAlignment};
 pub use carry::carried;

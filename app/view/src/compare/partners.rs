@@ -1,10 +1,7 @@
 //! Matched ops of two traces, and which executions correspond.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use analysis::OpGroup;
+use crate::prelude::*;
 use analysis::compare::{ChangeVerdict, Comparison, OpChange};
-use trace_model::{LabelId, OpId, SliceId, TimeRange, TraceModel, TrackId};
 
 use super::{MatchingTracks, StepAlignment, TraceSide};
 use crate::palette::ColorKey;

@@ -1,8 +1,7 @@
 //! The changes of each step part.
 
-use std::collections::BTreeMap;
-
-use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
+use crate::prelude::*;
+use analysis::reports::{DividedStep, StepPart, StepPartsReport};
 
 use super::StepAlignment;
 

@@ -1,8 +1,6 @@
 //! Matching groups and tracks of two traces, by name and kind, so that folding, pinning and marking apply to both.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use trace_model::{GroupId, TraceModel, TrackId};
+use crate::prelude::*;
 
 use super::TraceSide;
 use crate::state::{DerivedTrack, Panel, TreeItem, ViewCommand};

@@ -205,7 +205,7 @@ fn tracks_match_by_name_and_hosts_by_kind() {
     let a = trace("vm-1", &[0, 1], &[("Steps", TrackKind::Steps), ops]);
     let b = trace("vm-7", &[1, 2], &[ops]);
     let places = MatchingTracks::new(&a, &b);
-    let title = |model: &TraceModel, track: trace_model::TrackId| {
+    let title = |model: &TraceModel, track: TrackId| {
         let own = model.track(track);
         format!(
             "{} {}",

@@ -1,6 +1,6 @@
 //! Colours by what they are for, so that one description fits every palette.
 
-use analysis::OpGroup;
+use crate::prelude::*;
 
 use crate::palette::{ColorKey, Palette, Rgb};
 

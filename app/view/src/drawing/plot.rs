@@ -1,6 +1,6 @@
 //! The area of a plot: from values to positions and back, and the marks of its axes.
 
-use analysis::Unit;
+use crate::prelude::*;
 use analysis::number::{count, value};
 
 use super::{Anchor, ColorRole, Drawing, DrawingPoint, width_of};

@@ -1,11 +1,8 @@
 //! What devices spend their time on.
 
-use std::collections::BTreeMap;
-
-use analysis::reports::ops::op_stats::{CoreOps, OpsReport};
-use analysis::reports::steps::balance::DeviceLoad;
-use analysis::{OpGroup, Percent};
-use trace_model::{Picos, short_device_name};
+use crate::prelude::*;
+use analysis::reports::{CoreOps, DeviceLoad, OpsReport};
+use trace_model::short_device_name;
 
 /// What devices spend their time on.
 pub struct DeviceTime {

@@ -7,22 +7,19 @@ mod what_ran;
 
 use std::cmp::Reverse;
 
-use analysis::facts::steps::StepsReport;
-use analysis::facts::time_use::TimeUse;
+use crate::prelude::*;
+use analysis::facts::TimeUse;
 use analysis::hints::{Hints, HintsReport, LoopLimit, OutsideLoop};
-use analysis::reports::communication::overlap::{Overlap, OverlapReport};
-use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::steps::balance::Balance;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::{
-    CaptureFinding, Doctor, IMPOSSIBLE_RATES, SESSIONS_APART,
-};
+use analysis::reports::summary::doctor::{IMPOSSIBLE_RATES, SESSIONS_APART};
 use analysis::reports::summary::targets::{Target, TargetColor, Targets};
-use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
-use analysis::{Metric, Provenance, Unit, counted};
+use analysis::reports::{
+    Balance, CaptureFinding, Doctor, Ops, Overlap, OverlapReport, Steps, Utilization,
+    UtilizationReport,
+};
+use analysis::{Metric, Provenance, counted};
 use session::Session;
-use trace_model::{Picos, Severity};
+use trace_model::Severity;
 
 use analysis::{capitalised, sentence};
 

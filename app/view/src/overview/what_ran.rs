@@ -1,11 +1,10 @@
 //! Devices, steps and length of a capture.
 
+use crate::prelude::*;
 use analysis::counted;
 use analysis::math::stats::Stats;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::Doctor;
+use analysis::reports::{Doctor, Steps};
 use session::{Session, devices_in_words};
-use trace_model::Picos;
 
 use super::report_source::ReportSource;
 

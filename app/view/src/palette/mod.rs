@@ -9,7 +9,7 @@ mod presets;
 use std::fmt;
 use std::sync::LazyLock;
 
-use analysis::OpGroup;
+use crate::prelude::*;
 
 pub use presets::Preset;
 use presets::WORK;

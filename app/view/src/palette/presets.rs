@@ -1,7 +1,7 @@
 //! Colour presets for slices: our own and those that resemble other tools. All are rows of one table and keep the
 //! meaning of hues.
 
-use analysis::OpGroup;
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Lightness, chroma and hue in degrees (Oklch), as in the dark theme.

@@ -3,12 +3,11 @@
 //! A straggler is a row, a slow step a column. Collectives make all devices take equally long, so a straggler does not
 //! show in the time of its steps but in its work.
 
-use std::collections::BTreeMap;
-
-use analysis::facts::steps::{Step, StepsReport};
+use crate::prelude::*;
+use analysis::facts::Step;
 use analysis::math::quantile::in_place;
-use analysis::reports::steps::step_parts::{CoreParts, StepPart, StepPartsReport};
-use trace_model::{GroupId, Picos, TimeRange};
+use analysis::reports::steps::step_parts::CoreParts;
+use analysis::reports::{StepPart, StepPartsReport};
 
 /// Ranges narrower than this part of the median step are drawn as if they were that wide.
 const LEAST_SPAN: i64 = 50;
@@ -227,8 +226,7 @@ fn median(times: Vec<Picos>) -> Option<Picos> {
 
 #[cfg(test)]
 mod tests {
-    use analysis::reports::steps::step_parts::StepParts;
-    use analysis::reports::steps::step_times::Steps;
+    use analysis::reports::{StepParts, Steps};
     use analysis::{Options, Scope};
 
     use super::*;
@@ -278,7 +276,7 @@ mod tests {
             path.as_ref(),
             &options,
             Options::default(),
-            &importers::Progress::default(),
+            &Progress::default(),
         )
         .unwrap();
         let steps = session.report::<Steps>(Scope::WholeTrace).unwrap();

@@ -1,8 +1,6 @@
 //! The distribution of the durations of all slices of a name.
 
-use analysis::measured_range;
-use importers::Progress;
-use trace_model::{LabelId, TraceModel};
+use crate::prelude::*;
 
 /// Maximum number of bars.
 const MOST_BARS: usize = 40;

@@ -3,8 +3,7 @@
 //! An instruction is placed as low as its users allow, so that it is near them. In a layer, instructions are ordered
 //! by the mean position of their neighbours in the adjacent layer; this is repeated in both directions a few times.
 
-use std::collections::BTreeSet;
-
+use crate::prelude::*;
 use analysis::reports::hlo::{HloNode, Neighbourhood};
 
 /// Width of a box, in points, where there is room.

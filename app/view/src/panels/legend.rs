@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use analysis::{OpGroup, Percent};
+use crate::prelude::*;
 
 use crate::palette::ColorKey;
 use crate::state::ColorBy;

@@ -1,9 +1,8 @@
 //! A summary of an execution of an op, for tooltips.
 
-use analysis::reports::communication::overlap::OverlapReport;
-use analysis::reports::ops::op_stats::OpsReport;
-use analysis::{Unit, number};
-use trace_model::{Picos, SliceRef, TraceModel};
+use crate::prelude::*;
+use analysis::number;
+use analysis::reports::{OpsReport, OverlapReport};
 
 use super::transfer::{transfer, transfer_of};
 use crate::time_format::TimeFormat;

@@ -2,11 +2,10 @@
 //! `fusion.2`, … of one category.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
-use analysis::Percent;
-use analysis::reports::ops::op_stats::OpRow;
-use trace_model::{Picos, without_number};
+use crate::prelude::*;
+use analysis::reports::OpRow;
+use trace_model::without_number;
 
 /// Ops of one name without number, and of one category. Kernels are grouped only if they are called at the same source
 /// line, because unnamed ones share their name.
@@ -80,7 +79,7 @@ pub fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use analysis::reports::ops::op_stats::Ops;
+    use analysis::reports::Ops;
     use analysis::{Options, Scope};
 
     use super::*;

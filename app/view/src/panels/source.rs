@@ -1,13 +1,12 @@
 //! Source lines of ops: the stack of an op, the self time of each line of a file, and where the file is.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use analysis::reports::ops::op_stats::OpRow;
-use analysis::{OpGroup, Scope, TraceFacts as _};
-use trace_model::{OpId, Picos};
+use crate::prelude::*;
+use analysis::reports::OpRow;
+use analysis::{Scope, TraceFacts as _};
 
 use session::Session;
 use session::files::open_regular;
@@ -244,7 +243,7 @@ mod tests {
 
     use super::*;
     use analysis::Options;
-    use analysis::reports::ops::op_stats::Ops;
+    use analysis::reports::Ops;
     use sample_traces::text_trace;
     use session::Session;
 

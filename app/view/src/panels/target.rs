@@ -3,11 +3,8 @@
 //! Only column ids are known here, so every report with the usual column names leads to the timeline: `start_ps` with a
 //! length, `peak_at_ps`, the name of an op or function, a `step`, or else a device or host.
 
-use std::collections::BTreeSet;
-
-use analysis::facts::steps::StepsReport;
-use analysis::{Cell, Table};
-use trace_model::{GroupId, LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel, TrackId};
+use crate::prelude::*;
+use analysis::Cell;
 
 use crate::state::{HighlightedLabels, ViewCommand};
 use crate::timeline::trace::OpenTrace;

@@ -1,9 +1,10 @@
 //! The asynchronous transfer that an op starts or awaits, in one sentence.
 
+use crate::prelude::*;
 use analysis::hlo::Shape;
-use analysis::reports::communication::overlap::{OverlapReport, Transfer};
-use analysis::{Unit, measured_range, number};
-use trace_model::{SliceId, SliceRef, TraceModel, TrackKind};
+use analysis::number;
+use analysis::reports::OverlapReport;
+use analysis::reports::communication::overlap::Transfer;
 
 use crate::time_format::TimeFormat;
 

@@ -1,7 +1,7 @@
 //! The first of many slices in time order.
 
+use crate::prelude::*;
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
-use trace_model::{SliceId, Timestamp, TraceModel};
 
 use crate::in_time::{self, SAMPLES};
 
@@ -125,12 +125,7 @@ mod tests {
             }
         }
         let model = builder.finish();
-        let ids = |lane| {
-            model
-                .slices_of(lane)
-                .map(trace_model::SliceRef::id)
-                .collect()
-        };
+        let ids = |lane| model.slices_of(lane).map(SliceRef::id).collect();
         let lists = model.all_lanes().iter().map(ids).collect();
         (model, lists)
     }

@@ -5,16 +5,13 @@ mod order;
 mod query;
 mod table;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
 
-use analysis::{OpClasses, measured_range};
-use importers::Progress;
+use crate::prelude::*;
 use rayon::prelude::{
     IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
-use trace_model::{Label, LabelId, Picos, SliceId, TraceModel, TrackId, TrackKind};
+use trace_model::Label;
 
 use self::first::{FirstSlices, first_in_time};
 

@@ -1,8 +1,6 @@
 //! Sorting of search results.
 
-use analysis::measured_range;
-use importers::Progress;
-use trace_model::TraceModel;
+use crate::prelude::*;
 
 use super::SearchResults;
 use crate::{state::TreeItem, timeline::tree::TrackTree};
@@ -132,7 +130,7 @@ mod tests {
         let tree = TrackTree::new(&model);
         let found = search(
             &model,
-            &analysis::OpClasses::new(&model),
+            &OpClasses::new(&model),
             &SearchFor::Text("dur>0ps".to_owned()),
             &Progress::new(),
         )

@@ -11,9 +11,9 @@
 //! core:3 track:modules    on which device, on which track
 //! ```
 
-use analysis::OpClasses;
+use crate::prelude::*;
 use regex_lite::{Regex, RegexBuilder};
-use trace_model::{GroupKind, Label, Picos, TraceModel, TrackId};
+use trace_model::Label;
 
 /// Field names with their aliases and descriptions.
 pub const FIELDS: [(&str, &[&str], &str); 7] = [

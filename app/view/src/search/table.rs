@@ -1,7 +1,6 @@
 //! Search results as a table.
 
-use analysis::{Table, Unit, measured_range};
-use trace_model::{SliceId, SliceRef, TraceModel};
+use crate::prelude::*;
 
 /// One row per slice: start, duration, name and track.
 pub fn table(model: &TraceModel, slices: impl Iterator<Item = SliceId>) -> Table {

@@ -1,10 +1,7 @@
 //! The commands that change a view.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::{GroupId, LabelId, SliceId, TimeRange, Timestamp, TrackId};
 
 use super::ViewState;
 use super::derived::{DerivedRows, QueryTrack};

@@ -1,7 +1,7 @@
 //! Rows that no file records: what can be switched on, and what a query found.
 
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::GroupId;
 
 use super::ViewState;
 

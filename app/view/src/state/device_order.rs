@@ -1,12 +1,11 @@
 //! In which order the devices of a run are listed.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
+use crate::prelude::*;
 use analysis::reports::communication::collectives::{DeviceAxis, DevicePlaces};
-use analysis::reports::steps::balance::{BalanceReport, DeviceLoad};
+use analysis::reports::{BalanceReport, DeviceLoad};
 use serde::{Deserialize, Serialize};
-use trace_model::GroupId;
 
 use super::ViewState;
 
@@ -88,8 +87,7 @@ impl ViewState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::reports::communication::collectives::Collectives;
-    use analysis::reports::steps::balance::Balance;
+    use analysis::reports::{Balance, Collectives};
     use analysis::{Options, Scope};
     use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
     use session::Session;
@@ -104,7 +102,7 @@ mod tests {
         });
         let capture = sample_traces::write::xspace_bytes(&run.session());
         let source = importers::InputSource::from_bytes("run.xplane.pb", capture).unwrap();
-        let model = importers::import(&source, &importers::Progress::default()).unwrap();
+        let model = importers::import(&source, &Progress::default()).unwrap();
         let options = Options {
             topology: "2x4".parse().ok(),
             ..Options::default()

@@ -1,8 +1,6 @@
 //! The groups that are folded when a trace is opened.
 
-use std::collections::BTreeSet;
-
-use trace_model::{GroupId, GroupKind, TraceModel};
+use crate::prelude::*;
 
 /// With more devices than this, they are folded at first.
 const MOST_UNFOLDED: usize = 16;

@@ -3,10 +3,7 @@
 //! A jump is one entry. A gesture (many small pans, zooms and scrolls) is one entry too, from its first movement to
 //! [`ViewHistory::end_gesture`].
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use trace_model::TrackId;
+use crate::prelude::*;
 
 use super::place::ViewPlace;
 

@@ -1,6 +1,6 @@
 //! An entry of the list of tracks.
 
-use trace_model::{GroupId, TrackId};
+use crate::prelude::*;
 
 use super::derived::DerivedTrack;
 

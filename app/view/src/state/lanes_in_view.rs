@@ -1,9 +1,7 @@
 //! Tracks of async ops have as many lanes as ops ever overlap; where fewer do, the others would be blank and tall, and
 //! where many do, they would fill the screen: until such a track is opened, it shows the first lanes only.
 
-use std::collections::BTreeMap;
-
-use trace_model::{TimeRange, TraceModel, TrackId, TrackKind};
+use crate::prelude::*;
 
 use super::ViewState;
 

@@ -16,11 +16,8 @@ mod scope;
 mod tracks;
 mod visible_place;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::{GroupId, SliceId, TraceModel, TrackId};
 
 pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand};
 pub use derived::{DerivedRows, DerivedTrack, QueryTrack};

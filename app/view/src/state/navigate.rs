@@ -1,8 +1,6 @@
 //! Navigation by keys and by clicks on rows.
 
-use trace_model::{SliceId, SliceRef, TraceModel};
-
-use std::sync::Arc;
+use crate::prelude::*;
 
 use super::place::focused;
 use super::{FOCUS_SPAN, Neighbour, Note, Panel, ReportScope, ViewCommand, ViewState};

@@ -1,7 +1,7 @@
 //! The visible place, and its neighbours.
 
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::{Picos, SliceId, TimeRange, TraceModel, TrackKind};
 
 use crate::viewport::Viewport;
 

@@ -1,9 +1,7 @@
 //! Restores a saved view, also for a trace that may differ from the saved one.
 
-use std::sync::Arc;
-
+use crate::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::{TimeRange, TraceModel};
 
 use super::{Panel, ViewState};
 use crate::state::history::ViewHistory;

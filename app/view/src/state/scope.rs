@@ -1,9 +1,8 @@
 //! The scope of the reports.
 
+use crate::prelude::*;
 use analysis::Scope;
-use analysis::facts::steps::StepsReport;
 use serde::{Deserialize, Serialize};
-use trace_model::TimeRange;
 
 /// The part of the trace that reports cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +70,7 @@ impl From<ReportScope> for Scope {
 #[cfg(test)]
 mod tests {
     use analysis::Options;
-    use analysis::reports::steps::step_times::Steps;
+    use analysis::reports::Steps;
     use sample_traces::text_trace;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! Commands about many tracks at once.
 
-use trace_model::{TraceModel, TrackId};
+use crate::prelude::*;
 
 use super::ViewState;
 

@@ -1,8 +1,6 @@
 //! Commands about the visible place.
 
-use std::sync::Arc;
-
-use trace_model::TraceModel;
+use crate::prelude::*;
 
 use super::TreeItem;
 use super::command::{Panel, ViewCommand};

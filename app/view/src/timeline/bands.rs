@@ -2,12 +2,9 @@
 
 use std::borrow::Cow;
 
-use analysis::OpGroup;
-use analysis::facts::steps::{Step, StepSource, StepsReport};
-use analysis::reports::steps::step_parts::StepPart;
-use trace_model::{
-    GroupKind, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind,
-};
+use crate::prelude::*;
+use analysis::facts::{Step, StepSource};
+use analysis::reports::StepPart;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepBand {

@@ -10,11 +10,10 @@
 //! for by the next columns with the same colour, so that the pixels of each colour are its share of the time, also where
 //! it is less than a row.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use analysis::{OpGroup, measured_range};
-use trace_model::{ClassSums, LabelId, Lane, Picos, SliceId, TimeRange, Timestamp, TraceModel};
+use crate::prelude::*;
+use trace_model::{ClassSums, Lane};
 
 use crate::palette::ColorKey;
 

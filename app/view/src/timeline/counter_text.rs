@@ -1,6 +1,7 @@
 //! Values of counters as text.
 
-use analysis::{Unit, number};
+use crate::prelude::*;
+use analysis::number;
 
 /// A value of a counter with its unit as recorded: bytes and rates are scaled, other numbers keep their unit.
 pub fn counter_value(recorded: f64, unit: &str) -> String {

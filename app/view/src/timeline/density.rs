@@ -1,8 +1,7 @@
 //! Load of the trace over its whole length, for the minimap.
 
-use trace_model::{
-    Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind, may_pause, pausing,
-};
+use crate::prelude::*;
+use trace_model::{may_pause, pausing};
 
 use crate::palette::ColorKey;
 use crate::state::TreeItem;

@@ -9,7 +9,8 @@
 
 use std::collections::VecDeque;
 
-use trace_model::{TimeRange, TraceModel, TrackId, TrackKind, pausing};
+use crate::prelude::*;
+use trace_model::pausing;
 
 /// What a group shows while it is folded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl BusyThreads {
         for track in tracks.filter(|&track| shows_work(model, track)) {
             // Children lie within their parents, so they are left out.
             let roots = pausing(model.slices_on(track)).filter(|slice| slice.parent().is_none());
-            let stretches = union(roots.map(trace_model::SliceRef::range).collect());
+            let stretches = union(roots.map(SliceRef::range).collect());
             ends.push_back(
                 stretches
                     .into_iter()

@@ -1,6 +1,6 @@
 //! Marks of times over and under the tracks and at the top of the ruler: steps, the marked range, the ends of the trace.
 
-use trace_model::{Picos, TimeRange, Timestamp};
+use crate::prelude::*;
 
 use crate::drawing::{Anchor, ColorRole, Drawing, Ink, neighbours_per_label, width_of};
 use crate::state::{TreeItem, ViewState};

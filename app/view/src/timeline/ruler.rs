@@ -1,6 +1,6 @@
 //! The ruler of time: its marks and their texts.
 
-use trace_model::{Picos, Timestamp};
+use crate::prelude::*;
 
 use crate::drawing::{Anchor, ColorRole, Drawing, width_of};
 use crate::time_format::TimeFormat;

@@ -1,6 +1,7 @@
 //! The data of a timeline to draw.
 
-use trace_model::{LodIndex, TraceModel};
+use crate::prelude::*;
+use trace_model::LodIndex;
 
 use crate::palette::ColorKey;
 use crate::timeline::tree::TrackTree;

@@ -1,6 +1,7 @@
 //! Shapes of what tracks show beside slices: loads of folded groups, counters, the selection and arrows.
 
-use trace_model::{CounterSeries, TraceModel};
+use crate::prelude::*;
+use trace_model::CounterSeries;
 
 use crate::drawing::{Anchor, ColorRole, Drawing, DrawingPoint, Ink};
 use crate::state::TreeItem;

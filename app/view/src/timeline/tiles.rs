@@ -8,9 +8,9 @@
 //! long as the pixels of the screen.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use trace_model::{ClassSums, Picos, TimeRange, Timestamp};
+use crate::prelude::*;
+use trace_model::ClassSums;
 use web_time::Instant;
 
 use crate::palette::ColorKey;

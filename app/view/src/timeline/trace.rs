@@ -2,17 +2,15 @@
 //! detail, the list of tracks, colours.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+use crate::prelude::*;
 use analysis::facts::host_class::{HostClass, classify};
-use analysis::reports::ops::op_stats::OpsReport;
-use analysis::{OpClasses, OpGroup, Percent, Scope, TraceFacts as _, measured_range};
-use importers::Progress;
-use trace_model::{
-    Label, LabelId, LodIndex, OpId, SliceId, StringId, TimeRange, TraceModel, TrackKind, pausing,
-};
+use analysis::reports::OpsReport;
+use analysis::{Scope, TraceFacts as _};
+use trace_model::{Label, LodIndex, StringId, pausing};
 
 use crate::palette::ColorKey;
 use crate::state::ColorBy;

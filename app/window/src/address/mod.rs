@@ -6,14 +6,13 @@
 
 mod text;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use trace_model::{Picos, SliceId, TimeRange, Timestamp, TraceModel};
+use crate::prelude::*;
 
 use analysis::reports::communication::collectives::DeviceAxis;
 use text::{decoded, encoded};
-use view::state::{DeviceOrder, Panel, ReportScope, ViewCommand, ViewState};
+use view::state::DeviceOrder;
 
 /// The panels that a place names.
 const PANELS: [(Panel, &str); 4] = [

@@ -1,6 +1,6 @@
 //! Layout of the compared timelines and of the lane between them.
 
-use egui::Rect;
+use crate::prelude::*;
 
 use crate::timeline::canvas_x;
 

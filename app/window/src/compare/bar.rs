@@ -1,11 +1,8 @@
 //! The bar that shows the result of a comparison and how the two timelines are linked.
 
+use crate::prelude::*;
 use analysis::compare::{ChangeVerdict, Comparison, signed};
-use egui::{
-    Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, RichText, Role, Ui,
-    WidgetInfo,
-};
-use trace_model::Picos;
+use egui::{DragValue, Layout, Panel as EguiPanel, ProgressBar};
 
 use super::{TraceComparison, second_later};
 use crate::command::{AppCommand, ComparisonCommand};
@@ -16,7 +13,7 @@ use crate::theme;
 use crate::times;
 use crate::workspace::Workspace;
 use analysis::capitalised;
-use view::compare::{CANCELLED, TraceSide, ViewLock};
+use view::compare::{CANCELLED, ViewLock};
 use view::time_format;
 
 /// In less room, what changes the comparison is in menus, so that its result has room.

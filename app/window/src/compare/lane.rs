@@ -1,9 +1,7 @@
 //! The lane between the two timelines: the change of each step, and headings that name the timelines.
 
-use egui::{
-    Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo,
-    pos2, vec2,
-};
+use crate::prelude::*;
+use egui::Shape;
 
 use analysis::distinct;
 
@@ -18,9 +16,7 @@ use crate::timeline::elide::{elided, elided_name};
 use crate::times;
 use crate::workspace::Workspace;
 use analysis::capitalised;
-use view::compare::{
-    DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, TraceSide, deltas, tone_of,
-};
+use view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, deltas, tone_of};
 
 /// Shapes wider than this also show the changes of step parts.
 const TWO_LINES: f32 = 150.0;
@@ -315,7 +311,7 @@ fn delta_ui(
 }
 
 /// A triangle that points up for an increase and down for a decrease.
-fn sign_mark(painter: &Painter, center: egui::Pos2, up: bool, color: Color32) {
+fn sign_mark(painter: &Painter, center: Pos2, up: bool, color: Color32) {
     let r = if up { -4.0 } else { 4.0 };
     let points = vec![
         center + vec2(-4.0, -r * 0.7),
@@ -340,7 +336,7 @@ fn selection_ui(painter: &Painter, canvas: Rect, sides: [&Workspace; 2], theme: 
     }
 }
 
-fn holds(delta: &TimeDelta, canvas: Rect, at: egui::Pos2) -> bool {
+fn holds(delta: &TimeDelta, canvas: Rect, at: Pos2) -> bool {
     let share = ((at.y - canvas.top()) / canvas.height().max(1.0)).clamp(0.0, 1.0);
     let x = at.x - canvas.left();
     let edge = |above: f32, below: f32| above + (below - above) * share;

@@ -7,21 +7,17 @@ mod show;
 mod timelines;
 mod ui;
 
-use std::sync::Arc;
-
-use importers::Progress;
-use trace_model::{Picos, SliceId, Timestamp};
+use crate::prelude::*;
 
 use crate::command::ComparisonCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::comparison_tables::ComparisonTables;
 use crate::workspace::Workspace;
 use view::compare::{
-    MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock,
-    steps_of_both,
+    MatchingTracks, StepAlignment, TraceCorrespondence, ViewLink, ViewLock, steps_of_both,
 };
 use view::sessions::SavedSecondTrace;
-use view::state::{COMPARE_TAB, HighlightedLabels, ReportScope, ViewCommand, first_view};
+use view::state::{COMPARE_TAB, first_view};
 
 /// The second trace, and how it is linked to the first.
 pub struct TraceComparison {
@@ -342,7 +338,7 @@ impl TraceComparison {
                 .apply(&ViewCommand::Highlight(None));
         };
         let traces = [&first.trace, &self.second.trace];
-        let across = |&label: &trace_model::LabelId| compared.partners.across(side, label, traces);
+        let across = |&label: &LabelId| compared.partners.across(side, label, traces);
         let counterparts = HighlightedLabels::new(
             &highlighted.title,
             highlighted.labels.iter().flat_map(across),

@@ -1,16 +1,14 @@
 //! Shows steps and ops in both traces, and describes the selected op.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use analysis::compare::OpChange;
 
 use super::TraceComparison;
+use crate::prelude::*;
 use crate::times;
 use crate::workspace::Workspace;
-use view::compare::{TraceSide, ViewLock};
-use view::state::{HighlightedLabels, ViewCommand};
-use view::viewport::Viewport;
+use view::compare::ViewLock;
 
 impl TraceComparison {
     pub(super) fn show_steps(&mut self, first: &mut Workspace, from: usize, count: usize) {
@@ -27,7 +25,7 @@ impl TraceComparison {
         };
         // The longer of the two determines the visible span.
         let long = |i: usize| end.ranges[i].end - begin.ranges[i].start;
-        let range = trace_model::TimeRange::at(begin.ranges[0].start, long(0).max(long(1)));
+        let range = TimeRange::at(begin.ranges[0].start, long(0).max(long(1)));
         let view = Viewport::fit(range);
         for (side, i) in [(TraceSide::A, 0), (TraceSide::B, 1)] {
             let time = view.shifted(begin.ranges[i].start - begin.ranges[0].start);
@@ -91,7 +89,7 @@ impl TraceComparison {
             let own = slices
                 .filter(|slice| slice.start() >= range.start && shown.contains(&slice.label_id()));
             own.max_by_key(|slice| slice.measured_dur())
-                .map(trace_model::SliceRef::id)
+                .map(SliceRef::id)
         });
         if let Some(slice) = in_steps.or_else(|| trace.longest(&shown)) {
             self.apply(first, lead, &ViewCommand::GoTo(slice));

@@ -1,14 +1,13 @@
 //! Draws the two timelines: one above the other, or with interleaved tracks.
 
-use egui::{Pos2, Rect, Ui};
-use trace_model::TimeRange;
+use crate::prelude::*;
 
 use super::{TraceComparison, areas, lane};
 use crate::command::AppCommand;
 use crate::timeline::{InterleavedTracks, OtherTrace, TimelineHead};
 use crate::workspace::{FrameContext, Workspace};
-use view::compare::{TraceSide, ViewLock, interleave};
-use view::state::{TimelineLayer, ViewCommand};
+use view::compare::{ViewLock, interleave};
+use view::state::TimelineLayer;
 
 impl TraceComparison {
     #[expect(

@@ -1,12 +1,11 @@
 //! The window below the toolbar while two traces are open.
 
-use egui::Ui;
+use crate::prelude::*;
 
 use super::{TraceComparison, bar};
 use crate::command::AppCommand;
 use crate::panels::context::OtherRun;
 use crate::workspace::{Companion, FrameContext, Workspace};
-use view::compare::TraceSide;
 
 impl TraceComparison {
     /// Draws everything below the toolbar.
@@ -53,7 +52,7 @@ impl TraceComparison {
         };
         focused.panels_ui(ui, frame, Some(companion), out);
         egui::CentralPanel::default()
-            .frame(egui::Frame::NONE)
+            .frame(Frame::NONE)
             .show(ui, |ui| {
                 self.timelines_ui(ui, first, frame, out);
             });

@@ -2,11 +2,9 @@
 
 mod zoom;
 
+use crate::prelude::*;
 use egui::epaint::{CircleShape, CubicBezierShape};
-use egui::{
-    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui,
-    Vec2, WidgetInfo, vec2,
-};
+use egui::{Mesh, Shape, Vec2};
 
 pub use self::zoom::zoomed_ui;
 use crate::theme::{self, Theme};

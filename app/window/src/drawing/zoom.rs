@@ -1,6 +1,7 @@
 //! Plots that are moved and zoomed with the pointer.
 
-use egui::{Rect, Response, Ui, UiBuilder, Vec2, vec2};
+use crate::prelude::*;
+use egui::{UiBuilder, Vec2};
 use egui_plot::Plot;
 
 use view::drawing::{PlotArea, PlotRange};

@@ -1,13 +1,13 @@
 //! The table of actions.
 
 use crate::command::{AppCommand, ComparisonCommand, ScaleChange};
+use crate::prelude::*;
 use crate::settings::ThemeChoice;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
-use view::compare::{TraceSide, ViewLock};
+use view::compare::ViewLock;
 use view::palette::Preset;
 use view::state::{
-    COMPARE_TAB, ColorBy, DerivedRows, DeviceOrder, FOUND_TAB, MouseMode, Neighbour, Panel,
-    TimelineLayer, ViewCommand, ViewState,
+    COMPARE_TAB, ColorBy, DerivedRows, DeviceOrder, FOUND_TAB, MouseMode, Neighbour, TimelineLayer,
 };
 use view::time_format::TimeFormat;
 

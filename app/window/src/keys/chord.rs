@@ -1,6 +1,7 @@
 //! A key with its modifiers: parsing, matching and display.
 
-use egui::{Key, Modifiers};
+use crate::prelude::*;
+use egui::Modifiers;
 
 /// A key with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Who a pressed key belongs to: the timeline, or the widget that has the focus.
 
+use crate::prelude::*;
 use egui::text_edit::TextEditState;
-use egui::{Context, Id, Key};
 
 use super::Chord;
 

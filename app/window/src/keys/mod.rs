@@ -7,10 +7,8 @@ mod focus;
 mod remap;
 mod synonyms;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use egui::{Context, Event, Id, Key, Modifiers};
+use crate::prelude::*;
+use egui::{Event, Modifiers};
 
 pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
 pub use chord::Chord;
@@ -20,7 +18,6 @@ pub use synonyms::synonyms;
 
 use crate::command::AppCommand;
 use actions::COMPARE;
-use view::state::{Panel, ViewCommand, ViewState};
 
 /// The current key bindings.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,9 +203,9 @@ pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
 }
 
 /// An entry of a menu, with the keys of an action beside it.
-pub fn menu_entry(ui: &mut egui::Ui, label: &str, id: &str) -> egui::Response {
-    let response = ui.add(egui::Button::new(label).shortcut_text(shown_keys(ui.ctx(), id)));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
+pub fn menu_entry(ui: &mut Ui, label: &str, id: &str) -> Response {
+    let response = ui.add(Button::new(label).shortcut_text(shown_keys(ui.ctx(), id)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, label));
     response
 }
 

@@ -1,9 +1,8 @@
 //! Changes of key bindings.
 
-use std::collections::BTreeMap;
-
 use super::{Chord, Keys, action_of};
 use crate::command::Remap;
+use crate::prelude::*;
 
 /// The replacements of default keys after a change. Entries of actions that this version does not know are kept.
 pub fn remapped(

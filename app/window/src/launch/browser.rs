@@ -1,10 +1,8 @@
 //! The window in a page, and the import in a worker of that page.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
+use crate::prelude::*;
 use analysis::Options;
-use importers::{ImportOptions, InputSource, Progress};
+use importers::{ImportOptions, InputSource};
 use wasm_bindgen::JsValue;
 
 use crate::address::Place;

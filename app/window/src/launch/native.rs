@@ -1,8 +1,8 @@
 //! The window of a desktop.
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+use crate::prelude::*;
 use importers::ImportOptions;
 
 use crate::command::FollowCommand;
@@ -88,7 +88,7 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
         first_look: Some(look),
     };
     // Opening the window takes longer than loading a small trace, so loading begins before.
-    let window: Arc<OnceLock<egui::Context>> = Arc::default();
+    let window: Arc<OnceLock<Context>> = Arc::default();
     let waking = Arc::clone(&window);
     let wake: WakeUi = Arc::new(move || {
         if let Some(window) = waking.get() {

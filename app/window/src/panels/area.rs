@@ -1,7 +1,6 @@
 //! Exact sums of the slices in the marked area.
 
-use analysis::Percent;
-use egui::{RichText, Ui};
+use crate::prelude::*;
 
 use super::context::computing_ui;
 use super::copy::csv_ui;
@@ -11,10 +10,7 @@ use crate::AppCommand;
 use crate::jobs::JobAnswer;
 use crate::keys::LEAVE;
 use crate::times::time;
-use session::number::counted;
-use view::compare::TraceSide;
 use view::panels::area::{AreaGrouping, AreaSummary};
-use view::state::{HighlightedLabels, ViewCommand, ViewState};
 
 #[derive(Default)]
 pub struct AreaPanelState {
@@ -140,7 +136,7 @@ fn rows_ui(
     {
         let title = cells
             .first()
-            .map(|cell| super::number::shown(cell, analysis::Unit::None))
+            .map(|cell| super::number::shown(cell, Unit::None))
             .unwrap_or_default();
         out.push(
             ViewCommand::Highlight(Some(HighlightedLabels::new(title, summary.labels_of(row))))

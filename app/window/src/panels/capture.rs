@@ -1,13 +1,10 @@
 //! The dialog that records a profile of running programs, and opens it.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use egui::{
-    Align2, Button, ComboBox, Context, DragValue, Grid, Key, ProgressBar, RichText, TextEdit,
-};
-use egui::{Role, Ui};
+use crate::prelude::*;
+use egui::{ComboBox, DragValue, Grid, ProgressBar};
 use trace_model::locked;
 
 use super::widgets::{ResponseExt as _, check_box, dialog, remark};

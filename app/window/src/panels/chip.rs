@@ -1,8 +1,8 @@
 //! The chip of devices that record no peaks, to be named by the user.
 
+use crate::prelude::*;
 use analysis::hardware::chips::chips;
-use analysis::reports::ops::op_stats::Ops;
-use egui::{ComboBox, Ui};
+use egui::ComboBox;
 
 use super::context::PanelContext;
 use super::widgets::remark;

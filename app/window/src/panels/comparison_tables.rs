@@ -1,10 +1,8 @@
 //! The statement and the tables of a comparison.
 
-use std::collections::BTreeMap;
-
+use crate::prelude::*;
 use analysis::compare::{Comparison, WHY_ROWS};
-use analysis::{Cell, Table};
-use egui::{ComboBox, RichText, Role, Sense, Ui, vec2};
+use egui::ComboBox;
 
 use super::context::computing_ui;
 use super::table::{RowReactions, SortedTable};

@@ -1,11 +1,8 @@
 //! Shared by all panels: the data that they can read, headings, and the placeholder while a report is computed.
 
-use std::sync::Arc;
-
+use crate::prelude::*;
 use analysis::Analysis;
-use analysis::reports::ops::op_stats::Ops;
-use egui::{Label, Response, RichText, Role, Ui};
-use trace_model::OpId;
+use egui::Label;
 
 use super::controls::with_controls;
 use super::widgets::{ResponseExt as _, remark_ui};
@@ -13,11 +10,9 @@ use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
 use crate::theme::{self, readable_on};
 use analysis::capitalised;
-use view::compare::{TraceCorrespondence, TraceSide};
+use view::compare::TraceCorrespondence;
 use view::panels::source::SourcePrefix;
 use view::search::SearchResults;
-use view::state::ViewState;
-use view::timeline::trace::OpenTrace;
 
 /// Everything that a panel can read.
 #[derive(Clone, Copy)]

@@ -1,7 +1,6 @@
 //! Copies displayed content as text.
 
-use analysis::{Cell, Table};
-use egui::{Response, ScrollArea, Ui};
+use crate::prelude::*;
 
 use crate::{AppCommand, TextToSave};
 use render::csv::{csv, exact};

@@ -1,11 +1,7 @@
 //! The tabs with reports beside the timeline.
 
-use egui::{
-    Align, Button, DragAndDrop, Layout, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui,
-};
-
-use analysis::Analysis as _;
-use analysis::reports::ops::op_stats::Ops;
+use crate::prelude::*;
+use egui::{DragAndDrop, Layout, StrokeKind};
 
 use super::comparison_tables::ComparisonTables;
 use super::context::{PanelContext, side_ui};
@@ -15,11 +11,10 @@ use super::tables::TableBrowser;
 use super::tabs::tab::{Tab, TabContent, TabPanel, TabSubject};
 use super::tabs::{TABS, offered, ops, reports_of};
 use super::widgets::{ResponseExt as _, at_right, close_button};
-use crate::AppCommand;
 use crate::jobs::WakeUi;
 use crate::keys::hint;
-use crate::theme;
-use view::state::{COMPARE_TAB, Panel, ReportScope, ViewCommand, ViewState};
+use crate::{AppCommand, theme};
+use view::state::COMPARE_TAB;
 
 /// State of the panels between frames; not part of a saved view.
 pub struct PanelState {

@@ -1,7 +1,5 @@
 //! What the command palette finds besides commands: steps, times, reports, hints, tracks and ops.
 
-use std::collections::BTreeSet;
-
 use analysis::ANALYSES;
 use analysis::hints::Hint;
 use trace_model::StringId;
@@ -9,11 +7,10 @@ use trace_model::StringId;
 use super::tabs::hints::{self as hints_tab, can_show, evidence_commands};
 use super::tabs::tab_of_report;
 use crate::AppCommand;
+use crate::prelude::*;
 use crate::times::time;
-use view::state::{HighlightedLabels, ReportScope, TreeItem, ViewCommand};
 use view::time_format;
 use view::timeline::bands::StepBand;
-use view::timeline::trace::OpenTrace;
 
 /// Most entries of one kind.
 const MOST: usize = 8;
@@ -79,7 +76,7 @@ pub fn find(text: &str, trace: &OpenTrace, steps: &[StepBand]) -> Vec<PaletteEnt
 /// The place of a time as on the ruler.
 fn place_in_time(text: &str, trace: &OpenTrace) -> Option<PaletteEntry> {
     let wanted = time_format::read(text.trim())?;
-    let at = trace_model::Timestamp::ZERO + wanted;
+    let at = Timestamp::ZERO + wanted;
     let extent = trace.model.extent();
     let is_inside = extent.start <= at && at <= extent.end;
     is_inside.then(|| {

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use egui::Rect;
-use trace_model::SliceId;
+use crate::prelude::*;
 
 /// State of a list between frames.
 #[derive(Default)]
@@ -53,16 +52,11 @@ mod tests {
     #[test]
     fn scrolls_once_and_only_to_hidden_rows() {
         let mut follow = ScrollToSelection::default();
-        let clip = Rect::from_min_max(egui::pos2(0.0, 100.0), egui::pos2(50.0, 205.0));
+        let clip = Rect::from_min_max(pos2(0.0, 100.0), pos2(50.0, 205.0));
         // The first row is half above the edge; four fit below it.
         follow.saw(&(10..20), 90.0, clip, 20.0);
         let model = sample_traces::text_trace("@column 1us\nops: ABCD\n");
-        let slice = |number: usize| {
-            model
-                .all_slices()
-                .nth(number)
-                .map(trace_model::SliceRef::id)
-        };
+        let slice = |number: usize| model.all_slices().nth(number).map(SliceRef::id);
         assert_eq!(
             follow.offset(slice(1), |_| Some(12), 20.0),
             None,

@@ -1,6 +1,7 @@
 //! The bar of a log directory that is followed: the step times of its last runs.
 
-use egui::{Panel as EguiPanel, Role, Sense, StrokeKind, Ui, vec2};
+use crate::prelude::*;
+use egui::{Panel as EguiPanel, StrokeKind};
 
 use super::widgets::ResponseExt as _;
 use crate::AppCommand;
@@ -8,8 +9,6 @@ use crate::command::FollowCommand;
 use crate::following::{FollowedRun, FollowedStep, Following};
 use crate::theme;
 use crate::times::time;
-use std::path::Path;
-use trace_model::Picos;
 
 /// Size of the bar of a run.
 const BAR: egui::Vec2 = vec2(16.0, 26.0);

@@ -1,14 +1,11 @@
 //! Panels whose size only the user changes, and that keep it.
 
-use egui::{
-    Align2, Area, Frame, Id, Margin, Order, Panel as EguiPanel, PanelState, Response, Sense,
-    Stroke, Ui, UiBuilder, vec2,
-};
+use crate::prelude::*;
+use egui::{Area, Margin, Order, Panel as EguiPanel, PanelState, UiBuilder};
 
 use crate::AppCommand;
 use crate::settings::{NARROW, PanelPart, Settings};
 use crate::theme;
-use view::state::ViewCommand;
 
 /// Height that panels below leave to the timeline: its ruler and some tracks.
 pub const TIMELINE: f32 = 200.0;

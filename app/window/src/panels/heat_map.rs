@@ -1,29 +1,18 @@
 //! The heat map of devices and steps. A click on a cell shows the device in that step.
 
-use std::collections::BTreeSet;
-
-use analysis::facts::steps::StepsReport;
-use analysis::reports::steps::step_parts::StepParts;
-use analysis::reports::steps::step_times::Steps;
-use egui::{
-    Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke,
-    StrokeKind, Ui,
-};
-use egui::{pos2, vec2};
-use trace_model::{SliceRef, TraceModel, TrackId};
+use crate::prelude::*;
+use analysis::reports::StepParts;
+use egui::StrokeKind;
 
 use super::context::{PanelContext, section_ui};
 use super::number::number;
 use super::widgets::{ResponseExt as _, choices_ui};
-use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided_name;
-use crate::times;
-use analysis::Unit;
+use crate::{theme, times};
 use analysis::capitalised;
 use view::drawing::neighbours_per_label;
 use view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};
-use view::state::{ReportScope, ViewCommand};
 
 /// Height of a row at most; many devices have lower ones.
 const ROW: f32 = 18.0;

@@ -1,12 +1,12 @@
 //! The list of keys, from the same table that defines them.
 
-use egui::{Context, Grid, ScrollArea, Ui};
+use crate::prelude::*;
+use egui::Grid;
 
 use super::widgets::{check_box, dialog};
 use crate::AppCommand;
 use crate::keys::{ACTIONS, Keys, MOUSE};
 use crate::settings::Settings;
-use view::state::{Panel, ViewCommand};
 
 /// Width that a dialog leaves beside what it scrolls.
 pub(super) const BESIDE: f32 = 48.0;
@@ -19,7 +19,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
     let mut open = true;
     dialog("Keys and mouse")
         .open(&mut open)
-        .anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
         .show(ctx, |ui| {
             ui.set_width((ctx.content_rect().width() - BESIDE).min(WIDTH));
             ui.horizontal_wrapped(|ui| {

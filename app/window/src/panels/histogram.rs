@@ -1,18 +1,15 @@
 //! The durations of all slices of a name, with the selected one marked.
 
-use egui::{Rect, RichText, Sense, Ui, vec2};
-use trace_model::Picos;
+use crate::prelude::*;
 
 use super::copy::text_menu;
 use crate::drawing::chart_ui;
 use crate::jobs::JobAnswer;
 use crate::theme;
 use crate::times::time;
-use session::number::counted;
 use view::charts::histogram::BELOW;
 use view::charts::{self, ChartFrame};
 use view::panels::histogram::Histogram;
-use view::state::{Panel, ViewCommand};
 
 /// Size of the drawing.
 const SIZE: egui::Vec2 = vec2(250.0, 74.0);
@@ -70,7 +67,7 @@ pub fn histogram_ui(
 /// A drag over bars: shows which, and searches their slices when it ends.
 fn brush_ui(
     ui: &Ui,
-    response: &egui::Response,
+    response: &Response,
     bars: Rect,
     histogram: &Histogram,
     name: &str,
@@ -82,7 +79,7 @@ fn brush_ui(
     {
         ui.data_mut(|data| data.insert_temp(response.id, from));
     }
-    let from = ui.data(|data| data.get_temp::<egui::Pos2>(response.id));
+    let from = ui.data(|data| data.get_temp::<Pos2>(response.id));
     let (Some(from), Some(to)) = (from, response.interact_pointer_pos()) else {
         return;
     };

@@ -1,19 +1,15 @@
 //! Ops as an icicle: each branch of a tree as wide as its time. A click highlights its slices; a branch becomes as
 //! wide as the view, the longest slice of an op is shown.
 
-use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2};
-use trace_model::Picos;
+use crate::prelude::*;
 
 use super::number::number;
 use super::widgets::ResponseExt as _;
 use crate::theme::{self, readable_on};
 use crate::timeline::elide::elided;
 use crate::times;
-use analysis::{OpGroup, Unit};
 use view::palette::ColorKey;
 use view::panels::optree::{OpNode, TreeTime};
-use view::state::{HighlightedLabels, ViewCommand};
-use view::timeline::trace::OpenTrace;
 
 /// Height of a level.
 const LEVEL: f32 = 22.0;

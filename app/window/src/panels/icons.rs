@@ -1,9 +1,7 @@
 //! Small drawings for buttons, drawn as lines so that they are sharp at every scale.
 
-use egui::{
-    Button, Color32, Painter, Pos2, Rect, Response, Role, Shape, Stroke, StrokeKind, Ui,
-    WidgetInfo, pos2, vec2,
-};
+use crate::prelude::*;
+use egui::{Shape, StrokeKind};
 
 use view::state::MouseMode;
 

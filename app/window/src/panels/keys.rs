@@ -1,6 +1,7 @@
 //! The dialog that changes keys: all actions with their keys; press a key to assign it.
 
-use egui::{Button, Context, Event, EventFilter, Id, RichText, Role, ScrollArea, TextEdit, Ui};
+use crate::prelude::*;
+use egui::{Event, EventFilter};
 
 use super::help::BESIDE;
 use super::widgets::{ResponseExt as _, at_right, dialog, remark};
@@ -8,7 +9,6 @@ use crate::command::{AppCommand, Remap};
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
 use crate::settings::Settings;
 use crate::theme;
-use view::state::{Panel, ViewCommand};
 
 /// State of the dialog between frames.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub fn keys_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let mut open = true;
-    dialog("Change keys").open(&mut open).anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
+    dialog("Change keys").open(&mut open).anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
         ui.set_width((ctx.content_rect().width() - BESIDE).min(620.0));
         ui.horizontal(|ui| {
             let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
@@ -214,7 +214,7 @@ fn add_ui(
     });
     let elsewhere = ui.input(|i| i.pointer.any_pressed()) && !button.contains_pointer();
     match pressed {
-        Some((egui::Key::Escape, _)) => changing.waiting = None,
+        Some((Key::Escape, _)) => changing.waiting = None,
         Some((_, Some(chord))) if keys.clashes(action.id, chord).is_empty() => {
             changing.waiting = None;
             out.push(AppCommand::Remap(Remap::Assign(action.id, chord)));

@@ -1,11 +1,11 @@
 //! The devices that keep the others waiting.
 
-use analysis::reports::steps::balance::{Balance, BalanceReport};
-use egui::Ui;
+use crate::prelude::*;
+use analysis::reports::{Balance, BalanceReport};
 
 use super::context::PanelContext;
 use super::widgets::ResponseExt as _;
-use view::state::{DeviceOrder, ViewCommand};
+use view::state::DeviceOrder;
 
 /// A link that lists the devices first that the others wait for, over the whole trace.
 pub fn late_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {

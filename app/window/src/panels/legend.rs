@@ -1,16 +1,14 @@
 //! The colour legend at the bottom.
 
-use std::sync::Arc;
-
-use egui::{Align, Color32, Galley, Layout, Rect, Response, RichText, Role, Sense, Ui, Vec2, vec2};
+use crate::prelude::*;
+use egui::{Galley, Layout, Vec2};
 
 use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::drawing::color_of;
 use crate::theme;
 use view::charts::ChartSwatch;
 use view::panels::legend::{ColorLegend, HATCHED};
-use view::state::{ColorBy, ViewCommand, ViewState};
-use view::timeline::trace::OpenTrace;
+use view::state::ColorBy;
 
 /// Side of the square of a colour.
 const SIDE: f32 = 11.0;

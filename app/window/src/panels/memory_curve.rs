@@ -1,10 +1,9 @@
 //! The recorded use of a memory over time, and the buffers that are live at a time: at the peak, or where it is
 //! clicked.
 
-use analysis::reports::memory::hbm::{Memory, MemoryCurve, MemoryReport, memory_curve};
-use analysis::{Scope, Table, Unit};
-use egui::{CursorIcon, RichText, Role, Sense, Ui, vec2};
-use trace_model::{Picos, Timestamp};
+use crate::prelude::*;
+use analysis::reports::Memory;
+use analysis::reports::memory::hbm::{MemoryCurve, MemoryReport, memory_curve};
 
 use super::context::{PanelContext, computing_ui};
 use super::number::number;
@@ -18,7 +17,6 @@ use crate::times::time;
 use view::charts::ChartFrame;
 use view::charts::curve::bytes_curve;
 use view::panels::target::RowTarget;
-use view::state::ViewCommand;
 
 /// Height of the curve.
 const CURVE: f32 = 110.0;

@@ -1,12 +1,9 @@
 //! The buffers of a program as the compiler placed them: program order × offset, and the live
 //! buffers at one instruction.
 
-use std::sync::Arc;
-
-use analysis::reports::memory::buffers::{BufferMap, Buffers, BuffersReport, buffer_map};
-use analysis::{Scope, Table, Unit};
-use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, Sense, Stroke, Ui, pos2, vec2};
-use trace_model::ProgramId;
+use crate::prelude::*;
+use analysis::reports::Buffers;
+use analysis::reports::memory::buffers::{BufferMap, BuffersReport, buffer_map};
 
 use super::context::{PanelContext, computing_ui};
 use super::number::number;
@@ -22,7 +19,6 @@ use view::charts::ChartFrame;
 use view::charts::curve::bytes_curve;
 use view::palette::ColorKey;
 use view::panels::target::RowTarget;
-use view::state::{HighlightedLabels, ViewCommand};
 
 /// Height of the curve of live bytes.
 const CURVE: f32 = 56.0;

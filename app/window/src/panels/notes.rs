@@ -1,12 +1,13 @@
 //! Notes about time ranges; saved with a session.
 
+use crate::prelude::*;
+use egui::Window;
 use egui::text::{CCursor, CCursorRange};
-use egui::{Context, Id, Role, ScrollArea, TextEdit, Ui, Window};
 
 use super::widgets::{ResponseExt as _, close_button};
 use crate::keys::{KeyFocus, hint};
 use crate::times::time;
-use view::state::{Note, Panel, ViewCommand, ViewState};
+use view::state::Note;
 
 pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let mut open = true;
@@ -15,7 +16,7 @@ pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
         .default_width(340.0)
         .collapsible(false);
     window
-        .anchor(egui::Align2::LEFT_BOTTOM, [12.0, -60.0])
+        .anchor(Align2::LEFT_BOTTOM, [12.0, -60.0])
         .show(ctx, |ui| {
             if state.notes.is_empty() {
                 ui.label("No notes yet.");
@@ -61,7 +62,7 @@ pub fn edit(ctx: &Context, note: usize) {
 }
 
 /// Gives the field the focus that was wanted for it, and selects its text.
-fn take_focus(ui: &Ui, note: usize, field: &egui::Response, text: &str) {
+fn take_focus(ui: &Ui, note: usize, field: &Response, text: &str) {
     if ui.data(|data| data.get_temp::<usize>(edited_id())) != Some(note) {
         return;
     }

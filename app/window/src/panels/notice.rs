@@ -1,6 +1,7 @@
 //! Notices: messages that are not errors.
 
-use egui::{Align2, Area, Context, Frame, Id, Order, RichText};
+use crate::prelude::*;
+use egui::{Area, Order};
 
 use super::widgets::ResponseExt as _;
 use crate::AppCommand;
@@ -10,7 +11,7 @@ use crate::theme::theme_of;
 const PASSES: f64 = 6.0;
 
 /// Above the tracks, in the middle.
-fn card(ctx: &Context, content: impl FnOnce(&mut egui::Ui)) {
+fn card(ctx: &Context, content: impl FnOnce(&mut Ui)) {
     let area = Area::new(Id::unique("notice"))
         .order(Order::Foreground)
         .anchor(Align2::CENTER_BOTTOM, [0.0, -84.0]);

@@ -1,6 +1,6 @@
 //! Numbers in reports, formatted as on the command line; times in the chosen format.
 
-use analysis::{Cell, Unit};
+use crate::prelude::*;
 
 use super::controls::with_controls;
 use crate::times;

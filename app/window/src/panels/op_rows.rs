@@ -1,9 +1,7 @@
 //! Rows about ops: a name, and numbers in columns at the right.
 
-use analysis::{CellType as _, OpGroup, Percent, Unit};
-use egui::{Align2, CursorIcon, FontId, Rect, Response, Role, Sense, Ui, pos2, vec2};
-
-use trace_model::Picos;
+use crate::prelude::*;
+use analysis::CellType as _;
 
 use super::number::{number, shown};
 use super::widgets::ResponseExt as _;

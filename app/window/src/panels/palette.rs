@@ -1,7 +1,7 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
+use crate::prelude::*;
 use analysis::hints::Hint;
-use egui::{Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, vec2};
 
 use super::find::{PaletteEntry, begins, find, fits, hints};
 use super::tabs::{TABS, tab::TabSubject};
@@ -10,9 +10,7 @@ use crate::AppCommand;
 use crate::keys::{self, Keys};
 use crate::theme::{self, small_font};
 use crate::timeline::elide::{elided, elided_name};
-use view::state::{Panel, ViewCommand, ViewState};
 use view::timeline::bands::StepBand;
-use view::timeline::trace::OpenTrace;
 
 /// Height of a row.
 const ROW: f32 = 26.0;
@@ -195,7 +193,7 @@ pub fn palette_ui(
 }
 
 /// One entry over the whole width.
-fn row_ui(ui: &mut Ui, entry: &PaletteEntry, chosen: bool) -> egui::Response {
+fn row_ui(ui: &mut Ui, entry: &PaletteEntry, chosen: bool) -> Response {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     response.labeled_choice(Role::Button, chosen, &entry.title);

@@ -1,8 +1,7 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
-use egui::{
-    Align2, Context, FontId, Panel as EguiPanel, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2,
-};
+use crate::prelude::*;
+use egui::Panel as EguiPanel;
 
 use super::context::PanelContext;
 use super::icons;
@@ -11,7 +10,6 @@ use super::tabs_with_data::TabWithoutData;
 use super::widgets::ResponseExt as _;
 use crate::keys::hint;
 use crate::theme;
-use view::state::{Panel, ViewCommand};
 
 /// Width with names, and without.
 const WIDTHS: [f32; 2] = [68.0, 40.0];
@@ -58,7 +56,7 @@ pub fn rail_ui(
     let height = (room / shown.len().max(1) as f32).clamp(least, most);
     let panel = EguiPanel::right("rail").exact_size(width).resizable(false);
     panel
-        .frame(egui::Frame::NONE.fill(theme::current(ui).labels))
+        .frame(Frame::NONE.fill(theme::current(ui).labels))
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
             ScrollArea::vertical()

@@ -1,22 +1,20 @@
 //! The roofline plot with its controls.
 
+use crate::prelude::*;
 use analysis::hardware::limits::BoundBy;
-use analysis::reports::ops::roofline::{Roofline, RooflinePoint, RooflineReport};
-use analysis::{Percent, Unit};
-use egui::{Rect, RichText, Role, Sense, Shape, Stroke, Ui, vec2};
+use analysis::reports::{Roofline, RooflinePoint, RooflineReport};
+use egui::Shape;
 
 use super::context::{PanelContext, computing_ui};
 use super::legend::chart_legend_ui;
 use super::number::number;
 use super::widgets::{ResponseExt as _, check_box};
 use crate::drawing::{self, frame, zoomed_ui};
-use crate::theme;
-use crate::times;
+use crate::{theme, times};
 use view::charts::Chart as _;
 use view::charts::roofline::{RooflineChart, RooflineMark};
 use view::drawing::PlotArea;
 use view::panels::target::RowTarget;
-use view::state::ViewCommand;
 
 /// Ops with a smaller share of op time can be hidden.
 const SMALL: Percent = Percent(1.0);

@@ -1,15 +1,12 @@
 //! The scope of the reports, and how to change it.
 
-use analysis::facts::steps::StepsReport;
-use analysis::reports::steps::step_times::Steps;
-use egui::{RichText, Role, Ui};
+use crate::prelude::*;
 
 use super::context::PanelContext;
 use super::tabs::tab::TabSubject;
 use super::widgets::{ResponseExt as _, close_button, remark};
 use crate::theme;
 use crate::times::time;
-use view::state::{ReportScope, ViewCommand};
 
 /// What the reports cover, in the line above them.
 pub fn scope_ui(

@@ -1,22 +1,16 @@
 //! The search field and its results; also shows what a table or hint highlighted.
 
-use egui::{Key, RichText, Role, TextEdit, Ui};
-
-use std::sync::Arc;
-
-use trace_model::{SliceId, TraceModel};
+use crate::prelude::*;
 
 use super::widgets::{ResponseExt as _, close_button};
 use super::{frame, icons};
 use crate::jobs::JobAnswer;
-use session::number::counted;
 use view::search::{FIELDS, SearchResults};
-use view::state::{FOUND_TAB, Panel, ViewCommand, ViewState};
-use view::timeline::tree::group_digits;
+use view::state::FOUND_TAB;
 
 /// Id of the input field; of two traces only the focused one shows it.
-pub fn field_id() -> egui::Id {
-    egui::Id::unique("search field")
+pub fn field_id() -> Id {
+    Id::unique("search field")
 }
 
 /// The bar over the timeline, at its lower end: the ruler and the minimap stay in sight.
@@ -57,7 +51,7 @@ fn search_ui(
             ("Previous", "Previous (Shift+Enter)", false),
             ("Next", "Next (Enter)", true),
         ] {
-            let draw = |painter: &egui::Painter, center, color| {
+            let draw = |painter: &Painter, center, color| {
                 icons::arrow(painter, center, 12.0, color, forth);
             };
             if icons::button(ui, (label, true, false), draw)

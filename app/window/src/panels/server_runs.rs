@@ -1,11 +1,7 @@
 //! The runs of the server that a page comes from: a list on the start screen, and a dialog to open or compare one.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use egui::{
-    Align, Align2, Context, Key, Layout, RichText, Role, ScrollArea, TextEdit, TextWrapMode, Ui,
-};
+use crate::prelude::*;
+use egui::{Layout, TextWrapMode};
 use serde::Deserialize;
 
 use super::widgets::{ResponseExt as _, at_right, dialog, remark};
@@ -207,7 +203,7 @@ impl ServerRuns {
         ui.add_space(24.0);
     }
 
-    fn filter_ui(&mut self, ui: &mut Ui) -> egui::Response {
+    fn filter_ui(&mut self, ui: &mut Ui) -> Response {
         let width = ui.available_width().min(260.0);
         let field = TextEdit::singleline(&mut self.filter)
             .hint_text("Find by name")
@@ -316,7 +312,7 @@ fn facts(run: &OfferedRun, now_s: u64) -> String {
         .map(|count| format!("{count} hosts"));
     let size = run
         .bytes
-        .map(|bytes| analysis::number::value(bytes as f64, analysis::Unit::Bytes));
+        .map(|bytes| analysis::number::value(bytes as f64, Unit::Bytes));
     let age = run.modified_s.map(|at| ago(now_s.saturating_sub(at)));
     [hosts, size, age]
         .into_iter()

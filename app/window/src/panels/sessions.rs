@@ -1,6 +1,6 @@
 //! Saving and opening sessions.
 
-use egui::{Button, Role, TextEdit, Ui};
+use crate::prelude::*;
 
 use super::widgets::ResponseExt as _;
 use crate::AppCommand;
@@ -8,7 +8,7 @@ use view::sessions::SessionStore;
 
 /// Saves the view as a session.
 pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
-    let id = egui::Id::unique("session name");
+    let id = Id::unique("session name");
     let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
     let mut done = false;
     ui.horizontal(|ui| {

@@ -1,14 +1,10 @@
 //! The time of every step as a plot, stacked by part.
 
-use analysis::Percent;
-use analysis::facts::steps::{Step, StepsReport};
-use analysis::reports::steps::step_parts::StepParts;
-use analysis::reports::steps::step_times::Steps;
-use egui::{Response, RichText, Sense, Ui, vec2};
-use trace_model::Picos;
+use crate::prelude::*;
+use analysis::facts::Step;
+use analysis::reports::StepParts;
 
-use super::context::section_ui;
-use super::context::{PanelContext, computing_ui, reason_ui};
+use super::context::{PanelContext, computing_ui, reason_ui, section_ui};
 use super::legend::chart_legend_ui;
 use crate::drawing::{chart_ui, frame};
 use crate::times::{self, time, time_ps};
@@ -16,7 +12,6 @@ use analysis::capitalised;
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};
 use view::overview::steps_in_words;
-use view::state::{ReportScope, ViewCommand};
 use view::timeline::bands::short_name;
 
 /// Height of the plot.

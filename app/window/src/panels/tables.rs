@@ -2,12 +2,9 @@
 //! timeline.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use analysis::reports::steps::step_times::Steps;
-use analysis::{Cell, Table};
-use egui::{ComboBox, RichText, Role, ScrollArea, Ui};
-use trace_model::SliceId;
+use crate::prelude::*;
+use egui::ComboBox;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::controls::with_controls;
@@ -18,10 +15,7 @@ use crate::AppCommand;
 use crate::reports::title_of;
 use crate::theme::small_font;
 use render::table::shortened;
-use session::number::counted;
 use view::panels::target::RowTarget;
-use view::state::ViewCommand;
-use view::timeline::tree::group_digits;
 
 /// Reports whose first table is a summary, with the table to open instead.
 const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
@@ -195,12 +189,9 @@ pub fn one_table_ui(
 fn height_of(ui: &Ui, notes: &[Cow<'_, str>]) -> f32 {
     let (gap, width) = (ui.spacing().item_spacing.y, ui.available_width() - 12.0);
     let height = |note: &Cow<'_, str>| {
-        let text = ui.painter().layout(
-            note.to_string(),
-            small_font(),
-            egui::Color32::PLACEHOLDER,
-            width,
-        );
+        let text = ui
+            .painter()
+            .layout(note.to_string(), small_font(), Color32::PLACEHOLDER, width);
         text.size().y + gap
     };
     notes.iter().map(height).sum::<f32>() + 2.0 * gap
@@ -326,7 +317,7 @@ const BESIDE_FILTER: f32 = 250.0;
 
 fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
     ui.horizontal(|ui| {
-        let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows");
+        let field = TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows");
         let room = ui.available_width() - BESIDE_FILTER;
         let response = ui.add(field.desired_width(room.clamp(80.0, 190.0)));
         response.labeled(Role::TextInput, "Filter rows");

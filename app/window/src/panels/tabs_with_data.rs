@@ -1,10 +1,9 @@
 //! Which tabs have something to show for a trace.
 
-use importers::Progress;
+use crate::prelude::*;
 
 use super::tabs::{TABS, reports_of, tab::Tab};
 use crate::jobs::{JobAnswer, WakeUi, Worker};
-use session::Session;
 
 /// A tab without data and the reason.
 pub type TabWithoutData = (&'static Tab, String);

@@ -1,7 +1,6 @@
 //! Lines of a text with a time in front of some of them, of which those in sight are drawn.
 
-use egui::{Align2, CursorIcon, FontId, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
-use trace_model::Picos;
+use crate::prelude::*;
 
 use super::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};

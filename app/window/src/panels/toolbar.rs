@@ -1,12 +1,7 @@
 //! The toolbar.
 
-use std::path::PathBuf;
-
-use analysis::Percent;
-use egui::{
-    Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, Response, RichText, Role,
-    ScrollArea, Sense, Ui, vec2,
-};
+use crate::prelude::*;
+use egui::{Grid, Layout, Panel as EguiPanel};
 
 use super::server_runs::ServerRuns;
 use super::widgets::{ResponseExt as _, at_right, check_box};
@@ -20,11 +15,8 @@ use crate::workspace::Workspace;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::palette::Preset;
 use view::sessions::SessionStore;
-use view::state::{
-    DerivedRows, DeviceOrder, MouseMode, Panel, TimelineLayer, ViewCommand, ViewState,
-};
+use view::state::{DerivedRows, DeviceOrder, MouseMode, TimelineLayer};
 use view::time_format::TimeFormat;
-use view::timeline::trace::OpenTrace;
 
 /// Name and path of a run that the server offers beside the open one.
 type OtherRun<'a> = (&'a str, PathBuf);

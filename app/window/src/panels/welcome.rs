@@ -1,10 +1,8 @@
 //! The screen without a trace, and while one is being opened.
 
-use std::path::Path;
-
-use egui::{Align2, CentralPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
-use importers::{IMPORTERS, Progress};
-use trace_model::{GroupKind, TraceModel};
+use crate::prelude::*;
+use egui::{CentralPanel, ProgressBar, Vec2};
+use importers::IMPORTERS;
 
 use super::frame::{bar, top_ui};
 use super::server_runs::ServerRuns;
@@ -15,10 +13,7 @@ use crate::platform;
 use crate::samples::SAMPLES;
 use crate::settings::Settings;
 use crate::theme;
-use session::number::counted;
 use view::sessions::SessionStore;
-use view::timeline::trace::OpenTrace;
-use view::timeline::tree::group_digits;
 
 /// Width of the centre column.
 const COLUMN: f32 = 520.0;
@@ -28,7 +23,7 @@ pub fn welcome_ui(
     settings: &Settings,
     sessions: &SessionStore,
     runs: &mut ServerRuns,
-    loading: Option<(&std::path::PathBuf, &Progress)>,
+    loading: Option<(&PathBuf, &Progress)>,
     error: Option<&FailedToOpen>,
     out: &mut Vec<AppCommand>,
 ) {
@@ -76,7 +71,7 @@ fn start_ui(
     let theme = theme::current(ui);
     runs.list_ui(ui, out);
     ui.horizontal(|ui| {
-        let open = egui::Button::new(RichText::new("Open a profile…").size(15.0))
+        let open = Button::new(RichText::new("Open a profile…").size(15.0))
             .min_size(Vec2::new(160.0, 34.0));
         if ui.add(open).hint("Open a profile", "open").clicked() {
             out.push(if runs.is_there() {
@@ -259,11 +254,11 @@ pub fn drop_hint_ui(ui: &Ui, is_open: bool) {
         _ => "Drop to open the first two beside each other",
     };
     let theme = theme::current(ui);
-    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop hint"));
+    let layer = egui::LayerId::new(egui::Order::Foreground, Id::unique("drop hint"));
     let painter = ui.ctx().layer_painter(layer);
     let rect = ui.ctx().content_rect();
     painter.rect_filled(rect, 0.0, theme.canvas.gamma_multiply(0.8));
-    let font = egui::FontId::proportional(24.0);
+    let font = FontId::proportional(24.0);
     painter.text(
         rect.center(),
         Align2::CENTER_CENTER,

@@ -2,10 +2,8 @@
 
 use std::fmt::Display;
 
-use egui::{
-    Align, AsIdSalt, Button, Grid, Label, Layout, RectAlign, Response, RichText, Role, Stroke,
-    Tooltip, Ui, WidgetInfo, WidgetText, Window,
-};
+use crate::prelude::*;
+use egui::{AsIdSalt, Grid, Label, Layout, RectAlign, Tooltip, WidgetText, Window};
 
 use crate::keys::hint;
 use crate::theme;

@@ -3,9 +3,7 @@
 //! typo or another version of the app costs only that entry. Only changed entries are written, into the current content
 //! of the file and by one window at a time, so that two windows do not overwrite each other's changes.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
+use crate::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

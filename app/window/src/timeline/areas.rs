@@ -7,7 +7,7 @@
 //! └─────────┴──────────────────────┘
 //! ```
 
-use egui::{Rect, pos2};
+use crate::prelude::*;
 
 use view::timeline::ruler::HEIGHT as RULER;
 

@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 
-use egui::{
-    Color32, ColorImage, Context, Mesh, Pos2, Rect, TextureHandle, TextureOptions, pos2, vec2,
-};
+use crate::prelude::*;
+use egui::{ColorImage, Mesh, TextureHandle, TextureOptions};
 
 use crate::drawing::color_of;
 use crate::theme::Theme;

@@ -1,16 +1,12 @@
 //! What a pointer does on the slices of derived tracks.
 
-use std::collections::BTreeSet;
-
-use egui::{RichText, Ui};
-use trace_model::{TrackId, TrackKind, short_device_name};
+use crate::prelude::*;
+use trace_model::short_device_name;
 
 use super::tooltip;
 use crate::times::time;
-use session::number::counted;
-use view::state::{DerivedTrack, TreeItem, ViewCommand};
+use view::state::DerivedTrack;
 use view::timeline::derived::DerivedHit;
-use view::timeline::trace::OpenTrace;
 
 /// The name of a slice, for a heading.
 fn name<'a>(trace: &'a OpenTrace, hit: &DerivedHit) -> &'a str {

@@ -1,13 +1,10 @@
 //! The corner beside the ruler, and the scroll bar.
 
-use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
-use trace_model::Picos;
+use crate::prelude::*;
 
 use super::elide::elided;
 use crate::theme::{self, Theme, small_font};
 use crate::times;
-use view::state::ViewCommand;
-use view::viewport::Viewport;
 
 /// The length of the visible range, and the time that the ruler counts from.
 pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<String>) {
@@ -68,8 +65,7 @@ pub fn scroll_bar_ui(
         ui.scope_id().with("scroll bar"),
         Sense::click_and_drag(),
     );
-    response
-        .widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "Scroll tracks"));
+    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, "Scroll tracks"));
     if let Some(pointer) = response.interact_pointer_pos() {
         let wanted = (pointer.y - rect.top() - length / 2.0) / way * most;
         out.push(ViewCommand::ScrollTo(wanted.clamp(0.0, most)));

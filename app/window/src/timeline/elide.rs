@@ -1,9 +1,9 @@
 //! Texts that are shortened to the room there is for them.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Vec2};
+use crate::prelude::*;
+use egui::Vec2;
 
 /// Widths of the letters of a font. egui looks each one up in the font's file each time, which takes longer than all else
 /// that is done with a text in a frame.
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn shortened_names_keep_their_beginning_and_the_telling_end() {
-        let ctx = egui::Context::default();
+        let ctx = Context::default();
         let mut shown = ctx.run_ui(egui::RawInput::default(), |ui| {
             let font = FontId::monospace(10.0);
             let widths = LetterWidths::of(ui.painter(), &font);

@@ -1,13 +1,12 @@
 //! The field that filters the list of tracks, and what is shown where no track is left.
 
-use egui::{Rect, Role, Ui, WidgetInfo, vec2};
+use crate::prelude::*;
 
 use crate::theme;
-use view::state::{ViewCommand, ViewState};
 
 /// Id of the filter field; of two timelines, the one with this name.
-pub fn filter_id(name: Option<&'static str>) -> egui::Id {
-    egui::Id::unique(("filter tracks", name))
+pub fn filter_id(name: Option<&'static str>) -> Id {
+    Id::unique(("filter tracks", name))
 }
 
 /// The field that filters the list of tracks.
@@ -24,7 +23,7 @@ pub fn filter_ui(
     let mut ui = ui.new_child(
         egui::UiBuilder::new()
             .max_rect(inner)
-            .layout(egui::Layout::left_to_right(egui::Align::Center)),
+            .layout(egui::Layout::left_to_right(Align::Center)),
     );
     let hidden = state.leaves_out() || !state.track_filter.is_empty();
     let room = if hidden {
@@ -33,7 +32,7 @@ pub fn filter_ui(
         inner.width()
     };
     let mut text = state.track_filter.clone();
-    let field = egui::TextEdit::singleline(&mut text)
+    let field = TextEdit::singleline(&mut text)
         .id(filter_id(name))
         .hint_text("Filter tracks")
         .desired_width(room.max(40.0));
@@ -61,7 +60,7 @@ pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut V
     };
     let rect =
         Rect::from_center_size(canvas.center(), vec2(canvas.width() * 0.8, 60.0)).intersect(canvas);
-    let layout = egui::Layout::top_down(egui::Align::Center);
+    let layout = egui::Layout::top_down(Align::Center);
     let mut ui = ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(layout));
     ui.label(text);
     ui.add_space(4.0);

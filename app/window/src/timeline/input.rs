@@ -1,18 +1,13 @@
 //! Mouse, touchpad and held keys on the timeline, as commands.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use egui::{Event, Key, PointerButton, Pos2, Rect, Response, Ui, pos2};
-use trace_model::{TimeRange, Timestamp, TrackId};
+use crate::prelude::*;
+use egui::{Event, PointerButton};
 
 use super::motion::{MovementSpeed, pan_points, zoom_factor};
 use crate::keys::{KeyFocus, Keys};
-use view::state::TreeItem;
-use view::state::{MouseMode, ViewCommand, ViewState};
+use view::state::MouseMode;
 use view::timeline::layout::DrawList;
-use view::timeline::trace::OpenTrace;
 use view::timeline::tree::LANE;
-use view::viewport::Viewport;
 
 /// A gesture ends after this many seconds without movement.
 const REST: f64 = 0.3;
@@ -131,7 +126,7 @@ impl InputState {
             || (canvas.dragged_by(PointerButton::Primary) && by_hand && self.marking.is_none());
         if grabs {
             let delta = canvas.drag_delta();
-            ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
+            ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
             if delta.x != 0.0 {
                 out.push(ViewCommand::Pan(f64::from(-delta.x / rect.width())));
             }

@@ -1,21 +1,15 @@
 //! The column of names beside the tracks.
 
-use egui::{
-    Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Response, Role, Sense, Stroke, Ui,
-    WidgetInfo, pos2, vec2,
-};
+use crate::prelude::*;
+use egui::FontFamily;
 
 use super::elide::{elided, elided_name};
 use super::paint::fold_mark;
 use crate::keys::menu_entry;
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, Theme, readable_on, small_font};
-use trace_model::GroupId;
-use view::compare::TraceSide;
-use view::state::TreeItem;
-use view::state::{MOST_HEIGHT, ViewCommand, ViewState};
+use view::state::MOST_HEIGHT;
 use view::timeline::layout::DrawList;
-use view::timeline::trace::OpenTrace;
 use view::timeline::tree::{HEADER, LANE, TrackNode, TrackRow};
 
 /// Indentation per level.

@@ -1,19 +1,14 @@
 //! Marks over and under the tracks: steps, the marked area, notes, the ends of the trace.
 
-use std::sync::Arc;
-
-use egui::{Align2, Color32, Galley, Painter, Rect, Shape, Stroke, Ui, pos2, vec2};
-use trace_model::Timestamp;
+use crate::prelude::*;
+use egui::{Galley, Shape};
 
 use super::elide::elided;
 use crate::theme::{Theme, small_font};
 use crate::times::time;
-use view::compare::TraceSide;
 use view::drawing::Drawing;
-use view::state::ViewState;
 use view::timeline::bands::StepBand;
 use view::timeline::marks::TimeArea;
-use view::viewport::Viewport;
 
 /// Width of the flag of a note, with the gap behind it.
 const FLAG: f32 = 10.0;

@@ -1,20 +1,12 @@
 //! The minimap: the whole trace, and which part of it is visible.
 
-use std::sync::Arc;
-
-use egui::{
-    CursorIcon, Mesh, PointerButton, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, WidgetInfo,
-    pos2,
-};
-use trace_model::TimeRange;
+use crate::prelude::*;
+use egui::{Mesh, PointerButton, Shape, StrokeKind};
 
 use crate::theme;
 use crate::theme::Theme;
-use view::state::{ViewCommand, ViewState};
 use view::timeline::columns::RowStack;
 use view::timeline::density::MinimapDensity;
-use view::timeline::trace::OpenTrace;
-use view::viewport::Viewport;
 
 /// What the minimap keeps between frames.
 #[derive(Default)]
@@ -66,7 +58,7 @@ pub fn minimap_ui(
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.labels);
-    let inner = rect.shrink2(egui::vec2(0.0, 4.0));
+    let inner = rect.shrink2(vec2(0.0, 4.0));
     painter.add(Shape::Mesh(kept.density(inner, &trace.density, theme)));
     let select_from = &mut kept.select_from;
 
@@ -209,7 +201,7 @@ fn stacked(mesh: &mut Mesh, rect: Rect, density: &MinimapDensity, theme: &Theme)
     }
 }
 
-fn strip(mesh: &mut Mesh, rect: Rect, columns: &[f32], color: egui::Color32) {
+fn strip(mesh: &mut Mesh, rect: Rect, columns: &[f32], color: Color32) {
     let width = rect.width() / columns.len().max(1) as f32;
     for (i, &share) in columns
         .iter()

@@ -18,11 +18,10 @@ pub mod reveal;
 mod tooltip;
 
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use egui::{Rect, Sense, Stroke, Ui};
-use trace_model::{GroupId, Timestamp, TrackId};
+use crate::prelude::*;
 use web_time::Instant;
 
 use self::areas::TimelineAreas;
@@ -34,19 +33,16 @@ use crate::drawing;
 use crate::keys::Keys;
 use crate::theme;
 use crate::times;
-use view::compare::TraceSide;
 use view::drawing::{ColorRole, Drawing};
 use view::palette::ColorKey;
 use view::panels::op_facts::KnownReports;
-use view::state::{TimelineLayer, ViewCommand, ViewState, lanes_in_view};
+use view::state::{TimelineLayer, lanes_in_view};
 use view::timeline::bands::{self, StepBand};
 use view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow};
 use view::timeline::marks::TimeArea;
 use view::timeline::ruler::TimeRuler;
 use view::timeline::tiles::LaneTiles;
-use view::timeline::trace::OpenTrace;
 use view::timeline::tree::{TrackRow, VisibleRows};
-use view::viewport::Viewport;
 
 /// Number of tiles that each frame computes, so that frames on slow memory show progress, too; and how long it may
 /// compute more.

@@ -1,7 +1,7 @@
 //! Movement of the view: speeds of held keys, and animation after a jump. Everything is a function of time, not of
 //! frames, so that the speed does not depend on the machine.
 
-use view::viewport::Viewport;
+use crate::prelude::*;
 
 /// Initial panning speed, in points per second.
 const PAN: f64 = 1_000.0;

@@ -1,8 +1,8 @@
 //! Draws a [`DrawList`] with egui: colours, one mesh for all boxes, texts. Decides nothing about what is shown or
 //! where.
 
-use egui::{Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
-use trace_model::TraceModel;
+use crate::prelude::*;
+use egui::{Mesh, Shape};
 
 use super::columns::ColumnTextures;
 use super::elide::elided_name;

@@ -1,20 +1,14 @@
 //! The pointer over the tracks: clicks, and what is shown below it.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use egui::{Pos2, Rect, Sense, Stroke, Ui, Vec2, vec2};
-use trace_model::{SliceId, TimeRange, TrackId};
+use crate::prelude::*;
+use egui::Vec2;
 
 use super::areas::TimelineAreas;
 use super::{Background, Timeline, TimelineContext, USUAL_KEYS, derived, input, marks, tooltip};
 use crate::theme;
-use view::state::TreeItem;
-use view::state::{MouseMode, ViewCommand, ViewState};
+use view::state::MouseMode;
 use view::timeline::group_load::GroupLoad;
 use view::timeline::layout::{LaneHit, LayoutWindow, MIN_WIDTH};
-use view::timeline::trace::OpenTrace;
-use view::viewport::Viewport;
 
 impl Timeline {
     #[expect(clippy::too_many_arguments, reason = "everything that is touched")]
@@ -45,13 +39,13 @@ impl Timeline {
             || "Timeline".to_owned(),
             |beside| format!("Timeline {}", beside.side.name()),
         );
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, &name));
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
         let ruler = ui.interact(
             areas.ruler,
             ui.scope_id().with("ruler"),
             Sense::click_and_drag(),
         );
-        ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
+        ruler.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Time ruler"));
         let touch = input::InputTarget {
             canvas: &response,
             ruler: &ruler,
@@ -82,8 +76,8 @@ impl Timeline {
             );
         } else if response.hovered() {
             match state.mouse {
-                MouseMode::Zoom => ui.ctx().set_cursor_icon(egui::CursorIcon::ZoomIn),
-                MouseMode::Pan => ui.ctx().set_cursor_icon(egui::CursorIcon::Grab),
+                MouseMode::Zoom => ui.ctx().set_cursor_icon(CursorIcon::ZoomIn),
+                MouseMode::Pan => ui.ctx().set_cursor_icon(CursorIcon::Grab),
                 MouseMode::Select | MouseMode::Time => {}
             }
         }

@@ -1,11 +1,8 @@
 //! Scrolls to a slice that the state asks to show.
 
-use trace_model::{SliceId, SliceRef, TimeRange};
+use crate::prelude::*;
 
-use view::state::TreeItem;
-use view::state::{ViewCommand, ViewState};
 use view::timeline::layout::{DrawList, LayoutWindow};
-use view::timeline::trace::OpenTrace;
 use view::timeline::tree;
 use view::timeline::tree::{LANE, TrackRow};
 

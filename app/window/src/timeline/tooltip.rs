@@ -1,19 +1,17 @@
 //! Tooltips of slices, arrows, counters and steps.
 
-use analysis::{Percent, measured_range};
-use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
-use trace_model::{Picos, SliceRef, TimeRange, Timestamp};
+use crate::prelude::*;
+use analysis::measured_range;
+use egui::{PopupAnchor, Tooltip};
 
 use crate::keys::hint;
 use crate::times::{self, time};
 use view::panels::op_facts::{self, KnownReports};
-use view::state::TreeItem;
 use view::timeline::bands::{StepBand, heading_of, step_of};
 use view::timeline::counter_text::counter_value;
 use view::timeline::group_load::GroupLoad;
 use view::timeline::layout::{FlowArrow, LaneHit};
-use view::timeline::trace::OpenTrace;
-use view::timeline::tree::{TrackRow, group_digits};
+use view::timeline::tree::TrackRow;
 
 /// A slice, or a summary of several that are too narrow to distinguish.
 pub fn slice_ui(

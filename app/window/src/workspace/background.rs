@@ -1,14 +1,8 @@
 //! Background jobs of an open trace: what the view needs is asked for, answers are taken over.
 
-use std::sync::Arc;
-
-use analysis::Analysis as _;
+use crate::prelude::*;
 use analysis::hints::Hints;
-use analysis::reports::communication::collectives::Collectives;
-use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::steps::balance::Balance;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::Doctor;
+use analysis::reports::{Balance, Collectives, Doctor};
 
 use super::Workspace;
 use crate::panels::details;
@@ -17,7 +11,7 @@ use crate::platform;
 use view::panels::area::{AreaGrouping, MarkedArea};
 use view::panels::histogram;
 use view::search::{self, SearchFor};
-use view::state::{ColorBy, DeviceOrder, Panel, ReportScope, ViewCommand};
+use view::state::{ColorBy, DeviceOrder};
 use view::timeline::bands::bands;
 
 impl Workspace {

@@ -1,21 +1,18 @@
 //! Finds what derived tracks show: one at a time, when its row is in sight, and queries beside them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use analysis::Scope;
+use crate::prelude::*;
 #[cfg(not(target_arch = "wasm32"))]
 use query::{Database, QueryLimits, query_table};
-use session::Session;
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use view::palette::ColorKey;
-use view::state::{DerivedTrack, QueryTrack, TreeItem, ViewState};
+use view::state::{DerivedTrack, QueryTrack};
 #[cfg(not(target_arch = "wasm32"))]
 use view::timeline::derived::query_rows;
 use view::timeline::derived::{DerivedData, critical_path, scopes, source_lines};
 use view::timeline::layout::DrawList;
-use view::timeline::trace::OpenTrace;
 
 /// Most rows of a query that are shown as a track.
 #[cfg(not(target_arch = "wasm32"))]

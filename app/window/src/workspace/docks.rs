@@ -1,8 +1,7 @@
 //! The reports of an open trace: the rail, the panel beside the timeline or over it, and the tabs below.
 
-use egui::{
-    Area, CursorIcon, Frame, Id, Order, Panel as EguiPanel, Rect, Role, Sense, Ui, UiBuilder,
-};
+use crate::prelude::*;
+use egui::{Area, Order, Panel as EguiPanel, UiBuilder};
 
 use crate::AppCommand;
 use crate::panels::comparison_tables::ComparisonTables;
@@ -15,7 +14,6 @@ use crate::panels::tabs_with_data::TabsWithData;
 use crate::panels::widgets::ResponseExt as _;
 use crate::settings::{PanelPart, Settings};
 use crate::theme;
-use view::state::Panel;
 
 pub(super) fn tabs_ui(
     ui: &mut Ui,
@@ -114,7 +112,7 @@ fn overlay_ui(
             let frame = Frame::new()
                 .fill(theme.panel)
                 .inner_margin(8.0)
-                .stroke(egui::Stroke::new(1.0, theme.edge));
+                .stroke(Stroke::new(1.0, theme.edge));
             let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
             inner.set_clip_rect(rect);
             // Clicks do not pass through it.

@@ -4,20 +4,15 @@ mod background;
 mod derived;
 mod docks;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
+use crate::prelude::*;
 use analysis::hints::Hints;
-use analysis::reports::communication::collectives::{Collectives, DevicePlaces};
-use analysis::reports::communication::overlap::Overlap;
-use analysis::reports::ops::op_stats::Ops;
-use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
-use importers::Progress;
-use trace_model::{Arg, GroupId, GroupKind, LabelId, SliceId, Timestamp, TrackId};
+use analysis::reports::communication::collectives::DevicePlaces;
+use analysis::reports::{Collectives, Overlap};
+use egui::{CentralPanel, Panel as EguiPanel};
+use trace_model::Arg;
 
 use self::derived::DerivedJobs;
 use self::docks::{docks_ui, tabs_ui};
-use crate::AppCommand;
 use crate::jobs::{WakeUi, Worker};
 use crate::keys::Keys;
 use crate::panels::comparison_tables::ComparisonTables;
@@ -34,16 +29,14 @@ use crate::reports::ReportJobs;
 use crate::settings::{PanelPart, Settings};
 use crate::timeline::reveal::first_in_sight;
 use crate::timeline::{OtherTrace, Timeline, TimelineContext};
-use crate::times;
+use crate::{AppCommand, times};
 use view::palette::ColorKey;
 use view::panels::area::{AreaSummaries, AreaSummary, MarkedArea};
 use view::panels::histogram::Histogram;
 use view::panels::op_facts::KnownReports;
 use view::search::{SearchFor, SearchResults};
-use view::state::{ColorBy, Panel, ReportScope, ViewCommand, ViewState};
+use view::state::ColorBy;
 use view::timeline::bands::StepBand;
-use view::timeline::trace::OpenTrace;
-use view::viewport::Viewport;
 
 /// What the panels show of a comparison with another trace.
 pub struct Companion<'a> {
@@ -291,7 +284,7 @@ impl Workspace {
                         );
                     } else {
                         if let Some(about) = about {
-                            ui.label(egui::RichText::new(about).strong());
+                            ui.label(RichText::new(about).strong());
                         }
                         let (args, durations) = (self.args.memo(), self.durations.memo());
                         let known = details::DetailsContext {
@@ -414,12 +407,10 @@ impl Workspace {
 
     /// The median time of its steps, once it is known.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn step_time(&self) -> Option<trace_model::Picos> {
-        let steps = self
-            .reports
-            .ready::<analysis::reports::steps::step_times::Steps>()?;
+    pub fn step_time(&self) -> Option<Picos> {
+        let steps = self.reports.ready::<Steps>()?;
         let time = steps.time.as_ref()?;
-        Some(trace_model::Picos::from_ps(time.median.round() as i64))
+        Some(Picos::from_ps(time.median.round() as i64))
     }
 
     /// Whether the last frame showed slices.

@@ -20,14 +20,13 @@ mod outline;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hashbrown::HashMap;
 use hlo::{HloText, Shape};
+use importer_common::prelude::*;
 use input::storage::{EntryKind, FileTree};
-use input::{ImportError, InputSource, Progress, Result, SharedBytes, is_remote, shown_path};
-use trace_model::{IssueKind, ProgramBytes, ProgramId, TraceBuilder};
+use input::{ImportError, SharedBytes, is_remote, shown_path};
+use trace_model::ProgramBytes;
 
 use file_name::DumpName;
 use outline::ProgramOutline;

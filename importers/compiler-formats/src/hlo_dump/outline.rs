@@ -2,8 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use hashbrown::HashMap;
 use hlo::{BEGIN, HloError, HloModule, Instruction, TextProgram};
+use importer_common::prelude::*;
 use input::SharedBytes;
 use trace_model::ProgramBytes;
 use trace_model::wire::{WireCursor, WireValue, tag};

@@ -1,9 +1,8 @@
 //! The compilations of a log, from its lines.
 
-use std::collections::BTreeMap;
 use std::mem::take;
 
-use trace_model::{Picos, TimeRange, Timestamp};
+use importer_common::prelude::*;
 
 use super::line::{LogLine, LogMessage, LogTime, LoggedPhase};
 

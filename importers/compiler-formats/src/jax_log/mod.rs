@@ -26,10 +26,9 @@ mod collect;
 mod line;
 mod timeline;
 
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use importer_common::prelude::*;
+use input::lines;
 use input::sniffing::{contains, is_python};
-use input::{InputSource, Progress, Result, lines};
-use trace_model::{IssueKind, TraceBuilder};
 
 use collect::LogCollector;
 use line::LogLine;

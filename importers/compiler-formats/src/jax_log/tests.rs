@@ -21,7 +21,7 @@ fn imported(text: &str) -> TraceModel {
 fn drawn(model: &TraceModel) -> Vec<Vec<(String, i64, i64)>> {
     let ms = |ps: i64| ps / 1_000_000_000;
     let slices = |track| {
-        let slice = |slice: trace_model::SliceRef<'_>| {
+        let slice = |slice: SliceRef<'_>| {
             let TimeRange { start, .. } = slice.range();
             (
                 slice.name().to_owned(),

@@ -1,9 +1,7 @@
 //! Draws the compilations of a log as events of host threads.
 
-use trace_model::{
-    Arg, ArgRows, ArgValue, GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId,
-    TrackKind,
-};
+use importer_common::prelude::*;
+use trace_model::{Arg, ArgRows};
 
 use super::collect::LoggedProgram;
 use super::line::LoggedPhase;
@@ -37,7 +35,7 @@ pub(super) fn write(writer: &str, programs: &[LoggedProgram], out: &mut TraceBui
         open.push(hull.end);
         add(*track, program, hull, &mut rows, out);
     }
-    let source = out.add_arg_source(std::sync::Arc::new(rows));
+    let source = out.add_arg_source(Arc::new(rows));
     for (track, _) in lanes {
         out.set_arg_source(track, source);
     }

@@ -9,7 +9,7 @@
 //! Instructions of a bundle stand between `;;`. Comments nest, and those of copies have many lines. A bundle without any is issued while the core waits: for the slots after a
 //! branch, or for a result that takes longer than what there is to do.
 
-use std::collections::BTreeMap;
+use importer_common::prelude::*;
 
 /// Most names of instructions before empty bundles that are kept.
 const MOST_STALLS: usize = 4;

@@ -1,13 +1,11 @@
 //! A dump directory of the compiler: its tables and the ops they belong to.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use hashbrown::HashMap;
+use importer_common::prelude::*;
 use input::source::is_within;
-use input::{Progress, Result};
 use trace_model::VmemUse;
 
 use super::code::BundleTexts;

@@ -29,15 +29,14 @@ mod vmem;
 
 pub use dump::is_dump;
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hashbrown::HashMap;
+use importer_common::prelude::*;
+use input::ImportError;
 use input::source::is_within;
-use input::{ImportError, InputSource, Progress, Result};
-use trace_model::{Bundles, CodeText, EmptyRuns, IssueKind, Op, OpId, TraceBuilder, VmemUse};
+use trace_model::{Bundles, CodeText, EmptyRuns, VmemUse};
 
 use code::BundleTexts;
 

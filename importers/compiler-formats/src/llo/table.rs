@@ -1,6 +1,7 @@
 //! One table: how many issue slots of each unit every bundle uses.
 
-use input::{InputSource, Progress, Result, lines};
+use importer_common::prelude::*;
+use input::lines;
 use trace_model::UnitSlots;
 
 /// Maximum number of units.
@@ -124,7 +125,7 @@ impl UnitTotals {
     }
 
     /// The units in the form that the model stores.
-    pub fn slots(&self, mut intern: impl FnMut(&str) -> trace_model::StringId) -> Vec<UnitSlots> {
+    pub fn slots(&self, mut intern: impl FnMut(&str) -> StringId) -> Vec<UnitSlots> {
         let slots = |unit: &UnitUsage| UnitSlots {
             unit: intern(&unit.name),
             used: unit.used,

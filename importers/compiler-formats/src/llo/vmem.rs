@@ -8,8 +8,7 @@
 //!
 //! Registers are spilled to allocations with the tag `SPILL`, or to blocks of this type.
 
-use std::collections::BTreeMap;
-
+use importer_common::prelude::*;
 use serde_json::{Deserializer, Value};
 use trace_model::VmemUse;
 

@@ -1,12 +1,8 @@
 //! Writes a simulated program as tracks of a device.
 
-use std::sync::Arc;
-
 use importer_common::names;
-use trace_model::{
-    Arg, ArgRows, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, SliceAttr, SliceKey,
-    SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
-};
+use importer_common::prelude::*;
+use trace_model::{Arg, ArgRows, SliceKey};
 
 use super::collective::RingLinks;
 use super::labels::ScheduleLabels;

@@ -1,9 +1,8 @@
 //! Labels and ops for the instructions of a program.
 
-use hashbrown::HashMap;
 use hlo::{CostAnalysis, Instruction, InstructionId};
 use importer_common::names::BoundedNames;
-use trace_model::{IssueKind, LabelId, Op, ProgramId, TraceBuilder};
+use importer_common::prelude::*;
 
 use super::program::ScheduledProgram;
 

@@ -30,19 +30,18 @@ mod step;
 mod tests;
 
 use std::io::Read;
-use std::sync::Arc;
 
 use hlo::TextProgram;
-use trace_model::{Caveat, IssueKind, ProgramBytes, TraceBuilder};
+use importer_common::prelude::*;
+use trace_model::{Caveat, ProgramBytes};
 
 use machine::MachineModel;
 pub(crate) use machine::chip_named;
 use program::ScheduledProgram;
 pub use schedule::LatencyHidingSchedule;
 
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::source::SourceContent;
-use input::{ImportError, InputSource, Progress, Result, SharedBytes};
+use input::{ImportError, SharedBytes};
 
 /// Reads scheduled HLO text.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use std::cell::OnceCell;
 
-use hashbrown::HashMap;
 use hlo::{
     Computation, ComputationId, HloModule, HloText, Instruction, InstructionId, split_attributes,
 };
 use importer_common::names::BoundedNames;
+use importer_common::prelude::*;
 
 use super::config::json_number;
 

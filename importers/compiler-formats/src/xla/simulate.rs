@@ -8,12 +8,9 @@
 //! HBM :            [copy-start                   ]
 //! ```
 
-use std::collections::BTreeSet;
-
-use hashbrown::HashMap;
 use hlo::{ComputationId, Instruction, InstructionId};
-use input::{Progress, Result};
-use trace_model::{ImportLog, IssueKind};
+use importer_common::prelude::*;
+use trace_model::ImportLog;
 
 use super::collective::{CollectiveTransfer, RingLinks};
 use super::machine::MachineModel;

@@ -85,9 +85,7 @@ fn cyclic_stack_frames_end_and_are_counted() {
 
 fn names(model: &TraceModel) -> Vec<(String, i64)> {
     let core = model.tensor_cores()[0];
-    let ops = model
-        .track_of_kind(core, trace_model::TrackKind::Ops)
-        .unwrap();
+    let ops = model.track_of_kind(core, TrackKind::Ops).unwrap();
     let mut all: Vec<_> = model
         .slices_on(ops)
         .map(|it| (it.name().to_owned(), it.start().ps(), it.dur().ps()))

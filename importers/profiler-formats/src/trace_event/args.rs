@@ -3,12 +3,11 @@
 //! A handle is the position of an event in the unpacked content. The content around the last event is cached, because
 //! its neighbours are usually read next.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use input::InputSource;
+use importer_common::prelude::*;
 use input::source::DeferredReader;
-use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
+use trace_model::{Arg, ArgSource, SavedArgs};
 
 use super::FORMAT;
 use super::json::{JsonStop, JsonValue, arg_value, flatten, members};

@@ -13,13 +13,7 @@
 //!      [span:a  )[span:b)         [span:a)[span:b)
 //! ```
 
-use std::collections::BTreeSet;
-
-use hashbrown::HashMap;
-use trace_model::{
-    IssueKind, LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId,
-    TrackKind,
-};
+use importer_common::prelude::*;
 
 use super::event::RawEvent;
 use super::json::{JsonValue, members};

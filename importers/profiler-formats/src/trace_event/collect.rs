@@ -3,11 +3,9 @@
 //! Names of processes and threads may come after their events, so slices wait in one batch per thread; `convert.rs`
 //! creates groups and tracks at the end.
 
-use std::sync::Arc;
-
 use importer_common::TrackRoles;
+use importer_common::prelude::*;
 use importer_common::roles::TimeUnit;
-use trace_model::{IssueKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder};
 
 use super::asynchronous::AsyncEvents;
 use super::counters::CounterEvents;
@@ -190,7 +188,7 @@ impl<'b> EventCollector<'b> {
 
     /// The label of an event's name.
     #[inline]
-    pub fn label_of(&mut self, event: &RawEvent<'_>) -> trace_model::LabelId {
+    pub fn label_of(&mut self, event: &RawEvent<'_>) -> LabelId {
         let names = &mut self.facts.names;
         let id = match self.facts.name {
             Some(id) => id,

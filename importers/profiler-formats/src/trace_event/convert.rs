@@ -1,11 +1,8 @@
 //! Builds the model from the collected events at the end of the file.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use importer_common::async_spans;
-use input::InputSource;
-use trace_model::{Caveat, GroupKind, IssueKind, TraceBuilder, TrackId};
+use importer_common::prelude::*;
+use trace_model::Caveat;
 
 use super::args::JsonArgs;
 use super::collect::EventCollector;

@@ -6,8 +6,7 @@
 //! - Slices on a `_counters_` line of XProf's export: the value is the only argument,
 //!   and its name is the unit.
 
-use hashbrown::HashMap;
-use trace_model::{GroupId, Picos, StringId, Timestamp, TraceBuilder, TrackKind};
+use importer_common::prelude::*;
 
 /// One series of a process.
 pub(super) struct CounterEventSeries {

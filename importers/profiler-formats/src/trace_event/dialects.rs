@@ -1,13 +1,12 @@
 //! Roles of the tracks of known writers, and waits that their devices do not record.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use hashbrown::HashMap;
 use importer_common::TrackRoles;
+use importer_common::prelude::*;
 use importer_common::roles::WriterMark;
 use importer_common::waits::add_waits;
-use trace_model::{GroupId, Label, LabelId, Op, TimeRange, TraceBuilder, TrackId, TrackKind};
+use trace_model::Label;
 
 static MODEL: LazyLock<Arc<TrackRoles>> =
     LazyLock::new(|| known(include_str!("dialects/device_model.toml")));

@@ -4,9 +4,8 @@
 //! commas, `{}`, a missing end. After an unreadable event it continues with the next readable one. The result does not
 //! depend on the window borders.
 
-use importer_common::TraceFormat;
-use input::{ImportError, Result};
-use trace_model::IssueKind;
+use importer_common::prelude::*;
+use input::ImportError;
 
 use super::collect::EventCollector;
 use super::event::{RawEvent, read_event};

@@ -3,9 +3,8 @@
 //! There are three kinds: numbers of one execution ([`ExecutionArg`]), numbers of an op ([`OpNumbers`]), and strings of
 //! an op, which are interned as one set.
 
-use hashbrown::HashMap;
 use importer_common::names::{execution_attr, is_null};
-use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
+use importer_common::prelude::*;
 
 use super::json::{self, JsonResult, JsonString, JsonValue, byte, skip_blank, value};
 use super::names::{NameId, NameTable, OpNumbers};

@@ -5,8 +5,8 @@
 //! out ───▶ in+out ───▶ in  equal bind_id; a flow can have several ends
 //! ```
 
-use hashbrown::HashMap;
-use trace_model::{FlowEnd, IssueKind, SliceKey, Timestamp, TraceBuilder};
+use importer_common::prelude::*;
+use trace_model::{FlowEnd, SliceKey};
 
 use super::event::RawEvent;
 use super::number;

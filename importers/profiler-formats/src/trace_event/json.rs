@@ -3,7 +3,8 @@
 //! Tolerates common defects: trailing commas, raw control characters in strings, `NaN` and `Infinity`, invalid UTF-8.
 //! Reaching the end of the window is not an error but [`JsonStop::End`], because more may follow.
 
-use trace_model::{Arg, ArgValue};
+use importer_common::prelude::*;
+use trace_model::Arg;
 
 use super::number;
 

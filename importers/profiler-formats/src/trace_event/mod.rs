@@ -36,13 +36,11 @@ mod repeats;
 mod stack;
 mod threads;
 
-use std::sync::Arc;
-
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use importer_common::prelude::*;
+use input::SharedBytes;
 use input::sniffing::contains;
 use input::source::{HEAD_BYTES, NOT_GZIP};
-use input::{InputSource, Progress, Result, SharedBytes};
-use trace_model::{ArgSource, IssueKind, TraceBuilder};
+use trace_model::ArgSource;
 
 use collect::EventCollector;
 use document::DocumentReader;

@@ -7,7 +7,7 @@ use std::hash::BuildHasher as _;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use importer_common::names::{NO_NAME, is_null};
-use trace_model::{LabelId, TraceBuilder};
+use importer_common::prelude::*;
 
 use super::json::JsonString;
 

@@ -3,12 +3,9 @@
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
 use importer_common::names::{NO_NAME, op_name, program_name};
-use trace_model::{
-    GroupId, Label, LabelId, Op, OpId, ProgramId, SliceAttr, TimeRange, TraceBuilder, TrackId,
-    TrackKind,
-};
+use importer_common::prelude::*;
+use trace_model::Label;
 
 use super::facts::{EventFactsStore, FactsId};
 

@@ -1,7 +1,7 @@
 //! The effect of an event, by its phase.
 
 use importer_common::names::{PlaneKind, plane_kind};
-use trace_model::{IssueKind, LabelId, Picos, SliceAttr, TimeRange, Timestamp};
+use importer_common::prelude::*;
 
 use super::collect::EventCollector;
 use super::counters::NO_LINE;

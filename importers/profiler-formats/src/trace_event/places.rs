@@ -1,12 +1,10 @@
 //! Groups of processes and tracks of threads.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use importer_common::TrackRoles;
 use importer_common::names::{PlaneKind, plane_kind, track_kind, track_sort};
 use importer_common::op_track::track_of_line;
+use importer_common::prelude::*;
 use importer_common::roles::RoleKind;
-use trace_model::{ArgValue, GroupId, GroupKind, TraceBuilder, TrackId, TrackKind};
 
 use super::metadata::split_host;
 use super::threads::{ThreadId, ThreadTable, TraceProcess, TraceThread};

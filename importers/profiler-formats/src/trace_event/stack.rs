@@ -1,6 +1,7 @@
 //! Begin and end events of a thread, which may be in any order.
 
-use trace_model::{FlowEnd, LabelId, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId};
+use importer_common::prelude::*;
+use trace_model::{FlowEnd, SliceKey};
 
 /// A begin or end event.
 pub(super) struct StackEvent {
@@ -33,7 +34,7 @@ pub(super) fn build(
         begun: vec![None; events.len()],
         end_args: Vec::new(),
     };
-    let mut offset_of = hashbrown::HashMap::new();
+    let mut offset_of = HashMap::new();
     for i in order {
         let event = &events[i];
         if let (true, Some(label)) = (event.begins, event.label) {

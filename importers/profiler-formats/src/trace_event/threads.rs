@@ -1,9 +1,8 @@
 //! Processes and threads of the events, which may be named before or after them.
 
-use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 
-use hashbrown::HashMap;
+use importer_common::prelude::*;
 use trace_model::SliceBatch;
 
 use super::event::{EventId, RawEvent};

@@ -6,11 +6,11 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use input::InputSource;
+use importer_common::prelude::*;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
-use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
+use trace_model::{Arg, ArgSource, SavedArgs};
 
 use super::ops::XPlaneEventMetadata;
 use super::tables::{FileBytes, MetadataEntries, MetadataIndex, stat};

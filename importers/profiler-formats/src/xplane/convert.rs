@@ -1,19 +1,14 @@
 //! Converts the outline of a file to groups, tracks and slices.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use hashbrown::HashMap;
 use importer_common::HostEvents;
 use importer_common::async_spans;
 use importer_common::names::{self, PlaneKind};
 use importer_common::op_track::track_of_line;
-use input::{InputSource, Progress, Result};
+use importer_common::prelude::*;
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
-use trace_model::{
-    ArgSourceId, FormatContents, GroupId, GroupKind, IssueKind, LabelId, TraceBuilder, TrackId,
-    TrackKind,
-};
+use trace_model::{ArgSourceId, FormatContents};
 
 use super::args::{DeferredBytes, PlaneArgs};
 use super::counters::OpEnds;

@@ -1,9 +1,9 @@
 //! Events of hosts that are only counted: see `host_part`.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
-use trace_model::{LabelId, TimeRange, TraceBuilder, TrackId, UnreadSlices};
+use importer_common::prelude::*;
+use trace_model::UnreadSlices;
 
 use super::tables::KnownStats;
 

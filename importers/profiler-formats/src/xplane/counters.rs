@@ -1,16 +1,11 @@
 //! Hardware counters: on the line `_counters_` of a plane an event is a sample; its name is the series, its stat the
 //! value, and the stat's name the unit.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hashbrown::HashMap;
 use importer_common::names;
+use importer_common::prelude::*;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
-use trace_model::{
-    GroupId, IssueKind, LabelId, Picos, SliceAttr, TimeRange, Timestamp, TraceBuilder, TrackId,
-    TrackKind,
-};
 
 use super::known::Known;
 use super::lines::LineOutline;

@@ -1,12 +1,11 @@
 //! Decodes the lines of planes on all threads and adds them in file order.
 
-use hashbrown::HashMap;
 use importer_common::names::{self, PlaneKind};
-use input::{InputSource, Progress, Result};
+use importer_common::prelude::*;
 use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _,
 };
-use trace_model::{AggregatedOp, IssueKind, LabelId, SliceBatch, TraceBuilder, TrackId, TrackKind};
+use trace_model::{AggregatedOp, SliceBatch};
 
 use super::counted::{self, HostPart};
 use super::flows::{self, XFlow};
@@ -274,12 +273,12 @@ fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> (SliceBatch, Option<
         return (batch, None);
     }
     let mut first_of: HashMap<u32, u32> = HashMap::new();
-    let mut span_of: HashMap<u32, Option<trace_model::TimeRange>> = HashMap::new();
+    let mut span_of: HashMap<u32, Option<TimeRange>> = HashMap::new();
     for members in groups.values() {
         let hull = members
             .iter()
             .map(|&i| batch.range(i))
-            .reduce(trace_model::TimeRange::hull);
+            .reduce(TimeRange::hull);
         let first = members
             .iter()
             .copied()

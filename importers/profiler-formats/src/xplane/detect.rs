@@ -1,6 +1,7 @@
 //! Detects an `XSpace` by its first bytes.
 
-use importer_common::{DetectionConfidence, names};
+use importer_common::names;
+use importer_common::prelude::*;
 use trace_model::wire::{WireCursor, WireValue};
 
 /// The tags of the fields of a profile, and the last of their numbers.

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
+use importer_common::prelude::*;
 use trace_model::wire::{BrokenMessage, WireCursor, tag};
-use trace_model::{SliceAttr, TrackKind};
 
 use super::known::{EventNumber, Known};
 use super::tables::{KnownStats, PlaneMetadata, StatValue, stat};

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use hashbrown::HashSet;
+use importer_common::prelude::*;
 use trace_model::wire::{WireCursor, WireValue};
-use trace_model::{DeviceInfo, GroupId, IssueKind, TraceBuilder};
 
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};

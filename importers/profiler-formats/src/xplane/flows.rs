@@ -3,11 +3,9 @@
 //! Two encodings exist. `TraceMe` stats name a producer (`_pt`, `_p`) or a consumer (`_ct`, `_c`) of a context type and
 //! id. The `flow` stat packs both into one number: bits 0–1 direction, bits 2–57 id, bits 58–63 category.
 
-use hashbrown::{HashMap, HashSet};
-use trace_model::{
-    FlowEnd, FlowPoint, FlowRole, GroupId, GroupKind, SliceAttr, SliceKey, TraceBuilder, TrackId,
-    TrackKind,
-};
+use hashbrown::HashSet;
+use importer_common::prelude::*;
+use trace_model::{FlowEnd, FlowPoint, FlowRole, SliceKey};
 
 /// Host event that enqueues a program on a device.
 const ENQUEUE: &str = "DoEnqueueProgram";

@@ -10,7 +10,8 @@
 
 use importer_common::HostEvents;
 use importer_common::names::PlaneKind;
-use trace_model::{HostEventUse, LabelId, SliceAttr, TraceBuilder, TrackId, TrackKind};
+use importer_common::prelude::*;
+use trace_model::HostEventUse;
 
 use super::counted::HostPart;
 use super::decode::{DecodedJob, LineJob};

@@ -1,6 +1,6 @@
 //! Maps ids to row numbers. Ids are small and dense in most files, 64-bit fingerprints in others.
 
-use hashbrown::HashMap;
+use importer_common::prelude::*;
 
 const NONE: u32 = u32::MAX;
 

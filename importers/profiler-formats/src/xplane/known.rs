@@ -1,7 +1,7 @@
 //! Names of the stats that the importer reads; all others stay arguments.
 
 use importer_common::names::execution_attr;
-use trace_model::SliceAttr;
+use importer_common::prelude::*;
 
 /// A number that an event can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,12 +8,9 @@
 
 use std::ops::Range;
 
-use input::{Progress, Result};
+use importer_common::prelude::*;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
-use trace_model::{
-    FlowPoint, FlowRole, ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec,
-    TimeRange, Timestamp, TrackKind,
-};
+use trace_model::{FlowPoint, FlowRole, ImportLog, SliceBatch};
 
 use super::counted::{CountedEvents, CountedLine};
 use super::event::XPlaneEvent;

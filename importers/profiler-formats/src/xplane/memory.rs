@@ -3,13 +3,9 @@
 //! `MemoryAllocation` and `MemoryDeallocation` are instants on host threads; each records the bytes in use after it.
 //! The samples of all threads form one counter per memory, on the device that the memory belongs to.
 
-use std::collections::BTreeMap;
-
 use importer_common::names;
-use trace_model::{
-    GroupId, GroupKind, SliceAttr, SliceBatch, StringId, Timestamp, TraceBuilder, TrackId,
-    TrackKind,
-};
+use importer_common::prelude::*;
+use trace_model::SliceBatch;
 
 /// A memory: that of a device, by its number on the host, or that of a named allocator (`StringId` index).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

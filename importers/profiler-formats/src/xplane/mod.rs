@@ -33,12 +33,10 @@ mod sizes;
 mod space;
 mod tables;
 
-use std::sync::Arc;
-
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use importer_common::prelude::*;
+use input::SharedBytes;
 use input::source::SourceContent;
-use input::{InputSource, Progress, Result, SharedBytes};
-use trace_model::{ArgSource, ImportLog, IssueKind, TraceBuilder, wire};
+use trace_model::{ArgSource, ImportLog, wire};
 
 pub use sizes::{PartSize, ProfilePart};
 pub use space::{SpaceElement, visit_xplane_elements};

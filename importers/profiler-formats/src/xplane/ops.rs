@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
 use importer_common::names::{self, NO_NAME, is_null};
+use importer_common::prelude::*;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
-use trace_model::{
-    Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, StringId, TraceBuilder,
-};
+use trace_model::{Access, MemoryAccess, MemorySpace};
 
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};

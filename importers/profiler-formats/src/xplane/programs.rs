@@ -1,11 +1,11 @@
 //! Compiled programs: their names, and their HLO if the profiler stored it.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use importer_common::names;
+use importer_common::prelude::*;
+use trace_model::ProgramBytes;
 use trace_model::wire::{WireCursor, WireValue};
-use trace_model::{ProgramBytes, TraceBuilder};
 
 use super::known::Known;
 use super::lines::LineOutline;

@@ -1,10 +1,10 @@
 //! How the bytes of a file are divided among what was recorded.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hashbrown::HashSet;
 use importer_common::names::{self, PlaneKind};
+use importer_common::prelude::*;
 use trace_model::ImportLog;
 use trace_model::wire::{WireCursor, WireValue};
 

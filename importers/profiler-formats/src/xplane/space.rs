@@ -12,10 +12,10 @@
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
 use importer_common::names;
+use importer_common::prelude::*;
+use trace_model::ImportLog;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
-use trace_model::{ImportLog, IssueKind};
 
 use super::tables::map_entry;
 

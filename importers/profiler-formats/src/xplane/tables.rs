@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
+use importer_common::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::ArgValue;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
 use super::ids::IdMap;

@@ -25,11 +25,10 @@ mod network;
 mod nodes;
 mod write;
 
+use importer_common::prelude::*;
 use importer_common::simulated::{describe, log_earlier_runs};
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use input::lines;
 use input::sniffing::contains;
-use input::{InputSource, Progress, Result, lines};
-use trace_model::{IssueKind, TraceBuilder};
 
 use nodes::{AstraSimRun, AstraSimRuns};
 

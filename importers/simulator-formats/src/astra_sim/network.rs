@@ -12,10 +12,10 @@
 //! The configuration is searched in the same places as the graphs of a run. It is used only
 //! if it has the same number of NPUs as the run.
 
+use importer_common::prelude::*;
 use importer_common::simulated::amount;
-use input::InputSource;
 use input::source::{file_name, small_text};
-use trace_model::{DeviceLinks, IssueKind, TraceBuilder, joined};
+use trace_model::DeviceLinks;
 
 /// Maximum number of NPUs.
 const MAX_NPUS: u64 = 1 << 20;

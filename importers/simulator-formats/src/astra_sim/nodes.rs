@@ -1,9 +1,6 @@
 //! Collects nodes with start and end from the lines of a log.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use hashbrown::HashMap;
-use trace_model::{IssueKind, TraceBuilder};
+use importer_common::prelude::*;
 
 use super::line::{AstraSimLine, AstraSimRoofline, NodeEvent};
 use crate::chakra::graph::NodeKind;

@@ -1,12 +1,10 @@
 //! Converts a run, with its graphs if they are found, to devices.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hashbrown::HashMap;
+use importer_common::prelude::*;
+use input::ImportError;
 use input::source::file_name;
-use input::{ImportError, InputSource, Progress, Result};
-use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
 use super::line::AstraSimRoofline;
 use super::network;

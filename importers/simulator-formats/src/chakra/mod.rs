@@ -14,10 +14,9 @@ pub(crate) mod graph;
 pub(crate) mod npu;
 mod schedule;
 
+use importer_common::prelude::*;
 use importer_common::simulated::describe;
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{InputSource, Progress, Result};
-use trace_model::{Caveat, IssueKind, TraceBuilder};
+use trace_model::Caveat;
 
 use graph::{ChakraGraph, ChakraNode};
 use npu::{ChakraCollective, ChakraMessage, ChakraNpu, NodeCosts, NodeExecution};

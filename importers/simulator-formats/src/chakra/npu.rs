@@ -1,12 +1,9 @@
 //! Writes executed nodes as tracks of a device.
 
-use hashbrown::HashMap;
+use importer_common::prelude::*;
 use importer_common::simulated::{label_of_op, op_with_costs};
 use importer_common::waits::add_waits;
-use trace_model::{
-    ArgValue, DeviceInfo, FlowEnd, GroupKind, IssueKind, LabelId, Op, SliceAttr, SliceKey,
-    SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
-};
+use trace_model::{FlowEnd, SliceKey};
 
 use super::graph::NodeKind;
 

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hashbrown::HashMap;
+use importer_common::prelude::*;
 
 use super::graph::{ChakraNode, NodeKind};
 
@@ -92,7 +92,7 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
         return Err(format!(
             "{} nodes form a dependency cycle, among them {}",
             ring.len(),
-            trace_model::joined(ring.iter().take(5), ", ")
+            joined(ring.iter().take(5), ", ")
         ));
     }
     Ok(ChakraSchedule {

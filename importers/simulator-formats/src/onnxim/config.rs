@@ -3,10 +3,9 @@
 //! its clock is consistent with the end of the log.
 
 use importer_common::cycles::CycleClock;
-use input::InputSource;
+use importer_common::prelude::*;
 use input::source::{file_name, small_text};
 use serde_json::Value;
-use trace_model::{IssueKind, TraceBuilder};
 
 use super::run::OnnximRun;
 

@@ -1,9 +1,8 @@
 //! Layers as ops, with the sizes and bytes of their matmul.
 
-use hashbrown::HashMap;
 use importer_common::names::TakenNames;
+use importer_common::prelude::*;
 use importer_common::simulated::{label_of_op, op_with_costs, product_text};
-use trace_model::{LabelId, Op, StringId, TraceBuilder};
 
 use super::line::MatmulDims;
 use super::run::OnnximMatmul;

@@ -38,11 +38,9 @@ mod line;
 mod run;
 mod timeline;
 
+use importer_common::prelude::*;
 use importer_common::simulated::{describe, log_earlier_runs, log_unended_run, read_log};
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{InputSource, Progress, Result};
-use trace_model::{IssueKind, TraceBuilder};
 
 use run::{OnnximRun, OnnximRuns};
 

@@ -1,10 +1,10 @@
 //! Collects layers, tiles and models with start and end, in cycles.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
+use importer_common::prelude::*;
 use importer_common::simulated::{LineProblem, core_of, unreadable, went_back};
-use trace_model::{IssueKind, StringId, TraceBuilder};
 
 use super::line::{CoreUtilization, MatmulDims, OnnximLine};
 

@@ -1,12 +1,9 @@
 //! Writes a run as tracks of one device.
 
-use hashbrown::HashMap;
 use importer_common::cycles::CycleClock;
+use importer_common::prelude::*;
 use importer_common::simulated::{add_fact, track_at};
-use trace_model::{
-    DeviceInfo, GroupId, GroupKind, IssueKind, Label, LabelId, SliceAttr, SliceSpec, TraceBuilder,
-    TrackId, TrackKind,
-};
+use trace_model::Label;
 
 use super::config::{self, OnnximConfig};
 use super::labels::OnnximLabels;

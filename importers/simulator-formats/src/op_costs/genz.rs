@@ -9,10 +9,8 @@
 //!
 //! Written from the output of `GenZ` for llama3-8b, prefill and decode.
 
-use importer_common::TraceFormat;
 use importer_common::csv_table::{CsvRow, CsvTable};
-use input::{InputSource, Progress, Result};
-use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
+use importer_common::prelude::*;
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
 use super::table::{OpCostTable, OpCosts};

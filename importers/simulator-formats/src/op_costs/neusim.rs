@@ -12,15 +12,12 @@
 //!
 //! Written from the output of `NeuSim` for llama3-8b on TPU v5e, v5p and v6e.
 
-use std::collections::BTreeSet;
 use std::io::Read as _;
 
-use importer_common::TraceFormat;
 use importer_common::csv_table::{CsvRow, CsvTable};
+use importer_common::prelude::*;
 use importer_common::simulated::product_text;
-use input::{InputSource, Progress, Result};
 use serde_json::Value;
-use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
 use super::table::{OpCostTable, OpCosts};

@@ -1,7 +1,7 @@
 //! The content of a cost table: ops in blocks that repeat, and the device that runs them.
 
 use importer_common::csv_table::RowArgs;
-use trace_model::DeviceInfo;
+use importer_common::prelude::*;
 
 /// One row of a table.
 #[derive(Clone, Debug, Default, PartialEq)]

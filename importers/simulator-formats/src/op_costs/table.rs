@@ -1,10 +1,9 @@
 //! The importer of cost tables, whoever writes them.
 
+use importer_common::prelude::*;
 use importer_common::simulated::describe;
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{InputSource, Progress, Result};
-use trace_model::{Caveat, TraceBuilder};
+use trace_model::Caveat;
 
 use super::program::{CostedDevice, CostedProgram};
 use super::timeline::write;

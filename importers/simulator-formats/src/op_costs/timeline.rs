@@ -1,15 +1,9 @@
 //! Converts blocks of costs to tracks.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use importer_common::csv_table::KeptArgs;
 use importer_common::names::TakenNames;
+use importer_common::prelude::*;
 use importer_common::simulated::{add_fact, label_of_op, op_with_costs, track_at};
-use trace_model::{
-    GroupKind, IssueKind, LabelId, Op, Picos, ProgramId, SliceSpec, TimeRange, Timestamp,
-    TraceBuilder, TrackId, TrackKind,
-};
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
 

@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use input::{InputSource, Progress, Result};
-use trace_model::{IssueKind, TraceBuilder};
+use importer_common::prelude::*;
 
 use super::layer::{DramTraceCounts, STREAMS, ScaleSimLayer, ScaleSimTraffic};
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use importer_common::prelude::*;
 use importer_common::simulated::product_text;
-use input::InputSource;
 use input::source::{file_name, small_text};
 
 use super::layer::ScaleSimLayer;

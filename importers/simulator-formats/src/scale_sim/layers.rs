@@ -2,8 +2,8 @@
 
 use importer_common::csv_table::{CsvRow, CsvTable};
 use importer_common::names::TakenNames;
-use input::Result;
-use trace_model::{Arg, ArgValue, IssueKind, TraceBuilder};
+use importer_common::prelude::*;
+use trace_model::Arg;
 
 use super::inputs::ScaleSimTopology;
 use super::layer::{STREAMS, ScaleSimAccess, ScaleSimLayer, ScaleSimTraffic};

@@ -30,11 +30,9 @@ mod layers;
 mod timeline;
 
 use importer_common::csv_table::CsvTable;
+use importer_common::prelude::*;
 use importer_common::simulated::describe;
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::sniffing::contains;
-use input::{InputSource, Progress, Result};
-use trace_model::TraceBuilder;
 
 /// The importer of this module.
 #[derive(Debug)]

@@ -1,15 +1,10 @@
 //! Converts layers to tracks.
 
-use std::sync::Arc;
-
 use importer_common::csv_table::KeptArgs;
 use importer_common::cycles::CycleClock;
+use importer_common::prelude::*;
 use importer_common::simulated::{add_fact, hbm, label_of_op, track_at};
-use trace_model::{
-    Access as Direction, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, MemoryAccess,
-    MemorySpace, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId,
-    TrackKind,
-};
+use trace_model::{Access as Direction, MemoryAccess, MemorySpace};
 
 use super::inputs::ScaleSimInputs;
 use super::layer::{STREAMS, ScaleSimAccess, ScaleSimLayer};

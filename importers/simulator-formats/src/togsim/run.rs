@@ -1,10 +1,9 @@
 //! Converts lines to spans of units, in cycles.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use hashbrown::HashMap;
+use importer_common::prelude::*;
 use importer_common::simulated::{LineProblem, core_of, unreadable, went_back};
-use trace_model::{IssueKind, StringId, TraceBuilder};
 
 use super::line::{TogSimInstruction, TogSimLine, TogSimUnit};
 

@@ -1,16 +1,10 @@
 //! Converts a run to one device per core.
 
-use std::collections::BTreeMap;
-
-use hashbrown::HashMap;
 use importer_common::cycles::CycleClock;
+use importer_common::prelude::*;
 use importer_common::simulated::{label_of_op, track_at};
 use importer_common::waits::add_waits;
-use input::{Progress, Result};
-use trace_model::{
-    ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, Label, LabelId, Op, SliceAttr, SliceSpec,
-    StringId, TimeRange, TraceBuilder, TrackId, TrackKind,
-};
+use trace_model::Label;
 
 use super::line::TogSimUnit;
 use super::run::{InstructionSpan, TogSimCore, TogSimRun};

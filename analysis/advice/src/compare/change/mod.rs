@@ -1,6 +1,6 @@
 //! The change of a number between two sides, and whether it is more than noise.
 
-use engine::Percent;
+use facts::prelude::*;
 use math::bounds::{Bounds, bounds};
 use math::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
 use math::resample::{self, ResampledMedians, StepRuns};

@@ -177,7 +177,7 @@ fn flags_of_a_compilers_list_are_no_differences_to_flags_that_were_set() {
     let run = |flags: &[(&str, &str)], has_defaults: bool| {
         let mut environment = Environment {
             has_default_flags: has_defaults,
-            flags: Some(std::collections::BTreeMap::default()),
+            flags: Some(BTreeMap::default()),
             topology: Some(if has_defaults { "2x2x1" } else { "2x2" }.to_owned()),
             ..Environment::default()
         };

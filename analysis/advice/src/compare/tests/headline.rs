@@ -24,7 +24,7 @@ fn looped(ms: &[f64], values: &[(&str, f64)]) -> Summary {
         better: Better::Lower,
         value: Some(value),
         of: String::new(),
-        provenance: engine::Provenance::Measured,
+        provenance: Provenance::Measured,
         note: None,
     };
     run.values = values.iter().map(value).collect();
@@ -212,7 +212,7 @@ fn other_memory_traffic_of_one_program_is_not_called_the_same_work() {
             better: Better::Higher,
             value: Some(percent),
             of: String::new(),
-            provenance: engine::Provenance::Derived,
+            provenance: Provenance::Derived,
             note: None,
         });
         run

@@ -1,13 +1,9 @@
 //! What the verdict names, and which hints answer it: nothing that is called the
 //! largest use of time goes without a word on what to do about it, or why there is none.
 
-use std::collections::BTreeSet;
-
-use facts::TimeUse;
-use math::intervals::IntervalSet;
+use facts::prelude::*;
 use run_reports::summary::targets::Target;
 use run_reports::summary::verdict;
-use trace_model::{OpId, Picos, TimeRange};
 
 use super::priced::{PricedFinding, RowByOp};
 use crate::hints::finding::{Finding, FindingPlace, PossibleSaving};

@@ -1,16 +1,13 @@
 //! Finds what limits the loop: the part of its steps about which a hint saves most.
 
-use std::collections::BTreeSet;
-
 use device_reports::ops::kernels::CostLimit;
-use device_reports::steps::step_parts::{StepParts, StepPartsReport};
-use device_reports::{Balance, CoreTraffic, DeviceLoad, Kernels, OpRow, OpsReport, StepPart};
-use engine::{Percent, Provenance, Result, Scope};
-use facts::{OpGroup, StepsReport, TimeUse};
-use hardware::limits::BoundBy;
-use run_reports::host::compile::Compile;
-use run_reports::host::gaps::{Gaps, IdleCause};
-use trace_model::{Caveat, Picos, short_device_name};
+use device_reports::{
+    Balance, CoreTraffic, DeviceLoad, Kernels, OpRow, OpsReport, StepPart, StepParts,
+    StepPartsReport,
+};
+use facts::prelude::*;
+use run_reports::{Compile, Gaps, IdleCause};
+use trace_model::{Caveat, short_device_name};
 
 use crate::hints::facts::HintFacts;
 use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};

@@ -6,13 +6,10 @@ mod limit;
 mod priced;
 mod same;
 
-use std::collections::BTreeMap;
-
-use engine::{AnalysisError, Percent, Result, Scope};
-use facts::SumOver;
+use facts::prelude::*;
 use run_reports::summary::targets::Targets;
 use run_reports::summary::verdict::Verdict;
-use trace_model::{Caveat, Picos};
+use trace_model::Caveat;
 
 use super::finding::{Finding, PossibleSaving};
 use super::report::{

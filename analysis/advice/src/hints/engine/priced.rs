@@ -1,9 +1,7 @@
 //! A finding with what it costs.
 
-use std::collections::BTreeMap;
-
 use device_reports::OpRow;
-use trace_model::{OpId, Picos};
+use facts::prelude::*;
 
 use crate::hints::finding::{Finding, PossibleSaving};
 use crate::hints::report::SavingBy;

@@ -1,8 +1,6 @@
 //! Which hints are about the same time.
 
-use std::collections::BTreeSet;
-
-use trace_model::{OpId, Picos};
+use facts::prelude::*;
 
 use super::priced::PricedFinding;
 use crate::hints::HintFacts;

@@ -1,8 +1,8 @@
 //! What the texts of ops tell of the arrays that they read and write.
 
 use device_reports::OpRow;
+use facts::prelude::*;
 use hlo::{ArrayShape, HloText};
-use trace_model::Picos;
 
 use crate::hints::{HintFacts, OpSelection};
 

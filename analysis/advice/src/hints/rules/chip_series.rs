@@ -3,15 +3,9 @@
 //! Their names are not published, so that they are told by the words of their names and units: a clock is counted in hertz
 //! and is not that of memory or links. Samples are on the timeline, and so are the spans of ops here.
 
-use std::collections::BTreeSet;
-
 use engine::number::value;
-use engine::{Percent, Result};
-use facts::TraceFacts as _;
-use hardware::limits::BoundBy;
-use math::intervals::IntervalSet;
-use math::unit::Unit;
-use trace_model::{CounterSeries, GroupId, OpId, Picos, TimeRange, TrackKind};
+use facts::prelude::*;
+use trace_model::CounterSeries;
 
 use crate::hints::HintFacts;
 

@@ -6,8 +6,7 @@
 
 use device_reports::Ops;
 use device_reports::ops::hardware_counters::HardwareCounters;
-use engine::{Percent, Provenance, Threshold};
-use trace_model::{Picos, joined};
+use facts::prelude::*;
 
 use super::chip_series::{ClockDrop, clock_drops, throttling};
 use super::device_clock::DeviceClock;

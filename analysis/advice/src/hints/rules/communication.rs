@@ -1,13 +1,9 @@
 //! Rules about communication between devices.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use device_reports::communication::overlap::CoreOverlap;
 use device_reports::{OpRow, Overlap, OverlapReport};
-use engine::{Percent, Result, Threshold};
-use facts::CollectiveKind;
+use facts::prelude::*;
 use math::summed;
-use trace_model::Picos;
 
 use crate::hints::async_collectives;
 use crate::hints::{

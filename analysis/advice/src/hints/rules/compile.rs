@@ -1,15 +1,13 @@
 //! Rules about compilation.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use device_reports::Steps;
-use engine::{Provenance, Result, Scope, Threshold, listed_to};
+use engine::listed_to;
+use facts::Framework;
+use facts::prelude::*;
 use facts::steps::annotated_number;
-use facts::{Framework, Step, TimeUse};
-use math::unit::Unit;
-use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport};
+use run_reports::host::compile::Compilation;
+use run_reports::{Compile, CompilePlace, CompileReport};
 use trace_model::time::PS_PER_S;
-use trace_model::{Picos, TimeRange, TraceModel};
 
 use crate::hints::{
     Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,

@@ -1,14 +1,10 @@
 //! Rules about ops that compute, and how near they come to the roofline.
 
-use std::collections::BTreeSet;
-
 use device_reports::ops::loops::{LoopRow, Loops};
 use device_reports::{DeclaredCosts, Kernel, Kernels, KernelsReport, LikeOps, OpRow};
-use engine::{Percent, Result, Threshold};
-use facts::{Framework, OpGroup};
-use hardware::limits::BoundBy;
-use math::unit::Unit;
-use trace_model::{Caveat, IssueKind, OpId, Picos};
+use facts::Framework;
+use facts::prelude::*;
+use trace_model::{Caveat, IssueKind};
 
 use super::arrays::{fills_registers, nearly_all, reads_narrow};
 use crate::hints::{

@@ -1,13 +1,10 @@
 //! The ratio of the clock to the default clock that ops record, device by device.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use device_reports::{CoreOps, OpsReport};
-use engine::{Context, Result, Scope};
-use facts::TraceFacts as _;
+use facts::prelude::*;
 use facts::window::part_in;
-use trace_model::{GroupId, OpId, Picos, SliceAttr, TrackKind};
 
 /// An op within a hundredth of the default clock runs at it.
 const AT_CLOCK: f64 = 0.99;

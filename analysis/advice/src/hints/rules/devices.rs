@@ -1,11 +1,8 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
-use device_reports::steps::balance::DeviceLoad;
-use device_reports::{Balance, BalanceReport};
-use engine::{Percent, Provenance, Threshold, counted};
-use facts::TimeUse;
+use device_reports::{Balance, BalanceReport, DeviceLoad};
+use facts::prelude::*;
 use math::stats;
-use trace_model::{OpId, Picos, TrackKind};
 
 use crate::hints::{
     Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,

@@ -1,12 +1,9 @@
 //! Rules about what the hardware, kernels and `SparseCores` recorded of themselves.
 
-use std::collections::BTreeSet;
-
 use device_reports::communication::sparse_cores::SparseCores;
 use device_reports::ops::kernels::TRACING;
 use device_reports::{Kernel, Kernels, KernelsReport, OpRow};
-use engine::{Percent, Provenance, Result, Threshold};
-use trace_model::{OpId, Picos};
+use facts::prelude::*;
 
 use crate::hints::{
     Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,

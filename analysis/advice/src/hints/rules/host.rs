@@ -1,11 +1,10 @@
 //! Rules about devices that wait for their host.
 
 use device_reports::{Dcn, OpRow};
-use engine::{Percent, Provenance, Result, Scope, Threshold};
-use facts::TimeUse;
-use run_reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleCause};
+use facts::prelude::*;
+use run_reports::host::gaps::{Gap, GapPlace};
 use run_reports::host::input::{Input, InputWait};
-use trace_model::Picos;
+use run_reports::{DeviceGaps, Gaps, GapsReport, IdleCause};
 
 use crate::hints::{
     Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,

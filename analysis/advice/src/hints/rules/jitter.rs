@@ -1,11 +1,9 @@
 //! Steps of one kind that differ in their length.
 
-use engine::{Percent, Threshold};
+use facts::prelude::*;
 use facts::steps::{OUTLIER_RATIO, Step, StepsReport};
 use facts::time_use::TimeUse;
 use math::stats;
-use math::unit::Unit;
-use trace_model::Picos;
 
 use super::devices::spots;
 use crate::hints::{

@@ -1,15 +1,10 @@
 //! Rules about lazy tensors and programs of single ops.
 
-use std::collections::BTreeSet;
-
-use engine::Threshold;
-use facts::{TimeUse, TraceFacts as _};
+use facts::prelude::*;
 use math::stats;
-use math::unit::Unit;
-use run_reports::host::compile::{Compile, LazyTensors};
-use run_reports::host::gaps::Gaps;
+use run_reports::host::compile::LazyTensors;
+use run_reports::{Compile, Gaps};
 use trace_model::time::{PS_PER_S, PS_PER_US};
-use trace_model::{Picos, joined};
 
 use crate::hints::{
     Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,

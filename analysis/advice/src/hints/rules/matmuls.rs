@@ -1,16 +1,12 @@
 //! Rules about the sizes and types of matrix multiplications.
 
-use std::collections::BTreeMap;
-
 use device_reports::Matmuls;
 use device_reports::ops::matmuls::{MatmulRow, MatmulsReport};
-use engine::{Percent, Provenance, Result, Threshold};
 use facts::framework::Framework;
-use hardware::limits::BoundBy;
+use facts::prelude::*;
 use hardware::padding::Dimension;
 use hardware::peaks::NO_PEAK;
 use math::stats;
-use trace_model::OpId;
 
 use crate::hints::{
     Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,

@@ -2,11 +2,9 @@
 
 use device_reports::memory::hbm::{NEARLY_FULL_PERCENT, bytes_text};
 use device_reports::{Expected, Memory, OpRow, TimeLimit};
-use engine::{Percent, Provenance, Result, Threshold};
-use facts::{Framework, OpGroup};
-use math::unit::Unit;
-use run_reports::host::serving::Serving;
-use trace_model::{Picos, TimeRange};
+use facts::Framework;
+use facts::prelude::*;
+use run_reports::Serving;
 
 use crate::hints::{
     Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, OpSelection,

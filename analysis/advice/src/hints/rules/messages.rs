@@ -1,15 +1,9 @@
 //! Rules about what devices send each other: the speed of links, sizes of messages, and data that is sent twice.
 
-use std::collections::BTreeSet;
-
 use device_reports::communication::dcn::{DcnDevice, DcnReport};
 use device_reports::{CollectiveRow, Collectives, Dcn, OpRow};
-use engine::{Percent, Provenance, Result, Threshold};
-use facts::CollectiveKind;
+use facts::prelude::*;
 use hlo::HloText;
-use math::grouped;
-use math::unit::Unit;
-use trace_model::{OpId, Picos, joined};
 
 use crate::hints::{
     Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,

@@ -1,11 +1,8 @@
 //! Rules about servers: what requests wait for.
 
-use std::sync::Arc;
-
-use engine::{AnalysisError, Percent, Provenance, Threshold};
-use math::intervals::IntervalSet;
-use run_reports::host::serving::{ServedRequest, Serving, ServingPhase, ServingReport};
-use trace_model::{Picos, TimeRange};
+use facts::prelude::*;
+use run_reports::host::serving::{ServedRequest, ServingReport};
+use run_reports::{Serving, ServingPhase};
 
 use crate::hints::{
     Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,

@@ -1,13 +1,9 @@
 //! Collectives by the axis of the program's mesh along which they communicate, against what the links of that axis carry.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use facts::GroupPlace;
 use facts::collective_traffic::MeshAxis;
+use facts::prelude::*;
 use hardware::ici::{Axis, GroupLayout};
-use math::grouped;
-use trace_model::{Picos, joined};
 
 use super::links::LinkUse;
 use super::row::{CollectiveRow, CollectiveShare};

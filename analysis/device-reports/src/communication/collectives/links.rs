@@ -1,7 +1,7 @@
 //! Properties of the links between the chips of a capture.
 
-use engine::{Context, Provenance};
 use facts::CollectiveTraffic;
+use facts::prelude::*;
 use hardware::chips::Chip;
 use hardware::ici::{GroupLayout, LinkRate, NetworkFrom, Topology};
 

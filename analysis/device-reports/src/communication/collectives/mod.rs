@@ -22,16 +22,13 @@ mod places;
 mod row;
 mod table;
 
-use math::grouped;
-use trace_model::Picos;
+use facts::prelude::*;
 
 pub use axes::AxisRow;
 pub use links::LinkUse;
 pub use places::{DeviceAxis, DevicePlaces};
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
-use engine::{Analysis, Context, Percent, Result};
-use facts::SumOver;
 use row::rounded;
 
 use crate::communication::overlap::{CoreOverlap, Overlap, OverlapReport, Transfer};

@@ -1,10 +1,7 @@
 //! Where the devices of a capture are along the axes of the program's mesh and of the grid of chips.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::Context;
+use facts::prelude::*;
 use serde::{Deserialize, Serialize};
-use trace_model::{GroupId, GroupKind};
 
 use super::axes::AxisRow;
 use super::links::LinkUse;

@@ -1,11 +1,9 @@
 //! A collective compared with its links.
 
-use std::sync::Arc;
-
-use engine::{Cell, Percent};
+use engine::Cell;
 use facts::CollectiveTraffic;
+use facts::prelude::*;
 use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
-use trace_model::{Picos, joined};
 
 use super::links::LinkUse;
 use crate::communication::overlap::{HiddenBy, Skew, Transfer};

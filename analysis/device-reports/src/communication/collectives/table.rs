@@ -1,8 +1,6 @@
 //! The tables of collectives.
 
-use engine::{Table, Tabular};
-use facts::SumOver;
-use trace_model::{Picos, joined};
+use facts::prelude::*;
 
 use super::{CollectivesReport, Remark};
 

@@ -320,7 +320,7 @@ fn an_axis_has_the_name_that_the_program_gives_it() {
 
 #[test]
 fn program_without_communication_is_not_applicable() {
-    let Err(engine::AnalysisError::NotApplicable(why)) =
+    let Err(AnalysisError::NotApplicable(why)) =
         report("ops: CC\n C = fusion.1 [loop fusion]", &Options::default())
     else {
         panic!("a report");

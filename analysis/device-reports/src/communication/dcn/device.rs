@@ -1,14 +1,12 @@
 //! Send and recv ops of collectives between slices.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use engine::{Context, Percent, Result};
+use facts::TimeWindow;
+use facts::prelude::*;
 use facts::window::{counts, part_in};
-use facts::{OpClasses, TimeWindow, TraceFacts as _};
 use hardware::limits::ratio;
 use hlo::HloText;
-use math::intervals::IntervalSet;
-use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::report::{DcnCollective, DcnDevice, DcnTimes};
 

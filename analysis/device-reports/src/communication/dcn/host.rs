@@ -1,12 +1,7 @@
 //! Messages that the runtime records on hosts.
 
-use std::collections::BTreeMap;
-
-use engine::{Context, Result};
-use facts::TraceFacts as _;
-use trace_model::{
-    ArgValue, GroupId, GroupKind, HostEventUse, Picos, SliceRef, TimeRange, Timestamp, TraceModel,
-};
+use facts::prelude::*;
+use trace_model::{ArgValue, HostEventUse};
 
 use super::report::{DcnAction, DcnHost, DcnMessages};
 

@@ -28,8 +28,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, Context, Result};
-use facts::TraceFacts as _;
+use facts::prelude::*;
 
 pub use host::host_event_use;
 pub use report::{DcnAction, DcnCollective, DcnDevice, DcnHost, DcnMessages, DcnReport, DcnTimes};

@@ -1,8 +1,7 @@
 //! Rows of the report on communication between slices of a pod.
 
-use engine::Percent;
+use facts::prelude::*;
 use serde::{Serialize, Serializer};
-use trace_model::Picos;
 
 /// Communication between slices.
 #[engine::reported]

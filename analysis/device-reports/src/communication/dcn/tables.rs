@@ -1,6 +1,6 @@
 //! The tables of the report on communication between slices.
 
-use engine::{Table, Tabular};
+use facts::prelude::*;
 
 use super::report::DcnReport;
 

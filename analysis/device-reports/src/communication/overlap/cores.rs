@@ -4,14 +4,11 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use engine::{Context, Percent, Result};
+use facts::CoreTime;
 use facts::category::classify_texts;
-use facts::{CoreTime, OpClass, OpClasses, TraceFacts as _};
-use math::intervals::{IntervalSet, MeasureIndex, UnionBuilder};
-use trace_model::{
-    GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, StringId, TimeRange,
-    TraceModel, TrackId, TrackKind,
-};
+use facts::prelude::*;
+use math::intervals::{MeasureIndex, UnionBuilder};
+use trace_model::{SliceSpans, StringId};
 
 use super::report::CoreOverlap;
 

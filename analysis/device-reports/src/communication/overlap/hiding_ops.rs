@@ -1,8 +1,6 @@
 //! The compute that hides a transfer.
 
-use std::collections::BTreeMap;
-
-use trace_model::{LabelId, Picos, TimeRange};
+use facts::prelude::*;
 
 use super::cores::CoreTraffic;
 
@@ -13,7 +11,7 @@ pub(super) type HidingTime = BTreeMap<LabelId, Picos>;
 /// much more work than reading the trace, there is no result.
 pub(super) struct HidingOps<'a> {
     core: &'a CoreTraffic,
-    label_of: &'a dyn Fn(&facts::core_time::SelfTimeSegment) -> LabelId,
+    label_of: &'a dyn Fn(&SelfTimeSegment) -> LabelId,
     visits_left: usize,
 }
 
@@ -21,10 +19,7 @@ pub(super) struct HidingOps<'a> {
 const VISITS: usize = 16;
 
 impl<'a> HidingOps<'a> {
-    pub fn of(
-        core: &'a CoreTraffic,
-        label_of: &'a dyn Fn(&facts::core_time::SelfTimeSegment) -> LabelId,
-    ) -> Self {
+    pub fn of(core: &'a CoreTraffic, label_of: &'a dyn Fn(&SelfTimeSegment) -> LabelId) -> Self {
         let visits_left = core
             .time
             .segments

@@ -1,11 +1,8 @@
 //! Times of the transfers of one kind: what a device has in flight at the same time counts once.
 
-use std::collections::BTreeMap;
-
-use facts::{GroupPlace, OpClass};
-use math::grouped;
+use facts::GroupPlace;
+use facts::prelude::*;
 use math::intervals::UnionBuilder;
-use trace_model::{Picos, TimeRange};
 
 use super::cores::CoreActivity;
 use super::report::{KindTotal, Transfer};

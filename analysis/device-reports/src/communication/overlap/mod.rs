@@ -31,10 +31,8 @@ mod sums;
 mod table;
 mod times;
 
-use engine::{Analysis, Context, Result};
+use facts::prelude::*;
 use facts::window::ran_nothing;
-use facts::{SumOver, TraceFacts as _};
-use trace_model::GroupId;
 
 use cores::CoreActivity;
 

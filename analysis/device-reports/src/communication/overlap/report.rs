@@ -1,10 +1,7 @@
 //! Rows of the report on communication and the compute that hides it.
 
-use std::sync::Arc;
-
-use engine::Percent;
-use facts::{CollectiveKind, CollectiveTraffic, SumOver};
-use trace_model::{GroupId, OpId, Picos};
+use facts::CollectiveTraffic;
+use facts::prelude::*;
 
 use super::skew::MatchedCollective;
 use super::times::TransferTimes;

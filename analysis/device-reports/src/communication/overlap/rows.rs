@@ -1,12 +1,9 @@
 //! One row for each collective and each asynchronous transfer.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use engine::Context;
-use facts::{CollectiveTraffic, GroupPlace, OpClass, SharedClock, TraceFacts as _};
+use facts::prelude::*;
+use facts::{CollectiveTraffic, GroupPlace, SharedClock};
 use math::parallel;
-use trace_model::{GroupId, LabelId, Picos, SliceId, SourceId, StringId, TraceModel};
+use trace_model::{SourceId, StringId};
 
 use super::cores::{CoreActivity, CoreTraffic};
 use super::hiding_ops::HidingOps;
@@ -145,8 +142,7 @@ fn add_spans(
     meanwhile: &CoreActivity,
 ) -> BTreeMap<TransferKey, TransferKey> {
     let (model, mut dones) = (cx.model, BTreeMap::new());
-    let label_of =
-        |segment: &facts::core_time::SelfTimeSegment| model.slice(segment.slice).label_id();
+    let label_of = |segment: &SelfTimeSegment| model.slice(segment.slice).label_id();
     let mut compute = HidingOps::of(core, &label_of);
     for span in cx.watched(&core.in_flight) {
         let key = key_of(model, span.label);

@@ -12,9 +12,9 @@
 //! not either, there is no result rather than a wrong one.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
-use trace_model::{Picos, SliceAttr, SliceRef, SourceId, TimeRange};
+use facts::prelude::*;
+use trace_model::SourceId;
 
 /// One execution of a collective on one core.
 #[derive(Clone, Copy, Debug)]
@@ -304,7 +304,7 @@ mod tests {
 
     fn one_host(cores: usize) -> Vec<SourceId> {
         let mut builder = trace_model::TraceBuilder::new();
-        let host = builder.group(None, trace_model::GroupKind::Host, "host");
+        let host = builder.group(None, GroupKind::Host, "host");
         vec![builder.finish().group(host).source; cores]
     }
 

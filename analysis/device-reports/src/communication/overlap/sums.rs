@@ -1,14 +1,8 @@
 //! Sums of a transfer over its executions, on one core and across cores.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use engine::Context;
-use facts::{CollectiveTraffic, OpClass, SharedClock};
-use trace_model::{
-    GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SliceRef, StringId, TimeRange, TraceModel,
-    TrackKind,
-};
+use facts::prelude::*;
+use facts::{CollectiveTraffic, SharedClock};
+use trace_model::StringId;
 
 use super::cores::{CoreActivity, InFlightSpan, name_of};
 use super::hiding_ops::{HidingOps, HidingTime};

@@ -1,7 +1,6 @@
 //! The tables of the overlap report.
 
-use engine::{Table, Tabular};
-use math::unit::Unit;
+use facts::prelude::*;
 
 use super::report::OverlapReport;
 

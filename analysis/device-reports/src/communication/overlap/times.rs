@@ -1,9 +1,7 @@
 //! The times of sets of transfers, over all devices.
 
-use std::collections::BTreeMap;
-
 use facts::GroupPlace;
-use trace_model::Picos;
+use facts::prelude::*;
 
 /// Which transfers are summed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

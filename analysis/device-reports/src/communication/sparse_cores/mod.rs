@@ -22,12 +22,10 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
-use engine::{Analysis, Context, Percent, Result};
+use facts::CoreTime;
+use facts::prelude::*;
 use facts::window::{counts, slices_of_window};
-use facts::{CoreTime, OpClasses, TraceFacts as _};
-use trace_model::{GroupId, GroupKind, Picos, SliceSpans, TraceModel, TrackKind};
+use trace_model::SliceSpans;
 
 pub use offload::Offload;
 
@@ -117,7 +115,7 @@ impl Analysis for SparseCores {
                  (advanced_configuration of jax.profiler.ProfileOptions) records them where the chip has some (systole doctor --rows)".into());
         }
         let classes = cx.classes();
-        let mut sums: BTreeMap<trace_model::LabelId, SparseOpSums> = BTreeMap::new();
+        let mut sums: BTreeMap<LabelId, SparseOpSums> = BTreeMap::new();
         let mut cores = Vec::new();
         for &(core, device) in &pairs {
             cores.push(core_row(cx, core, device)?);
@@ -225,7 +223,7 @@ struct SparseOpSums {
 fn add_ops(
     cx: &Context<'_>,
     core: GroupId,
-    sums: &mut BTreeMap<trace_model::LabelId, SparseOpSums>,
+    sums: &mut BTreeMap<LabelId, SparseOpSums>,
 ) -> Result<()> {
     let Some(window) = cx.window(core)? else {
         return Ok(());
@@ -253,7 +251,7 @@ fn add_ops(
 fn op_rows(
     model: &TraceModel,
     classes: &OpClasses,
-    sums: &BTreeMap<trace_model::LabelId, SparseOpSums>,
+    sums: &BTreeMap<LabelId, SparseOpSums>,
 ) -> Vec<SparseOp> {
     let all = sums.values().map(|sums| sums.self_ps).sum();
     let mut rows: Vec<SparseOp> = sums

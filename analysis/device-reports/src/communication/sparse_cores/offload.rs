@@ -1,14 +1,8 @@
 //! Ops that offload work to a `SparseCore`, and the activity of the `TensorCore` meanwhile.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::{Context, Percent, Result};
+use facts::prelude::*;
+use facts::self_time_segments;
 use facts::window::{counts, part_in};
-use facts::{OpClass, OpClasses, SelfTimeSegment, TraceFacts as _, self_time_segments};
-use math::intervals::IntervalSet;
-use trace_model::{
-    GroupId, GroupKind, LabelId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind,
-};
 
 /// Work handed over by one start op.
 #[engine::row(measured)]

@@ -1,7 +1,7 @@
 //! The tables of the `SparseCore` report.
 
-use engine::{Table, Tabular};
 use facts::ARE_SUMS;
+use facts::prelude::*;
 
 use super::SparseCoresReport;
 

@@ -7,12 +7,9 @@
 //!          instructions →
 //! ```
 
-use std::collections::BTreeMap;
-
-use engine::{AnalysisError, Context, Result, Scope};
 use facts::hlo_for_now;
+use facts::prelude::*;
 use hlo::{Allocation, BufferAssignment, HeapEventKind, HeapTrace};
-use trace_model::ProgramId;
 
 use super::heap;
 use super::plan::{Purpose, describe};

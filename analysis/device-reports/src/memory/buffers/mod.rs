@@ -12,19 +12,16 @@ mod table;
 
 use std::collections::HashSet;
 
-use trace_model::{ProgramId, joined};
+use facts::prelude::*;
 
 pub use heap::CurvePoint;
 pub use map::{BufferBox, BufferMap, buffer_map};
 use plan::percent;
 pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
 
-use engine::{Analysis, AnalysisError, Context, Percent, Result, Scope};
-use engine::{Metric, Provenance};
-use facts::{TraceFacts as _, hlo_for_now};
+use facts::hlo_for_now;
 use hardware::chips::Chip;
 use hlo::HloError;
-use math::unit::Unit;
 
 use crate::memory::hbm::{Memory, bytes_text};
 

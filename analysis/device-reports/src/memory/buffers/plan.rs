@@ -1,9 +1,8 @@
 //! The plan of one program for one memory: its buffers by size.
 
-use math::grouped;
+use facts::prelude::*;
 use std::collections::HashMap;
 
-use engine::Percent;
 use hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
 
 use super::heap::{self, CurvePoint, HeapReplay};

@@ -1,7 +1,6 @@
 //! The tables of planned memory.
 
-use engine::{Percent, Provenance, Table, Tabular};
-use math::unit::Unit;
+use facts::prelude::*;
 
 use super::{
     BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, in_words, percent, plan,

@@ -1,9 +1,7 @@
 //! The recorded use of one memory over time, and what is in it at any time. Answers about one memory that is named, so
 //! it is no report.
 
-use engine::{AnalysisError, Context, Result, Table};
-use facts::TraceFacts as _;
-use trace_model::{TimeRange, Timestamp};
+use facts::prelude::*;
 
 use super::events::{MemoryEvent, RecordedMemory};
 use super::{LiveBuffer, live, replay, table};

@@ -1,10 +1,7 @@
 //! The allocations and releases of each memory, in time order.
 
-use std::collections::BTreeMap;
-
-use trace_model::{
-    GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, StringId, Timestamp, TraceModel,
-};
+use facts::prelude::*;
+use trace_model::{SourceId, StringId};
 
 /// Host events that record allocator activity.
 const ALLOCATION: &str = "MemoryAllocation";

@@ -1,10 +1,7 @@
 //! Live buffers by op, shape and size. The arguments of events are read from the file for the largest buffers only.
 
-use std::collections::BTreeMap;
-
-use engine::Percent;
+use facts::prelude::*;
 use hlo::Shape;
-use trace_model::{Picos, Timestamp, TraceModel};
 
 use super::events::MemoryEvent;
 use super::replay::SizeSums;

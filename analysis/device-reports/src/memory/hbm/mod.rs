@@ -22,10 +22,8 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use engine::{Analysis, Context, Metric, Percent, Provenance, Result, Scope, number};
-use facts::{Step, TraceFacts as _};
-use math::unit::Unit;
-use trace_model::{GroupId, TimeRange, Timestamp, TraceModel};
+use engine::number;
+use facts::prelude::*;
 
 use self::events::{MemoryEvent, MemoryKey, RecordedMemory};
 use crate::steps::step_times::Steps;

@@ -1,8 +1,8 @@
 //! One memory over time: its use and its contents.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use trace_model::{Picos, TimeRange, Timestamp};
+use facts::prelude::*;
 
 use super::events::MemoryEvent;
 

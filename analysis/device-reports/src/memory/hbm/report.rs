@@ -1,7 +1,6 @@
 //! Rows of the memory report.
 
-use engine::{Metric, Percent};
-use trace_model::Timestamp;
+use facts::prelude::*;
 
 use super::live::{LiveBuffer, SizeClass};
 

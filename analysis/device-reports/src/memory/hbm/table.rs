@@ -1,8 +1,7 @@
 //! The tables of the memory report.
 
-use engine::{Table, Tabular};
+use facts::prelude::*;
 use math::stats::percent;
-use math::unit::Unit;
 
 use super::{LiveBuffer, MemoryReport, MemoryTimeline, bytes_text, live};
 
@@ -77,13 +76,13 @@ impl MemoryReport {
         if unknown > 0 {
             notes.push(format!(
                 "Released from before the capture: {}.",
-                engine::counted(unknown, "buffer")
+                counted(unknown, "buffer")
             ));
         }
         if lost > 0 {
             notes.push(format!(
                 "Released without a record, since the address was allocated again: {}.",
-                engine::counted(lost, "buffer")
+                counted(lost, "buffer")
             ));
         }
         Table::of("memory_allocations", "Allocations", &self.memories)

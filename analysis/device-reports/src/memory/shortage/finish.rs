@@ -3,7 +3,7 @@
 use super::need::{MemoryShortage, NeededBuffer, NeededSource};
 use super::size::binary;
 use super::{fixes, text};
-use math::grouped;
+use facts::prelude::*;
 
 /// Sorts the buffers, sums them by source line, finds fixes, and says it in a sentence.
 pub(super) fn finished(mut of: MemoryShortage) -> MemoryShortage {

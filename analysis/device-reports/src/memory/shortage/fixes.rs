@@ -1,6 +1,6 @@
 //! Changes that free memory, each with its bytes, from what is known of a shortage.
 
-use engine::counted;
+use facts::prelude::*;
 
 use super::need::{MemoryFix, MemoryShortage, NeededBuffer};
 
@@ -143,7 +143,7 @@ fn dtype(of: &MemoryShortage) -> Option<MemoryFix> {
 
 /// Activations that are kept for the backward pass, by the scope that keeps most.
 fn rematerialize(of: &MemoryShortage) -> Option<MemoryFix> {
-    let mut scopes: std::collections::BTreeMap<String, u64> = std::collections::BTreeMap::new();
+    let mut scopes: BTreeMap<String, u64> = BTreeMap::new();
     for buffer in of.buffers.iter().filter(|buffer| buffer.is_temporary()) {
         let Some(scope) = buffer.op_name.as_deref().and_then(forward_scope) else {
             continue;

@@ -20,8 +20,7 @@ pub use message::MessageReader;
 pub use need::{MemoryFix, MemoryShortage, NeededBuffer, NeededKind, NeededSource};
 pub use size::binary;
 
-use engine::{Analysis, AnalysisError, Context, Result, Scope};
-use facts::TraceFacts as _;
+use facts::prelude::*;
 
 use super::buffers::{Buffers, capacity};
 

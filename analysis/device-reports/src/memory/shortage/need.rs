@@ -1,6 +1,6 @@
 //! What a program needs of a memory, as report.
 
-use engine::{Table, Tabular};
+use facts::prelude::*;
 use hlo::Shape;
 
 /// Names of arguments that hold the state of an optimizer.

@@ -1,7 +1,7 @@
 //! A shortage in one sentence.
 
 use engine::number;
-use math::unit::Unit;
+use facts::prelude::*;
 
 use super::need::MemoryShortage;
 

@@ -13,13 +13,8 @@
 
 mod levers;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::SumOver;
-use math::unit::Unit;
-use trace_model::{Bundles, Caveat, OpId, Picos, SliceRef, joined};
+use facts::prelude::*;
+use trace_model::{Bundles, Caveat};
 
 use crate::ops::op_stats::{OpRow, Ops};
 
@@ -158,7 +153,7 @@ impl Analysis for Code {
             0 => String::new(),
             count => format!(
                 "; {} without a known time not included",
-                engine::counted(count, "op")
+                counted(count, "op")
             ),
         };
         if let Some(percent) =
@@ -181,7 +176,7 @@ impl Analysis for Code {
                 "{} of {} ({}{more}) run out of registers: their spills and fills are extra stores and loads, and smaller \
                  blocks in the body of the kernel need fewer",
                 spilling.len(),
-                engine::counted(rows.len(), "op"),
+                counted(rows.len(), "op"),
                 spilling[..spilling.len().min(SHOWN)].join(", ")
             ));
         }

@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
-use facts::{CollectiveKind, CollectiveTraffic, OpGroup};
+use facts::CollectiveTraffic;
+use facts::prelude::*;
 use hardware::chips::Chip;
 use hardware::ici::{LinkRate, Topology, expected_time};
-use hardware::limits::BoundBy;
-use hardware::peaks::Peaks;
 use hlo::{HBM, HloText, Shape};
 use serde::Serialize;
-use trace_model::TraceModel;
 
 use crate::ops::op_stats::OpRow;
 

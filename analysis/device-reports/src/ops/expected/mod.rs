@@ -22,13 +22,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, Cell, Context, Percent, Result};
-use facts::{OpGroup, SumOver};
+use engine::Cell;
+use facts::prelude::*;
 use hardware::ici::NetworkFrom;
-use hardware::limits::{BoundBy, possible};
-use hardware::peaks::Peaks;
-use std::sync::Arc;
-use trace_model::Picos;
+use hardware::limits::possible;
 
 use crate::ops::op_stats::{OpRow, Ops, OpsReport};
 pub use ideal::TimeLimit;

@@ -1,8 +1,6 @@
 //! The tables of the report.
 
-use engine::{Percent, Provenance, Table, Tabular};
-use math::unit::Unit;
-use trace_model::Picos;
+use facts::prelude::*;
 
 use super::ExpectedReport;
 

@@ -1,7 +1,6 @@
 //! Computes utilization from counts: the achieved and the possible amount.
 
-use std::collections::BTreeMap;
-
+use facts::prelude::*;
 use hardware::chips::Chip;
 use hardware::limits::possible;
 

@@ -13,11 +13,8 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
-use engine::{Analysis, Context, Result};
+use facts::prelude::*;
 use hardware::chips::Chip;
-use trace_model::{GroupId, GroupKind, SliceAttr, TrackId};
 
 use known::KnownCounter;
 use metrics::{Counts, Limits, metrics};

@@ -1,7 +1,7 @@
 //! The tables of the counter report.
 
-use engine::{Table, TableBuilder, Tabular};
-use math::unit::Unit;
+use engine::TableBuilder;
+use facts::prelude::*;
 
 use super::HardwareCountersReport;
 use super::metrics::CounterMetric;

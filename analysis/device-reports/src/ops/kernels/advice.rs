@@ -1,6 +1,6 @@
 //! Advice on what the report on kernels found.
 
-use engine::Percent;
+use facts::prelude::*;
 
 use super::declared::DeclaredCosts;
 use super::report::{Kernel, KernelEstimate};

@@ -1,17 +1,12 @@
 //! What kernels have to do by the shapes of their operands, beside what they declare.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use engine::number::value;
-use engine::{Context, Percent};
-use facts::TraceFacts as _;
-use hardware::limits::{BoundBy, OpWork, is_beyond_peak, possible, ratio};
-use hardware::peaks::Peaks;
+use facts::prelude::*;
+use hardware::limits::{OpWork, is_beyond_peak, possible, ratio};
 use hlo::HloText;
 use math::summed;
-use math::unit::Unit;
 
 use super::matrix_units::{HardwareFrom, KnownWork};
 use super::shapes::{self, CostLimit, KernelKind, ShapeCost};

@@ -6,8 +6,7 @@
 //! flagged if one more fact suggests a product: its name, more operations per result than any elementwise work has,
 //! or a missing factor equal to the number of grid steps.
 
-use engine::Context;
-use facts::TraceFacts as _;
+use facts::prelude::*;
 
 use super::shapes::{CostLimit, ShapeCost};
 use crate::ops::matmuls;

@@ -1,14 +1,8 @@
 //! Trace data from inside custom calls: pipeline scopes and counters.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::{Context, Result};
-use facts::{OpClass, SelfTimeSegment, TimeWindow, TraceFacts as _, self_time_segments};
-use math::grouped;
-use math::intervals::IntervalSet;
-use trace_model::{
-    CounterSeries, GroupId, OpId, Picos, SliceId, SliceRef, TimeRange, TraceModel, TrackKind,
-};
+use facts::prelude::*;
+use facts::{TimeWindow, self_time_segments};
+use trace_model::CounterSeries;
 
 /// Data recorded inside the executions of one op, on all cores.
 #[derive(Clone, Debug, Default)]

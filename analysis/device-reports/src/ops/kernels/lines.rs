@@ -1,6 +1,6 @@
 //! What newer captures tell about the inside of a kernel: lines, units and hardware counters.
 
-use engine::{Context, Percent, Scope};
+use facts::prelude::*;
 use trace_model::without_number;
 
 use super::inside::{KernelInside, PartSums, STAGES};

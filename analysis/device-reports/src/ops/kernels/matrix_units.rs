@@ -4,9 +4,7 @@
 //! mask leaves out but the kernel does not skip. Counters that were read for the kernel tell it; without them it follows
 //! from the shapes, padded to the tiles of the matrix unit, where these tell the sizes of all products.
 
-use std::collections::BTreeMap;
-
-use engine::Percent;
+use facts::prelude::*;
 use hardware::limits::possible;
 
 use super::shapes::{CostLimit, ShapeCost};

@@ -30,13 +30,10 @@ mod tables;
 mod tests;
 mod timing;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use engine::{Analysis, Context, Percent, Result};
-use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
+use facts::prelude::*;
+use hardware::limits::{OpWork, is_beyond_peak, ratio};
 use hlo::HloText;
-use trace_model::{Picos, without_number};
+use trace_model::without_number;
 
 use crate::ops::matmuls;
 use crate::ops::op_stats::{OpRow, Ops, OpsReport};
@@ -105,7 +102,7 @@ impl KernelsReport {
         cx: &Context<'_>,
         report: &OpsReport,
         rows: &[&OpRow],
-        inside: &BTreeMap<trace_model::OpId, KernelInside>,
+        inside: &BTreeMap<OpId, KernelInside>,
     ) -> Result<Self> {
         let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());

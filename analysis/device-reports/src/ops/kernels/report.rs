@@ -1,11 +1,6 @@
 //! What the report on kernels holds.
 
-use std::sync::Arc;
-
-use engine::Percent;
-use facts::SumOver;
-use hardware::peaks::Peaks;
-use trace_model::Picos;
+use facts::prelude::*;
 
 use super::costs::KernelCost;
 use super::declared::DeclaredCosts;

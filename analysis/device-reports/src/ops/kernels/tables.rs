@@ -1,9 +1,7 @@
 //! The tables of the kernel report.
 
-use std::collections::BTreeSet;
-
-use engine::{Columns, Percent, Provenance, Table, TableBuilder, Tabular, counted};
-use math::unit::Unit;
+use engine::{Columns, TableBuilder};
+use facts::prelude::*;
 
 use super::{Kernel, KernelsReport, TRACING};
 

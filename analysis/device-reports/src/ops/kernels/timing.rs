@@ -1,16 +1,12 @@
 //! How long kernels take on the chip: each execution by the clock of the device, so that dispatch does not count.
 
-use std::collections::BTreeMap;
 use std::slice;
 
-use engine::{Context, Percent, Result};
-use facts::TraceFacts as _;
+use facts::prelude::*;
 use hlo::ArrayShape;
-use math::grouped;
 use math::quantile::quantile;
 use math::resample::{FEWEST, ResampledMedians};
 use math::stats::{Stats, median};
-use trace_model::{GroupId, OpId, TimeRange, TrackKind};
 
 /// Moments of a kernel whose times are kept, evenly spread.
 const MOST_SAMPLES: usize = 4096;

@@ -1,9 +1,7 @@
 //! Matrix multiplications grouped by size: the layers of a model.
 
-use engine::Percent;
+use facts::prelude::*;
 use hardware::padding::Dimension;
-use math::grouped;
-use trace_model::Picos;
 
 use super::{MatmulRow, MatmulSizes};
 

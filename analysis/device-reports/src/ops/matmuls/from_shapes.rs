@@ -7,8 +7,7 @@
 //! batch (all three begin with the same dimensions), or with rows of several dimensions
 //! (`[a,b,k] × [k,n] → [a,b,n]`). More than one answer is none.
 
-use std::collections::BTreeSet;
-
+use facts::prelude::*;
 use hlo::{ArrayShape, Instruction, InstructionRef, MatrixProduct, Shape};
 
 /// Operations of elementwise ops that are fused with a product are less than this share of it.

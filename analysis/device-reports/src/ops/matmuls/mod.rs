@@ -15,15 +15,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
-use engine::{Analysis, Context, Percent, Result};
-use facts::{OpGroup, SumOver, TraceFacts};
+use facts::TraceFacts;
+use facts::prelude::*;
 use hardware::chips::Chip;
-use hardware::peaks::Peaks;
 use hlo::{InstructionRef, MatrixProduct};
 use math::summed;
-use trace_model::Picos;
 
 use crate::ops::op_stats::Ops;
 

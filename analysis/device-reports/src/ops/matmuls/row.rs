@@ -1,12 +1,9 @@
 //! One op that multiplies matrices.
 
-use engine::Percent;
-use hardware::limits::{BoundBy, is_beyond_peak};
+use facts::prelude::*;
+use hardware::limits::is_beyond_peak;
 use hardware::padding::{self, Dimension, Padding};
-use hardware::peaks::Peaks;
 use hlo::{HBM, HloOrigin, InstructionRef, MatrixProduct, NoProduct};
-use std::sync::Arc;
-use trace_model::{OpId, Picos};
 
 use super::from_shapes;
 use crate::ops::op_stats::OpRow;

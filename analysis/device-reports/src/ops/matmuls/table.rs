@@ -1,7 +1,6 @@
 //! The table of matrix multiplications.
 
-use engine::{Provenance, Table, Tabular};
-use math::unit::Unit;
+use facts::prelude::*;
 
 use super::{MatmulsReport, SizesFrom};
 

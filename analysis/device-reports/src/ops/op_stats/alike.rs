@@ -1,10 +1,8 @@
 //! Ops that do the same work at the same place of a program: the layers of an unrolled loop, the parts of a split op.
 //! How a program is cut into ops says nothing about how well it runs, so they are judged as one.
 
-use engine::Percent;
-use hardware::limits::BoundBy;
-use math::grouped;
-use trace_model::{Picos, without_number};
+use facts::prelude::*;
+use trace_model::without_number;
 
 use super::row::{OpRates, OpRow};
 

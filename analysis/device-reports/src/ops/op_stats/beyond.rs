@@ -2,10 +2,8 @@
 //!
 //! The work of such an op against that limit is excluded from all sums. Its time counts like any other.
 
-use facts::OpGroup;
-use hardware::limits::BoundBy;
-use hardware::peaks::{PeakSource, Peaks};
-use trace_model::TraceModel;
+use facts::prelude::*;
+use hardware::peaks::PeakSource;
 
 use super::OpRow;
 use super::report::{BeyondPeak, CoreOps};

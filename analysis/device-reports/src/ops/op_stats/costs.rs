@@ -1,13 +1,9 @@
 //! Costs of op executions: the static costs from the compiler times the number of executions.
 
-use std::sync::Arc;
-
-use engine::{Context, Fact};
-use facts::{OpClass, OpClasses, OpGroup, TraceFacts as _};
-use hardware::limits::{BoundBy, OpWork, is_beyond_peak};
-use hardware::peaks::Peaks;
+use facts::prelude::*;
+use hardware::limits::{OpWork, is_beyond_peak};
 use math::parallel;
-use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
+use trace_model::{Access, MemorySpace, Op};
 
 use super::estimate;
 use super::op_sums::{OpSums, plus, times};

@@ -7,9 +7,10 @@
 //! XLA did not write. In an asynchronous copy or slice the start op reads the source and the done op writes the
 //! result.
 
-use trace_model::{Op, TraceModel};
+use facts::prelude::*;
+use trace_model::Op;
 
-use facts::{AsyncRole, OpClass};
+use facts::AsyncRole;
 use hlo::{HBM, HloText, Shape};
 
 /// Estimated HBM bytes of one execution.

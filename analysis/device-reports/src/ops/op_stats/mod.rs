@@ -28,14 +28,10 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use engine::{Analysis, Context, Percent, Result, counted};
-use facts::{OpClasses, OpGroup, SumOver, TraceFacts as _};
-use hardware::limits::{BoundBy, OpWork};
+use facts::prelude::*;
+use hardware::limits::OpWork;
 use hardware::peaks::DIFFERENT_PEAKS;
 use math::parallel;
-use trace_model::{GroupKind, Picos};
 
 use costs::MemoryRule;
 use rows::MergedRows;

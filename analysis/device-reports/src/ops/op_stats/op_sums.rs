@@ -1,6 +1,7 @@
 //! Sums of the executions of one op.
 
-use trace_model::{Picos, SliceAttr, SliceRef, SliceSpans};
+use facts::prelude::*;
+use trace_model::SliceSpans;
 
 /// Executions of one op.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@
 //! This is certain only for a plain `dot` or `convolution` with two operands of the same narrow kind. A fusion may
 //! widen its operands before it multiplies, so its operations count at the bf16 rate, which can give more than 100 %.
 
-use hardware::peaks::Peaks;
+use facts::prelude::*;
 use hlo::HloText;
 
 /// Kinds of elements that chips multiply faster.

@@ -1,13 +1,8 @@
 //! Rows of the report on ops, apart from [`OpRow`](super::OpRow).
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use engine::Percent;
-use facts::{OpGroup, SumOver};
-use hardware::limits::{BoundBy, OpWork};
-use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
-use trace_model::{GroupId, Picos};
+use facts::prelude::*;
+use hardware::limits::OpWork;
+use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK};
 
 use super::row::OpRow;
 

@@ -1,12 +1,8 @@
 //! One row of the op table.
 
-use std::sync::Arc;
-
-use engine::Percent;
-use facts::{CollectiveKind, OpGroup};
-use hardware::limits::{BoundBy, OpWork, possible, ratio};
-use hardware::peaks::Peaks;
-use trace_model::{Op, OpId, Picos};
+use facts::prelude::*;
+use hardware::limits::{OpWork, possible, ratio};
+use trace_model::Op;
 
 use super::costs::{MemoryBytes, OpCostModel, OpCosts};
 use super::op_sums::OpSums;

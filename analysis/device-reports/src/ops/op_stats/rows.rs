@@ -1,10 +1,6 @@
 //! The rows of the op table: the executions of each op on all cores.
 
-use std::sync::Arc;
-
-use engine::Percent;
-use hardware::peaks::Peaks;
-use trace_model::{Picos, TraceModel};
+use facts::prelude::*;
 
 use super::costs::OpCostModel;
 use super::row::{CoreOpTime, OpRow};

@@ -1,8 +1,6 @@
 //! Which steps the totals over the steady steps are of.
 
-use engine::{Context, Scope};
-use facts::{Step, StepsReport, TraceFacts as _};
-use trace_model::GroupId;
+use facts::prelude::*;
 
 use super::report::SteadyOps;
 

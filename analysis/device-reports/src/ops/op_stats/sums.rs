@@ -4,16 +4,11 @@
 //! ([`super::costs`]). Times are by the device clock where there is one. Of an execution that a border of the scope cuts,
 //! the part inside counts, with that part of its costs.
 
-use std::collections::BTreeMap;
-
-use engine::{Context, Result, Scope};
+use facts::prelude::*;
 use facts::window::{counts, part_in, part_of_op, slices_of_window};
-use facts::{OpClass, OpClasses, TimeWindow, TraceFacts as _, window};
+use facts::{TimeWindow, window};
 use math::intervals::UnionBuilder;
-use trace_model::{
-    GroupId, LabelId, OpId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, TraceModel, TrackId,
-    TrackKind,
-};
+use trace_model::SliceSpans;
 
 use super::op_sums::{OpSums, least};
 

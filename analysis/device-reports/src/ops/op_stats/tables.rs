@@ -1,8 +1,7 @@
 //! The tables of the op report.
 
-use engine::{Cell, CellType as _, Column, Percent, Provenance, Table, Tabular, counted};
-use facts::OpGroup;
-use math::unit::Unit;
+use engine::{Cell, CellType as _, Column};
+use facts::prelude::*;
 
 use super::report::OpsReport;
 

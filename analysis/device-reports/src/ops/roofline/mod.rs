@@ -12,13 +12,9 @@
 
 mod point;
 
-use engine::{Analysis, Context, Provenance, Result, Scope, Table, Tabular};
-use facts::Step;
+use facts::prelude::*;
 use hardware::chips::Chip;
 use hardware::ici::NetworkFrom;
-use hardware::limits::BoundBy;
-use hardware::peaks::Peaks;
-use trace_model::Picos;
 
 use crate::ops::op_stats::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport, SteadyOps};
 use crate::steps::step_times::Steps;

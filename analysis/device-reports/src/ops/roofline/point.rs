@@ -1,12 +1,7 @@
 //! Points of the roofline.
 
-use std::sync::Arc;
-
-use engine::Percent;
-use facts::OpGroup;
-use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
-use hardware::peaks::Peaks;
-use trace_model::Picos;
+use facts::prelude::*;
+use hardware::limits::{OpWork, is_beyond_peak, ratio};
 
 use crate::ops::op_stats::{CoreWork, OpRow};
 

@@ -166,7 +166,7 @@ fn average_step_uses_complete_steps_and_can_exclude_infeed() {
 }
 
 /// Each step: a matmul of 40,000 operations and 1000 bytes, an infeed of as many bytes.
-fn two_steps() -> trace_model::TraceModel {
+fn two_steps() -> TraceModel {
     use trace_model::{
         Access, DeviceInfo, GroupKind, MemoryAccess, MemorySpace, Op, SliceSpec, TimeRange,
         Timestamp, TrackKind,

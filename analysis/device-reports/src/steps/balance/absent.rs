@@ -1,11 +1,10 @@
 //! Devices that run nothing, next to nothing, or only a part of the run while others work.
 
-use engine::{Context, Result, counted};
+use facts::CoreTime;
 use facts::clock_alignment::programs;
+use facts::prelude::*;
 use facts::steps::function_of;
 use facts::window::{own_extent, ran_nothing};
-use facts::{CoreTime, SelfTimeSegment, Step, StepsReport, TraceFacts as _};
-use trace_model::{Picos, SliceRef, joined};
 
 use super::load::{Absence, DeviceLoad};
 use crate::steps::devices::{CoreReport, DevicesReport};

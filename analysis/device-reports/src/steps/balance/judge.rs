@@ -1,11 +1,8 @@
 //! Finds stragglers and their cost.
 
-use std::collections::BTreeMap;
-
-use engine::Percent;
+use facts::prelude::*;
 use math::stats::{OUTLIER_Z, SPREAD_FLOOR, median, modified_z};
 use serde::Serialize;
-use trace_model::Picos;
 
 use super::absent::clause;
 use super::load::{DeviceLoad, HostLoad, StepBalance};

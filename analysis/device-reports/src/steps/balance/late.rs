@@ -1,6 +1,6 @@
 //! The devices that keep the others waiting in collectives: often one, sometimes all of a host or of a rack.
 
-use engine::Percent;
+use facts::prelude::*;
 use math::stats::median;
 
 use super::{BalanceReport, DeviceLoad, MOST_OF_WAITING};

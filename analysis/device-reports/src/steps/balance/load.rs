@@ -1,12 +1,7 @@
 //! The time of each device and host in a step, by activity.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use engine::{Cell, Context, Percent};
-use facts::OpClass;
-use math::grouped;
-use trace_model::{GroupId, GroupKind, Picos, TraceModel, joined};
+use engine::Cell;
+use facts::prelude::*;
 
 use crate::communication::overlap::Overlap;
 use crate::steps::devices::{CoreReport, DevicesReport};
@@ -231,7 +226,7 @@ fn whole_window(core: &CoreReport) -> CoreParts {
     for entry in core
         .groups
         .iter()
-        .filter(|entry| entry.group != facts::category::OpGroup::Idle)
+        .filter(|entry| entry.group != OpGroup::Idle)
     {
         parts.add(StepPart::of(&OpClass::of_group(entry.group)), entry.time_ps);
     }

@@ -23,8 +23,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, Context, Percent, Result};
-use trace_model::GroupId;
+use facts::prelude::*;
 
 use crate::steps::devices::Devices;
 

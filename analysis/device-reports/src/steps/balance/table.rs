@@ -1,6 +1,6 @@
 //! Load balance as tables.
 
-use engine::{Table, Tabular};
+use facts::prelude::*;
 
 use super::{BalanceReport, BalancedQuantity};
 

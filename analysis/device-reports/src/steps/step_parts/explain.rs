@@ -1,10 +1,7 @@
 //! Explains slow steps by comparison with the median step of their class.
 
-use std::collections::BTreeMap;
-
-use engine::Context;
-use facts::{CoreTime, Step, StepsReport};
-use trace_model::{LabelId, Picos, TimeRange, TraceModel};
+use facts::CoreTime;
+use facts::prelude::*;
 
 use super::host::{HostPhase, HostPhases};
 use super::parts::{StepPart, TimeByPart};

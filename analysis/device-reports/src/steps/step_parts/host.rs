@@ -5,12 +5,9 @@
 //! tracing, loading, feeding input, moving data, dispatching, waiting. Everything is
 //! by the host's clock and compared only with the host's own doing in another step.
 
-use engine::Context;
 use facts::host_class::HostClasses;
+use facts::prelude::*;
 use facts::steps::on_host;
-use facts::{HostClass, Step, TraceFacts as _, host_threads};
-use math::intervals::IntervalSet;
-use trace_model::{Picos, TimeRange, TrackId};
 
 /// A host activity, in order of precedence.
 #[engine::titled]

@@ -13,16 +13,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use engine::{Analysis, Context, Result, Scope};
+use facts::StepSource;
 use facts::device_shift::shifted;
+use facts::prelude::*;
 use facts::steps::StepClass;
-use facts::{Step, StepSource, StepsReport, TraceFacts as _};
-use math::grouped;
 use math::stats::median;
-use trace_model::{GroupId, Picos, TimeRange};
 
 use crate::communication::overlap::CoreTraffic;
 use crate::steps::step_times::Steps;

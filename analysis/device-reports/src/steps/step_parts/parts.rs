@@ -12,12 +12,10 @@
 //! each begin and end of a step are noted in a single pass, and what a step has of a
 //! part is the difference of two of them, however steps overlap.
 
-use engine::{CellKind, CellType as _, Columns, DeclaredColumns, Provenance, Unit};
-use facts::{OpClass, OpGroup, SelfTimeSegment, TimeUse};
-use math::intervals::IntervalSet;
+use engine::{CellKind, CellType as _, Columns, DeclaredColumns};
+use facts::prelude::*;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
-use trace_model::{Picos, TimeRange, Timestamp};
 
 /// A part of the time of a step.
 #[derive(

@@ -1,8 +1,6 @@
 //! Parts of steps as tables.
 
-use engine::{Percent, Table, Tabular};
-use math::unit::Unit;
-use trace_model::Picos;
+use facts::prelude::*;
 
 use super::{
     ClassParts, DividedStep, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport,

@@ -3,8 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, Context, Result, Scope};
-use facts::{StepsReport, TraceFacts as _};
+use facts::prelude::*;
 
 /// The step analysis.
 pub struct Steps;

@@ -3,9 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use engine::{Analysis, Context, Result};
-use facts::{ClocksReport, host_threads};
-use trace_model::TraceModel;
+use facts::ClocksReport;
+use facts::prelude::*;
 
 /// The analysis `clocks`.
 pub struct Clocks;

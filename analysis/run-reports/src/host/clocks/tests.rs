@@ -268,7 +268,7 @@ fn tables_are_rectangular() {
         options: &options,
         reports: &reports,
     };
-    let tables = engine::Tabular::tables(cx.report::<Clocks>().unwrap().as_ref());
+    let tables = Tabular::tables(cx.report::<Clocks>().unwrap().as_ref());
     assert_eq!(tables.len(), 2);
     assert!(tables.iter().all(|table| {
         table

@@ -1,12 +1,9 @@
 //! Arguments of events that describe a compilation.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::Context;
-use facts::HostClass;
 use facts::host_class::classify;
+use facts::prelude::*;
 use hlo::Shape;
-use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
+use trace_model::ArgValue;
 
 use super::arguments::plain_text;
 use super::event_grouping::EventGroup;

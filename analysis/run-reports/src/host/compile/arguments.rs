@@ -1,6 +1,7 @@
 //! Arguments of host events, and those that stand in their names.
 
-use trace_model::{ArgValue, SliceRef};
+use facts::prelude::*;
+use trace_model::ArgValue;
 
 /// A text or a whole number.
 pub(super) fn plain_text(value: ArgValue) -> Option<String> {

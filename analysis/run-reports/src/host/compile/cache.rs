@@ -4,11 +4,9 @@
 //! that look programs up. Runtimes record when they read a serialized program and when their own cache of loaded
 //! programs missed.
 
-use std::collections::BTreeMap;
-
 use facts::compile_events::CacheRole;
+use facts::prelude::*;
 use math::summed;
-use trace_model::{SliceRef, TimeRange, Timestamp, TrackId};
 
 /// Whether the persistent cache had a program.
 #[engine::titled]

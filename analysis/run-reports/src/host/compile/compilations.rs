@@ -1,14 +1,8 @@
 //! Every compilation with its function, time, duration, cost, and cause.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::{Context, Percent};
-use facts::HostClass;
 use facts::compile_events::PhaseEvent;
 use facts::host_class::pjit_function;
-use math::grouped;
-use math::intervals::IntervalSet;
-use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, Timestamp};
+use facts::prelude::*;
 
 use super::annotations;
 use super::cache::{CacheUse, CacheUses};

@@ -9,13 +9,9 @@
 //! (ahead-of-time compilation, other frameworks) each compile event is a compilation, together with the tracing and
 //! lowering before it on its thread.
 
-use std::collections::BTreeMap;
-
-use facts::HostClass;
 use facts::compile_events::PhaseEvent;
 use facts::host_class::{compiled_function, stripped};
-use math::intervals::IntervalSet;
-use trace_model::{Picos, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
+use facts::prelude::*;
 
 use super::arguments::{decorations, plain_text};
 

@@ -1,9 +1,7 @@
 //! Compilations by function.
 
-use engine::{Cell, Percent};
-use math::grouped;
-use math::intervals::IntervalSet;
-use trace_model::{Picos, TimeRange, Timestamp, joined};
+use engine::Cell;
+use facts::prelude::*;
 
 use super::cache::CacheUse;
 use super::compilations::{Compilation, CompilationContext, exposed};

@@ -8,14 +8,10 @@
 //! Event names and limits are those of `PyTorch`/XLA (`torch_xla/csrc`, and its metrics analysis: compilations and
 //! transfers per step, longest compilation and execution). A value above a limit is reported without a judgement.
 
-use std::collections::BTreeMap;
-
-use engine::Table;
 use facts::compile_events::LazyRole;
 use facts::compile_events::ancestors;
-use math::unit::Unit;
+use facts::prelude::*;
 use trace_model::time::PS_PER_S;
-use trace_model::{Picos, SliceRef};
 
 use super::event_grouping::graph_hash;
 
@@ -205,13 +201,13 @@ impl LazyTensors {
 }
 
 /// Number of steps that had ended when `slice` started.
-fn ended(ends: &[trace_model::Timestamp], slice: &SliceRef<'_>) -> u64 {
+fn ended(ends: &[Timestamp], slice: &SliceRef<'_>) -> u64 {
     ends.partition_point(|&end| end <= slice.start()) as u64
 }
 
 fn graphs<'a>(
     compiles: impl Iterator<Item = &'a SliceRef<'a>>,
-    ends: &[trace_model::Timestamp],
+    ends: &[Timestamp],
 ) -> Vec<LazyGraph> {
     let mut by_hash: BTreeMap<Option<String>, LazyGraph> = BTreeMap::new();
     for slice in compiles {

@@ -1,7 +1,7 @@
 //! What a log of JAX tells of a compilation beside its times.
 
-use facts::HostClass;
 use facts::host_class::pjit_function;
+use facts::prelude::*;
 use trace_model::ArgValue;
 
 use super::cache::CacheUse;

@@ -32,11 +32,9 @@ mod table;
 mod tf;
 
 use device_reports::Steps;
-use engine::{Analysis, Context, Percent, Result, Scope, counted};
 use facts::compile_events::CompileEvents;
-use facts::{HostClass, TraceFacts as _, host_threads};
-use math::intervals::IntervalSet;
-use trace_model::{IssueKind, Picos, TimeRange};
+use facts::prelude::*;
+use trace_model::IssueKind;
 
 pub use cache::{CacheFacts, CacheUse};
 pub use compilations::{Compilation, CompileEvidence, PhaseTime};

@@ -1,13 +1,9 @@
 //! The step in which a compilation happened, and its cost for the step.
 
-use std::collections::BTreeMap;
-
-use engine::Context;
+use facts::prelude::*;
 use facts::steps::on_host;
-use facts::{Step, StepsReport};
 use math::stats::median;
 use serde::Serialize;
-use trace_model::{Picos, TimeRange, Timestamp};
 
 /// The position of an event relative to the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -3,13 +3,9 @@
 //! Names are not enough: two different functions can both be called `jit_f`. Most ops of a function keep their
 //! provenance when it is compiled for another shape.
 
-use std::collections::BTreeMap;
-
-use engine::Context;
-use facts::TraceFacts as _;
+use facts::prelude::*;
 use hlo::HloModule;
-use math::{grouped, summed};
-use trace_model::{OpId, ProgramId};
+use math::summed;
 
 /// Programs with at least this share of their ops in common are the same function.
 pub(super) const SAME_FUNCTION: f64 = 0.8;

@@ -3,13 +3,9 @@
 //! A program's name is `jit_` and the function's; its id distinguishes programs of the same name. Devices record
 //! executions themselves; on the CPU backend the first op of each run says which program it belongs to.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::Context;
+use facts::prelude::*;
 use facts::steps::function_of;
-use facts::{TraceFacts as _, host_threads};
-use math::grouped;
-use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
+use trace_model::ArgValue;
 
 /// A program that ran.
 pub(super) struct ProgramRuns {

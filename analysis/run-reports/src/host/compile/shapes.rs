@@ -3,12 +3,8 @@
 //! Nothing is guessed: if neither the parameters of the programs, nor arguments of events, nor the text of ops show a
 //! different shape, there is no result.
 
-use std::collections::BTreeMap;
-
-use engine::Context;
-use facts::TraceFacts as _;
+use facts::prelude::*;
 use hlo::{HloModule, HloText, Instruction, Shape};
-use trace_model::{OpId, ProgramId, joined};
 
 use super::program_similarity::ProgramOps;
 

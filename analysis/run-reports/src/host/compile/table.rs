@@ -1,11 +1,6 @@
 //! The tables of the compile report.
 
-use std::collections::BTreeMap;
-
-use engine::{Percent, Table, Tabular};
-use facts::HostClass;
-use math::unit::Unit;
-use trace_model::{Picos, joined};
+use facts::prelude::*;
 
 use super::CompileReport;
 use super::compilations::PhaseTime;

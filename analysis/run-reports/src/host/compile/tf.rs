@@ -4,13 +4,9 @@
 //! …) and how often the function has been traced so far in `tracing_count`. As in XProf, the time of a call excludes
 //! functions called inside it, and eager and traced calls are expensive.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::{Percent, Table};
 use facts::compile_events::ancestors;
 use facts::host_class::stripped;
-use facts::host_threads;
-use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
+use facts::prelude::*;
 
 use super::annotations::reading_order;
 use super::arguments::{decorations, plain_text};

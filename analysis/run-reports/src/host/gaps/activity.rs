@@ -19,16 +19,12 @@
 //! Hosts have about as many activities as recorded events, so activities are computed on the fly and never stored;
 //! only the facts about labels are stored.
 
-use std::collections::BTreeMap;
 use std::iter::Peekable;
 
-use engine::Context;
-use engine::Fact;
+use facts::PythonFrame;
 use facts::host_class::{is_input_loader, stripped};
-use facts::{HostClass, PythonFrame, TraceFacts as _, host_threads};
-use trace_model::{
-    LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId,
-};
+use facts::prelude::*;
+use trace_model::SourceId;
 
 use super::cause::{CausePriority, IdleCause};
 use super::merge::{HostActivities, HostActivity, ThreadSpan};

@@ -4,12 +4,9 @@
 //! because gaps are in time order as well.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
-use engine::{Context, Result, Scope};
-use facts::{ClocksReport, StepsReport, TraceFacts as _};
-use math::intervals::IntervalSet;
-use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
+use facts::ClocksReport;
+use facts::prelude::*;
 
 use super::cause::IdleCause;
 use super::merge::HostActivity;

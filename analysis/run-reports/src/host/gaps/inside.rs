@@ -1,11 +1,9 @@
 //! Idle time inside programs, on the clock that timed the ops: between two ops of one execution, before the first and
 //! after the last.
 
-use engine::{Context, Percent, Result, Scope};
 use facts::clock_alignment::timed_programs;
-use facts::{SelfTimeSegment, TraceFacts as _};
+use facts::prelude::*;
 use trace_model::time::PS_PER_US;
-use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
 /// Shorter gaps between ops are the normal issue overhead of a core.
 pub const LONG: Picos = Picos::from_ps(PS_PER_US);

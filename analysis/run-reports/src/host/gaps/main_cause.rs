@@ -1,7 +1,6 @@
 //! The main cause of idle time, as a clause.
 
-use engine::Percent;
-use trace_model::Picos;
+use facts::prelude::*;
 
 use super::IdleCause;
 use super::report::{DeviceGaps, GapsReport, time_of};

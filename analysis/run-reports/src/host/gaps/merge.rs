@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
-use trace_model::{LabelId, TimeRange, Timestamp};
+use facts::prelude::*;
 
 use super::cause::{CausePriority, IdleCause};
 

@@ -22,13 +22,9 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
 use device_reports::Steps;
-use engine::{Analysis, Context, Metric, Percent, Provenance, Result, counted};
-use facts::{StepsReport, host_threads};
-use math::unit::Unit;
-use trace_model::{GroupId, Picos, SourceId};
+use facts::prelude::*;
+use trace_model::SourceId;
 
 use device::GapCollector;
 use tally::ReportNames;

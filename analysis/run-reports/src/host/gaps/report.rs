@@ -1,10 +1,6 @@
 //! Rows of the report on idle time of devices.
 
-use std::sync::Arc;
-
-use engine::{Metric, Percent};
-use math::intervals::IntervalSet;
-use trace_model::{GroupId, Picos, TimeRange, Timestamp};
+use facts::prelude::*;
 
 use super::cause::IdleCause;
 use super::inside::InsidePrograms;

@@ -1,8 +1,7 @@
 //! Idle time of one device within each step.
 
-use engine::Context;
-use facts::{Step, StepSource, StepsReport};
-use trace_model::{GroupId, LabelId, TimeRange, Timestamp};
+use facts::StepSource;
+use facts::prelude::*;
 
 use super::cause::IdleCause;
 use super::report::StepGaps;

@@ -1,9 +1,8 @@
 //! The tables of gaps.
 
-use engine::{Percent, Table, TableBuilder, Tabular, counted};
-use math::unit::Unit;
-use math::{grouped, summed};
-use trace_model::Picos;
+use engine::TableBuilder;
+use facts::prelude::*;
+use math::summed;
 
 use super::IdleCause;
 use super::report::{DeviceGaps, GapPlace, GapsReport, StepGaps};

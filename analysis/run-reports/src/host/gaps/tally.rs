@@ -1,10 +1,9 @@
 //! Time by cause, with the event that took most of it for each cause.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use trace_model::{LabelId, Picos, StringId, TraceModel};
+use facts::prelude::*;
+use trace_model::StringId;
 
 use super::cause::IdleCause;
 use super::report::CauseTime;

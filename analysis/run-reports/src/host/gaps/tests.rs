@@ -234,7 +234,7 @@ fn unexplained_gaps_name_what_overlaps_them() {
         ]
     );
     let report = report(&text_trace(&picture(rows)), Scope::WholeTrace).unwrap();
-    let table = engine::Tabular::tables(&report)
+    let table = Tabular::tables(&report)
         .into_iter()
         .find(|table| table.id == "gaps")
         .unwrap();
@@ -318,7 +318,7 @@ fn tables_are_rectangular() {
     let picture =
         picture("steps: 0011\nmodules: A.A.\nops: e.e.\nTPU:1 modules: A..A\nhost main: ddcc");
     let report = report(&text_trace(&picture), Scope::WholeTrace).unwrap();
-    for table in engine::Tabular::tables(&report) {
+    for table in Tabular::tables(&report) {
         assert!(
             table
                 .rows

@@ -9,14 +9,10 @@
 //! An event of an input pipeline counts on the thread that runs the step. `IteratorGetNext` counts on every thread,
 //! because its op runs in a pool and the step waits for it (XProf: `HOST_WAIT_INPUT`).
 
-use std::collections::BTreeMap;
-
 use device_reports::Steps;
-use engine::{AnalysisError, Context, Result};
+use facts::StepSource;
 use facts::host_class::is_input_loader;
-use facts::{HostClass, Step, StepSource, StepsReport, TraceFacts as _, host_threads};
-use math::intervals::IntervalSet;
-use trace_model::{GroupId, LabelId, Picos, SliceRef, TimeRange, TrackId};
+use facts::prelude::*;
 
 use super::wait::InputWait;
 

@@ -11,17 +11,10 @@
 mod hosts;
 mod wait;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use device_reports::Steps;
-use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::{HostClass, OpClasses, OpGroup, TraceFacts as _};
+use facts::prelude::*;
 use hardware::chips::Chip;
-use math::grouped;
-use math::intervals::IntervalSet;
-use trace_model::{
-    GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind,
-};
+use trace_model::SourceId;
 
 use crate::host::compile::is_cut;
 use crate::host::gaps::{Gaps, IdleCause, time_of};
@@ -139,7 +132,7 @@ fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option
     let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else {
         return Ok(None);
     };
-    let is_infeed = |segment: &&facts::core_time::SelfTimeSegment| {
+    let is_infeed = |segment: &&SelfTimeSegment| {
         segment.class.group == OpGroup::HostIo
             && cx
                 .model

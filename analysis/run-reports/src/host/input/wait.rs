@@ -1,7 +1,6 @@
 //! Time that a device or a step waited for input.
 
-use engine::Percent;
-use trace_model::Picos;
+use facts::prelude::*;
 
 /// Input wait of a device or step.
 #[engine::row(measured)]

@@ -1,12 +1,9 @@
 //! Annotations of a program that serves requests: what each says of which requests.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::{Context, ServingPattern, glob};
+use engine::{ServingPattern, glob};
 use facts::host_class::stripped;
-use trace_model::{
-    Arg, ArgValue, LabelId, SliceId, SliceRef, SourceId, TimeRange, TrackId, TrackKind, joined,
-};
+use facts::prelude::*;
+use trace_model::{Arg, ArgValue, SourceId};
 
 use super::names::{NamedPhase, ServingPhase, phase_of_name};
 use super::report::ServingAnnotation;

@@ -5,11 +5,9 @@
 //! attention are in pages, and the lengths are values of an operand, which captures do not hold: then it is known only how
 //! much it can be.
 
-use std::collections::BTreeMap;
-
 use device_reports::Kernels;
 use device_reports::ops::kernels::CostLimit;
-use engine::Context;
+use facts::prelude::*;
 use hardware::limits::is_beyond_peak;
 use hardware::peaks::Peak;
 

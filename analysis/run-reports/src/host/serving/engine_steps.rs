@@ -11,16 +11,10 @@
 //! idle      ......         .  .....      by the part at that time
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::{Context, Percent, Result};
 use facts::host_class::{classify, stripped};
-use facts::{
-    HostClass, PythonFrame, SelfTimeSegment, TraceFacts as _, host_threads, self_time_segments,
-};
-use math::grouped;
-use math::intervals::IntervalSet;
-use trace_model::{LabelId, Picos, SliceRef, SourceId, TimeRange, Timestamp, TrackId};
+use facts::prelude::*;
+use facts::{PythonFrame, self_time_segments};
+use trace_model::SourceId;
 
 use super::annotations::Annotation;
 use super::names::{ServingPhase, words};
@@ -249,7 +243,7 @@ fn hosts(cx: &Context<'_>, annotations: &[Annotation]) -> Option<BTreeMap<Source
         let spans = named.iter().map(|(slice, _)| SelfTimeSegment {
             range: slice.range(),
             slice: slice.id(),
-            class: facts::category::OpClass::default(),
+            class: OpClass::default(),
         });
         let part_of: BTreeMap<_, _> = named
             .iter()

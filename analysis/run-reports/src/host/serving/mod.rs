@@ -42,11 +42,9 @@ use annotations::{Annotation, Annotations};
 use engine_steps::Engines;
 use names::phase_of_name;
 
-use engine::{Analysis, Context, Options, Percent, Result};
-use facts::TraceFacts as _;
-use math::intervals::IntervalSet;
+use engine::Options;
+use facts::prelude::*;
 use programs::PhasePrograms;
-use trace_model::Picos;
 
 /// Whether events of this name may be about requests.
 pub(super) fn may_serve(name: &str, options: &Options) -> bool {

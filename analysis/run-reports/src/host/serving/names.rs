@@ -1,8 +1,8 @@
 //! Which annotations of a program are about serving requests, judging by their names.
 
 use engine::{ServingPattern, glob};
-use facts::HostClass;
 use facts::host_class::{classify, stripped};
+use facts::prelude::*;
 use serde::Serialize;
 
 use super::servers::ServerBatch;

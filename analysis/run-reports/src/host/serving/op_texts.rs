@@ -5,11 +5,8 @@
 //! weights or small inputs. An op does not read more than the compiler counts for it, so that of an embedding only what
 //! is gathered counts. Parameters that only ops without a text read are missing: the sum is a lower limit.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use device_reports::{OpRow, Ops};
-use engine::Context;
+use facts::prelude::*;
 use hlo::{ArrayShape, HBM, HloModule, Shape};
 
 /// A parameter of a program.

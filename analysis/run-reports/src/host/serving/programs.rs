@@ -1,12 +1,9 @@
 //! Which programs of the devices belong to which phase.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use engine::{Context, Result, Scope};
-use facts::TraceFacts as _;
+use facts::prelude::*;
 use facts::window::counts;
-use math::intervals::IntervalSet;
-use trace_model::{Picos, SliceId, Timestamp};
 
 use super::ServingPhase;
 use super::annotations::Annotation;

@@ -9,18 +9,13 @@
 //! have.
 
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use engine::number::value;
-use engine::{Context, Percent, Result};
+use facts::hlo_for_now;
+use facts::prelude::*;
 use facts::window::counts;
-use facts::{OpGroup, TraceFacts as _, hlo_for_now};
 use hardware::limits::possible;
-use hardware::peaks::Peaks;
 use hlo::{ArrayShape, CostAnalysis, HBM, HloModule, Instruction, Shape};
-use math::unit::Unit;
-use trace_model::{OpId, Picos, ProgramId};
 
 use super::cache::{self, CacheReads};
 use super::op_texts;

@@ -1,10 +1,7 @@
 //! What the report on serving holds.
 
-use std::sync::Arc;
-
-use engine::Percent;
+use facts::prelude::*;
 use math::quantile::of_sorted;
-use trace_model::{Picos, SliceId, TimeRange, Timestamp};
 
 use super::names::ServingPhase;
 

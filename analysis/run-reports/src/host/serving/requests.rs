@@ -1,9 +1,8 @@
 //! Requests and batches, put together from annotations.
 
-use std::collections::BTreeMap;
-
-use math::intervals::{IntervalSet, MeasureIndex};
-use trace_model::{Picos, SliceId, SourceId, TimeRange};
+use facts::prelude::*;
+use math::intervals::MeasureIndex;
+use trace_model::SourceId;
 
 use super::ServingPhase;
 use super::annotations::Annotation;

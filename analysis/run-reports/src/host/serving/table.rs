@@ -1,6 +1,6 @@
 //! The tables of the report on serving.
 
-use engine::{Percent, Table, Tabular};
+use facts::prelude::*;
 
 use super::ANNOTATE;
 use super::report::{ServedRequest, ServingReport};
@@ -31,7 +31,7 @@ impl ServingReport {
             "Of {} here; each time of those whose annotations tell it. {QUANTILES}",
             match self.requests.len() {
                 1 => "1 request that begins".to_owned(),
-                count => format!("{} that begin", engine::counted(count, "request")),
+                count => format!("{} that begin", counted(count, "request")),
             }
         )];
         notes.extend(self.queue_of_first_token_percent.map(|share| {

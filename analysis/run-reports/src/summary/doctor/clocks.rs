@@ -1,10 +1,10 @@
 //! Rules about clocks: of devices, of hosts, and assumed ones.
 
-use engine::{Context, counted};
 use facts::ClocksReport;
 use facts::clock_alignment::{ClockShift, ClockSync};
 use facts::op_scan::op_scan;
-use trace_model::{IssueKind, Picos, Severity};
+use facts::prelude::*;
+use trace_model::{IssueKind, Severity};
 
 use super::finding::{CaptureFinding, SESSIONS_APART};
 use crate::host::clocks::Clocks;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use engine::Context;
+use facts::prelude::*;
 use trace_model::ArgValue;
 
 /// Maximum number of facts shown for each file, and for the devices of each file.

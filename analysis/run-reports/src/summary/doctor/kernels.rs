@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use device_reports::{DeclaredCosts, Kernel, Kernels};
-use engine::{Context, Environment, Percent};
+use engine::Environment;
 use facts::environment;
-use trace_model::{Severity, TrackKind, joined};
+use facts::prelude::*;
+use trace_model::Severity;
 
 use super::finding::CaptureFinding;
 use super::rows::{SCHEDULE, STAGES};

@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use engine::{Context, Percent, number, sentence};
-use math::unit::Unit;
+use engine::{number, sentence};
+use facts::prelude::*;
 use trace_model::{IssueCount, IssueKind, Severity, Source};
 
 use super::finding::CaptureFinding;

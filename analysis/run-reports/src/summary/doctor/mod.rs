@@ -12,8 +12,8 @@ mod rules;
 mod table;
 
 use ::facts::clock_alignment::ClockShift;
-use engine::{Analysis, Context, Result};
-use trace_model::{IssueCount, MemoryUse, Picos, Source};
+use ::facts::prelude::*;
+use trace_model::{IssueCount, MemoryUse, Source};
 
 use clocks::clock_shifts;
 

@@ -3,9 +3,10 @@
 //! One list, from which `systole doctor --rows`, the rule about kernels and the page of the report come. What no public page
 //! and no public capture says is unknown.
 
-use engine::{Options, Table, Tabular};
+use engine::Options;
+use facts::prelude::*;
 use hardware::chips::Chip;
-use trace_model::{CounterSeries, GroupKind, SliceAttr, TraceModel};
+use trace_model::CounterSeries;
 
 /// The flag that records the stages of kernels, since libtpu 0.0.44, and before.
 pub(super) const STAGES: [&str; 2] = [

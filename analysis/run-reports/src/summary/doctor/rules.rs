@@ -1,18 +1,13 @@
 //! The rules: each checks one limitation of a capture.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use device_reports::ops::op_stats::cause;
 use device_reports::{Ops, Steps};
-use engine::{Context, Fact, Percent, counted};
+use facts::StepSource;
+use facts::prelude::*;
 use facts::steps::has_annotations;
-use facts::{StepSource, TraceFacts as _, host_threads};
-use hardware::peaks::{PeakSource, Peaks};
+use hardware::peaks::PeakSource;
 use hlo::HloText;
-use trace_model::{
-    Group, GroupKind, IssueKind, LabelId, Op, Severity, SliceAttr, TrackKind, joined,
-};
+use trace_model::{Group, IssueKind, Op, Severity};
 
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops, sessions_apart};
 use super::finding::{CaptureFinding, IMPOSSIBLE_RATES};

@@ -1,8 +1,7 @@
 //! The tables of the health report.
 
-use engine::{Table, Tabular, counted};
 use facts::clock_alignment::device_table;
-use math::unit::Unit;
+use facts::prelude::*;
 
 use super::DoctorReport;
 use super::finding::severity_word;

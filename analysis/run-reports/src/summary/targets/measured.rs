@@ -2,8 +2,7 @@
 
 use device_reports::communication::collectives::Remark;
 use device_reports::{CollectiveRow, Collectives, DeclaredCosts, Kernels};
-use engine::{Context, Percent, Provenance};
-use facts::host_threads;
+use facts::prelude::*;
 
 use crate::host::compile::{self, Compile};
 use crate::host::input::Input;

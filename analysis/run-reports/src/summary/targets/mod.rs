@@ -19,8 +19,8 @@
 mod measured;
 
 use device_reports::{Expected, TimeLimit};
-use engine::{Analysis, Context, Percent, Provenance, Result, Table, Tabular, Threshold, counted};
-use hardware::limits::{BoundBy, is_beyond_peak};
+use facts::prelude::*;
+use hardware::limits::is_beyond_peak;
 use trace_model::Caveat;
 
 use measured::{MeasuredShare, compiling, input, links, metric, speed_of_matrix_ops};

@@ -1,10 +1,7 @@
 //! The rest of the capture, which a utilization over the devices' windows leaves out.
 
 use device_reports::{CoreOps, OpsReport};
-use engine::{Context, Metric, Provenance, Scope, counted};
-use hardware::limits::BoundBy;
-use math::unit::Unit;
-use trace_model::Picos;
+use facts::prelude::*;
 
 use super::sums::{WorkSums, possible_or_why};
 use crate::summary::doctor;

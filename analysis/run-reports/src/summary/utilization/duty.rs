@@ -5,15 +5,10 @@
 //! start to end, including waits inside. Everything is on the timeline, as in `XProf`.
 
 use device_reports::CoreOps;
-use engine::{Context, Metric, Percent, Provenance, Result, counted};
-use facts::TraceFacts as _;
+use facts::prelude::*;
 use facts::window::{hull_of_window, slices_of_window};
-use math::grouped;
-use math::intervals::{IntervalSet, UnionBuilder};
-use math::unit::Unit;
-use trace_model::{
-    GroupId, GroupKind, Picos, SliceSpans, SourceId, TimeRange, TraceModel, TrackKind,
-};
+use math::intervals::UnionBuilder;
+use trace_model::{SliceSpans, SourceId};
 
 /// A chip, by its number in one capture, or the only core of an unnumbered chip.
 type ChipKey = (SourceId, Result<i64, GroupId>);
@@ -161,7 +156,7 @@ fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = Group
 
 #[cfg(test)]
 mod tests {
-    use device_reports::ops::op_stats::Ops;
+    use device_reports::Ops;
     use engine::{Options, ReportCache, Scope};
     use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
 

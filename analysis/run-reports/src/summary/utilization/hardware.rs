@@ -1,10 +1,7 @@
 //! Values of hardware counters, if a capture has them.
 
 use device_reports::CoreOps;
-use engine::{Context, Metric, Provenance, Scope, counted};
-use facts::TraceFacts as _;
-use math::unit::Unit;
-use trace_model::{GroupId, GroupKind, TrackKind};
+use facts::prelude::*;
 
 /// Host-wide counters: the mean over the hosts that recorded them. They cover the whole capture, idle time included,
 /// for any scope.
@@ -72,7 +69,7 @@ fn is_host(cx: &Context<'_>, group: GroupId) -> bool {
 /// schedule and not from a hardware counter.
 pub(super) fn counter_metric(cx: &Context<'_>, core: &CoreOps) -> Option<Metric> {
     let window = cx.window(core.core).ok()??;
-    let is_series = |track: &trace_model::TrackId| {
+    let is_series = |track: &TrackId| {
         let track = cx.model.track(*track);
         track.kind == TrackKind::Counter && cx.model.str(track.name) == "MXU"
     };

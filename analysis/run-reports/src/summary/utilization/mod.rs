@@ -35,14 +35,12 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use ::hardware::limits::{BoundBy, OpWork};
+use ::hardware::limits::OpWork;
 use device_reports::ops::op_stats::BeyondPeak;
 use device_reports::{CoreOps, Ops};
 use duty::{CoreDuty, xprof_duty_cycle};
-use engine::{Analysis, Context, Metric, Provenance, Result, Table, Tabular};
-use math::unit::Unit;
+use facts::prelude::*;
 use sums::{UtilizationShare, WorkSums, busy, utilization, window};
-use trace_model::Picos;
 
 /// The analysis `utilization`.
 pub struct Utilization;

@@ -3,9 +3,7 @@
 
 use device_reports::ops::op_stats::SteadyOps;
 use device_reports::{CoreOps, OpsReport};
-use engine::{Context, Metric};
-use facts::StepsReport;
-use hardware::limits::BoundBy;
+use facts::prelude::*;
 
 use super::sums::{UtilizationShare, WorkSums, utilization, window};
 

@@ -2,12 +2,10 @@
 
 use device_reports::ops::op_stats::BeyondPeak;
 use device_reports::{CoreOps, OpsReport};
-use engine::{Context, Metric, Percent, Provenance, Scope};
+use facts::prelude::*;
 use facts::window::windows_in_words;
-use hardware::limits::{BoundBy, possible};
-use hardware::peaks::{NO_PEAK, Peaks};
-use math::unit::Unit;
-use trace_model::Picos;
+use hardware::limits::possible;
+use hardware::peaks::NO_PEAK;
 
 /// Share of op time below which unknown work is negligible.
 pub(super) const NEGLIGIBLE: Percent = Percent(0.5);

@@ -1,15 +1,12 @@
 //! What takes the time, from the reports of devices and of the host.
 
-use std::sync::Arc;
-
 use device_reports::memory::hbm::{MemoryReport, NEARLY_FULL_PERCENT};
 use device_reports::{Balance, BalanceReport, OpsReport, Overlap, OverlapReport};
-use engine::{Context, Percent, Provenance, Scope};
+use facts::prelude::*;
 use facts::window::windows_in_words;
-use facts::{OpGroup, Step, StepsReport, TimeUse};
 use math::stats::Stats;
 use math::summed;
-use trace_model::{Caveat, Picos, TimeRange, joined, without_number};
+use trace_model::{Caveat, without_number};
 
 use crate::host::compile::CompileReport;
 use crate::host::gaps::Gaps;

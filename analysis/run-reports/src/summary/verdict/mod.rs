@@ -12,8 +12,7 @@
 mod findings;
 
 use device_reports::{Balance, Memory, Ops, Steps};
-use engine::{Analysis, Context, Percent, Result, Table, Tabular};
-use facts::{StepsReport, TimeUse};
+use facts::prelude::*;
 use trace_model::Caveat;
 
 use crate::host::compile::Compile;

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::prelude::*;
 
 /// Where the command writes its profile, and which version it is to measure.
 pub const PROFILE_DIR: &str = "SYSTOLE_PROFILE_DIR";

@@ -2,11 +2,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
+use crate::prelude::*;
 use analysis::compare::Summary;
-use request::{RequestError, Result};
-use serde_json::{Value, json};
+use serde_json::Value;
 use session::files::read_small;
 
 /// Fields may be added to this version, but never changed or removed.

@@ -8,13 +8,10 @@ mod report;
 mod search;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
 use std::time::Duration;
 
-use analysis::Scope;
+use crate::prelude::*;
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
-use clap::Args;
-use serde_json::json;
 use tempfile::TempDir;
 
 use self::command::MeasuredCommand;
@@ -24,7 +21,7 @@ use self::report::BisectReport;
 use self::search::{Likeness, Measurements, PointState};
 use crate::common::{CommandOutcome, Loading, OutputFormat, Stderr, output};
 use request::summaries::plain_summary;
-use request::{Assumptions, CompareRequest, RequestError, Result, seconds};
+use request::{CompareRequest, seconds};
 use session::number::counted;
 
 /// Arguments of the command.

@@ -2,11 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::prelude::*;
 use analysis::engine::environment::GitState;
-use request::{RequestError, Result};
 use session::files::read_small;
 use tempfile::TempDir;
 

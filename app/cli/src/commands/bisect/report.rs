@@ -2,16 +2,15 @@
 
 use std::fmt::Write as _;
 
+use crate::prelude::*;
 use analysis::compare::{Comparison, EnvironmentChange, signed};
-use analysis::{Table, Unit};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::points::BisectPoint;
 use super::search::{FoundEnds, Likeness, PointState};
 use crate::common::{CommandOutcome, OutputFormat, terminal};
 use analysis::sentence;
-use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson};
-use request::Result;
+use render::{csv, markdown, ndjson};
 
 /// Fields may be added to this version, but never changed or removed.
 const SCHEMA: &str = "systole.bisect/1";

@@ -3,13 +3,10 @@
 mod stage;
 mod words;
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use analysis::Scope;
-use analysis::reports::summary::doctor::{Doctor, DoctorReport};
-use clap::{Args, ValueEnum};
-use serde_json::json;
+use crate::prelude::*;
+use analysis::reports::{Doctor, DoctorReport};
 
 use crate::common::{
     CommandOutcome, CsvArgs, Loading, OutputArgs, OutputFormat, Stderr, output, terminal,
@@ -18,10 +15,7 @@ use capture::{
     Capture, CaptureOptions, CompleteSteps, LONGEST_MS, MOST_STEPS, OptionValue, ServerAddress,
     StepsError, WantedSteps, capture, capture_steps, continuous,
 };
-use render::{TextLayout, doctor_findings};
-use request::{Assumptions, RequestError, Result, answers};
-use session::Session;
-use session::files::OutputGuard;
+use render::doctor_findings;
 use session::number::counted;
 use stage::StageLine;
 use trace_model::Picos;

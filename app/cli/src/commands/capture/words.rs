@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use analysis::Unit;
+use crate::prelude::*;
 use capture::{Capture, CompleteSteps, HostCapture, SavedProfile};
-use request::Result;
-use serde_json::{Value, json};
+use serde_json::Value;
 use session::number::{counted, value};
 
 use crate::common::CommandOutcome;

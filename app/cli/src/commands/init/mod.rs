@@ -1,16 +1,15 @@
 //! `systole init`: writes a commented systole.toml from a good run.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
+use crate::prelude::*;
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary, are_computed};
 use analysis::gates::{self, GateDefaults, Regression, StepAggregate, preset};
-use analysis::reports::steps::step_parts::StepPart;
+use analysis::reports::StepPart;
 use analysis::{counted, distinct};
-use clap::Args;
 
 use crate::common::{CommandOutcome, Loading, OutputFormat, Stderr, output, summaries};
-use request::{Assumptions, RequestError, Result, places::check_place};
+use request::places::check_place;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct InitArgs {

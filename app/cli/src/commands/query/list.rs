@@ -1,12 +1,11 @@
 //! What can be asked: tables and views with their columns, functions, ready-made queries.
 
-use std::sync::Arc;
 use trace_model::joined;
 
+use crate::prelude::*;
 use analysis::{Provenance, counted};
 use query::{FUNCTIONS, PRESETS, QueryPreset, QueryView, SqlFunction, VIEWS};
-use request::{RequestError, Result};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use session::tables::{ColumnKind, DataColumn, DataTable};
 
 /// Everything, or the columns of one table, as text or JSON.

@@ -4,16 +4,15 @@ mod list;
 
 use std::time::Duration;
 
+use crate::prelude::*;
 use analysis::{printable, shortened};
-use clap::{Args, ValueEnum};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::common::output::Printer;
 use crate::common::{CommandOutcome, CsvArgs, OutputFormat, Stderr, loading, output, terminal};
 use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue};
 use render::csv;
-use request::{PartRequest, RequestError, Result, TraceRequest, checks};
 use session::tables::CsvCells;
 
 #[derive(Debug, Args)]

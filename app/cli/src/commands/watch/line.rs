@@ -1,6 +1,6 @@
 //! The line that is said of a run.
 
-use serde_json::json;
+use crate::prelude::*;
 use trace_model::Picos;
 
 /// What is said of a run.

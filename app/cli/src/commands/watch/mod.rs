@@ -6,19 +6,17 @@ mod line;
 mod notify;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use analysis::Scope;
+use crate::prelude::*;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
-use clap::{Args, ValueEnum};
-use importers::{ImportError, ImportOptions, ListedRun, Progress, is_remote};
+use importers::{ImportError, ImportOptions, ListedRun, is_remote};
 
 use crate::common::{CommandOutcome, JudgeArgs, Loading, OutputFormat, Stderr, gating, output};
 use request::history_file::{self, HistoryLine};
-use request::{Assumptions, RequestError, Result, seconds, summaries::summary_of};
+use request::{seconds, summaries::summary_of};
 use session::{RunLook, WatchedRuns, losses_in_words};
 
 use line::RunLine;

@@ -5,11 +5,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
+use crate::prelude::*;
 
 use super::line::RunLine;
 use crate::common::Stderr;
-use request::{RequestError, Result};
 
 /// How long a command may run: the next run must be judged, too.
 const MOST: Duration = Duration::from_mins(1);

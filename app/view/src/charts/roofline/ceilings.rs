@@ -1,8 +1,9 @@
 //! The ceilings of a roofline: lines of the matrix units, of each memory and of links.
 
+use crate::prelude::*;
 use analysis::hardware::limits::BoundBy;
-use analysis::reports::ops::roofline::{IciRoof, RooflineReport};
-use analysis::{OpGroup, Unit};
+use analysis::reports::RooflineReport;
+use analysis::reports::ops::roofline::IciRoof;
 use session::number::value;
 
 use crate::drawing::{Anchor, ColorRole, DrawingPoint, Ink, PlotArea, PlotPlace, PlotRange};

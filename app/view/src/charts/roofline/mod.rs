@@ -3,8 +3,8 @@
 
 mod ceilings;
 
-use analysis::reports::ops::roofline::{RooflinePoint, RooflineReport};
-use analysis::{OpGroup, Unit};
+use crate::prelude::*;
+use analysis::reports::{RooflinePoint, RooflineReport};
 use session::number::value;
 
 use super::{Chart, ChartFrame, ChartSwatch};
@@ -310,8 +310,8 @@ fn range(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clon
 mod tests {
     use super::*;
 
-    fn report() -> std::sync::Arc<RooflineReport> {
-        use analysis::reports::ops::roofline::Roofline;
+    fn report() -> Arc<RooflineReport> {
+        use analysis::reports::Roofline;
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../assets/samples/synthetic_v6e_4chip_padded.xplane.pb"
@@ -320,7 +320,7 @@ mod tests {
             path.as_ref(),
             &importers::ImportOptions::default(),
             analysis::Options::default(),
-            &importers::Progress::default(),
+            &Progress::default(),
         )
         .unwrap();
         session

@@ -1,10 +1,9 @@
 //! What the tracks hold: slices, columns of short ones, and counters.
 
-use std::collections::BTreeMap;
-
 use super::TimelinePicture;
 use crate::drawing::{ColorRole, Drawing, DrawingPoint, Ink};
 use crate::palette::ColorKey;
+use crate::prelude::*;
 use crate::timeline::inks::{faint, key_of, slice_inks};
 use crate::timeline::layout::{DrawnColumns, SliceBox};
 use crate::timeline::marks::FONT;

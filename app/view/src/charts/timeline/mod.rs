@@ -2,19 +2,16 @@
 
 mod boxes;
 
+use crate::prelude::*;
 use analysis::Scope;
-use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::steps::step_times::Steps;
-use importers::Progress;
-use trace_model::{Picos, TraceModel};
+use analysis::reports::{Ops, Steps};
 
 use super::{ChartFrame, ChartSwatch};
 use crate::drawing::{Anchor, ColorRole, Drawing};
 use crate::palette::ColorKey;
 use crate::panels::legend::{ColorLegend, HATCHED};
 use crate::search::{SearchFor, search};
-use crate::state::TreeItem;
-use crate::state::{ColorBy, TimelineLayer, ViewState};
+use crate::state::{ColorBy, TimelineLayer, TreeItem, ViewState};
 use crate::time_format::TimeFormat;
 use crate::timeline::bands::{bands, in_sight};
 use crate::timeline::layout::{DrawList, LayoutWindow};

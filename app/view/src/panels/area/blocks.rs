@@ -11,18 +11,14 @@
 //! slice                     xxxxxxxxxxxxxxxxxxxxxxx    begins in a block, and counts with its part in the area
 //! ```
 
-use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use analysis::OpClasses;
-use importers::Progress;
+use crate::prelude::*;
 use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _,
 };
-use trace_model::{
-    LabelId, Lane, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackId,
-};
+use trace_model::Lane;
 
 use super::lengths::{SortedList, median_and_p95};
 use super::marked::{AreaGrouping, MarkedArea};

@@ -1,6 +1,6 @@
 //! What the counters of a marked area measured.
 
-use trace_model::{TraceModel, TrackId};
+use crate::prelude::*;
 
 use super::MarkedArea;
 use crate::timeline::counter_text::counter_value;

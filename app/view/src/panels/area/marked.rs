@@ -1,9 +1,6 @@
 //! An area of the timeline, and how its slices are grouped.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use trace_model::{TimeRange, TrackId};
+use crate::prelude::*;
 
 /// How slices are grouped into rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,12 +16,10 @@ mod marked;
 mod rows;
 mod span_sums;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
-use analysis::{OpClasses, Percent, Table, Unit};
-use importers::Progress;
-use trace_model::{LabelId, Picos, TraceModel, locked};
+use crate::prelude::*;
+use trace_model::locked;
 
 use self::blocks::{AreaBlocks, AreaSums};
 use self::counters::counters_in;

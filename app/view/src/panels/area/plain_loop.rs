@@ -1,15 +1,9 @@
 //! The sums of any area equal those of a loop over all slices.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
+use crate::prelude::*;
+use analysis::Cell;
 use analysis::math::quantile::quantile;
-use analysis::{Cell, OpClasses};
-use importers::Progress;
-use trace_model::{
-    GroupKind, LabelId, Op, Picos, SliceRef, SliceSpec, TimeRange, Timestamp, TraceBuilder,
-    TraceModel, TrackId, TrackKind,
-};
+use trace_model::{Op, SliceSpec, TraceBuilder};
 
 use super::{AreaGrouping, AreaSummaries, MarkedArea};
 use crate::timeline::bands::{StepBand, step_at};

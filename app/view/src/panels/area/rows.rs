@@ -1,12 +1,10 @@
 //! Which rows the slices of some tracks belong to.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::Arc;
 
-use analysis::OpClasses;
+use crate::prelude::*;
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
-use trace_model::{LabelId, Timestamp, TraceModel, TrackId, TrackKind};
 
 use super::marked::AreaGrouping;
 use crate::timeline::bands::{StepBand, step_at};
@@ -215,7 +213,7 @@ impl TrackRows<'_> {
     }
 }
 
-fn program_of(model: &TraceModel, op: Option<trace_model::OpId>) -> String {
+fn program_of(model: &TraceModel, op: Option<OpId>) -> String {
     let program = op.and_then(|op| model.op(op).program);
     program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
 }

@@ -3,9 +3,8 @@
 //! The slices of a span are sorted by their start and added up: in that order the union of a row needs nothing but the end
 //! of what is covered so far.
 
-use trace_model::{
-    Picos, SliceId, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId,
-};
+use crate::prelude::*;
+use trace_model::SliceSpans;
 
 use super::lengths::{ListPlace, SortedList, SortedLists};
 use super::rows::AreaRows;

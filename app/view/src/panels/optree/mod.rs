@@ -1,12 +1,10 @@
 //! Ops as a tree with sums: by program, category or source.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::prelude::*;
 use analysis::facts::framework::scopes_of;
 use analysis::facts::sum_over::ARE_SUMS;
-use analysis::reports::ops::op_stats::OpRow;
-use analysis::{OpGroup, Percent, Table, Unit};
-use trace_model::{OpId, Picos, without_number};
+use analysis::reports::OpRow;
+use trace_model::without_number;
 
 /// What ops are grouped by. Groupings can be nested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Trees of ops: their branches, sums and distance from the limit.
 
-use analysis::Cell;
-use analysis::reports::ops::op_stats::{Ops, OpsReport};
-use analysis::{Options, Scope};
+use analysis::reports::{Ops, OpsReport};
+use analysis::{Cell, Options, Scope};
 use sample_traces::text_trace;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Lanes of slices that do not overlap.
 
-use trace_model::{Picos, TimeRange, Timestamp};
+use crate::prelude::*;
 
 use super::DerivedSlice;
 use crate::palette::ColorKey;

@@ -8,9 +8,7 @@ mod path;
 mod query;
 mod scopes;
 
-use std::sync::Arc;
-
-use trace_model::{Picos, SliceId, TimeRange, Timestamp};
+use crate::prelude::*;
 
 pub use lanes::{ColorTimes, DerivedLane, add_time, packed};
 pub use path::{PathOfStep, PathsOfSteps, critical_path};

@@ -1,15 +1,13 @@
 //! The critical paths of all steps as a track.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use analysis::facts::steps::Step;
-use analysis::reports::steps::step_times::Steps;
+use crate::prelude::*;
+use analysis::facts::Step;
+use analysis::reports::Steps;
 use analysis::what_if::{CriticalPath, PathPiece, SharedReplay, WaitsFor};
-use analysis::{AnalysisError, Context, OpGroup, TraceFacts as _};
-use trace_model::{
-    GroupId, GroupKind, LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel,
-    short_device_name,
-};
+use analysis::{AnalysisError, Context, TraceFacts as _};
+use trace_model::short_device_name;
 
 use super::{DerivedData, DerivedLane, DerivedName, DerivedSlice};
 use crate::palette::ColorKey;

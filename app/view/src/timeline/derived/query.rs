@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use analysis::{Cell, Table};
+use crate::prelude::*;
+use analysis::Cell;
 use session::number::counted;
-use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::{DerivedData, DerivedName, DerivedSlice, packed};
 use crate::palette::ColorKey;

@@ -7,14 +7,11 @@
 //! ```
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
+use crate::prelude::*;
 use analysis::facts::framework::scopes_of;
-use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::Ops;
 use analysis::{AnalysisError, Context, TraceFacts as _};
-use trace_model::{
-    GroupId, OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind,
-};
 
 use super::{DerivedData, DerivedLane, DerivedName, DerivedSlice};
 use crate::palette::ColorKey;

@@ -1,6 +1,6 @@
 //! Flow arrows: their curves, and which one is at a point.
 
-use trace_model::SliceId;
+use crate::prelude::*;
 
 /// Straight pieces that stand for a curve when a point is looked for on it.
 const PIECES: usize = 24;

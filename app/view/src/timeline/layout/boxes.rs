@@ -1,6 +1,6 @@
 //! Boxes of slices, and the visible part of the timeline.
 
-use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
+use crate::prelude::*;
 
 use super::highlighted::Highlighted;
 use crate::palette::ColorKey;

@@ -1,6 +1,7 @@
 //! Counters: constant pieces, at the resolution of the screen.
 
-use trace_model::{CounterSeries, Picos, TimeRange};
+use crate::prelude::*;
+use trace_model::CounterSeries;
 
 use super::boxes::{LayoutWindow, MIN_WIDTH};
 use crate::state::TreeItem;

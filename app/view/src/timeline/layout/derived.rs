@@ -1,8 +1,6 @@
 //! Boxes of derived tracks, and columns of slices that are too short to be told apart.
 
-use std::sync::Arc;
-
-use trace_model::Picos;
+use crate::prelude::*;
 
 use super::boxes::{LayoutWindow, MIN_TEXT, MIN_WIDTH};
 use super::counters::{CounterBox, value_box};
@@ -108,8 +106,7 @@ fn values(
     let last = data.values.last().map_or(visible.end, |&(at, _)| at);
     let ends = ends.map(|&(at, _)| at).chain([last.max(visible.end)]);
     let samples = shown.iter().zip(ends);
-    let samples =
-        samples.map(|(&(at, value), end)| (trace_model::TimeRange::new(at, end.max(at)), value));
+    let samples = samples.map(|(&(at, value), end)| (TimeRange::new(at, end.max(at)), value));
     value_box(window, *row, bounds, samples)
 }
 

@@ -1,7 +1,7 @@
 //! Slices that are highlighted while all others are dim.
 
+use crate::prelude::*;
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
-use trace_model::{SliceId, TraceModel, TrackId};
 
 use crate::timeline::peaks::MaximumIndex;
 

@@ -1,8 +1,6 @@
 //! Lanes: their columns, the boxes of long slices, and what is at a point.
 
-use std::sync::Arc;
-
-use trace_model::{Picos, SliceId, TimeRange};
+use crate::prelude::*;
 
 use super::boxes::{LayoutWindow, MIN_WIDTH, SHORTEST_BOX, SliceBox, SlicePiece, boxed};
 use crate::palette::ColorKey;

@@ -1,6 +1,6 @@
 //! How busy the threads of folded groups are, in columns of the least width of a box.
 
-use trace_model::{Picos, TimeRange};
+use crate::prelude::*;
 
 use super::boxes::{LayoutWindow, MIN_WIDTH, heading_box};
 use crate::timeline::scene::DrawnTrace;

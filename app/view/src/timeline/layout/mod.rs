@@ -21,7 +21,7 @@ mod highlighted_boxes;
 mod lanes;
 mod loads;
 
-use trace_model::{SliceId, Timestamp, TraceModel, TrackKind};
+use crate::prelude::*;
 
 pub use arrows::FlowArrow;
 pub use boxes::{LayoutWindow, MIN_WIDTH, SHORTEST_BOX, SliceBox};

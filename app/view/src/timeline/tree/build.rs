@@ -1,8 +1,7 @@
 //! Builds the tree from the groups and tracks of a trace: their order, titles and notes.
 
-use std::sync::Arc;
-
-use trace_model::{CounterSeries, GroupId, GroupKind, TraceModel, TrackId, TrackKind};
+use crate::prelude::*;
+use trace_model::CounterSeries;
 
 use super::{TrackNode, TrackTree};
 use crate::state::{TreeItem, is_async};

@@ -1,8 +1,6 @@
 //! Tracks that are derived from others, in the list of tracks.
 
-use std::sync::Arc;
-
-use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
+use crate::prelude::*;
 
 use super::{NOWHERE, TrackNode, TrackTree, VisibleRows};
 use crate::state::{DerivedRows, DerivedTrack, QueryTrack, TreeItem};

@@ -8,10 +8,9 @@ mod build;
 mod derived;
 mod rows;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use trace_model::{GroupId, TraceModel, TrackId};
+use crate::prelude::*;
 
 pub use rows::{TrackRow, VisibleRows};
 

@@ -5,11 +5,10 @@ mod op;
 mod path;
 mod rows;
 
-use analysis::reports::communication::overlap::Overlap;
-use analysis::reports::ops::op_stats::Ops;
-use analysis::{Analysis as _, measured_range};
-use egui::{RichText, Role, ScrollArea, Ui};
-use trace_model::{Arg, SliceId, SliceRef};
+use crate::prelude::*;
+use analysis::measured_range;
+use analysis::reports::Overlap;
+use trace_model::Arg;
 
 use self::op::op_ui;
 use self::path::{path_of, path_ui};
@@ -26,9 +25,7 @@ use crate::theme;
 use crate::times::{self, time};
 use view::panels::histogram::Histogram;
 use view::panels::transfer::transfer;
-use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::bands::{StepBand, heading_of, step_at};
-use view::timeline::trace::OpenTrace;
 
 /// Arguments longer than this are truncated.
 const LONG: usize = 300;
@@ -110,9 +107,7 @@ pub fn details_ui(
                 ui.add_space(8.0);
                 section(ui, "HLO");
                 let mut text = trace.model.str(text);
-                let field = egui::TextEdit::multiline(&mut text)
-                    .code_editor()
-                    .desired_rows(2);
+                let field = TextEdit::multiline(&mut text).code_editor().desired_rows(2);
                 let response = ui.add(field.desired_width(ui.available_width()));
                 response.labeled(Role::MultilineTextInput, "HLO text");
             }
@@ -234,7 +229,7 @@ fn buttons_ui(
     if ui.button("Copy name").clicked() {
         ui.ctx().copy_text(slice.name().to_owned());
     }
-    let close = ViewCommand::ShowPanel(view::state::Panel::Details, false);
+    let close = ViewCommand::ShowPanel(Panel::Details, false);
     ui.button("Close")
         .hint_above("Close the details", "details")
         .sends(out, close);
@@ -292,7 +287,7 @@ fn timing_ui(
         if let Some(parent) = slice.parent() {
             value_row(ui, "Inside", parent.name(), parent.name());
         }
-        if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
+        if let Some(step) = slice.attr(SliceAttr::StepNum) {
             value_row(
                 ui,
                 "Step",
@@ -344,7 +339,7 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
                 let link =
                     egui::Label::new(RichText::new(name).color(ui.visuals().hyperlink_color))
                         .truncate();
-                let link = ui.add(link.sense(egui::Sense::click()));
+                let link = ui.add(link.sense(Sense::click()));
                 link.labeled(Role::Link, name);
                 link.sends(out, ViewCommand::GoTo(end));
             });

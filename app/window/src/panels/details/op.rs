@@ -1,10 +1,7 @@
 //! What the op of the selected slice costs, and how close it comes to its limits.
 
-use analysis::Unit;
-use analysis::reports::communication::overlap::Overlap;
-use analysis::reports::ops::op_stats::Ops;
-use egui::Ui;
-use trace_model::{OpId, Picos, SliceRef};
+use crate::prelude::*;
+use analysis::reports::Overlap;
 
 use super::rows::{STATIC, section, static_row};
 use crate::panels::context::PanelContext;
@@ -14,7 +11,6 @@ use crate::panels::widgets::{value_grid, value_row};
 use crate::times::{self, time};
 use view::panels::source::SourcePlace;
 use view::panels::transfer::{transfer, transfer_of};
-use view::state::ViewCommand;
 
 const ACHIEVED: &str = "static amount divided by the measured duration of this execution";
 

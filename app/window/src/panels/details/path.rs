@@ -1,15 +1,12 @@
 //! The critical path of the step of the selected slice, once its row is shown.
 
-use analysis::Percent;
-use egui::Ui;
-use trace_model::{Picos, SliceRef};
+use crate::prelude::*;
 
 use super::rows::section;
 use crate::panels::widgets::{value_grid, value_row};
 use crate::times::time;
 use view::state::DerivedTrack;
 use view::timeline::derived::PathOfStep;
-use view::timeline::trace::OpenTrace;
 
 /// The critical path of the step of a slice, and the time of the slice on it.
 type PathOfSlice<'a> = (&'a PathOfStep, Picos);

@@ -1,7 +1,6 @@
 //! Rows and headings of the details.
 
-use egui::{RichText, Ui};
-use trace_model::Picos;
+use crate::prelude::*;
 
 use crate::panels::tabs::hints::badge;
 use crate::theme;

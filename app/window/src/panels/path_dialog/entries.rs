@@ -1,8 +1,8 @@
 //! Typed paths: their directory, what it holds, and how a name is completed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
+use crate::prelude::*;
 use importers::IMPORTERS;
 
 /// Entries of a directory that are listed: there are file systems with millions.

@@ -3,9 +3,7 @@
 
 mod entries;
 
-use std::path::{Path, PathBuf};
-
-use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit};
+use crate::prelude::*;
 
 use super::controls::with_controls;
 use super::widgets::{at_right, dialog, remark};
@@ -13,7 +11,6 @@ use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::platform;
 use crate::theme;
 use entries::{PathEntry, common_beginning, entries, expanded, name_at, split, typed_anew};
-use session::number::counted;
 use view::panels::source::{SourcePrefix, prefix_to};
 
 /// What the path is for.
@@ -129,7 +126,7 @@ impl PathDialog {
                 "Use",
             ),
         };
-        let room = ctx.content_rect().size() - egui::vec2(60.0, 140.0);
+        let room = ctx.content_rect().size() - vec2(60.0, 140.0);
         dialog(title)
             .title_bar(false)
             .anchor(Align2::CENTER_TOP, [0.0, 80.0])
@@ -176,11 +173,11 @@ impl PathDialog {
     }
 
     /// The button that follows the directory that is typed.
-    fn follow_ui(&self, ui: &mut egui::Ui, answer: &mut Option<PathAnswer>) {
+    fn follow_ui(&self, ui: &mut Ui, answer: &mut Option<PathAnswer>) {
         let (folder, name) = split(&self.text);
         let is_read = matches!(self.entries.memo(), JobAnswer::Ready(_));
         let is_folder = name.is_empty() && is_read && self.entries.key() == Some(&folder);
-        let button = ui.add_enabled(is_folder, egui::Button::new("Follow"));
+        let button = ui.add_enabled(is_folder, Button::new("Follow"));
         let about = "Open the newest run of this log directory, and each newer one as soon as it is complete";
         if button
             .on_hover_text(about)
@@ -191,7 +188,7 @@ impl PathDialog {
         }
     }
 
-    fn field_ui(&mut self, ui: &mut egui::Ui, label: egui::Id) {
+    fn field_ui(&mut self, ui: &mut Ui, label: Id) {
         let before = self.text.clone();
         let edit = TextEdit::singleline(&mut self.text)
             .id(field_id())
@@ -353,7 +350,7 @@ impl PathDialog {
         (self.notice, self.replaced) = (None, None);
     }
 
-    fn list_ui(&mut self, ui: &mut egui::Ui, answer: &mut Option<PathAnswer>) {
+    fn list_ui(&mut self, ui: &mut Ui, answer: &mut Option<PathAnswer>) {
         let fitting = self.fitting();
         match self.entries.memo() {
             JobAnswer::Failed { error, .. } => drop(ui.weak(error)),
@@ -372,9 +369,9 @@ impl PathDialog {
                     format!("{}/", entry.name)
                 };
                 let is_chosen = self.chosen == Some(i);
-                let size = egui::vec2(ui.available_width(), row - 4.0);
+                let size = vec2(ui.available_width(), row - 4.0);
                 let response = ui.add(
-                    egui::Button::selectable(is_chosen, text)
+                    Button::selectable(is_chosen, text)
                         .truncate()
                         .min_size(size),
                 );
@@ -395,8 +392,8 @@ impl PathDialog {
     }
 }
 
-fn field_id() -> egui::Id {
-    egui::Id::unique("path field")
+fn field_id() -> Id {
+    Id::unique("path field")
 }
 
 fn cursor_to_end(ctx: &Context, text: &str) {

@@ -1,6 +1,7 @@
 //! What cells say, and the room that they take.
 
-use analysis::{Cell, CellKind, Column, Unit};
+use crate::prelude::*;
+use analysis::{CellKind, Column};
 
 use crate::panels::number::shown;
 

@@ -1,8 +1,8 @@
 //! The cells of a row: their texts, bars and tooltips.
 
+use crate::prelude::*;
+use analysis::Column;
 use analysis::compare::doubt;
-use analysis::{Cell, Column, Table, Unit};
-use egui::{Align2, FontId, Painter, Rect, Response, Sense, Ui, pos2, vec2};
 
 use super::cell_text::{CELL_FONT, PAD, is_change, is_text, number_of, signed};
 use super::columns::ShownColumns;
@@ -76,7 +76,7 @@ pub fn write_cell(
     text: &str,
     is_text: bool,
     font: &FontId,
-    color: egui::Color32,
+    color: Color32,
 ) {
     let room = area.width() - 2.0 * PAD;
     let y = area.center().y;

@@ -1,7 +1,7 @@
 //! Which columns of a table are shown, and how wide they are: a number is never cut, and what has no room is left out.
 
-use analysis::{Cell, Column, Table};
-use egui::{FontId, Ui};
+use crate::prelude::*;
+use analysis::Column;
 
 use super::cell_text::{CELL_FONT, PAD, is_text, signed};
 use crate::theme::small_font;

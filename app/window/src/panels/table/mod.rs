@@ -4,10 +4,8 @@ mod cell_text;
 mod cells;
 mod columns;
 
-use analysis::{Cell, Table, Unit};
-use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, vec2};
+use crate::prelude::*;
 use regex_lite::RegexBuilder;
-use trace_model::SliceId;
 
 pub use self::cell_text::PAD;
 use self::cell_text::{is_text, number_of};
@@ -254,7 +252,7 @@ pub fn table_ui(
                 } else if response.hovered() {
                     theme.raised
                 } else {
-                    egui::Color32::TRANSPARENT
+                    Color32::TRANSPARENT
                 };
                 ui.painter().rect_filled(rect, 0.0, fill);
                 if response.hovered() && (about.leads)(index) {
@@ -283,7 +281,7 @@ pub fn heading_row_ui(ui: &mut Ui) -> (Rect, Painter) {
     painter.hline(
         rect.x_range(),
         rect.bottom() - 0.5,
-        egui::Stroke::new(1.0, theme::current(ui).edge),
+        Stroke::new(1.0, theme::current(ui).edge),
     );
     (rect, painter)
 }
@@ -358,7 +356,7 @@ fn heading_ui(
 }
 
 /// A line at the edge of a heading: at the bottom for descending order, else at the top.
-pub fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Color32) {
+pub fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: Color32) {
     let y = if descending {
         cell.bottom() - 1.0
     } else {
@@ -367,7 +365,7 @@ pub fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::
     painter.hline(
         cell.left() + 2.0..=cell.right() - 2.0,
         y,
-        egui::Stroke::new(2.0, color),
+        Stroke::new(2.0, color),
     );
 }
 

@@ -1,6 +1,6 @@
 //! What changed between two traces.
 
-use egui::Ui;
+use crate::prelude::*;
 
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use view::state::COMPARE_TAB;

@@ -1,10 +1,8 @@
 //! The list of search results; only visible rows are laid out.
 
-use std::sync::Arc;
-
+use crate::prelude::*;
 use analysis::measured_range;
-use egui::{Align2, CursorIcon, FontId, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
-use trace_model::{Picos, SliceId, Timestamp, short_device_name};
+use trace_model::short_device_name;
 
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, Worker};
@@ -20,9 +18,8 @@ use crate::theme::{self, small_font};
 use crate::timeline::elide::elided;
 use crate::times;
 use view::search::{OrderBy, SearchResults, order, table};
-use view::state::{FOUND_TAB, ViewCommand, ViewState};
+use view::state::FOUND_TAB;
 use view::time_format::TimeFormat;
-use view::timeline::trace::OpenTrace;
 use view::viewport::tick_label;
 
 pub const TAB: Tab = Tab {
@@ -261,7 +258,7 @@ fn row_ui(
     let fill = match () {
         () if state.place.selection == Some(slice) => theme.accent.gamma_multiply(0.22),
         () if response.hovered() => theme.raised,
-        () => egui::Color32::TRANSPARENT,
+        () => Color32::TRANSPARENT,
     };
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, fill);

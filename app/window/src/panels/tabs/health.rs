@@ -1,7 +1,7 @@
 //! How far the capture can be trusted, in whole sentences.
 
-use analysis::reports::summary::doctor::Doctor;
-use egui::{ScrollArea, Ui};
+use crate::prelude::*;
+use analysis::reports::Doctor;
 use trace_model::Severity;
 
 use super::hints::badge;

@@ -1,6 +1,6 @@
 //! The use of memory: tables, the recorded use over time, the buffers that the compiler placed.
 
-use egui::Ui;
+use crate::prelude::*;
 
 use crate::panels::memory_curve::{MemoryCurveState, memory_curve_ui};
 use crate::panels::memory_map::{MemoryMapState, MemoryView, choice_ui, memory_map_ui};

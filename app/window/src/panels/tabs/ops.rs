@@ -1,12 +1,8 @@
 //! Ops as a tree, beside their table.
 
-use analysis::Analysis as _;
-use analysis::facts::sum_over::SumOver;
-use analysis::reports::ops::op_stats::Ops;
-use egui::{Id, Response, Role, ScrollArea, Ui};
-use trace_model::{OpId, Picos};
+use crate::prelude::*;
+use analysis::facts::SumOver;
 
-use crate::AppCommand;
 use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
@@ -15,11 +11,8 @@ use crate::panels::number::number;
 use crate::panels::op_rows::{COLUMNS, OpRowLook, OpRowNumbers, heading_ui, row_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::{ResponseExt as _, choices_ui};
-use crate::times;
-use analysis::{Percent, Unit};
+use crate::{AppCommand, times};
 use view::panels::optree::{OpNode, TreeGrouping, TreeSpec, TreeTime, tree};
-use view::state::{HighlightedLabels, ViewCommand};
-use view::timeline::tree::group_digits;
 
 pub const TAB: Tab = Tab {
     id: "ops",
@@ -213,7 +206,7 @@ fn tree_ui(
     let Some((_, _, root)) = &trees.made else {
         return;
     };
-    ui.with_layout(egui::Layout::right_to_left(egui::Align::Min), |ui| {
+    ui.with_layout(egui::Layout::right_to_left(Align::Min), |ui| {
         csv_ui(ui, "op_tree", || Some(root.table()), commands);
     });
     if trees.is_icicle {
@@ -306,7 +299,7 @@ impl TreeWalk<'_> {
                 "and {} more, {share} of op time",
                 group_digits(rest.len() as u64)
             );
-            if ui.link(egui::RichText::new(text).small()).clicked() {
+            if ui.link(RichText::new(text).small()).clicked() {
                 ui.data_mut(|data| data.insert_temp(more, shown + MOST));
             }
         });
@@ -360,8 +353,8 @@ mod tests {
             ideal_ps: 0.0,
             known_ps: Picos::ZERO,
             wait_ps: Picos::ZERO,
-            ops: std::collections::BTreeSet::new(),
-            group: analysis::OpGroup::Idle,
+            ops: BTreeSet::new(),
+            group: OpGroup::Idle,
             compared: None,
             children: Vec::new(),
         };

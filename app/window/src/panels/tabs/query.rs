@@ -1,14 +1,11 @@
 //! SQL over the tables of the trace: a field for the query, ready-made queries, the result as a table. A click on a row
 //! with a slice, a time or a name goes there.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use analysis::{Scope, Table};
+use crate::prelude::*;
 use egui::text::{LayoutJob, TextFormat};
-use egui::{
-    Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui,
-};
+use egui::{ComboBox, Modifiers};
 
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -22,10 +19,8 @@ use query::{
     Database, PIVOT_KEYS, PRESETS, QueryError, QueryLimits, QueryView, VIEWS, pivot, query_table,
     word_at,
 };
-use session::Session;
-use view::state::{DerivedTrack, QueryTrack, TreeItem, ViewCommand, ViewState};
+use view::state::{DerivedTrack, QueryTrack};
 use view::timeline::derived::QueryColumns;
-use view::timeline::tree::group_digits;
 
 pub const TAB: Tab = Tab {
     id: "query",

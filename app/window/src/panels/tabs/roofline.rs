@@ -1,6 +1,6 @@
 //! The roofline and its tables.
 
-use egui::Ui;
+use crate::prelude::*;
 
 use crate::panels::roofline::{RooflinePlot, roofline_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};

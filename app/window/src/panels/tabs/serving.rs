@@ -1,25 +1,17 @@
 //! Requests over time, a row each: what waits in the queue, what is prefilled, what is decoded. A click shows the request
 //! on the timeline.
 
-use std::collections::BTreeSet;
-
-use analysis::reports::host::serving::{ServedRequest, Serving, ServingPhase, ServingReport};
-use egui::{
-    Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke,
-    StrokeKind, Ui,
-};
-use egui::{pos2, vec2};
-use trace_model::{Picos, TimeRange};
+use crate::prelude::*;
+use analysis::reports::host::serving::{ServedRequest, ServingReport};
+use analysis::reports::{Serving, ServingPhase};
+use egui::StrokeKind;
 
 use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::widgets::ResponseExt as _;
-use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided_name;
-use crate::times;
-use session::number::counted;
-use view::state::ViewCommand;
+use crate::{theme, times};
 
 pub const TAB: Tab = Tab {
     id: "serving",

@@ -1,27 +1,21 @@
 //! The source of ops: the text of a file with the self time of each line beside it, and the stack of the selected op.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use crate::prelude::*;
+use analysis::counted;
+use egui::ComboBox;
 
-use analysis::reports::ops::op_stats::Ops;
-use analysis::{Analysis as _, Scope, counted};
-use egui::{ComboBox, RichText, Role, Ui};
-use trace_model::{OpId, Picos, SliceId};
-
-use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::{PanelContext, computing_ui};
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::timed_lines::{TimedLine, timed_lines_ui};
 use crate::panels::widgets::{ResponseExt as _, remark, remark_ui};
-use crate::platform;
 use crate::times::time;
+use crate::{AppCommand, platform};
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, is_library, locate, own_frame, read,
     stack_of,
 };
 use view::panels::target::RowTarget;
-use view::state::HighlightedLabels;
 
 pub const TAB: Tab = Tab {
     id: "source",

@@ -1,6 +1,6 @@
 //! The times of steps, and the heat map of devices and steps or the tables.
 
-use egui::Ui;
+use crate::prelude::*;
 
 use crate::panels::heat_map::{HeatMapState, choice_ui, heat_map_ui};
 use crate::panels::steps::{StepsState, steps_ui};

@@ -1,9 +1,7 @@
 //! What a tab declares.
 
-use egui::{Align, CollapsingHeader, ScrollArea, Ui};
-use importers::Progress;
-
-use analysis::Scope;
+use crate::prelude::*;
+use egui::CollapsingHeader;
 
 use crate::AppCommand;
 use crate::jobs::WakeUi;
@@ -11,9 +9,6 @@ use crate::panels::comparison_tables::ComparisonTables;
 use crate::panels::context::PanelContext;
 use crate::panels::icons::Pen;
 use crate::panels::tables::{TableBrowser, tables_ui};
-use session::Session;
-use view::state::{ReportScope, ViewCommand};
-use view::timeline::tree::group_digits;
 
 type WhyEmpty = fn(&[&str], &Session, &Progress) -> Result<Option<String>, String>;
 

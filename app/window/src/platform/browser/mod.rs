@@ -9,13 +9,11 @@ mod tasks;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use crate::prelude::*;
 use egui::DroppedFileHandle;
-use importers::{ImportError, ImportOptions, Progress, ProgressStage};
+use importers::{ImportError, ImportOptions, ProgressStage};
 use js_sys::Array;
-use trace_model::TraceModel;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen_futures::spawn_local;
 use web_time::SystemTime;

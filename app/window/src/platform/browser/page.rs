@@ -1,12 +1,10 @@
 //! What the page does for the window: `systolePage` in `web/page/page.js`.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use importers::{ImportError, ImportOptions, InputSource, Progress};
+use crate::prelude::*;
+use importers::{ImportError, ImportOptions, InputSource};
 use js_sys::{Array, Function, Promise, Uint8Array};
-use trace_model::TraceModel;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 

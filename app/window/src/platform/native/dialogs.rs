@@ -1,8 +1,8 @@
 //! The file dialogs of the system. A bare machine has none: neither a desktop portal nor `zenity`.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 
+use crate::prelude::*;
 use importers::IMPORTERS;
 
 use super::super::ChosenFile;

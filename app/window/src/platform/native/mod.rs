@@ -3,14 +3,12 @@
 mod dialogs;
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread::Builder;
 use std::time::SystemTime;
 
+use crate::prelude::*;
 use egui::DroppedFileHandle;
-use importers::{ImportError, ImportOptions, Progress};
-use trace_model::TraceModel;
+use importers::{ImportError, ImportOptions};
 
 use super::{ChosenFileTaker, Fetched, FirstFetched, RunsAnswer};
 pub use dialogs::{place_to_open, place_to_save};

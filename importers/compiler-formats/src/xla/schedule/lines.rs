@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use hlo::{Convolution, HloModule, HloText, Instruction, WindowDimension};
-use trace_model::joined;
+use importer_common::prelude::*;
 
 use super::proto::{TextProtoMessage, unquoted};
 

@@ -15,16 +15,9 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use hashbrown::HashMap;
 use hlo::{ComputationId, HloError, HloModule, HloText, InstructionId};
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{InputSource, Progress, Result};
-use trace_model::{
-    Arg, ArgRows, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId,
-    ProgramBytes, SliceAttr, SliceSpec, Timestamp, TraceBuilder, TrackId, TrackKind,
-};
+use importer_common::prelude::*;
+use trace_model::{Arg, ArgRows, ArgSourceId, Caveat, ProgramBytes};
 
 use super::collective::collective;
 use super::emit;

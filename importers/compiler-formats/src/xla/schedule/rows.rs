@@ -1,8 +1,8 @@
 //! The rows of a printed schedule.
 
 use hlo::{ComputationId, HloModule};
-use importer_common::{ImportOptions, TraceFormat};
-use input::{ImportError, Result};
+use importer_common::prelude::*;
+use input::ImportError;
 
 use super::proto::TextProtoMessage;
 

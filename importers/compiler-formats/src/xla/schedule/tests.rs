@@ -61,7 +61,7 @@ fn gaps_become_waits_and_pairs_become_spans() {
         .op()
         .unwrap();
     let (text, op) = (
-        |id: Option<trace_model::StringId>| id.map(|id| model.str(id)),
+        |id: Option<StringId>| id.map(|id| model.str(id)),
         model.op(dot),
     );
     assert_eq!(text(op.source), Some("train.py:7"));

@@ -1,7 +1,7 @@
 //! What the doctor says of a capture, as hints.
 
 use engine::{Context, Options, ReportCache, Scope};
-use run_reports::summary::doctor::Doctor;
+use run_reports::Doctor;
 use sample_traces::text_trace;
 
 use super::{report, run};

@@ -405,7 +405,7 @@ fn how_to_trace_kernels_names_the_flag_of_each_libtpu() {
 
 #[test]
 fn trace_without_custom_calls_is_not_applicable() {
-    let Err(engine::AnalysisError::NotApplicable(why)) =
+    let Err(AnalysisError::NotApplicable(why)) =
         report_of(&text_trace("ops: ff\n f = fusion.1 [loop fusion]"))
     else {
         panic!("there is no kernel");

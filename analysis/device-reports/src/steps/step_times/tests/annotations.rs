@@ -42,12 +42,8 @@ fn evaluating_host() -> TraceModel {
     let mut builder = trace_model::TraceBuilder::new();
     let train = builder.label("train", None);
     for host in 0..2 {
-        let machine = builder.group(None, trace_model::GroupKind::Host, &format!("host{host}"));
-        let process = builder.group(
-            Some(machine),
-            trace_model::GroupKind::HostProcess,
-            "/host:CPU",
-        );
+        let machine = builder.group(None, GroupKind::Host, &format!("host{host}"));
+        let process = builder.group(Some(machine), GroupKind::HostProcess, "/host:CPU");
         let thread = builder.track(process, TrackKind::HostThread, host, "main");
         let mut at = 1_000 - 2 * host;
         let annotate = |builder: &mut trace_model::TraceBuilder, at: i64, len: i64, number: i64| {
@@ -107,15 +103,15 @@ fn programs_of_annotations(starts: [&[i64]; 2]) -> TraceModel {
     let mut builder = trace_model::TraceBuilder::new();
     let [train, program] = ["train", "jit_step(7)"].map(|name| builder.label(name, None));
     let at = |start: i64, len: i64| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
-    let host = builder.group(None, trace_model::GroupKind::Host, "host");
-    let process = builder.group(Some(host), trace_model::GroupKind::HostProcess, "/host:CPU");
+    let host = builder.group(None, GroupKind::Host, "host");
+    let process = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
     let thread = builder.track(process, TrackKind::HostThread, 0, "main");
     for number in 0..3 {
         let key = builder.add_slice(thread, SliceSpec::new(at(100 * number, 100), train));
         builder.set_attr(key, SliceAttr::StepNum, number);
     }
     for (ordinal, starts) in (0..).zip(starts) {
-        let kind = trace_model::GroupKind::TensorCore { ordinal };
+        let kind = GroupKind::TensorCore { ordinal };
         let device = builder.group(Some(host), kind, &format!("/device:TPU:{ordinal}"));
         let programs = builder.track(device, TrackKind::Modules, 10, "XLA Modules");
         for &start in starts {

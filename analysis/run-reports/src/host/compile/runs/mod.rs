@@ -1,10 +1,7 @@
 //! Compilations of several runs: what each function cost, why it was compiled, and what a cache would have saved.
 
-use std::collections::BTreeMap;
-
 use chrono::DateTime;
-use engine::{Table, Tabular, counted};
-use trace_model::{Picos, TraceModel};
+use facts::prelude::*;
 
 use super::cache::CacheUse;
 use super::compilations::Compilation;

@@ -50,7 +50,7 @@ fn report(logs: &[(&str, String)]) -> CompileRuns {
         .iter()
         .map(|model| {
             let (options, reports) = (Options::default(), ReportCache::default());
-            let cx = engine::Context {
+            let cx = Context {
                 model,
                 scope: Scope::WholeTrace,
                 options: &options,

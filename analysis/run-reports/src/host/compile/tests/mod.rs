@@ -160,10 +160,7 @@ fn short_program_loads_are_ignored() {
 
 #[test]
 fn window_clips_compilation() {
-    let range = TimeRange::new(
-        trace_model::Timestamp::from_ps(10_000),
-        trace_model::Timestamp::from_ps(14_000),
-    );
+    let range = TimeRange::new(Timestamp::from_ps(10_000), Timestamp::from_ps(14_000));
     let report = report(&text_trace(ONE), Scope::Range(range));
     assert_eq!(
         (report.window_ps, report.wall_ps),

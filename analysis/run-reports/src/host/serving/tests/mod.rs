@@ -377,7 +377,7 @@ fn programs_that_serve_nothing_have_no_report() {
         "host main: PPP\n P = $model.py:12 prefill",
         "ops: ff\n f = fusion.1 [loop fusion]",
     ] {
-        let Err(engine::AnalysisError::NotApplicable(why)) = report_of(&text_trace(picture)) else {
+        let Err(AnalysisError::NotApplicable(why)) = report_of(&text_trace(picture)) else {
             panic!("{picture}")
         };
         assert!(why.contains("--serving PHASE=PATTERN"), "{why}");

@@ -94,7 +94,7 @@ fn annotations_tell_steps_parts_and_phases() {
     let other = text_trace("modules: MM\n host a: ss\n s = schedule");
     assert!(matches!(
         report_of(&other),
-        Err(engine::AnalysisError::NotApplicable(_))
+        Err(AnalysisError::NotApplicable(_))
     ));
 }
 

@@ -93,7 +93,7 @@ fn highlighted_slices_show_in_merged_boxes() {
     let highlighted = model
         .all_slices()
         .filter(|slice| slice.name() == "c")
-        .map(trace_model::SliceRef::id)
+        .map(SliceRef::id)
         .collect();
     let highlighted = Highlighted::new(&model, highlighted);
     for pinned in [false, true] {

@@ -1,7 +1,8 @@
 //! The code of a hint, to be copied.
 
+use crate::prelude::*;
+use egui::Margin;
 use egui::scroll_area::ScrollBarVisibility;
-use egui::{FontId, Frame, Margin, RichText, Role, ScrollArea, Ui};
 
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;

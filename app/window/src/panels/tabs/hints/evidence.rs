@@ -1,20 +1,16 @@
 //! The evidence of a hint: its ops, its numbers, and the commands that show it in the timeline.
 
-use std::collections::BTreeSet;
-
+use crate::prelude::*;
 use analysis::counted;
 use analysis::critical_path::CriticalPathReport;
-use analysis::facts::sum_over::SumOver;
+use analysis::facts::SumOver;
 use analysis::hints::{FindingPlace, Hint, HintEvidence};
-use egui::{RichText, Ui};
-use trace_model::{OpId, Picos};
 
 use crate::panels::number::number;
 use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme;
 use crate::times::{provenance, time};
-use view::state::{DerivedRows, HighlightedLabels, ViewCommand};
-use view::timeline::trace::OpenTrace;
+use view::state::DerivedRows;
 
 /// Ops named on a card before it is opened.
 const OPS_SHOWN: usize = 3;

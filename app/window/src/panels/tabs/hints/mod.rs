@@ -5,11 +5,11 @@ mod evidence;
 mod what_if;
 
 use analysis::counted;
-use std::collections::BTreeMap;
 
+use crate::prelude::*;
 use analysis::critical_path::CriticalPaths;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
-use egui::{Align, CollapsingHeader, Color32, Frame, Id, Margin, RichText, Role, Ui};
+use egui::{CollapsingHeader, Margin};
 
 pub use self::code::code_ui;
 pub use self::evidence::{can_show, evidence_commands};
@@ -25,7 +25,6 @@ use crate::theme::{self, Theme, readable_on};
 use crate::times::time;
 use analysis::sentence;
 use render::hints::{doubt, worth};
-use view::state::ViewCommand;
 
 pub const TAB: Tab = Tab {
     id: "hints",
@@ -176,10 +175,10 @@ fn card_ui(
         ui.add_space(2.0);
         ui.horizontal_wrapped(|ui| {
             let can_show = can_show(hint);
-            let show = egui::Button::new("Show evidence");
+            let show = Button::new("Show evidence");
             let response = ui.add_enabled(can_show, show);
             response.widget_info(|| {
-                egui::WidgetInfo::labeled(
+                WidgetInfo::labeled(
                     Role::Button,
                     can_show,
                     format!("Show evidence for {}", hint.id),
@@ -191,7 +190,7 @@ fn card_ui(
                 out.extend(evidence_commands(trace, hint));
             }
             // Its name stays, so that the buttons behind it do.
-            let explain = ui.add(egui::Button::new("Explanation").selected(*open));
+            let explain = ui.add(Button::new("Explanation").selected(*open));
             let name = format_args!("Explanation of {}", hint.id);
             explain.labeled_choice(Role::Button, *open, name);
             if take_wanted(ui, hint.id) {
@@ -236,7 +235,7 @@ fn what_if_button(
     wake: &WakeUi,
 ) {
     let is_open = what_if.as_ref().is_some_and(|(own, _)| *own == id);
-    let button = ui.add(egui::Button::new("What if").selected(is_open));
+    let button = ui.add(Button::new("What if").selected(is_open));
     button.labeled_choice(Role::Button, is_open, format_args!("What if without {id}"));
     if button
         .on_hover_text("Sliders that change its ops, and the step that a replay predicts")
@@ -458,7 +457,7 @@ mod tests {
 
     #[test]
     fn widgets_stand_out_from_their_card() {
-        let ctx = egui::Context::default();
+        let ctx = Context::default();
         install(&ctx);
         for dark in [true, false] {
             ctx.set_theme(if dark {

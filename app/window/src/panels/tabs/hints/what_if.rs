@@ -1,12 +1,9 @@
 //! What if: sliders that change links, copies, collectives or one op, and the step that a replay of the run predicts.
 
-use std::collections::BTreeSet;
-
+use crate::prelude::*;
 use analysis::hints::{Hint, HintOp};
 use analysis::what_if::{Prediction, Scenario, SharedReplay};
-use analysis::{OpGroup, Scope, Unit};
-use egui::{Rect, Role, Sense, Slider, Ui, WidgetInfo, vec2};
-use trace_model::{OpId, Picos};
+use egui::Slider;
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::PanelContext;
@@ -323,7 +320,7 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
         let at = rect.left_center() + vec2(6.0, 0.0);
         ui.painter().text(
             at,
-            egui::Align2::LEFT_CENTER,
+            Align2::LEFT_CENTER,
             &label,
             small_font(),
             theme.text_strong,

@@ -1,8 +1,8 @@
 //! The graph around an op: boxes are instructions, lines lead from operands to users.
 
+use crate::prelude::*;
 use analysis::counted;
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
-use egui::{CursorIcon, Pos2, Rect, RichText, Role, Sense, Ui, pos2, vec2};
 
 use crate::drawing::{self, frame};
 use crate::panels::widgets::ResponseExt as _;
@@ -63,7 +63,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect, sums: Option<&str>) -> bool {
         && ui.data(|data| data.get_temp::<String>(shown)).as_deref() != Some(&*node.op.name)
     {
         ui.data_mut(|data| data.insert_temp(shown, node.op.name.to_string()));
-        ui.scroll_to_rect(rect, Some(egui::Align::Center));
+        ui.scroll_to_rect(rect, Some(Align::Center));
     }
     let edge = match () {
         () if is_center => (ColorRole::Accent, 2.0),

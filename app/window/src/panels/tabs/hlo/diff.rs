@@ -1,15 +1,12 @@
 //! What differs between the programs of two open runs.
 
+use crate::prelude::*;
 use analysis::reports::hlo::{HloOp, ProgramDiff, chosen, diff};
-use analysis::{AnalysisError, Cell, Scope, Table, Tabular as _};
-use egui::Ui;
-use trace_model::ProgramId;
+use analysis::{AnalysisError, Tabular as _};
 
 use crate::AppCommand;
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
-use session::Session;
-use view::compare::TraceSide;
 
 /// Compares a program with that of its name in the other run; `side` is that of the first session.
 pub fn diff_of(

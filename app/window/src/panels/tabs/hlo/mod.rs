@@ -6,11 +6,8 @@ mod diff;
 mod question;
 mod text;
 
+use crate::prelude::*;
 use analysis::reports::hlo::programs;
-use analysis::reports::ops::op_stats::Ops;
-use analysis::{Analysis as _, Scope};
-use egui::{RichText, Role, ScrollArea, Ui};
-use trace_model::{OpId, ProgramId, SliceId};
 
 use self::boxes::graph_ui;
 use self::question::{AroundOp, HloAnswer, HloQuestion};
@@ -22,11 +19,8 @@ use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::theme;
-use crate::times;
-use view::compare::TraceSide;
+use crate::{theme, times};
 use view::panels::target::RowTarget;
-use view::state::{HighlightedLabels, ViewCommand};
 
 pub const TAB: Tab = Tab {
     id: "hlo",
@@ -283,8 +277,8 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
             HloMode::Around => {}
             HloMode::Text | HloMode::Diff => program_ui(ui, panel, context),
             HloMode::Found => {
-                let field = egui::TextEdit::singleline(&mut panel.words)
-                    .hint_text("opcode:fusion train.py");
+                let field =
+                    TextEdit::singleline(&mut panel.words).hint_text("opcode:fusion train.py");
                 let response = ui.add(field.desired_width(220.0));
                 response.labeled(Role::TextInput, "Search instructions");
                 if std::mem::take(&mut panel.types) {
@@ -304,7 +298,7 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
             .radius
             .saturating_add_signed(change)
             .clamp(1, MOST_STEPS);
-        let button = ui.add_enabled(next != panel.radius, egui::Button::new(text));
+        let button = ui.add_enabled(next != panel.radius, Button::new(text));
         button.labeled(Role::Button, label);
         if button
             .on_hover_text("How many steps to operands and users")

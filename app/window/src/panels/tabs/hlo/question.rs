@@ -1,17 +1,13 @@
 //! Questions about programs, answered in the background, and their answers.
 
-use std::path::PathBuf;
-
+use crate::prelude::*;
 use analysis::reports::hlo::{
     FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramDiff, ProgramList,
     ProgramListing, Reach, chosen, find, listing, neighbourhood, programs,
 };
-use analysis::{AnalysisError, Scope, Table, Tabular as _};
-use trace_model::ProgramId;
+use analysis::{AnalysisError, Tabular as _};
 
 use super::diff;
-use session::Session;
-use view::compare::TraceSide;
 use view::panels::hlo_graph::HloGraph;
 
 /// Instructions drawn at most.

@@ -1,8 +1,7 @@
 //! The text of a program, with the time of each line beside it.
 
+use crate::prelude::*;
 use analysis::reports::hlo::ProgramListing;
-use egui::{Role, Ui};
-use trace_model::OpId;
 
 use crate::panels::timed_lines::{TimedLine, timed_lines_ui};
 use crate::panels::widgets::{ResponseExt as _, remark, remark_ui};
@@ -20,7 +19,7 @@ pub(super) fn text_ui(
         .data(|data| data.get_temp::<String>(id))
         .unwrap_or_default();
     ui.horizontal_wrapped(|ui| {
-        let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
+        let field = TextEdit::singleline(&mut filter).hint_text("Lines that contain");
         let response = ui.add(field.desired_width(190.0));
         response.labeled(Role::TextInput, "Filter lines");
         let known = text.self_time_ps.map_or_else(String::new, |ps| {

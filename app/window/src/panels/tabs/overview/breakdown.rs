@@ -1,18 +1,13 @@
 //! Device time by category: one bar per device, and the sum.
 
-use analysis::reports::ops::op_stats::Ops;
-use analysis::{OpGroup, counted};
-use egui::{RichText, Role, Sense, Ui, vec2};
-use trace_model::Picos;
+use crate::prelude::*;
+use analysis::counted;
 
-use crate::drawing;
-use crate::panels::context::PanelContext;
-use crate::panels::context::{reason_ui, section_ui};
+use crate::panels::context::{PanelContext, reason_ui, section_ui};
 use crate::panels::copy::text_menu;
 use crate::panels::widgets::{ResponseExt as _, at_right};
-use crate::theme;
 use crate::timeline::elide::elided_name;
-use crate::times;
+use crate::{drawing, theme, times};
 use view::charts::Chart as _;
 use view::charts::stacked_bar::StackedBar;
 use view::drawing::ColorRole;
@@ -142,7 +137,7 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: Picos, all: &DeviceTime) {
         ui.label(group.title());
         at_right(ui, |ui| {
             let right = |ui: &mut Ui, width: f32, text: RichText| {
-                let layout = egui::Layout::right_to_left(egui::Align::Center);
+                let layout = egui::Layout::right_to_left(Align::Center);
                 ui.allocate_ui_with_layout(vec2(width, 16.0), layout, |ui| {
                     ui.set_min_width(width);
                     ui.label(text);

@@ -1,20 +1,17 @@
 //! Devices and data quality.
 
-use analysis::Unit;
+use crate::prelude::*;
 use analysis::hardware::peaks::PeakSource;
-use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::summary::doctor::Doctor;
-use egui::{CollapsingHeader, Ui};
-use trace_model::{IssueKind, Severity, TraceModel};
+use analysis::reports::Doctor;
+use egui::CollapsingHeader;
+use trace_model::{IssueKind, Severity};
 
-use crate::panels::context::PanelContext;
-use crate::panels::context::section_ui;
+use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::number::number;
 use crate::panels::tabs::health;
 use crate::panels::tabs::hints::badge;
 use crate::panels::widgets::{ResponseExt as _, remark, value_grid, value_row};
 use crate::theme;
-use view::state::ViewCommand;
 
 /// Height of the line about the capture, left free until it is known.
 const HEALTH: f32 = 20.0;
@@ -51,7 +48,7 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
         } else {
             text
         };
-        ui.add(egui::Label::new(remark(text)).sense(egui::Sense::click()))
+        ui.add(egui::Label::new(remark(text)).sense(Sense::click()))
             .on_hover_text("Show what is known about the capture")
             .sends(out, health::TAB.show());
     });

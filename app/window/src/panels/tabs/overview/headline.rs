@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::task::Poll;
 
-use analysis::Unit;
-use analysis::reports::ops::op_stats::Ops;
+use crate::prelude::*;
+use analysis::reports::Utilization;
 use analysis::reports::summary::targets::{Target, Targets};
-use analysis::reports::summary::utilization::Utilization;
-use egui::{Color32, FontId, Frame, Margin, Role, Sense, Ui, vec2};
+use egui::Margin;
 
 use crate::panels::context::{PanelContext, computing_ui, section_ui};
 use crate::panels::controls::with_controls;
@@ -17,13 +16,10 @@ use crate::panels::number::number;
 use crate::panels::widgets::{
     ResponseExt as _, remark, remark_ui, sentence_ui, with_whole_quantities,
 };
-use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided;
-use crate::times;
-use session::number::counted;
+use crate::{theme, times};
 use view::overview::{FIGURES, KeyFigure};
-use view::state::ViewCommand;
 
 /// Height of the sentence about the run, which takes two lines.
 const SENTENCE: f32 = 34.0;
@@ -183,7 +179,7 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
     } else {
         theme.text_weak
     };
-    let (align, left) = (egui::Align2::LEFT_CENTER, rect.left_top() + vec2(10.0, 0.0));
+    let (align, left) = (Align2::LEFT_CENTER, rect.left_top() + vec2(10.0, 0.0));
     painter.text(
         left + vec2(0.0, 15.0),
         align,
@@ -234,17 +230,11 @@ fn about(figure: &KeyFigure) -> Vec<String> {
 }
 
 /// The share as a line along the lower edge, with a mark at the target.
-fn gauge(
-    painter: &egui::Painter,
-    rect: egui::Rect,
-    value: f64,
-    target: Option<&Target>,
-    theme: &Theme,
-) {
+fn gauge(painter: &Painter, rect: Rect, value: f64, target: Option<&Target>, theme: &Theme) {
     let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
     let missed = target.is_some_and(Target::is_missed);
     let color = if missed { theme.warning } else { theme.accent };
-    let track = egui::Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
+    let track = Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
     painter.rect_filled(track, 0.0, theme.edge.gamma_multiply(0.6));
     painter.rect_filled(
         track.with_max_x(rect.left() + rect.width() * share(value)),
@@ -256,7 +246,7 @@ fn gauge(
         painter.vline(
             x,
             track.top() - 3.0..=track.bottom(),
-            egui::Stroke::new(2.0, theme.text_strong),
+            Stroke::new(2.0, theme.text_strong),
         );
     }
 }

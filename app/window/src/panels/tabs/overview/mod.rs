@@ -6,14 +6,13 @@ mod headline;
 mod to_do;
 mod top_ops;
 
-use egui::{RichText, Ui};
+use crate::prelude::*;
 
 use crate::panels::chip::chip_ui;
 use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::steps;
 use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::theme;
-use view::timeline::tree::group_digits;
 
 pub const TAB: Tab = Tab {
     id: "overview",

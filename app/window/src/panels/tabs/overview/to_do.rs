@@ -1,7 +1,8 @@
 //! The first hints: what to do, what it saves of a step, and one click to the evidence.
 
+use crate::prelude::*;
 use analysis::hints::{Hint, HintsReport};
-use egui::{Link, RichText, Role, Ui, vec2};
+use egui::Link;
 
 use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::tabs::hints::{
@@ -12,7 +13,6 @@ use crate::theme;
 use crate::times;
 use analysis::sentence;
 use render::hints::{doubt, first, worth};
-use view::state::ViewCommand;
 
 /// Number of hints on the overview.
 const HINTS: usize = 3;

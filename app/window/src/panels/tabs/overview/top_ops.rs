@@ -1,24 +1,17 @@
 //! The ops with the most device time.
 
-use std::collections::BTreeSet;
+use crate::prelude::*;
+use analysis::counted;
+use analysis::reports::{OpRow, OpsReport};
 
-use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
-use analysis::{Analysis as _, Cell, OpGroup, Percent, Table, Unit, counted};
-use egui::Ui;
-
-use crate::panels::context::PanelContext;
-use crate::panels::context::section_ui;
+use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::copy::row_menu;
 use crate::panels::number::number;
 use crate::panels::op_rows::{OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
 use crate::panels::widgets::ResponseExt as _;
 use crate::times;
-use trace_model::OpId;
 use view::panels::op_families::{OpFamily, families};
 use view::panels::optree::above_limit;
-use view::state::{HighlightedLabels, ViewCommand};
-use view::timeline::trace::OpenTrace;
-use view::timeline::tree::group_digits;
 
 /// Rows shown at first.
 const IN_SIGHT: usize = 12;
