@@ -23,10 +23,10 @@ pub struct KernelComparison {
 #[engine::row(measured)]
 pub struct KernelChange {
     /// Name in the first run.
-    #[column("Base", id = "base_kernel", with = |row| row.base_kernel.clone())]
+    #[column("Base")]
     pub base_kernel: Option<String>,
     /// Name in the second run.
-    #[column("Cand", id = "cand_kernel", with = |row| row.cand_kernel.clone())]
+    #[column("Cand")]
     pub cand_kernel: Option<String>,
     /// Median time of an execution in the first run.
     #[column("Median, base")]

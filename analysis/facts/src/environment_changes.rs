@@ -8,10 +8,10 @@ use engine::prelude::*;
 #[engine::row(derived)]
 pub struct EnvironmentChange {
     /// Stable name: `version.jax`, `flag.xla_…`, `git`.
-    #[column("Id")]
+    #[column]
     pub id: String,
     /// Display name.
-    #[column("What", id = "what")]
+    #[column(id = "what")]
     pub title: String,
     /// Of the first side; `None` if it is not known.
     #[column("Base", id = "base", with = |row| Self::shown(row.base.as_ref()))]
@@ -20,7 +20,7 @@ pub struct EnvironmentChange {
     #[column("Cand", id = "cand", with = |row| Self::shown(row.cand.as_ref()))]
     pub cand: Option<String>,
     /// Why a side is not known.
-    #[column("Note")]
+    #[column]
     pub note: Option<String>,
 }
 

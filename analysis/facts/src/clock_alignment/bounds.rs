@@ -23,10 +23,10 @@ pub struct ShiftBound {
 #[derive(Copy, Eq)]
 pub struct ShiftInterval {
     /// No program starts before the host launched it.
-    #[column("At least")]
+    #[column]
     pub at_least_ps: Picos,
     /// No program ends after the host noticed its end; `None` if the host noticed none.
-    #[column("At most")]
+    #[column]
     pub at_most_ps: Option<Picos>,
 }
 

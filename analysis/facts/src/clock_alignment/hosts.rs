@@ -16,16 +16,16 @@ use crate::category::{AsyncRole, OpClass, OpClasses};
 #[engine::row(inferred)]
 pub struct HostOffset {
     /// The host.
-    #[column("Host")]
+    #[column]
     pub host: String,
     /// The same.
     #[serde(skip)]
     pub source: SourceId,
     /// The host that it is compared with.
-    #[column("Against")]
+    #[column]
     pub against: String,
     /// Executions of collectives that both took part in.
-    #[column("Collectives")]
+    #[column]
     pub collectives: usize,
     /// Median of how much later they end on this host, on its clock.
     #[column("Ahead by")]
@@ -34,10 +34,10 @@ pub struct HostOffset {
     #[column("within")]
     pub spread_ps: Picos,
     /// Median of the first third; `None` for fewer than six.
-    #[column("First third")]
+    #[column]
     pub first_third_ps: Option<Picos>,
     /// The same for the last third.
-    #[column("Last third")]
+    #[column]
     pub last_third_ps: Option<Picos>,
     /// How much faster this host's clock runs, if the thirds differ by more than the spread of each.
     #[column("Drift (ppm)")]

@@ -90,10 +90,10 @@ pub struct ClockShift {
     #[column("Launches")]
     pub pairs: usize,
     /// Executions whose end the host noticed.
-    #[column("Ends")]
+    #[column]
     pub ends: usize,
     /// How executions were paired.
-    #[column("Paired by")]
+    #[column]
     pub paired_by: PairedBy,
     /// The time base that the shift applies to.
     #[column("Of", inferred)]
@@ -106,7 +106,7 @@ pub struct ClockShift {
     #[column(nested)]
     pub bounds: ShiftInterval,
     /// The correction: none if possible, else the smallest. If the clocks drift, at the middle of the pairs.
-    #[column("Shift", inferred)]
+    #[column(inferred)]
     pub shift_ps: Picos,
     /// The conclusion from the bounds.
     #[column("Clocks", inferred)]

@@ -33,7 +33,7 @@ pub struct CollectiveTraffic {
     /// Whether the number of participants is that of the captured devices, because the groups are unknown.
     pub participants_estimated: bool,
     /// Bytes that each device must send, by the best ring algorithm.
-    #[column("Sent")]
+    #[column]
     pub sent_bytes: Option<f64>,
     /// Groups of devices, listed; `None` if unknown, or all in one.
     #[serde(skip)]

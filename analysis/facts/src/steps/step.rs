@@ -10,7 +10,7 @@ use crate::clock_alignment::device_clock;
 #[derive(Default)]
 pub struct Step {
     /// Its number, which `--steps` selects.
-    #[column("Step", id = "step", unit = None)]
+    #[column(id = "step", unit = None)]
     pub number: u32,
     /// Its recorded name.
     #[column("Recorded as")]
@@ -21,7 +21,7 @@ pub struct Step {
     #[column("Begin")]
     pub start_ps: Timestamp,
     /// Longest span over the cores, by the clock that timed their ops.
-    #[column("Time")]
+    #[column]
     pub time_ps: Picos,
     /// From the start to the start of the next step, on the slowest core, by the same clock; `None` for the last.
     #[column("Begin to begin")]
@@ -30,14 +30,14 @@ pub struct Step {
     #[column("Compiling")]
     pub compile_ps: Picos,
     /// The core (or host) with the longest span, if there are several.
-    #[column("Slowest")]
+    #[column]
     pub slowest: Option<Arc<str>>,
     /// Whether it is only partly in the capture, and so excluded from the statistics.
     pub is_partial: bool,
     /// Whether it is a warm-up step, by the options or because it is slow and compiles. Excluded from the statistics.
     pub is_warmup: bool,
     /// Whether it is unusually slow: modified z above 3.5 and more than 1.3 × the median of its class.
-    #[column("Remark", id = "remark", with = Self::remark)]
+    #[column(id = "remark", with = Self::remark)]
     pub is_outlier: bool,
     /// Its class: an index of the report's classes.
     pub class: usize,
