@@ -1,5 +1,6 @@
 //! What most code that reads or builds a model names: `use trace_model::prelude::*`.
 
+pub use std::cmp::Reverse;
 pub use std::collections::{BTreeMap, BTreeSet};
 pub use std::sync::Arc;
 

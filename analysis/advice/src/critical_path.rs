@@ -218,7 +218,7 @@ impl CriticalPathReport {
                 occurrences,
             };
         let mut kinds: Vec<_> = sums.kinds.iter().map(kind).collect();
-        kinds.sort_by_key(|row| (std::cmp::Reverse(row.time_ps), row.kind, row.cause));
+        kinds.sort_by_key(|row| (Reverse(row.time_ps), row.kind, row.cause));
         let mut ops: Vec<_> = sums.ops(model).iter().map(op).collect();
         ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.name.cmp(&b.name)));
         Self {

@@ -1,6 +1,5 @@
 //! The self time of ops as segments that never overlap.
 
-use std::cmp::Reverse;
 use std::ops::{Deref, Range};
 
 use engine::prelude::*;

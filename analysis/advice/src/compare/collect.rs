@@ -160,7 +160,7 @@ fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
             members.push(step);
         }
     }
-    classes.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    classes.sort_by_key(|(time, _)| Reverse(*time));
     let members = classes.into_iter().map(|(_, members)| members).enumerate();
     let mut members: Vec<_> = members
         .filter(|(at, members)| *at == 0 || !members.is_empty())

@@ -137,7 +137,7 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
         why,
     );
     let mut out = found.out;
-    out.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
+    out.sort_by_key(|difference| Reverse(difference.weight));
     out
 }
 

@@ -85,7 +85,7 @@ pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), requir
         weight: Weight::Note,
         why,
     });
-    found.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
+    found.sort_by_key(|difference| Reverse(difference.weight));
 }
 
 /// Whether both are known and different chips.

@@ -394,7 +394,7 @@ fn other_kinds(sides: [&[Summary]; 2], compared: [ComparedClass<'_>; 2]) -> Opti
         let mut other: Vec<_> = all
             .filter(|steps| steps.class != class && steps.counted > 0)
             .collect();
-        other.sort_by_key(|steps| std::cmp::Reverse(steps.counted));
+        other.sort_by_key(|steps| Reverse(steps.counted));
         (
             steps.saturating_sub(own),
             steps,

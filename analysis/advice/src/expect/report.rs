@@ -156,7 +156,7 @@ impl Answer {
     /// With the instructions that it is about: those with most self time first.
     pub fn about(mut self, mut instructions: Vec<HloOp>) -> Self {
         self.count = Some(instructions.len() as u64);
-        let time = |op: &HloOp| std::cmp::Reverse(op.self_time_ps);
+        let time = |op: &HloOp| Reverse(op.self_time_ps);
         instructions.sort_by(|a, b| {
             let name = |op: &HloOp| Arc::clone(&op.name);
             (time(a), name(a)).cmp(&(time(b), name(b)))

@@ -304,7 +304,7 @@ impl<'r> OpSelection<'r> {
     /// Those of `rows` that take time.
     fn of(rows: impl Iterator<Item = &'r OpRow>, ops: &OpsReport, limit: Option<f64>) -> Self {
         let mut rows: Vec<&OpRow> = rows.filter(|row| row.self_time_ps > Picos::ZERO).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
+        rows.sort_by_key(|row| Reverse(row.self_time_ps));
         let self_ps = rows.iter().map(|row| row.self_time_ps).sum();
         Self {
             rows,

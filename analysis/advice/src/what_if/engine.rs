@@ -7,7 +7,6 @@
 //!
 //! Replaying unchanged durations gives the recorded times to the picosecond.
 
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use facts::prelude::*;

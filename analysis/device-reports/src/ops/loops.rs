@@ -107,7 +107,7 @@ impl Analysis for Loops {
         if rows.is_empty() {
             return Err("no loop ran: the capture has no while op".into());
         }
-        rows.sort_by_key(|row| std::cmp::Reverse(row.total_time_ps));
+        rows.sort_by_key(|row| Reverse(row.total_time_ps));
         let inside = inside_of_loops(cx, is_loop)?;
         let rows: Vec<LoopRow> = rows
             .into_iter()
@@ -249,7 +249,7 @@ fn iterations(
     // Ties go to the smaller count: the others are ops of the condition.
     ops_by_count
         .into_iter()
-        .max_by_key(|&(count, ops)| (ops, std::cmp::Reverse(count)))
+        .max_by_key(|&(count, ops)| (ops, Reverse(count)))
         .map(|(count, _)| count)
 }
 

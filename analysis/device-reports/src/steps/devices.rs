@@ -205,9 +205,7 @@ fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
         })
         .collect();
     let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().as_ps_f64()).collect();
-    let (largest, after, before) = gaps
-        .iter()
-        .min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
+    let (largest, after, before) = gaps.iter().min_by_key(|(gap, ..)| Reverse(gap.dur()))?;
     Some(IdleGaps {
         count: gaps.iter().filter(|(gap, ..)| !gap.is_empty()).count(),
         total_ps: gaps.iter().map(|(gap, ..)| gap.dur()).sum(),

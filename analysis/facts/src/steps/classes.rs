@@ -59,7 +59,7 @@ pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> 
         });
         found.extend(named);
     }
-    found.sort_by_key(|(_, members)| (std::cmp::Reverse(members.len()), members.first().copied()));
+    found.sort_by_key(|(_, members)| (Reverse(members.len()), members.first().copied()));
     let mut classes = Vec::with_capacity(found.len());
     for (class, (title, members)) in found.into_iter().enumerate() {
         for step in &members {
@@ -144,7 +144,7 @@ fn join_rare(
     }
     let mut out = Vec::new();
     for (functions, mut sets) in by_functions {
-        sets.sort_by_key(|members| std::cmp::Reverse(members.len()));
+        sets.sort_by_key(|members| Reverse(members.len()));
         let mut kept: Vec<Vec<usize>> = Vec::new();
         for members in sets {
             match kept.first_mut() {

@@ -105,7 +105,7 @@ fn by_key(by_group: Vec<(GroupId, Vec<StepMark>)>, numbered: bool) -> Vec<RawSte
 
 /// Each mark joins the step that it overlaps longest, or of steps with its number one as near as a mark is long.
 fn by_time(mut by_group: Vec<(GroupId, Vec<StepMark>)>) -> Vec<RawStep> {
-    by_group.sort_by_key(|(group, marks)| (std::cmp::Reverse(marks.len()), *group));
+    by_group.sort_by_key(|(group, marks)| (Reverse(marks.len()), *group));
     let mut steps: Vec<RawStep> = Vec::new();
     for (group, marks) in by_group {
         let known = steps.len();

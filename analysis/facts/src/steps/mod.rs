@@ -181,7 +181,7 @@ impl StepsReport {
     /// Steps that took unusually long, slowest first.
     pub fn outliers(&self) -> Vec<&Step> {
         let mut slow: Vec<&Step> = self.steps.iter().filter(|step| step.is_outlier).collect();
-        slow.sort_by_key(|step| (std::cmp::Reverse(step.time_ps), step.number));
+        slow.sort_by_key(|step| (Reverse(step.time_ps), step.number));
         slow
     }
 
@@ -349,7 +349,7 @@ fn step(
     spans.sort_by_key(|span| span.group);
     let slowest = spans
         .iter()
-        .min_by_key(|span| std::cmp::Reverse(span.measured.dur()))
+        .min_by_key(|span| Reverse(span.measured.dur()))
         .copied();
     let interval = slowest.and_then(|slowest| {
         let following = next?

@@ -214,7 +214,7 @@ pub fn programs_with(cx: &Context<'_>, name: &str, wanted: Option<&str>) -> Resu
         };
         if timed.module.find(name).is_some() {
             found.push((
-                std::cmp::Reverse(timed.times.of_op(name).map(|times| times.self_time_ps)),
+                Reverse(timed.times.of_op(name).map(|times| times.self_time_ps)),
                 program,
             ));
         }

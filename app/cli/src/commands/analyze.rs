@@ -1,12 +1,10 @@
 //! `systole analyze`: what limits this program.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::hints::{HintSeverity, Hints};
 use analysis::reports::Steps;
 
-use crate::common::{
-    CommandOutcome, ForceArgs, GateArgs, Loading, OutputArgs, Stderr, gating, output, programs,
-};
+use crate::common::{GateArgs, gating, programs};
 use request::{DigestRequest, history_file};
 
 /// Arguments of the command.

@@ -6,14 +6,13 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::SystemTime;
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::{ANALYSES, printable};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use importers::InputSource;
 use serde_json::Value;
 
-use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, loading, output};
 use session::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, replace};
 use session::files::{KEPT_TEXTS, write_with};
 use session::number::counted;

@@ -1,9 +1,7 @@
 //! `systole cache`: copies of files from buckets and web servers.
 
-use crate::prelude::*;
+use super::prelude::*;
 use clap::Subcommand;
-
-use crate::common::{CommandOutcome, OutputFormat};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -1,12 +1,11 @@
 //! `systole chips`: the assumed facts of each TPU generation, with their sources.
 
-use crate::prelude::*;
+use super::prelude::*;
 use std::fmt::Write as _;
 use trace_model::joined;
 
 use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 
-use crate::common::{CommandOutcome, OutputFormat, output, terminal};
 use render::{markdown, table};
 use request::{ChipArg, Text};
 use session::number;

@@ -1,15 +1,13 @@
 //! `systole compare`: compares two runs.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::Tabular as _;
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 
 use crate::common::formats::DocumentFormat;
 use crate::common::summaries::RequestedInput;
-use crate::common::{
-    CommandOutcome, JudgeArgs, Loading, OutputArgs, Stderr, gating, output, programs, summaries,
-};
+use crate::common::{JudgeArgs, gating, programs, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use request::summaries::plain_summary;
 use request::{BaseFiles, CompareRequest, StepsArg, history_file};

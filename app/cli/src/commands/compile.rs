@@ -1,6 +1,6 @@
 //! `systole compile`: what was compiled in several runs, why, and what a cache would have saved.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::reports::host::compile::{CompileRuns, RunCompilations};
 use analysis::reports::{Compile, CompileReport};
 use analysis::{Tabular as _, distinct, shortened};
@@ -9,7 +9,6 @@ use request::history_file::{self, HistoryLine};
 use session::files::is_same;
 
 use crate::common::summaries::runs;
-use crate::common::{CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, output, terminal};
 
 /// The name of the format and its version.
 const SCHEMA: &str = "systole.compilations/1";

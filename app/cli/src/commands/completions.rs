@@ -1,9 +1,8 @@
 //! `systole completions`: shell completions.
 
-use crate::prelude::*;
+use super::prelude::*;
 use clap_complete::Shell;
 
-use crate::common::{CommandOutcome, output};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {

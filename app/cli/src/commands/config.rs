@@ -1,7 +1,6 @@
 //! `systole config`: checks a configuration file.
 
-use crate::common::{CommandOutcome, Stderr, output};
-use crate::prelude::*;
+use super::prelude::*;
 use clap::Subcommand;
 use request::{SETTINGS_FILE, SettingsFile};
 

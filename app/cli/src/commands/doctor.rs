@@ -1,12 +1,9 @@
 //! `systole doctor`: the data quality of a trace.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::Tabular as _;
 use analysis::reports::summary::doctor::{CaptureRow, CaptureRows};
 
-use crate::common::{
-    CommandOutcome, ForceArgs, OutputArgs, OutputFormat, Stderr, loading, output, terminal,
-};
 use render::{DocumentView, table};
 use session::CaptureSize;
 

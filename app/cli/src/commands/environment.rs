@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::engine::environment::{EnvironmentFact, RUN_FILE};
 use analysis::{Environment, facts};
 
-use crate::common::{
-    CommandOutcome, CsvArgs, ForceArgs, Loading, OutputFormat, Stderr, output, terminal,
-};
 use session::environment::{ObservedProcess, write};
 use session::files::directory_of;
 

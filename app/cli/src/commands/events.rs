@@ -1,11 +1,10 @@
 //! `systole events`: events by name, category, track, time, step or length, as a list or in groups.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::{Cell, Column, Report};
 use serde_json::Map;
 
 use crate::common::output::Printer;
-use crate::common::{CommandOutcome, CsvArgs, OutputArgs, OutputFormat, Stderr, loading, output};
 use render::csv;
 use request::{EventAnswer, EventQuestion, EventsRequest};
 use session::events::{EventPage, EventTotals};

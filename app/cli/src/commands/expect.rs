@@ -1,10 +1,9 @@
 //! `systole expect`: whether a program or a profile is as expected.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::Report;
 use analysis::expect::{ExpectReport, Verdict, expectations_of, judge};
 
-use crate::common::{CommandOutcome, ForceArgs, Loading, OutputArgs, Stderr, output};
 use request::{SettingsFile, places};
 
 /// Arguments of the command.

@@ -1,11 +1,10 @@
 //! `systole explain`: what a hint means, and what to do about it.
 
-use crate::prelude::*;
+use super::prelude::*;
 use std::fmt::Write as _;
 
 use analysis::hints::{rule, rules};
 
-use crate::common::{CommandOutcome, OutputFormat, output};
 use render::csv;
 
 /// Arguments of the command.

@@ -2,11 +2,10 @@
 
 use std::io::{self, BufWriter, Write as _};
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::counted;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::common::{CommandOutcome, CsvArgs, ForceArgs, OutputFormat, Stderr, loading};
 use session::export::{EXPORT_FORMATS, ExportContent, ExportFormat, table_format_names};
 use session::files::write_with;
 use session::tables::arrow::Constant;

@@ -1,8 +1,6 @@
 //! `systole fleet`: the program says where it is, the Python package runs it.
 
-use crate::prelude::*;
-
-use crate::common::CommandOutcome;
+use super::prelude::*;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -1,11 +1,10 @@
 //! `systole formats`: the supported formats.
 
-use crate::prelude::*;
+use super::prelude::*;
 use std::fmt::Write as _;
 
 use importers::IMPORTERS;
 
-use crate::common::{CommandOutcome, OutputFormat, output};
 use render::csv;
 
 /// Arguments of the command.

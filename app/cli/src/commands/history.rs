@@ -1,7 +1,6 @@
 //! `systole history`: the recorded runs, one row each.
 
-use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, output, terminal};
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
 use analysis::{Cell, distinct, shortened_path};
 use render::html::history::{self, HistoryNumber, HistoryRun};

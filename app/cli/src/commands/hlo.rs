@@ -4,14 +4,12 @@ use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::number;
 use analysis::reports::hlo::{Neighbourhood, ProgramListing};
 
+use crate::common::programs;
 use crate::common::programs::ProgramAnswer;
-use crate::common::{
-    CommandOutcome, ForceArgs, Loading, OutputArgs, OutputFormat, Stderr, output, programs,
-};
 use render::dot;
 use render::pictures::{self, PictureFormat, PictureStyle};
 use request::{HloAnswer, HloRequest};

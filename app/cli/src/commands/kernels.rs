@@ -1,13 +1,12 @@
 //! `systole kernels`: custom kernels, how long they take on the chip, and what they do inside.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::compare::TestOptions;
 use analysis::kernels::compare_kernels;
 use analysis::reports::ops::kernels::KernelTiming;
 use analysis::reports::{Kernels, Ops};
 use analysis::{AnalysisError, Report};
 
-use crate::common::{CommandOutcome, ForceArgs, Loading, OutputArgs, Stderr, output};
 use render::DocumentView;
 use session::losses_in_words;
 

@@ -1,9 +1,8 @@
 //! `systole man`: manual pages.
 
-use crate::prelude::*;
+use super::prelude::*;
 use clap_mangen::Man;
 
-use crate::common::{CommandOutcome, output};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ManArgs {

@@ -3,14 +3,13 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::reports::memory::shortage::{
     MemoryFix, MemoryNeed, MemoryShortage, MessageReader, binary,
 };
 use analysis::{AnalysisError, Tabular as _, shortened};
 
 use crate::common::values::STANDARD;
-use crate::common::{CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, output, terminal};
 use analysis::sentence;
 use render::{csv, markdown, ndjson};
 use session::files::{open_regular, read_small};

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::compare::{METRICS, SummaryMetric};
 use analysis::gates::suffixes;
 use serde_json::Value;
 
-use crate::common::{CommandOutcome, OutputFormat, output};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct MetricsArgs {

@@ -28,6 +28,7 @@ pub mod man;
 pub mod memory;
 pub mod metrics;
 pub mod pack;
+mod prelude;
 #[cfg(feature = "query")]
 pub mod query;
 pub mod render;

@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter};
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::compare::to_json;
 use analysis::engine::environment::RUN_FILE;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 
-use crate::common::{
-    CommandOutcome, ForceArgs, GateArgs, JudgeArgs, Loading, OutputFormat, Stderr, gating, output,
-};
+use crate::common::{GateArgs, JudgeArgs, gating};
 use render::{InputFile, html};
 use session::files::write_with;
 use session::number::{counted, value};

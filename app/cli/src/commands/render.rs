@@ -2,10 +2,9 @@
 
 use std::str::FromStr;
 
-use crate::prelude::*;
+use super::prelude::*;
 
 use crate::common::values::STANDARD;
-use crate::common::{CommandOutcome, ForceArgs, OutputFormat, Stderr, loading, output};
 use render::pictures::PictureFormat;
 use request::{PictureRequest, drawn};
 

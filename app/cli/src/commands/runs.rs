@@ -1,15 +1,12 @@
 //! `systole runs`: the runs of a log directory, with what they say of themselves.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::number::value;
 use analysis::{counted, distinct, printable};
 use importers::{ImportError, ListedRun};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::common::{
-    CommandOutcome, CsvArgs, Loading, OutputFormat, Stderr, loading, output, terminal,
-};
 use session::RunSummary;
 
 /// Columns before what is said of a run.

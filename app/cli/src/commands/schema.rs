@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::expect::Expectation;
 use serde_json::Value;
 
-use crate::common::{CommandOutcome, output};
 use render::{comparison, json};
 
 /// Arguments of the command.

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::prelude::*;
+use super::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use crate::common::{CommandOutcome, output};
 use session::fingerprint::hex;
 
 /// The instructions.

@@ -1,9 +1,8 @@
 //! `systole summarize`: saves what a comparison needs of a run.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::compare::{Difference, Summary, to_json, unlike};
 
-use crate::common::{CommandOutcome, ForceArgs, Loading, OutputFormat, Stderr, output};
 use request::summaries;
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::prelude::*;
+use super::prelude::*;
 use trace_model::{Picos, joined};
 
 use crate::common::stderr::harmless;
-use crate::common::{CommandOutcome, Stderr, output};
 use capture::{DeviceState, MonitorOptions, ServerAddress, ServerError, Spread, monitor};
 use session::number::value;
 

@@ -1,9 +1,8 @@
 //! `systole whatif`: replays the recorded run with changed durations.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::AnalysisError;
 
-use crate::common::{CommandOutcome, ForceArgs, OutputArgs, Stderr, loading, output};
 use request::WhatIfRequest;
 
 /// Arguments of the command.

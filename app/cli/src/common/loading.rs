@@ -1,6 +1,6 @@
 //! Opens inputs, with a progress bar on a terminal if it takes long.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use trace_model::{IssueKind, Severity, Source};
 use crate::common::args::OutputArgs;
 use crate::common::ignored;
 use crate::common::stderr::{Stderr, harmless};
+use crate::common::terminal;
 use crate::common::values::{OutputFormat, STANDARD};
 use request::SettingsFile;
 use request::checks::check_devices;
@@ -320,7 +321,7 @@ impl WaitNotice {
             } else {
                 return;
             };
-            write_stderr(&format!("{}\n", harmless(&what)));
+            terminal::write_stderr(&format!("{}\n", harmless(&what)));
         };
         let thread = thread::Builder::new()
             .name("wait-notice".to_owned())
@@ -353,7 +354,7 @@ impl ProgressLine {
                 wait = REDRAW_EVERY;
             }
             if drawn {
-                write_stderr("\r\x1b[K");
+                terminal::write_stderr("\r\x1b[K");
             }
         };
         let thread = thread::Builder::new()
@@ -394,15 +395,7 @@ fn draw_bar(progress: &Progress) {
             ProgressStage::Looking => "looking for runs …".to_owned(),
         },
     };
-    write_stderr(&format!("\r\x1b[K{line}"));
-}
-
-fn write_stderr(text: &str) {
-    let mut stderr = std::io::stderr().lock();
-    // A bar that cannot be drawn is no reason to stop.
-    let _ = stderr
-        .write_all(text.as_bytes())
-        .and_then(|()| stderr.flush());
+    terminal::write_stderr(&format!("\r\x1b[K{line}"));
 }
 
 #[cfg(all(test, unix))]

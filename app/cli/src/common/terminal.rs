@@ -1,7 +1,7 @@
 //! Width and character set of the terminal.
 
 use std::env;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use crate::prelude::*;
 use unicode_width::UnicodeWidthChar as _;
@@ -12,6 +12,14 @@ pub const DEFAULT_WIDTH: usize = 100;
 const MIN_WIDTH: usize = 40;
 /// Wider tables are harder to read.
 const MAX_WIDTH: usize = 140;
+
+/// Writes to stderr at once; that a line cannot be shown is no reason to stop.
+pub fn write_stderr(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush());
+}
 
 /// Columns of text on stdout: `COLUMNS`, else those of the terminal.
 pub fn width() -> usize {

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use super::prelude::*;
 use serde_json::{Value, json};
 
-use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
-use crate::answer::{AnswerColumn, AnswerContent, AnswerTable, rounded};
+use crate::answer::{AnswerColumn, rounded};
 
 use query::{Database, PRESETS, QueryError, QueryLimits, QueryView, SqlValue, VIEWS};
-use request::{RequestError, Result};
 use session::tables::DataTable;
 
 /// Most rows of an answer, which is sent in parts.

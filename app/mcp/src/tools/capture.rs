@@ -4,20 +4,18 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::prelude::*;
 use analysis::reports::{Doctor, DoctorReport};
 use analysis::{Options, Scope, Tabular as _};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
-use crate::answer::{AnswerContent, AnswerTable};
+use super::call::BoundInput;
 use capture::{
     Capture, CaptureOptions, CompleteSteps, HostCapture, MOST_STEPS, ServerAddress, StepsError,
     WantedSteps, capture, capture_steps,
 };
 use importers::{ImportOptions, Progress};
 
-use request::{RequestError, Result, Text};
+use request::Text;
 use session::Session;
 use session::number::counted;
 

@@ -1,11 +1,8 @@
 //! `events`: events as a list or in groups.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use super::prelude::*;
 
-use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
-use crate::answer::AnswerContent;
-use request::{EventQuestion, EventsRequest, Result};
+use request::{EventQuestion, EventsRequest};
 
 /// Most rows of a part.
 const MOST_ROWS: usize = 10_000;

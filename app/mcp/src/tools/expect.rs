@@ -1,14 +1,11 @@
 //! `expect`: whether a program or a run is as expected.
 
+use super::prelude::*;
 use analysis::Tabular as _;
 use analysis::expect::Expectation;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::call::{Call, McpTool, PartOfTrace, ToolOutput};
-use crate::answer::AnswerContent;
-use request::{ExpectRequest, RequestError, Result};
+use request::ExpectRequest;
 
 pub(super) struct ExpectTool;
 

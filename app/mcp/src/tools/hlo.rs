@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use super::prelude::*;
 use trace_model::{Picos, joined};
 
-use super::call::{Call, McpTool, PartOfTrace, ToolOutput, TraceInput};
-use crate::answer::AnswerContent;
-use request::{HloAnswer, HloRequest, RequestError, Result};
+use request::{HloAnswer, HloRequest};
 
 pub(super) struct HloTool;
 

@@ -8,6 +8,7 @@ mod expect;
 mod hlo;
 mod open;
 mod picture;
+mod prelude;
 mod reports;
 mod runs;
 mod schema;

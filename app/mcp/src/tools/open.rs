@@ -1,14 +1,11 @@
 //! `open`: what a capture holds.
 
+use super::prelude::*;
 use analysis::reports::Steps;
 use analysis::{ANALYSES, Scope};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 
-use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
-use crate::answer::{AnswerContent, AnswerTable};
-use request::Result;
+use super::call::BoundInput;
 use session::number::counted;
 use session::{devices_in_words, lost_on_import};
 

@@ -2,16 +2,11 @@
 
 use std::path::Path;
 
+use super::prelude::*;
 use analysis::Scope;
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use super::call::{Call, McpTool, ToolOutput, TraceInput};
 
 use render::pictures::PictureFormat;
-use request::{
-    PartRequest, PictureArg, PictureRequest, RequestError, Result, SizeArg, Text, checks, drawn,
-};
+use request::{PartRequest, PictureArg, PictureRequest, SizeArg, Text, checks, drawn};
 
 /// Pixels in each direction.
 const LEAST: (u16, u16) = (200, 120);

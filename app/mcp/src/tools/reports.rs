@@ -1,16 +1,14 @@
 //! Tools that show reports: `verdict`, `hints`, `explain`, `report`, `ops`, `steps`, `doctor`.
 
+use super::prelude::*;
 use analysis::{Metric, Scope, Table};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use super::call::{BoundInput, Call, McpTool, PartOfTrace, ToolOutput};
-use crate::answer::{AnswerContent, AnswerTable};
+use super::call::BoundInput;
 use crate::brief::{BriefRows, BriefTable, MORE, brief};
 use cli::commands::explain;
 
 use cli::common::OutputFormat;
-use request::{RequestError, Result, answers};
+use request::answers;
 use trace_model::{Picos, joined};
 use view::overview::{KeyFigure, Overview};
 

@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use super::prelude::*;
 use analysis::Scope;
 use analysis::compare::{Summary, compare};
 use importers::{ImportOptions, Progress, holds_programs_only};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use super::call::{BoundInput, Call, McpTool, PartOfTrace, ToolOutput, TraceInput};
-use crate::answer::AnswerContent;
+use super::call::BoundInput;
 use render::comparison::{self, ComparedRuns, ShownTables};
 use request::{
-    AssumedFiles, AssumedValues, BaseFiles, CompareRequest, PartRequest, RequestError, Result,
-    WhatIfRequest, answers, checks, summaries,
+    AssumedFiles, AssumedValues, BaseFiles, CompareRequest, PartRequest, WhatIfRequest, answers,
+    checks, summaries,
 };
 use session::RequestSession;
 

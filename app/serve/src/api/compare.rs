@@ -1,13 +1,8 @@
 //! Two runs: what `systole compare` writes.
 
-use axum::extract::State;
-use axum::response::Response;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use super::prelude::*;
 
-use crate::error::{ApiError, json};
-use crate::input::Params;
-use crate::state::{AboutParams, Shared};
+use crate::error::json;
 use request::{CompareRequest, answers, checks};
 use session::Session;
 

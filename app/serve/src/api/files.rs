@@ -4,23 +4,17 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::time::UNIX_EPOCH;
 
-use axum::Json;
+use super::prelude::*;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 
 use crate::assets::{accepts, names};
-use crate::error::ApiError;
-use crate::input::{InPath, Params, WholeNumber};
+use crate::input::WholeNumber;
 use crate::runs::FileEntry;
-use crate::state::Shared;
 
 /// The type of contents without a type.
 pub(super) const BYTES: &str = "application/octet-stream";

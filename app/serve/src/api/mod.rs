@@ -4,6 +4,7 @@ mod compare;
 mod files;
 mod model;
 mod openapi;
+mod prelude;
 mod query;
 mod reports;
 mod runs;

@@ -2,22 +2,16 @@
 
 use std::io::{self, Write as _};
 
+use super::prelude::*;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::{HeaderMap, HeaderValue};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream::{Stream, unfold};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::files::BYTES;
 use crate::assets::accepts;
-use crate::error::ApiError;
-use crate::input::{InPath, Params};
-use crate::state::Shared;
 use request::AssumedValues;
 
 /// How it is sent.

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use axum::response::Response;
-use schemars::JsonSchema;
+use super::prelude::*;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{compare, files, model, reports, runs, tables};
 use crate::error::{Problem, json as json_answer};
-use crate::state::AboutParams;
 
 /// Where schemas are in the document.
 const SCHEMAS: &str = "/components/schemas";

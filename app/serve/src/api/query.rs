@@ -3,17 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
-use axum::extract::State;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::prelude::*;
 use serde_json::{Value, json};
 
-use crate::error::ApiError;
-use crate::input::{InPath, JsonBody, Params};
-use crate::state::{AboutParams, Shared};
+use crate::input::JsonBody;
 use query::{Database, QueryLimits, SqlValue};
-use request::whole;
 
 const MOST_ROWS: usize = 100_000;
 const MOST_SECONDS: u32 = 300;

@@ -1,15 +1,10 @@
 //! Reports: what `systole analyze` writes.
 
-use axum::extract::State;
-use axum::http::{HeaderName, header};
-use axum::response::{IntoResponse as _, Response};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use super::prelude::*;
+use axum::http::HeaderName;
 
-use crate::error::{ApiError, json};
-use crate::input::{InPath, Params};
-use crate::state::{AboutParams, Shared};
-use request::{DigestRequest, RequestError, answers, whole};
+use crate::error::json;
+use request::{DigestRequest, RequestError, answers};
 
 /// Entries of a list, as on the command line.
 const ENTRIES: u32 = 10_000;

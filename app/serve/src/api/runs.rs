@@ -2,19 +2,12 @@
 
 use std::path::Path;
 
-use axum::Json;
-use axum::extract::State;
+use super::prelude::*;
 use importers::InputSource;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::error::ApiError;
-use crate::input::{InPath, Params};
 use crate::runs::{FileEntry, PlaceError, RunEntry};
-use crate::state::{AboutParams, Shared};
 use crate::work::Cancel;
 use request::places::Roots;
-use request::whole;
 use session::{RunSummary, Session};
 
 /// Runs of an answer.

@@ -1,15 +1,8 @@
 //! Tables of the timeline and of reports, as `systole export` and `systole query` have them.
 
-use axum::Json;
-use axum::extract::State;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::prelude::*;
 use serde_json::{Value, json};
 
-use crate::error::ApiError;
-use crate::input::{InPath, Params};
-use crate::state::{AboutParams, Shared};
-use request::whole;
 use session::tables::{Catalog, DataColumn, DataTable, Value as Cell};
 
 /// Rows of an answer.

@@ -64,7 +64,7 @@ impl PartChanges {
             .enumerate()
             .filter_map(change)
             .collect();
-        changes.sort_by_key(|&(_, ps)| std::cmp::Reverse(ps.unsigned_abs()));
+        changes.sort_by_key(|&(_, ps)| Reverse(ps.unsigned_abs()));
         Some(changes)
     }
 }

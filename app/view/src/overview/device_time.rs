@@ -41,7 +41,7 @@ impl DeviceTime {
             .map(|core| DeviceBar::of(core, loads.get(core.name.as_str()).copied()));
         let devices: Vec<_> = devices.collect();
         let mut parts = sum(&devices);
-        parts.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
+        parts.sort_by_key(|&(group, time)| (Reverse(time), group));
         (report.total_time_ps > Picos::ZERO).then_some(Self {
             devices,
             parts,

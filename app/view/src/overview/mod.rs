@@ -5,8 +5,6 @@ mod device_time;
 mod report_source;
 mod what_ran;
 
-use std::cmp::Reverse;
-
 use crate::prelude::*;
 use analysis::facts::TimeUse;
 use analysis::hints::{Hints, HintsReport, LoopLimit, OutsideLoop};

@@ -209,7 +209,7 @@ fn hottest(devices: &[HeatDevice], (least, most): (Picos, Picos), time: Picos) -
         .zip(devices)
         .filter_map(|(at, one)| Some((one.median?, at)))
         .collect();
-    medians.sort_by_key(|&(median, _)| std::cmp::Reverse(median));
+    medians.sort_by_key(|&(median, _)| Reverse(median));
     let [(highest, first), (second, _), _, ..] = medians[..] else {
         return None;
     };

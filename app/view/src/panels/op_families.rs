@@ -1,8 +1,6 @@
 //! Ops that differ only in their number, such as layers of a model or iterations of an unrolled loop: `fusion.1`,
 //! `fusion.2`, … of one category.
 
-use std::cmp::Reverse;
-
 use crate::prelude::*;
 use analysis::reports::OpRow;
 use trace_model::without_number;

@@ -154,7 +154,7 @@ impl FileTimes {
         let most = self
             .lines
             .iter()
-            .max_by_key(|(line, time)| (time.self_time_ps, std::cmp::Reverse(**line)));
+            .max_by_key(|(line, time)| (time.self_time_ps, Reverse(**line)));
         most.map_or(0, |(line, _)| *line)
     }
 }
@@ -176,7 +176,7 @@ pub fn files(rows: &[OpRow]) -> Vec<FileTimes> {
         .into_iter()
         .map(|(file, times)| FileTimes { file, ..times })
         .collect();
-    files.sort_by_key(|file| std::cmp::Reverse(file.self_time_ps));
+    files.sort_by_key(|file| Reverse(file.self_time_ps));
     files
 }
 

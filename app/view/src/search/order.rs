@@ -70,7 +70,7 @@ pub fn order(
     let mut order: Vec<u32> = (0..found.slices.len() as u32).collect();
     let key = |at: &u32| keys.get(*at as usize).copied().unwrap_or(0);
     if descending {
-        order.sort_by_key(|at| std::cmp::Reverse(key(at)));
+        order.sort_by_key(|at| Reverse(key(at)));
     } else {
         order.sort_by_key(key);
     }

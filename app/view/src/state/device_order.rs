@@ -1,7 +1,5 @@
 //! In which order the devices of a run are listed.
 
-use std::cmp::Reverse;
-
 use crate::prelude::*;
 use analysis::reports::communication::collectives::{DeviceAxis, DevicePlaces};
 use analysis::reports::{BalanceReport, DeviceLoad};

@@ -46,7 +46,7 @@ impl GroupLoad {
 /// The lane of a track with most slices, because a loop around all ops would say nothing.
 fn fullest_lane(model: &TraceModel, track: TrackId) -> Option<usize> {
     let lanes = model.lanes(track).iter().enumerate();
-    let (fullest, _) = lanes.max_by_key(|&(at, lane)| (lane.len(), std::cmp::Reverse(at)))?;
+    let (fullest, _) = lanes.max_by_key(|&(at, lane)| (lane.len(), Reverse(at)))?;
     Some(model.first_lane_index(track) + fullest)
 }
 

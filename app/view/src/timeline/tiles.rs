@@ -165,7 +165,7 @@ impl LaneTiles {
             .iter()
             .position(|strip| strip.grid == grid)
             .unwrap_or_else(|| {
-                strips.sort_by_key(|strip| std::cmp::Reverse(strip.used));
+                strips.sort_by_key(|strip| Reverse(strip.used));
                 strips.truncate(KEPT_LENGTHS - 1);
                 strips.push(TileStrip {
                     grid,

@@ -1,7 +1,6 @@
 //! An open trace with everything that is computed from it once: level of
 //! detail, the list of tracks, colours.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -1,15 +1,12 @@
 //! Exact sums of the slices in the marked area.
 
-use crate::prelude::*;
+use super::prelude::*;
+use crate::times::time;
 
-use super::context::computing_ui;
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
-use super::widgets::{ResponseExt as _, at_right, remark_ui, sentence_ui};
-use crate::AppCommand;
-use crate::jobs::JobAnswer;
+use super::widgets::sentence_ui;
 use crate::keys::LEAVE;
-use crate::times::time;
 use view::panels::area::{AreaGrouping, AreaSummary};
 
 #[derive(Default)]

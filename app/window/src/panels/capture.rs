@@ -3,14 +3,11 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{ComboBox, DragValue, Grid, ProgressBar};
 use trace_model::locked;
 
-use super::widgets::{ResponseExt as _, check_box, dialog, remark};
-use crate::AppCommand;
-use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::theme;
+use super::widgets::{check_box, dialog};
 use capture::{Capture, CaptureOptions, CaptureStage, ServerAddress, capture};
 
 /// What is recorded of the host, by level.

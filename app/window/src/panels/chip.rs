@@ -1,12 +1,8 @@
 //! The chip of devices that record no peaks, to be named by the user.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::hardware::chips::chips;
 use egui::ComboBox;
-
-use super::context::PanelContext;
-use super::widgets::remark;
-use crate::AppCommand;
 
 /// A list of chips, where the capture records no peaks or the user has named a chip.
 pub fn chip_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<AppCommand>) {

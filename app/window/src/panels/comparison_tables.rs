@@ -1,16 +1,14 @@
 //! The statement and the tables of a comparison.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::compare::{Comparison, WHY_ROWS};
 use egui::ComboBox;
 
-use super::context::computing_ui;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
-use super::widgets::{ResponseExt as _, sentence_ui};
-use crate::command::{AppCommand, ComparisonCommand};
+use super::widgets::sentence_ui;
+use crate::command::ComparisonCommand;
 use crate::drawing::chart_ui;
-use crate::jobs::JobAnswer;
 use analysis::{capitalised, sentence};
 use view::charts::Chart as _;
 use view::charts::waterfall::{self, Waterfall};

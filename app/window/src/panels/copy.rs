@@ -1,8 +1,8 @@
 //! Copies displayed content as text.
 
-use crate::prelude::*;
+use super::prelude::*;
 
-use crate::{AppCommand, TextToSave};
+use crate::TextToSave;
 use render::csv::{csv, exact};
 
 /// A context menu that copies a text.

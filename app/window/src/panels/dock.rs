@@ -1,19 +1,17 @@
 //! The tabs with reports beside the timeline.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{DragAndDrop, Layout, StrokeKind};
 
 use super::comparison_tables::ComparisonTables;
-use super::context::{PanelContext, side_ui};
+use super::context::side_ui;
 use super::rail::{DraggedTab, move_menu};
 use super::scope;
 use super::tables::TableBrowser;
 use super::tabs::tab::{Tab, TabContent, TabPanel, TabSubject};
 use super::tabs::{TABS, offered, ops, reports_of};
-use super::widgets::{ResponseExt as _, at_right, close_button};
-use crate::jobs::WakeUi;
+use super::widgets::close_button;
 use crate::keys::hint;
-use crate::{AppCommand, theme};
 use view::state::COMPARE_TAB;
 
 /// State of the panels between frames; not part of a saved view.

@@ -4,10 +4,9 @@ use analysis::ANALYSES;
 use analysis::hints::Hint;
 use trace_model::StringId;
 
+use super::prelude::*;
 use super::tabs::hints::{self as hints_tab, can_show, evidence_commands};
 use super::tabs::tab_of_report;
-use crate::AppCommand;
-use crate::prelude::*;
 use crate::times::time;
 use view::time_format;
 use view::timeline::bands::StepBand;

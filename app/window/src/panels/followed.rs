@@ -1,14 +1,11 @@
 //! The bar of a log directory that is followed: the step times of its last runs.
 
-use crate::prelude::*;
+use super::prelude::*;
+use crate::times::time;
 use egui::{Panel as EguiPanel, StrokeKind};
 
-use super::widgets::ResponseExt as _;
-use crate::AppCommand;
 use crate::command::FollowCommand;
 use crate::following::{FollowedRun, FollowedStep, Following};
-use crate::theme;
-use crate::times::time;
 
 /// Size of the bar of a run.
 const BAR: egui::Vec2 = vec2(16.0, 26.0);

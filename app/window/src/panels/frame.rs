@@ -1,11 +1,9 @@
 //! Panels whose size only the user changes, and that keep it.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{Area, Margin, Order, Panel as EguiPanel, PanelState, UiBuilder};
 
-use crate::AppCommand;
 use crate::settings::{NARROW, PanelPart, Settings};
-use crate::theme;
 
 /// Height that panels below leave to the timeline: its ruler and some tracks.
 pub const TIMELINE: f32 = 200.0;

@@ -1,15 +1,11 @@
 //! The heat map of devices and steps. A click on a cell shows the device in that step.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::reports::StepParts;
 use egui::StrokeKind;
 
-use super::context::{PanelContext, section_ui};
-use super::number::number;
-use super::widgets::{ResponseExt as _, choices_ui};
+use super::widgets::choices_ui;
 use crate::theme::Theme;
-use crate::timeline::elide::elided_name;
-use crate::{theme, times};
 use analysis::capitalised;
 use view::drawing::neighbours_per_label;
 use view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};

@@ -1,10 +1,9 @@
 //! The list of keys, from the same table that defines them.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::Grid;
 
 use super::widgets::{check_box, dialog};
-use crate::AppCommand;
 use crate::keys::{ACTIONS, Keys, MOUSE};
 use crate::settings::Settings;
 

@@ -1,12 +1,10 @@
 //! The durations of all slices of a name, with the selected one marked.
 
-use crate::prelude::*;
+use super::prelude::*;
+use crate::times::time;
 
 use super::copy::text_menu;
 use crate::drawing::chart_ui;
-use crate::jobs::JobAnswer;
-use crate::theme;
-use crate::times::time;
 use view::charts::histogram::BELOW;
 use view::charts::{self, ChartFrame};
 use view::panels::histogram::Histogram;

@@ -1,13 +1,9 @@
 //! Ops as an icicle: each branch of a tree as wide as its time. A click highlights its slices; a branch becomes as
 //! wide as the view, the longest slice of an op is shown.
 
-use crate::prelude::*;
+use super::prelude::*;
 
-use super::number::number;
-use super::widgets::ResponseExt as _;
-use crate::theme::{self, readable_on};
-use crate::timeline::elide::elided;
-use crate::times;
+use crate::theme::readable_on;
 use view::palette::ColorKey;
 use view::panels::optree::{OpNode, TreeTime};
 

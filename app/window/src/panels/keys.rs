@@ -1,14 +1,13 @@
 //! The dialog that changes keys: all actions with their keys; press a key to assign it.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{Event, EventFilter};
 
 use super::help::BESIDE;
-use super::widgets::{ResponseExt as _, at_right, dialog, remark};
-use crate::command::{AppCommand, Remap};
+use super::widgets::dialog;
+use crate::command::Remap;
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
 use crate::settings::Settings;
-use crate::theme;
 
 /// State of the dialog between frames.
 #[derive(Default)]

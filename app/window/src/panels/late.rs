@@ -1,10 +1,8 @@
 //! The devices that keep the others waiting.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::reports::{Balance, BalanceReport};
 
-use super::context::PanelContext;
-use super::widgets::ResponseExt as _;
 use view::state::DeviceOrder;
 
 /// A link that lists the devices first that the others wait for, over the whole trace.

@@ -1,11 +1,9 @@
 //! The colour legend at the bottom.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{Galley, Layout, Vec2};
 
-use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::drawing::color_of;
-use crate::theme;
 use view::charts::ChartSwatch;
 use view::panels::legend::{ColorLegend, HATCHED};
 use view::state::ColorBy;

@@ -1,19 +1,14 @@
 //! The recorded use of a memory over time, and the buffers that are live at a time: at the peak, or where it is
 //! clicked.
 
-use crate::prelude::*;
+use super::prelude::*;
+use crate::times::time;
 use analysis::reports::Memory;
 use analysis::reports::memory::hbm::{MemoryCurve, MemoryReport, memory_curve};
 
-use super::context::{PanelContext, computing_ui};
-use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
-use super::widgets::ResponseExt as _;
-use crate::AppCommand;
 use crate::drawing::{chart_ui, hovered_share};
-use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::times::time;
 use view::charts::ChartFrame;
 use view::charts::curve::bytes_curve;
 use view::panels::target::RowTarget;

@@ -1,20 +1,15 @@
 //! The buffers of a program as the compiler placed them: program order × offset, and the live
 //! buffers at one instruction.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::reports::Buffers;
 use analysis::reports::memory::buffers::{BufferMap, BuffersReport, buffer_map};
 
-use super::context::{PanelContext, computing_ui};
-use super::number::number;
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
-use super::widgets::{ResponseExt as _, choices_ui};
-use crate::AppCommand;
+use super::widgets::choices_ui;
 use crate::drawing::{chart_ui, hovered_share};
-use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::theme::{self, readable_on};
-use crate::timeline::elide::elided;
+use crate::theme::readable_on;
 use view::charts::ChartFrame;
 use view::charts::curve::bytes_curve;
 use view::palette::ColorKey;

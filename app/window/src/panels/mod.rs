@@ -32,6 +32,7 @@ pub mod number;
 mod op_rows;
 pub mod palette;
 pub mod path_dialog;
+mod prelude;
 pub mod rail;
 pub mod roofline;
 pub mod scope;

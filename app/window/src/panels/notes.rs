@@ -1,12 +1,12 @@
 //! Notes about time ranges; saved with a session.
 
-use crate::prelude::*;
+use super::prelude::*;
+use crate::times::time;
 use egui::Window;
 use egui::text::{CCursor, CCursorRange};
 
-use super::widgets::{ResponseExt as _, close_button};
+use super::widgets::close_button;
 use crate::keys::{KeyFocus, hint};
-use crate::times::time;
 use view::state::Note;
 
 pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {

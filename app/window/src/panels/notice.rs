@@ -1,10 +1,8 @@
 //! Notices: messages that are not errors.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{Area, Order};
 
-use super::widgets::ResponseExt as _;
-use crate::AppCommand;
 use crate::theme::theme_of;
 
 /// Seconds until a passing notice disappears.

@@ -1,14 +1,10 @@
 //! Rows about ops: a name, and numbers in columns at the right.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::CellType as _;
 
-use super::number::{number, shown};
-use super::widgets::ResponseExt as _;
-use crate::theme::{self, small_font};
-use crate::timeline::elide::{elided, elided_name};
+use super::number::shown;
 use crate::timeline::paint::fold_mark;
-use crate::times;
 
 /// Height of a row.
 pub const ROW: f32 = 20.0;

@@ -1,15 +1,12 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::hints::Hint;
 
 use super::find::{PaletteEntry, begins, find, fits, hints};
 use super::tabs::{TABS, tab::TabSubject};
-use super::widgets::{ResponseExt as _, dialog, remark};
-use crate::AppCommand;
+use super::widgets::dialog;
 use crate::keys::{self, Keys};
-use crate::theme::{self, small_font};
-use crate::timeline::elide::{elided, elided_name};
 use view::timeline::bands::StepBand;
 
 /// Height of a row.

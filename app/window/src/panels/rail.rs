@@ -1,15 +1,12 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::Panel as EguiPanel;
 
-use super::context::PanelContext;
 use super::icons;
 use super::tabs::{offered, tab::Tab};
 use super::tabs_with_data::TabWithoutData;
-use super::widgets::ResponseExt as _;
 use crate::keys::hint;
-use crate::theme;
 
 /// Width with names, and without.
 const WIDTHS: [f32; 2] = [68.0, 40.0];

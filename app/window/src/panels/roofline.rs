@@ -1,16 +1,13 @@
 //! The roofline plot with its controls.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::{Roofline, RooflinePoint, RooflineReport};
 use egui::Shape;
 
-use super::context::{PanelContext, computing_ui};
 use super::legend::chart_legend_ui;
-use super::number::number;
-use super::widgets::{ResponseExt as _, check_box};
+use super::widgets::check_box;
 use crate::drawing::{self, frame, zoomed_ui};
-use crate::{theme, times};
 use view::charts::Chart as _;
 use view::charts::roofline::{RooflineChart, RooflineMark};
 use view::drawing::PlotArea;

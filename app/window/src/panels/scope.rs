@@ -1,12 +1,10 @@
 //! The scope of the reports, and how to change it.
 
-use crate::prelude::*;
-
-use super::context::PanelContext;
-use super::tabs::tab::TabSubject;
-use super::widgets::{ResponseExt as _, close_button, remark};
-use crate::theme;
+use super::prelude::*;
 use crate::times::time;
+
+use super::tabs::tab::TabSubject;
+use super::widgets::close_button;
 
 /// What the reports cover, in the line above them.
 pub fn scope_ui(

@@ -1,10 +1,9 @@
 //! The search field and its results; also shows what a table or hint highlighted.
 
-use crate::prelude::*;
+use super::prelude::*;
 
-use super::widgets::{ResponseExt as _, close_button};
+use super::widgets::close_button;
 use super::{frame, icons};
-use crate::jobs::JobAnswer;
 use view::search::{FIELDS, SearchResults};
 use view::state::FOUND_TAB;
 

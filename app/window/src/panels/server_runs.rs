@@ -1,14 +1,11 @@
 //! The runs of the server that a page comes from: a list on the start screen, and a dialog to open or compare one.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{Layout, TextWrapMode};
 use serde::Deserialize;
 
-use super::widgets::{ResponseExt as _, at_right, dialog, remark};
-use crate::AppCommand;
-use crate::jobs::{JobAnswer, WakeUi, Worker};
+use super::widgets::dialog;
 use crate::platform::{self, RunsAnswer};
-use crate::theme;
 use session::RunSummary;
 
 /// Gives the runs of the server as JSON, `None` if no server of Systole is there; the error is a sentence.

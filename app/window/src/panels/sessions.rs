@@ -1,9 +1,7 @@
 //! Saving and opening sessions.
 
-use crate::prelude::*;
+use super::prelude::*;
 
-use super::widgets::ResponseExt as _;
-use crate::AppCommand;
 use view::sessions::SessionStore;
 
 /// Saves the view as a session.

@@ -1,13 +1,13 @@
 //! The time of every step as a plot, stacked by part.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::facts::Step;
 use analysis::reports::StepParts;
 
-use super::context::{PanelContext, computing_ui, reason_ui, section_ui};
+use super::context::reason_ui;
 use super::legend::chart_legend_ui;
 use crate::drawing::{chart_ui, frame};
-use crate::times::{self, time, time_ps};
+use crate::times::{time, time_ps};
 use analysis::capitalised;
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};

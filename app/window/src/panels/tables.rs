@@ -3,17 +3,14 @@
 
 use std::borrow::Cow;
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::ComboBox;
 
-use super::context::{PanelContext, computing_ui, reason_ui};
+use super::context::reason_ui;
 use super::controls::with_controls;
 use super::copy::csv_ui;
 use super::table::{ROW, RowReactions, SortedTable, table_ui};
-use super::widgets::{ResponseExt as _, at_right, remark, remark_ui};
-use crate::AppCommand;
 use crate::reports::title_of;
-use crate::theme::small_font;
 use render::table::shortened;
 use view::panels::target::RowTarget;
 

@@ -1,9 +1,8 @@
 //! Which tabs have something to show for a trace.
 
-use crate::prelude::*;
+use super::prelude::*;
 
 use super::tabs::{TABS, reports_of, tab::Tab};
-use crate::jobs::{JobAnswer, WakeUi, Worker};
 
 /// A tab without data and the reason.
 pub type TabWithoutData = (&'static Tab, String);

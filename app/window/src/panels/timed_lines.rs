@@ -1,10 +1,6 @@
 //! Lines of a text with a time in front of some of them, of which those in sight are drawn.
 
-use crate::prelude::*;
-
-use super::widgets::ResponseExt as _;
-use crate::theme::{self, small_font};
-use crate::times;
+use super::prelude::*;
 
 /// Height of a line.
 const LINE: f32 = 17.0;

@@ -1,12 +1,11 @@
 //! The toolbar.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{Grid, Layout, Panel as EguiPanel};
 
 use super::server_runs::ServerRuns;
-use super::widgets::{ResponseExt as _, at_right, check_box};
+use super::widgets::check_box;
 use super::{icons, sessions};
-use crate::AppCommand;
 use crate::command::ScaleChange;
 use crate::keys::{action_of, hint, menu_entry, shown_keys};
 use crate::settings::{Settings, ThemeChoice};

@@ -1,18 +1,16 @@
 //! The screen without a trace, and while one is being opened.
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::{CentralPanel, ProgressBar, Vec2};
 use importers::IMPORTERS;
 
 use super::frame::{bar, top_ui};
 use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
-use super::widgets::{ResponseExt as _, close_button, remark};
-use crate::AppCommand;
+use super::widgets::close_button;
 use crate::platform;
 use crate::samples::SAMPLES;
 use crate::settings::Settings;
-use crate::theme;
 use view::sessions::SessionStore;
 
 /// Width of the centre column.

@@ -117,11 +117,7 @@ impl LogCollector {
             } = writer;
             done.extend(pending.into_values());
             done.retain(|program| !program.spans.is_empty());
-            done.sort_by_key(|program| {
-                program
-                    .hull()
-                    .map(|hull| (hull.start, std::cmp::Reverse(hull.end)))
-            });
+            done.sort_by_key(|program| program.hull().map(|hull| (hull.start, Reverse(hull.end))));
             (name, done)
         })
     }

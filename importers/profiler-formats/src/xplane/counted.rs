@@ -1,7 +1,5 @@
 //! Events of hosts that are only counted: see `host_part`.
 
-use std::cmp::Reverse;
-
 use importer_common::prelude::*;
 use trace_model::UnreadSlices;
 

@@ -172,7 +172,7 @@ impl OpEnds {
     pub fn new(builder: &TraceBuilder, track: TrackId) -> Self {
         let batch = builder.batch(track);
         let mut ops: Vec<TimeRange> = (0..batch.len() as u32).map(|i| batch.range(i)).collect();
-        ops.sort_unstable_by_key(|op| (op.start, std::cmp::Reverse(op.end)));
+        ops.sort_unstable_by_key(|op| (op.start, Reverse(op.end)));
         Self { ops }
     }
 

@@ -1,7 +1,6 @@
 //! The earliest time of each node of a graph: after its dependencies, one node at a time per unit. A lower bound for
 //! this order, not a prediction.
 
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use importer_common::prelude::*;

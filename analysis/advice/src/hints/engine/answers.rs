@@ -86,7 +86,7 @@ pub(super) fn keep_answers(
     is_of_loop: impl Fn(TimeUse) -> bool,
     rows: &RowByOp<'_>,
 ) {
-    small.sort_by_key(|hint| (std::cmp::Reverse(hint.saving), hint.rule.id));
+    small.sort_by_key(|hint| (Reverse(hint.saving), hint.rule.id));
     let named = verdict.named().filter(|named| !named.id.is_work());
     for named in named.filter(|named| is_of_loop(named.id)) {
         while !is_answered(named, priced.iter().map(|hint| &hint.finding), rows) {

@@ -1,10 +1,9 @@
 //! What the texts of ops tell of the arrays that they read and write.
 
-use device_reports::OpRow;
-use facts::prelude::*;
+use super::prelude::*;
 use hlo::{ArrayShape, HloText};
 
-use crate::hints::{HintFacts, OpSelection};
+use crate::hints::OpSelection;
 
 /// Arrays with less than this share of the elements of the largest do not matter.
 const LARGE: f64 = 1.0 / 16.0;

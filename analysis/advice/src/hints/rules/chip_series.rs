@@ -3,11 +3,9 @@
 //! Their names are not published, so that they are told by the words of their names and units: a clock is counted in hertz
 //! and is not that of memory or links. Samples are on the timeline, and so are the spans of ops here.
 
+use super::prelude::*;
 use engine::number::value;
-use facts::prelude::*;
 use trace_model::CounterSeries;
-
-use crate::hints::HintFacts;
 
 /// The clock of a core below its highest recorded value while ops run.
 pub(super) struct ClockDrop {

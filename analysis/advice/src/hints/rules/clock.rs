@@ -4,16 +4,11 @@
 //! clock; a series of throttling in percent. Temperature and power have no published limit: they are evidence of what the
 //! clock does, and no finding of their own.
 
-use device_reports::Ops;
+use super::prelude::*;
 use device_reports::ops::hardware_counters::HardwareCounters;
-use facts::prelude::*;
 
 use super::chip_series::{ClockDrop, clock_drops, throttling};
 use super::device_clock::DeviceClock;
-use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
-    RuleResult,
-};
 
 pub(super) static RULES: &[Rule] = &[rule!(
     "K43",

@@ -1,16 +1,12 @@
 //! Rules about communication between devices.
 
+use super::prelude::*;
 use device_reports::communication::overlap::CoreOverlap;
-use device_reports::{OpRow, Overlap, OverlapReport};
-use facts::prelude::*;
+use device_reports::{Overlap, OverlapReport};
 use math::summed;
 
+use crate::hints::OpSelection;
 use crate::hints::async_collectives;
-use crate::hints::{
-    Finding, HintEvidence, HintFacts, NoFinding::Nothing, OpSelection, PossibleSaving, Rule,
-    RuleResult,
-};
-use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
     rule!("K01", "Communication is exposed", High, [EXPOSED], exposed),

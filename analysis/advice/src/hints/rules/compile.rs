@@ -1,19 +1,12 @@
 //! Rules about compilation.
 
-use device_reports::Steps;
+use super::prelude::*;
 use engine::listed_to;
 use facts::Framework;
-use facts::prelude::*;
 use facts::steps::annotated_number;
 use run_reports::host::compile::Compilation;
 use run_reports::{Compile, CompilePlace, CompileReport};
 use trace_model::time::PS_PER_S;
-
-use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
-    RuleResult, short_name,
-};
-use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
     rule!(
@@ -71,7 +64,7 @@ const NAMED: usize = 3;
 /// Longest first.
 fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilation> {
     let mut list: Vec<&Compilation> = list.collect();
-    list.sort_by_key(|own| (std::cmp::Reverse(own.wall_ps), own.start_ps));
+    list.sort_by_key(|own| (Reverse(own.wall_ps), own.start_ps));
     list
 }
 
@@ -299,7 +292,7 @@ fn step_that_compiles(facts: &HintFacts<'_>) -> String {
             .iter()
             .filter(|step| step.compile_ps > Picos::ZERO);
         compiling
-            .max_by_key(|step| (step.compile_ps, std::cmp::Reverse(step.number)))
+            .max_by_key(|step| (step.compile_ps, Reverse(step.number)))
             .map(|step| step.number)
     });
     most.map_or_else(String::new, |step| format!(" (step {step})"))

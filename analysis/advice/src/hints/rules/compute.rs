@@ -1,16 +1,12 @@
 //! Rules about ops that compute, and how near they come to the roofline.
 
+use super::prelude::*;
 use device_reports::ops::loops::{LoopRow, Loops};
-use device_reports::{DeclaredCosts, Kernel, Kernels, KernelsReport, LikeOps, OpRow};
+use device_reports::{DeclaredCosts, Kernel, Kernels, KernelsReport, LikeOps};
 use facts::Framework;
-use facts::prelude::*;
 use trace_model::{Caveat, IssueKind};
 
 use super::arrays::{fills_registers, nearly_all, reads_narrow};
-use crate::hints::{
-    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
-    short_name,
-};
 
 pub(super) static RULES: &[Rule] = &[
     rule!(

@@ -1,13 +1,8 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
+use super::prelude::*;
 use device_reports::{Balance, BalanceReport, DeviceLoad};
-use facts::prelude::*;
 use math::stats;
-
-use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
-    RuleResult,
-};
 
 pub(super) static RULES: &[Rule] = &[
     rule!(

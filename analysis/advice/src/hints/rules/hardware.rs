@@ -1,14 +1,9 @@
 //! Rules about what the hardware, kernels and `SparseCores` recorded of themselves.
 
+use super::prelude::*;
 use device_reports::communication::sparse_cores::SparseCores;
 use device_reports::ops::kernels::TRACING;
-use device_reports::{Kernel, Kernels, KernelsReport, OpRow};
-use facts::prelude::*;
-
-use crate::hints::{
-    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
-    short_name,
-};
+use device_reports::{Kernel, Kernels, KernelsReport};
 
 pub(super) static RULES: &[Rule] = &[
     rule!(

@@ -3,10 +3,8 @@
 //! Only what changes the meaning of numbers, or can be done better next time, is a hint; what was repaired without loss
 //! stays with the doctor. Each of its findings has a page here all the same.
 
-use facts::prelude::*;
+use super::prelude::*;
 use run_reports::Doctor;
-
-use crate::hints::{Finding, HintFacts, NoFinding::Nothing, Rule, RuleResult};
 
 macro_rules! health {
     ($id:literal, $title:literal) => {

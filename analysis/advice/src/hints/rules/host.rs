@@ -1,16 +1,10 @@
 //! Rules about devices that wait for their host.
 
-use device_reports::{Dcn, OpRow};
-use facts::prelude::*;
+use super::prelude::*;
+use device_reports::Dcn;
 use run_reports::host::gaps::{Gap, GapPlace};
 use run_reports::host::input::{Input, InputWait};
 use run_reports::{DeviceGaps, Gaps, GapsReport, IdleCause};
-
-use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
-    RuleResult,
-};
-use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
     rule!("K31", "The device is idle", High, [IDLE, UNEXPLAINED], idle),

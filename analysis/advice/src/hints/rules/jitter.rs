@@ -1,14 +1,11 @@
 //! Steps of one kind that differ in their length.
 
-use facts::prelude::*;
+use super::prelude::*;
 use facts::steps::{OUTLIER_RATIO, Step, StepsReport};
 use facts::time_use::TimeUse;
 use math::stats;
 
 use super::devices::spots;
-use crate::hints::{
-    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
-};
 
 pub(super) static RULES: &[Rule] = &[rule!(
     "K48",
@@ -176,7 +173,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     }
     let slowest = of_class
         .iter()
-        .max_by_key(|step| (step.time_ps, std::cmp::Reverse(step.number)));
+        .max_by_key(|step| (step.time_ps, Reverse(step.number)));
     let slowest = slowest.map_or_else(String::new, |step| format!(" (step {})", step.title()));
     let best = time.p10.unwrap_or(time.min);
     let what = if time.p10.is_some() {

@@ -1,14 +1,10 @@
 //! Rules about lazy tensors and programs of single ops.
 
-use facts::prelude::*;
+use super::prelude::*;
 use math::stats;
 use run_reports::host::compile::LazyTensors;
 use run_reports::{Compile, Gaps};
 use trace_model::time::{PS_PER_S, PS_PER_US};
-
-use crate::hints::{
-    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
-};
 
 pub(super) static RULES: &[Rule] = &[
     rule!("K39", "Steps are not marked", Medium, [SYNC_TIME], unmarked),

@@ -1,17 +1,12 @@
 //! Rules about the sizes and types of matrix multiplications.
 
+use super::prelude::*;
 use device_reports::Matmuls;
 use device_reports::ops::matmuls::{MatmulRow, MatmulsReport};
 use facts::framework::Framework;
-use facts::prelude::*;
 use hardware::padding::Dimension;
 use hardware::peaks::NO_PEAK;
 use math::stats;
-
-use crate::hints::{
-    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
-    short_name,
-};
 
 pub(super) static RULES: &[Rule] = &[
     rule!(
@@ -108,7 +103,7 @@ fn shrinking(
         .iter()
         .filter_map(|row| Some((row, row.op?, factor(row)?)))
         .collect();
-    found.sort_by_key(|(row, ..)| std::cmp::Reverse(row.self_time_ps));
+    found.sort_by_key(|(row, ..)| Reverse(row.self_time_ps));
     let sum: Percent = found.iter().map(|(row, ..)| percent(row)).sum();
     if sum.0 < share {
         found.clear();

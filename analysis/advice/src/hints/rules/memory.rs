@@ -1,16 +1,12 @@
 //! Rules about data that is moved rather than computed.
 
+use super::prelude::*;
 use device_reports::memory::hbm::{NEARLY_FULL_PERCENT, bytes_text};
-use device_reports::{Expected, Memory, OpRow, TimeLimit};
+use device_reports::{Expected, Memory, TimeLimit};
 use facts::Framework;
-use facts::prelude::*;
 use run_reports::Serving;
 
-use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, OpSelection,
-    PossibleSaving, Rule, RuleResult, short_name,
-};
-use crate::what_if::Scenario;
+use crate::hints::OpSelection;
 
 pub(super) static RULES: &[Rule] = &[
     rule!(

@@ -1,15 +1,9 @@
 //! Rules about what devices send each other: the speed of links, sizes of messages, and data that is sent twice.
 
+use super::prelude::*;
 use device_reports::communication::dcn::{DcnDevice, DcnReport};
-use device_reports::{CollectiveRow, Collectives, Dcn, OpRow};
-use facts::prelude::*;
+use device_reports::{CollectiveRow, Collectives, Dcn};
 use hlo::HloText;
-
-use crate::hints::{
-    Finding, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule, RuleResult,
-    short_name,
-};
-use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
     rule!(

@@ -32,6 +32,7 @@ mod matmuls;
 mod memory;
 mod messages;
 mod offload;
+mod prelude;
 mod serving;
 
 use std::sync::LazyLock;

@@ -1,11 +1,11 @@
 //! What of the data that is offloaded to the host fits on the device.
 
+use super::prelude::*;
 use device_reports::memory::buffers::{HBM, PlannedBuffer};
 use device_reports::memory::hbm::bytes_text;
-use device_reports::{Buffers, Memory, OpRow};
+use device_reports::{Buffers, Memory};
 
 use super::arrays::text_of;
-use crate::hints::HintFacts;
 
 /// Number of host memory in shapes.
 const HOST: u64 = 5;

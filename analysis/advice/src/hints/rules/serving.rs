@@ -1,13 +1,8 @@
 //! Rules about servers: what requests wait for.
 
-use facts::prelude::*;
+use super::prelude::*;
 use run_reports::host::serving::{ServedRequest, ServingReport};
 use run_reports::{Serving, ServingPhase};
-
-use crate::hints::{
-    Finding, FindingPlace, HintEvidence, HintFacts, NoFinding::Nothing, PossibleSaving, Rule,
-    RuleResult,
-};
 
 pub(super) static RULES: &[Rule] = &[
     rule!(
@@ -156,7 +151,7 @@ fn spots(
         .iter()
         .filter(|request| of(request) > Some(Picos::ZERO))
         .collect();
-    worst.sort_by_key(|request| std::cmp::Reverse(of(request)));
+    worst.sort_by_key(|request| Reverse(of(request)));
     let place = |request: &&ServedRequest| {
         FindingPlace::span(format!("request {}", request.request), request.range())
     };

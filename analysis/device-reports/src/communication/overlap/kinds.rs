@@ -108,12 +108,7 @@ pub(super) fn kinds(transfers: &[Transfer], times: &TransferTimes) -> Vec<KindTo
     };
     let mut kinds: Vec<KindTotal> = by_kind.into_iter().map(total).collect();
     kinds.sort_by(|a, b| {
-        let rank = |kind: &KindTotal| {
-            (
-                std::cmp::Reverse(kind.is_collective),
-                std::cmp::Reverse(kind.exposed_ps),
-            )
-        };
+        let rank = |kind: &KindTotal| (Reverse(kind.is_collective), Reverse(kind.exposed_ps));
         rank(a).cmp(&rank(b)).then_with(|| a.kind.cmp(&b.kind))
     });
     kinds

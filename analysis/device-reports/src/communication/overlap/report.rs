@@ -264,7 +264,7 @@ impl OverlapSummary {
         let communicates = cores.iter().any(|core| core.comm_total_ps > Picos::ZERO);
         let most = cores
             .iter()
-            .min_by_key(|core| std::cmp::Reverse(core.exposed_ps))
+            .min_by_key(|core| Reverse(core.exposed_ps))
             .filter(|_| communicates);
         let least = cores.iter().map(|core| core.exposed_ps).min();
         let mean = |of: fn(&CoreOverlap) -> Picos| {

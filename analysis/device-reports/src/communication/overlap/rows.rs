@@ -97,12 +97,7 @@ impl OverlapRows {
             out.push(transfer);
         }
         out.sort_by(|a, b| {
-            let rank = |row: &Transfer| {
-                (
-                    std::cmp::Reverse(row.is_collective),
-                    std::cmp::Reverse(row.exposed_ps),
-                )
-            };
+            let rank = |row: &Transfer| (Reverse(row.is_collective), Reverse(row.exposed_ps));
             rank(a)
                 .cmp(&rank(b))
                 .then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
@@ -314,9 +309,7 @@ fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
         }
     });
     let mut named: Vec<HiddenBy> = named.collect();
-    named.sort_by(|a, b| {
-        (std::cmp::Reverse(a.time_ps), &a.op).cmp(&(std::cmp::Reverse(b.time_ps), &b.op))
-    });
+    named.sort_by(|a, b| (Reverse(a.time_ps), &a.op).cmp(&(Reverse(b.time_ps), &b.op)));
     named.truncate(MAX_HIDERS);
     Some(named)
 }

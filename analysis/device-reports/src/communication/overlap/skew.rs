@@ -11,8 +11,6 @@
 //! this on all hosts, those of each host are matched by themselves, because the clocks of hosts may differ; if that does
 //! not either, there is no result rather than a wrong one.
 
-use std::cmp::Reverse;
-
 use facts::prelude::*;
 use trace_model::SourceId;
 

@@ -124,7 +124,7 @@ pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<Bu
     boxes.sort_by_key(|own| (own.from, own.offset));
     let live_bytes: Vec<u64> = replay.curve.iter().map(|point| point.live_bytes).collect();
     let peak = (0..live_bytes.len())
-        .max_by_key(|&at| (live_bytes.get(at), std::cmp::Reverse(at)))
+        .max_by_key(|&at| (live_bytes.get(at), Reverse(at)))
         .unwrap_or(0);
     Ok(BufferMap {
         program: title,

@@ -80,7 +80,7 @@ impl Analysis for Buffers {
                     .to_owned()
             })));
         }
-        programs.sort_by_key(|program| std::cmp::Reverse(program.hbm_bytes()));
+        programs.sort_by_key(|program| Reverse(program.hbm_bytes()));
         for (index, program) in programs.iter_mut().enumerate() {
             let kept = if index < DETAILED {
                 KEPT
@@ -320,7 +320,7 @@ fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str
         .into_iter()
         .filter(|&(bytes, _)| bytes > plan.total_bytes / 1000)
         .collect();
-    parts.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+    parts.sort_by_key(|&(bytes, _)| Reverse(bytes));
     let parts = parts
         .into_iter()
         .map(|(bytes, what)| format!("{} {what}", in_words(bytes)));

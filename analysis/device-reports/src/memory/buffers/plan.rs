@@ -272,7 +272,7 @@ impl MemoryPlan {
                 let largest = allocation
                     .slots
                     .iter()
-                    .max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)));
+                    .max_by_key(|slot| (slot.size, Reverse(slot.buffer)));
                 let buffer = largest.and_then(|slot| assignment.buffer(slot.buffer));
                 let mut planned = buffer
                     .map(|buffer| describe(module, buffer, purpose))
@@ -412,7 +412,7 @@ fn donations(
         let slot = allocation
             .slots
             .iter()
-            .max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)))?;
+            .max_by_key(|slot| (slot.size, Reverse(slot.buffer)))?;
         let buffer = assignment.buffer(slot.buffer)?;
         let array = array_of(module, buffer)?;
         let key = (allocation.size, array.dtype, array.dims.clone());

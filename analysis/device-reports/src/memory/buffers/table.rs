@@ -115,7 +115,7 @@ impl BuffersReport {
             })
             .filter(|(_, donation)| donation.bytes >= LEAST_DONATION)
             .collect();
-        found.sort_by_key(|(_, donation)| std::cmp::Reverse(donation.bytes));
+        found.sort_by_key(|(_, donation)| Reverse(donation.bytes));
         (!found.is_empty()).then(|| {
             Table::of("donations", "Arguments that could be donated", found.into_iter().take(SHOWN))
                 .declared_by(|(program, _)| program, ["program"])
@@ -140,7 +140,7 @@ impl BuffersReport {
                 padded.map(move |buffer| (program, plan, buffer))
             })
             .collect();
-        found.sort_by_key(|(_, _, buffer)| std::cmp::Reverse(buffer.padding_bytes()));
+        found.sort_by_key(|(_, _, buffer)| Reverse(buffer.padding_bytes()));
         (!found.is_empty()).then(|| {
             Table::of("buffer_padding", "Padding at the peak", found.into_iter().take(SHOWN))
                 .declared_by(|(program, ..)| program, ["program"])

@@ -188,7 +188,7 @@ pub(super) fn buffers(
             ..LiveBuffer::default()
         });
     }
-    out.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    out.sort_by_key(|row| Reverse(row.bytes));
     out
 }
 
@@ -217,7 +217,7 @@ pub(super) fn at_peak(
     if earlier > 0 {
         out.push(row(OLDER, earlier));
     }
-    out.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    out.sort_by_key(|row| Reverse(row.bytes));
     out
 }
 
@@ -237,7 +237,7 @@ pub(super) fn sizes(
             )
         })
         .collect();
-    rows.sort_by_key(|&(total, bytes, _)| std::cmp::Reverse((total, bytes)));
+    rows.sort_by_key(|&(total, bytes, _)| Reverse((total, bytes)));
     rows.truncate(SIZES);
     let class = |(total_bytes, bytes, sums): (i64, i64, &SizeSums)| {
         let words = events

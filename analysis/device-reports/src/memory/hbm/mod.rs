@@ -58,9 +58,7 @@ impl Analysis for Memory {
             .filter_map(|(key, events)| timeline(cx, key, events, window))
             .collect();
         // Fullest first; equally full ones in the order of devices.
-        memories.sort_by_key(|memory| {
-            std::cmp::Reverse((memory.parts_per_million(), memory.peak_bytes))
-        });
+        memories.sort_by_key(|memory| Reverse((memory.parts_per_million(), memory.peak_bytes)));
         if memories.is_empty() {
             return Err("no memory is recorded in this scope".into());
         }

@@ -191,11 +191,7 @@ impl AllocationReplay {
 
 fn largest_first(events: &[MemoryEvent], indices: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut indices: Vec<usize> = indices.collect();
-    indices.sort_unstable_by_key(|&index| {
-        (
-            std::cmp::Reverse(events.get(index).map(MemoryEvent::taken)),
-            index,
-        )
-    });
+    indices
+        .sort_unstable_by_key(|&index| (Reverse(events.get(index).map(MemoryEvent::taken)), index));
     indices
 }

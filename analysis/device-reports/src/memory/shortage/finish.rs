@@ -7,8 +7,7 @@ use facts::prelude::*;
 
 /// Sorts the buffers, sums them by source line, finds fixes, and says it in a sentence.
 pub(super) fn finished(mut of: MemoryShortage) -> MemoryShortage {
-    of.buffers
-        .sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
+    of.buffers.sort_by_key(|buffer| Reverse(buffer.bytes));
     of.sources = by_source(&of.buffers);
     if of.over_bytes.is_none() {
         let both = of.needed_bytes.zip(of.capacity_bytes);

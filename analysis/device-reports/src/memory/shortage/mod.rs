@@ -74,7 +74,7 @@ fn largest_need(cx: &Context<'_>) -> Result<MemoryShortage> {
     let mut programs: Vec<_> = cx.model.program_ids().collect();
     let size = |id| {
         let hlo = cx.model.program(id).hlo.as_ref();
-        std::cmp::Reverse(hlo.map_or(0, |hlo| hlo.bytes().len()))
+        Reverse(hlo.map_or(0, |hlo| hlo.bytes().len()))
     };
     programs.sort_by_key(|&id| size(id));
     let needs = programs.into_iter().take(MOST_PROGRAMS).filter_map(|id| {

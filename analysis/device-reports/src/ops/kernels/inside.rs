@@ -359,8 +359,7 @@ impl<'a> RecordedLine<'a> {
             .into_iter()
             .map(|event| (range(event), event))
             .collect();
-        events
-            .sort_by_key(|&(range, event)| (range.start, std::cmp::Reverse(range.end), event.id()));
+        events.sort_by_key(|&(range, event)| (range.start, Reverse(range.end), event.id()));
         Self {
             name: name.to_owned(),
             events,

@@ -58,7 +58,7 @@ pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: Picos) -> Vec<SizeRow> {
         .into_values()
         .filter_map(|rows| group(&rows, op_time_ps))
         .collect();
-    out.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.sizes));
+    out.sort_by_key(|row| (Reverse(row.self_time_ps), row.sizes));
     out
 }
 

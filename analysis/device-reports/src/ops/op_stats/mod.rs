@@ -308,7 +308,7 @@ fn group_rows(rows: &[OpRow], total_time_ps: Picos, op_time_ps: Picos) -> Vec<Gr
             self_of_total_percent: Percent::of(self_time_ps, total_time_ps),
         })
         .collect();
-    groups.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.group));
+    groups.sort_by_key(|row| (Reverse(row.self_time_ps), row.group));
     groups
 }
 

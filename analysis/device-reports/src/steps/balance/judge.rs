@@ -88,7 +88,7 @@ pub(super) fn pattern(steps: &[StepBalance]) -> ImbalancePattern {
     let uneven: usize = counts.values().sum();
     let most = counts
         .iter()
-        .max_by_key(|(core, count)| (**count, std::cmp::Reverse(**core)));
+        .max_by_key(|(core, count)| (**count, Reverse(**core)));
     match most {
         Some((core, &count)) if uneven as f64 >= UNEVEN_STEPS * steps.len() as f64 => {
             if count * 2 > uneven {

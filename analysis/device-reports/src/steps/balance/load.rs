@@ -157,7 +157,7 @@ impl StepBalance {
         let most = step
             .cores
             .iter()
-            .max_by_key(|core| (core.parts.work(), std::cmp::Reverse(&core.core)))?;
+            .max_by_key(|core| (core.parts.work(), Reverse(&core.core)))?;
         let max_ps = most.parts.work();
         let cost_ps = max_ps.as_ps_f64() - median_ps;
         Some(Self {

@@ -181,7 +181,7 @@ impl StepOpTimes {
             })
             .filter(|change| change.change_ps != Picos::ZERO)
             .collect();
-        host.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
+        host.sort_by_key(|change| Reverse(change.change_ps.abs()));
         let (mut parts, mut ops) = (Vec::new(), Vec::new());
         let (mut time_ps, mut median_ps) = (step.time_ps, median.time_ps);
         // What took long may be on a core without ops: those of the others do not explain it.
@@ -198,7 +198,7 @@ impl StepOpTimes {
                 .into_iter()
                 .filter(|change| change.change_ps != Picos::ZERO)
                 .collect();
-            parts.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
+            parts.sort_by_key(|change| Reverse(change.change_ps.abs()));
             ops = op_changes(slow, usual);
         }
         let longer_ps = time_ps - median_ps;
@@ -233,7 +233,7 @@ fn op_changes(slow: &OnCore, usual: &OnCore) -> Vec<StepOpChange> {
         .filter(|(_, change)| *change != Picos::ZERO)
         .map(change)
         .collect();
-    ops.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
+    ops.sort_by_key(|change| Reverse(change.change_ps.abs()));
     ops.truncate(OPS);
     ops
 }

@@ -240,7 +240,7 @@ const WAITS_LESS: f64 = 0.01;
 
 /// The index of the critical core; of equal ones the first.
 fn critical(cores: &[CoreParts]) -> Option<usize> {
-    let longest = (0..cores.len()).min_by_key(|&i| std::cmp::Reverse(cores[i].time_ps))?;
+    let longest = (0..cores.len()).min_by_key(|&i| Reverse(cores[i].time_ps))?;
     let step = cores[longest].time_ps.as_ps_f64();
     let wait = |i: usize| cores[i].parts.get(StepPart::ExposedComm);
     let least = (0..cores.len())

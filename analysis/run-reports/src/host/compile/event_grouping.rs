@@ -113,7 +113,7 @@ pub(super) fn groups<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
             .iter()
             .any(|event| event.class == HostClass::Compile);
     }
-    others.sort_by_key(|event| (event.range.start, std::cmp::Reverse(event.range.end)));
+    others.sort_by_key(|event| (event.range.start, Reverse(event.range.end)));
     let alone = join(&mut groups, others);
     groups.extend(without_call(alone));
     groups.sort_by(|a, b| (a.start(), &a.function).cmp(&(b.start(), &b.function)));
@@ -152,7 +152,7 @@ fn join<'a>(groups: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<P
                 group.module.as_deref() == Some(module)
                     || module.strip_prefix("jit_") == Some(&group.function)
             });
-            (agrees, group.compiles, shared, std::cmp::Reverse(k))
+            (agrees, group.compiles, shared, Reverse(k))
         };
         match open.into_iter().max_by_key(fit) {
             Some(best) => groups[best].push(event),

@@ -118,7 +118,7 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
         *entry = (entry.0 + thread.time_ps, entry.1 + 1);
     }
     let mut names: Vec<_> = by_name.into_iter().collect();
-    names.sort_by_key(|&(name, (time, _))| (std::cmp::Reverse(time), name));
+    names.sort_by_key(|&(name, (time, _))| (Reverse(time), name));
     let shown = |(name, (_, count)): (&str, (Picos, usize))| {
         if count > 1 {
             format!("{name} ×{count}")

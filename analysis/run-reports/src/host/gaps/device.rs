@@ -3,8 +3,6 @@
 //! Host activity is processed once, in time order, for all devices of a host ([`Watch::see`]) and summed immediately,
 //! because gaps are in time order as well.
 
-use std::cmp::Reverse;
-
 use facts::ClocksReport;
 use facts::prelude::*;
 

@@ -23,7 +23,7 @@ impl GapsReport {
         let recorded = IdleCause::ALL
             .into_iter()
             .filter(|&cause| cause != most && time(cause) > Picos::ZERO);
-        let longest = recorded.min_by_key(|&cause| std::cmp::Reverse(time(cause)));
+        let longest = recorded.min_by_key(|&cause| Reverse(time(cause)));
         let longest = longest
             .and_then(|cause| Some(format!("; {:.1} {}", share(cause), self.clause(cause)?)));
         let longest = longest.unwrap_or_default();
@@ -49,7 +49,7 @@ impl GapsReport {
             .chain([(within, "within programs")])
             .filter(|(time, _)| *time > Picos::ZERO)
             .collect();
-        longest.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+        longest.sort_by_key(|(time, _)| Reverse(*time));
         let share = |time| Percent::of(time, idle).unwrap_or_default();
         let (first, clause) = *longest.first()?;
         let mut text = format!("{:.1} of it {clause}", share(first));

@@ -10,7 +10,6 @@
 //! For each thread, only the next part and few started parts are held, so memory use depends on the number of
 //! threads, not on their activity.
 
-use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -131,7 +131,7 @@ impl Gap {
     /// The recorded activity with the most of it, if anything was recorded.
     fn main(&self) -> Option<&CauseTime> {
         self.recorded()
-            .min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause))
+            .min_by_key(|part| (Reverse(part.time_ps), part.cause))
     }
     fn cause(&self) -> IdleCause {
         self.main().map_or(IdleCause::Unknown, |top| top.cause)

@@ -32,7 +32,7 @@ impl StepSums {
             causes: Vec::new(),
         };
         let mut coming: Vec<usize> = (0..spans.len()).collect();
-        coming.sort_unstable_by_key(|&at| std::cmp::Reverse(spans[at].1.start));
+        coming.sort_unstable_by_key(|&at| Reverse(spans[at].1.start));
         let mut latest = Timestamp::from_ps(i64::MIN);
         let by_begin = coming.iter().rev().map(|&at| {
             latest = latest.max(spans[at].1.end);

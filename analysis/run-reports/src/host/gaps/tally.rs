@@ -1,7 +1,5 @@
 //! Time by cause, with the event that took most of it for each cause.
 
-use std::cmp::Reverse;
-
 use facts::prelude::*;
 use trace_model::StringId;
 

@@ -62,7 +62,7 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits>
         host.event = sum
             .events
             .into_iter()
-            .max_by_key(|(name, time)| (*time, std::cmp::Reverse(name.clone())))
+            .max_by_key(|(name, time)| (*time, Reverse(name.clone())))
             .map(|most| most.0);
         out.hosts.push(host);
     }

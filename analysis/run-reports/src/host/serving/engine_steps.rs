@@ -195,7 +195,7 @@ impl HostEngines {
     /// Sorts steps by start, without those inside another one on their thread.
     fn keep_outermost(&mut self) {
         self.steps
-            .sort_by_key(|step| (step.range.start, std::cmp::Reverse(step.range.end)));
+            .sort_by_key(|step| (step.range.start, Reverse(step.range.end)));
         let mut ends: BTreeMap<TrackId, Timestamp> = BTreeMap::new();
         self.steps.retain(|step| {
             let end = ends.entry(step.track).or_insert(step.range.start);
@@ -367,7 +367,7 @@ fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Opt
 /// Tokens of the annotations on one thread; `None` if one counts none and neither do those inside it. An annotation that
 /// counts its tokens counts those of the annotations inside it.
 fn tokens_of_thread(mut annotations: Vec<&Annotation>) -> Option<u64> {
-    annotations.sort_by_key(|one| (one.range.start, std::cmp::Reverse(one.range.end)));
+    annotations.sort_by_key(|one| (one.range.start, Reverse(one.range.end)));
     let (mut sum, mut counted_until) = (0_u64, None);
     // The end of each open annotation without tokens, and whether one inside it has some.
     let mut open: Vec<(Timestamp, bool)> = Vec::new();

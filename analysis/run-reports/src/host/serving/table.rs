@@ -109,7 +109,7 @@ impl ServingReport {
     fn request_table(&self) -> Table {
         let mut slowest: Vec<_> = self.requests.iter().collect();
         let length = |request: &ServedRequest| request.latency_ps.unwrap_or(request.length_ps());
-        slowest.sort_by_key(|request| std::cmp::Reverse(length(request)));
+        slowest.sort_by_key(|request| Reverse(length(request)));
         Table::of("serving_requests", "Requests, the longest first", slowest)
             .remaining()
             .note(

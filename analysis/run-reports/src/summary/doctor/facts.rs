@@ -1,7 +1,6 @@
 //! Facts that files and devices record about themselves.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use facts::prelude::*;

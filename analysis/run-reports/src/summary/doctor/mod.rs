@@ -36,13 +36,7 @@ impl Analysis for Doctor {
             rules::RULES.iter().filter_map(|rule| rule(cx)).collect();
         // What is said of mixed sessions is said of everything else, too.
         let mixes = |finding: &CaptureFinding| finding.name == SESSIONS_APART;
-        findings.sort_by_key(|finding| {
-            (
-                std::cmp::Reverse(finding.severity),
-                !mixes(finding),
-                finding.id,
-            )
-        });
+        findings.sort_by_key(|finding| (Reverse(finding.severity), !mixes(finding), finding.id));
         let facts = facts::CaptureFacts::of(cx);
         Ok(DoctorReport {
             findings,

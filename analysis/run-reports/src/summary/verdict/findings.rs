@@ -215,7 +215,7 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     let rows = ops.rows.iter().filter(|row| row.group == group);
     let times = summed(rows.map(|row| (without_number(&row.name), row.self_time_ps)));
     let mut names: Vec<&str> = times.keys().copied().collect();
-    names.sort_by_key(|name| std::cmp::Reverse(times[name]));
+    names.sort_by_key(|name| Reverse(times[name]));
     let least = LEAST * ops.group_self(group).as_ps_f64();
     let matter = names.partition_point(|name| times[name].as_ps_f64() >= least);
     names.truncate(matter.max(1));

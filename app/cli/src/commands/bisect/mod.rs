@@ -10,7 +10,7 @@ mod search;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::prelude::*;
+use crate::commands::prelude::*;
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
 use tempfile::TempDir;
 
@@ -19,7 +19,6 @@ use self::log::{BisectLog, LoggedRun};
 use self::points::{BisectPoint, Checkout, Repository};
 use self::report::BisectReport;
 use self::search::{Likeness, Measurements, PointState};
-use crate::common::{CommandOutcome, Loading, OutputFormat, Stderr, output};
 use request::summaries::plain_summary;
 use request::{CompareRequest, seconds};
 use session::number::counted;

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::prelude::*;
+use crate::commands::prelude::*;
 use analysis::compare::{Comparison, EnvironmentChange, signed};
 use serde_json::Value;
 
 use super::points::BisectPoint;
 use super::search::{FoundEnds, Likeness, PointState};
-use crate::common::{CommandOutcome, OutputFormat, terminal};
 use analysis::sentence;
 use render::{csv, markdown, ndjson};
 

@@ -5,12 +5,9 @@ mod words;
 
 use std::time::Duration;
 
-use crate::prelude::*;
+use crate::commands::prelude::*;
 use analysis::reports::{Doctor, DoctorReport};
 
-use crate::common::{
-    CommandOutcome, CsvArgs, Loading, OutputArgs, OutputFormat, Stderr, output, terminal,
-};
 use capture::{
     Capture, CaptureOptions, CompleteSteps, LONGEST_MS, MOST_STEPS, OptionValue, ServerAddress,
     StepsError, WantedSteps, capture, capture_steps, continuous,

@@ -1,10 +1,10 @@
 //! How far a capture is, on a terminal.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
 use capture::CaptureStage;
 
-use crate::common::Stderr;
+use crate::common::{Stderr, terminal};
 
 /// One line on a terminal that says how far a capture is.
 pub(super) struct StageLine {
@@ -24,7 +24,7 @@ impl StageLine {
     pub fn show(&mut self, stage: CaptureStage) -> bool {
         let text = stage.to_string();
         if self.is_shown && text != self.last {
-            Self::write(&format!("\r\x1b[K{text}"));
+            terminal::write_stderr(&format!("\r\x1b[K{text}"));
             self.last = text;
         }
         true
@@ -32,15 +32,7 @@ impl StageLine {
 
     pub fn clear(&mut self) {
         if !self.last.is_empty() {
-            Self::write("\r\x1b[K");
+            terminal::write_stderr("\r\x1b[K");
         }
-    }
-
-    fn write(text: &str) {
-        let mut stderr = std::io::stderr().lock();
-        // A line that cannot be shown is no reason to stop.
-        let _ = stderr
-            .write_all(text.as_bytes())
-            .and_then(|()| stderr.flush());
     }
 }

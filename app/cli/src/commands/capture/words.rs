@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::prelude::*;
+use crate::commands::prelude::*;
 use capture::{Capture, CompleteSteps, HostCapture, SavedProfile};
 use serde_json::Value;
 use session::number::{counted, value};
-
-use crate::common::CommandOutcome;
 
 /// Exit code where some hosts sent no profile, or too little was recorded.
 pub(super) const INCOMPLETE: u8 = 12;

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::prelude::*;
+use crate::commands::prelude::*;
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary, are_computed};
 use analysis::gates::{self, GateDefaults, Regression, StepAggregate, preset};
 use analysis::reports::StepPart;
 use analysis::{counted, distinct};
 
-use crate::common::{CommandOutcome, Loading, OutputFormat, Stderr, output, summaries};
+use crate::common::summaries;
 use request::places::check_place;
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -4,13 +4,12 @@ mod list;
 
 use std::time::Duration;
 
-use crate::prelude::*;
+use crate::commands::prelude::*;
 use analysis::{printable, shortened};
 use serde_json::{Map, Value as Json};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::common::output::Printer;
-use crate::common::{CommandOutcome, CsvArgs, OutputFormat, Stderr, loading, output, terminal};
 use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue};
 use render::csv;
 use session::tables::CsvCells;

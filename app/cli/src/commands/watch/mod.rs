@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
-use crate::prelude::*;
+use crate::commands::prelude::*;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
 use importers::{ImportError, ImportOptions, ListedRun, is_remote};
 
-use crate::common::{CommandOutcome, JudgeArgs, Loading, OutputFormat, Stderr, gating, output};
+use crate::common::{JudgeArgs, gating};
 use request::history_file::{self, HistoryLine};
 use request::{seconds, summaries::summary_of};
 use session::{RunLook, WatchedRuns, losses_in_words};

@@ -5,10 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::prelude::*;
+use crate::commands::prelude::*;
 
 use super::line::RunLine;
-use crate::common::Stderr;
 
 /// How long a command may run: the next run must be judged, too.
 const MOST: Duration = Duration::from_mins(1);

@@ -108,7 +108,7 @@ impl DerivedLane {
 
 /// Slices that may overlap, in as many lanes as needed but at most `most`, and how many did not fit into these.
 pub fn packed(mut slices: Vec<DerivedSlice>, most: usize) -> (Vec<DerivedLane>, usize) {
-    slices.sort_by_key(|slice| (slice.range.start, std::cmp::Reverse(slice.range.end)));
+    slices.sort_by_key(|slice| (slice.range.start, Reverse(slice.range.end)));
     let mut lanes: Vec<Vec<DerivedSlice>> = Vec::new();
     let mut left_out = 0;
     for slice in slices {

@@ -145,7 +145,7 @@ impl PathTrack {
             }
         }
         let mut kinds: Vec<_> = kinds.into_iter().collect();
-        kinds.sort_by_key(|&(kind, time)| (std::cmp::Reverse(time), kind));
+        kinds.sort_by_key(|&(kind, time)| (Reverse(time), kind));
         self.steps.steps.push(PathOfStep {
             range: within,
             number: path.step,

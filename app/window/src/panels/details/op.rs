@@ -1,14 +1,12 @@
 //! What the op of the selected slice costs, and how close it comes to its limits.
 
-use crate::prelude::*;
+use crate::panels::prelude::*;
+use crate::times::time;
 use analysis::reports::Overlap;
 
 use super::rows::{STATIC, section, static_row};
-use crate::panels::context::PanelContext;
-use crate::panels::number::number;
 use crate::panels::tabs::source;
 use crate::panels::widgets::{value_grid, value_row};
-use crate::times::{self, time};
 use view::panels::source::SourcePlace;
 use view::panels::transfer::{transfer, transfer_of};
 

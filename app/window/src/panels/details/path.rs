@@ -1,10 +1,10 @@
 //! The critical path of the step of the selected slice, once its row is shown.
 
-use crate::prelude::*;
+use crate::panels::prelude::*;
+use crate::times::time;
 
 use super::rows::section;
 use crate::panels::widgets::{value_grid, value_row};
-use crate::times::time;
 use view::state::DerivedTrack;
 use view::timeline::derived::PathOfStep;
 

@@ -1,10 +1,9 @@
 //! Rows and headings of the details.
 
-use crate::prelude::*;
+use crate::panels::prelude::*;
+use crate::times::time;
 
 use crate::panels::tabs::hints::badge;
-use crate::theme;
-use crate::times::time;
 
 pub(super) const STATIC: &str = "static: by the compiler's cost model, for one execution";
 

@@ -3,13 +3,11 @@
 
 mod entries;
 
-use crate::prelude::*;
+use crate::panels::prelude::*;
 
 use super::controls::with_controls;
-use super::widgets::{at_right, dialog, remark};
-use crate::jobs::{JobAnswer, WakeUi, Worker};
+use super::widgets::dialog;
 use crate::platform;
-use crate::theme;
 use entries::{PathEntry, common_beginning, entries, expanded, name_at, split, typed_anew};
 use view::panels::source::{SourcePrefix, prefix_to};
 

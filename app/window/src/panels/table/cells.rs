@@ -1,15 +1,11 @@
 //! The cells of a row: their texts, bars and tooltips.
 
-use crate::prelude::*;
+use crate::panels::prelude::*;
 use analysis::Column;
 use analysis::compare::doubt;
 
 use super::cell_text::{CELL_FONT, PAD, is_change, is_text, number_of, signed};
 use super::columns::ShownColumns;
-use crate::panels::widgets::remark;
-use crate::theme;
-use crate::timeline::elide::{elided, elided_name};
-use crate::times;
 
 pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, columns: &ShownColumns) {
     let theme = theme::current(ui);

@@ -1,10 +1,9 @@
 //! Which columns of a table are shown, and how wide they are: a number is never cut, and what has no room is left out.
 
-use crate::prelude::*;
+use crate::panels::prelude::*;
 use analysis::Column;
 
 use super::cell_text::{CELL_FONT, PAD, is_text, signed};
-use crate::theme::small_font;
 
 /// Rows whose texts determine the width of a column. All numbers do.
 const SAMPLE: usize = 200;

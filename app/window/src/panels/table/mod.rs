@@ -4,7 +4,7 @@ mod cell_text;
 mod cells;
 mod columns;
 
-use crate::prelude::*;
+use crate::panels::prelude::*;
 use regex_lite::RegexBuilder;
 
 pub use self::cell_text::PAD;
@@ -15,9 +15,6 @@ use self::columns::{ColumnNeed, ShownColumns, needs};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
-use crate::panels::widgets::ResponseExt as _;
-use crate::theme::{self, small_font};
-use crate::times;
 use view::time_format::TimeFormat;
 
 /// Height of a row.

@@ -1,6 +1,6 @@
 //! Collectives: their times, what hides them, transfers between slices.
 
-use crate::panels::tabs::tab::{TABLES, Tab};
+use super::prelude::*;
 
 pub const TAB: Tab = Tab {
     id: "collectives",

@@ -1,8 +1,7 @@
 //! What changed between two traces.
 
-use crate::prelude::*;
+use super::prelude::*;
 
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use view::state::COMPARE_TAB;
 
 pub const TAB: Tab = Tab {

@@ -1,6 +1,6 @@
 //! What the compiler did during the capture.
 
-use crate::panels::tabs::tab::{TABLES, Tab};
+use super::prelude::*;
 
 pub const TAB: Tab = Tab {
     id: "compile",

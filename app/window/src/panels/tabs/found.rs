@@ -1,22 +1,14 @@
 //! The list of search results; only visible rows are laid out.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::measured_range;
 use trace_model::short_device_name;
 
-use crate::AppCommand;
-use crate::jobs::{JobAnswer, Worker};
-use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::icons::magnifier;
 use crate::panels::search::count_text;
 use crate::panels::table::{PAD, heading_row_ui, order_mark, write_cell};
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
-use crate::panels::widgets::{ResponseExt as _, at_right};
-use crate::theme::{self, small_font};
-use crate::timeline::elide::elided;
-use crate::times;
 use view::search::{OrderBy, SearchResults, order, table};
 use view::state::FOUND_TAB;
 use view::time_format::TimeFormat;

@@ -1,15 +1,11 @@
 //! How far the capture can be trusted, in whole sentences.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::reports::Doctor;
 use trace_model::Severity;
 
 use super::hints::badge;
-use crate::panels::context::PanelContext;
 use crate::panels::controls::with_controls;
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
-use crate::panels::widgets::remark;
-use crate::theme;
 
 pub const TAB: Tab = Tab {
     id: "health",

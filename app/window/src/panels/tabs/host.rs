@@ -1,6 +1,6 @@
 //! What the devices wait for on the host.
 
-use crate::panels::tabs::tab::{TABLES, Tab};
+use super::prelude::*;
 
 pub const TAB: Tab = Tab {
     id: "host",

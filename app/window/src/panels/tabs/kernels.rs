@@ -2,7 +2,7 @@
 
 use std::f32::consts::TAU;
 
-use crate::panels::tabs::tab::{TABLES, Tab};
+use super::prelude::*;
 
 pub const TAB: Tab = Tab {
     id: "kernels",

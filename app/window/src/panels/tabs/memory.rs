@@ -1,10 +1,9 @@
 //! The use of memory: tables, the recorded use over time, the buffers that the compiler placed.
 
-use crate::prelude::*;
+use super::prelude::*;
 
 use crate::panels::memory_curve::{MemoryCurveState, memory_curve_ui};
 use crate::panels::memory_map::{MemoryMapState, MemoryView, choice_ui, memory_map_ui};
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 
 pub const TAB: Tab = Tab {
     id: "memory",

@@ -13,6 +13,7 @@ mod memory;
 mod more;
 pub mod ops;
 mod overview;
+mod prelude;
 #[cfg(not(target_arch = "wasm32"))]
 mod query;
 mod roofline;

@@ -1,6 +1,6 @@
 //! The reports that no other tab names.
 
-use crate::panels::tabs::tab::{TABLES, Tab};
+use super::prelude::*;
 
 pub const TAB: Tab = Tab {
     id: "more",

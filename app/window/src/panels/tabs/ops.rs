@@ -1,17 +1,13 @@
 //! Ops as a tree, beside their table.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::facts::SumOver;
 
-use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::icicle::icicle_ui;
-use crate::panels::number::number;
 use crate::panels::op_rows::{COLUMNS, OpRowLook, OpRowNumbers, heading_ui, row_ui};
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::{ResponseExt as _, choices_ui};
-use crate::{AppCommand, times};
+use crate::panels::widgets::choices_ui;
 use view::panels::optree::{OpNode, TreeGrouping, TreeSpec, TreeTime, tree};
 
 pub const TAB: Tab = Tab {

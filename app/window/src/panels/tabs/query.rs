@@ -3,18 +3,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::prelude::*;
+use super::prelude::*;
 use egui::text::{LayoutJob, TextFormat};
 use egui::{ComboBox, Modifiers};
 
-use crate::AppCommand;
-use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::panels::context::PanelContext;
 use crate::panels::table::SortedTable;
 use crate::panels::tables::trace_table_ui;
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::ResponseExt as _;
-use crate::theme;
 use query::{
     Database, PIVOT_KEYS, PRESETS, QueryError, QueryLimits, QueryView, VIEWS, pivot, query_table,
     word_at,

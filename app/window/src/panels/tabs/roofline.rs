@@ -1,9 +1,8 @@
 //! The roofline and its tables.
 
-use crate::prelude::*;
+use super::prelude::*;
 
 use crate::panels::roofline::{RooflinePlot, roofline_ui};
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 
 pub const TAB: Tab = Tab {
     id: "roofline",

@@ -1,17 +1,12 @@
 //! Requests over time, a row each: what waits in the queue, what is prefilled, what is decoded. A click shows the request
 //! on the timeline.
 
-use crate::prelude::*;
+use super::prelude::*;
 use analysis::reports::host::serving::{ServedRequest, ServingReport};
 use analysis::reports::{Serving, ServingPhase};
 use egui::StrokeKind;
 
-use crate::panels::context::{PanelContext, section_ui};
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::ResponseExt as _;
 use crate::theme::Theme;
-use crate::timeline::elide::elided_name;
-use crate::{theme, times};
 
 pub const TAB: Tab = Tab {
     id: "serving",

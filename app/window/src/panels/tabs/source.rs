@@ -1,16 +1,12 @@
 //! The source of ops: the text of a file with the self time of each line beside it, and the stack of the selected op.
 
-use crate::prelude::*;
+use super::prelude::*;
+use crate::times::time;
 use analysis::counted;
 use egui::ComboBox;
 
-use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::panels::context::{PanelContext, computing_ui};
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
 use crate::panels::timed_lines::{TimedLine, timed_lines_ui};
-use crate::panels::widgets::{ResponseExt as _, remark, remark_ui};
-use crate::times::time;
-use crate::{AppCommand, platform};
+use crate::platform;
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, is_library, locate, own_frame, read,
     stack_of,

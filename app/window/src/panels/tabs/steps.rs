@@ -1,10 +1,9 @@
 //! The times of steps, and the heat map of devices and steps or the tables.
 
-use crate::prelude::*;
+use super::prelude::*;
 
 use crate::panels::heat_map::{HeatMapState, choice_ui, heat_map_ui};
 use crate::panels::steps::{StepsState, steps_ui};
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 
 pub const TAB: Tab = Tab {
     id: "steps",

@@ -1,12 +1,9 @@
 //! What a tab declares.
 
-use crate::prelude::*;
+use crate::panels::prelude::*;
 use egui::CollapsingHeader;
 
-use crate::AppCommand;
-use crate::jobs::WakeUi;
 use crate::panels::comparison_tables::ComparisonTables;
-use crate::panels::context::PanelContext;
 use crate::panels::icons::Pen;
 use crate::panels::tables::{TableBrowser, tables_ui};
 

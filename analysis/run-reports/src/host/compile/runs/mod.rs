@@ -236,8 +236,8 @@ impl CompileRuns {
             }
         }
         let mut functions: Vec<RunFunction> = functions.into_values().collect();
-        functions.sort_by_key(|row| std::cmp::Reverse(row.wall_ps));
-        list.sort_by_key(|row| std::cmp::Reverse(row.wall_ps));
+        functions.sort_by_key(|row| Reverse(row.wall_ps));
+        list.sort_by_key(|row| Reverse(row.wall_ps));
         let sum = |of: fn(&RunCompilation) -> Picos| list.iter().map(of).sum::<Picos>();
         let saved = |row: &&RunCompilation| row.saved_ps.is_some_and(|saved| saved > Picos::ZERO);
         let mut report = Self {

@@ -1,11 +1,8 @@
 //! The code of a hint, to be copied.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use egui::Margin;
 use egui::scroll_area::ScrollBarVisibility;
-
-use crate::panels::widgets::ResponseExt as _;
-use crate::theme;
 
 /// Seconds for which the button says that it copied.
 const ANSWERED: f64 = 2.0;

@@ -1,14 +1,11 @@
 //! The evidence of a hint: its ops, its numbers, and the commands that show it in the timeline.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::counted;
 use analysis::critical_path::CriticalPathReport;
 use analysis::facts::SumOver;
 use analysis::hints::{FindingPlace, Hint, HintEvidence};
 
-use crate::panels::number::number;
-use crate::panels::widgets::{ResponseExt as _, remark};
-use crate::theme;
 use crate::times::{provenance, time};
 use view::state::DerivedRows;
 

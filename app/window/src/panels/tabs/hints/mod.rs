@@ -6,7 +6,8 @@ mod what_if;
 
 use analysis::counted;
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
+use crate::times::time;
 use analysis::critical_path::CriticalPaths;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
 use egui::{CollapsingHeader, Margin};
@@ -15,14 +16,10 @@ pub use self::code::code_ui;
 pub use self::evidence::{can_show, evidence_commands};
 use self::evidence::{evidence_ui, heading, ops_ui, path_ui};
 use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
-use crate::jobs::WakeUi;
-use crate::panels::context::PanelContext;
 use crate::panels::controls::with_controls;
 use crate::panels::late::late_ui;
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::panels::widgets::{ResponseExt as _, remark, remark_ui, sentence_ui};
-use crate::theme::{self, Theme, readable_on};
-use crate::times::time;
+use crate::panels::widgets::sentence_ui;
+use crate::theme::{Theme, readable_on};
 use analysis::sentence;
 use render::hints::{doubt, worth};
 

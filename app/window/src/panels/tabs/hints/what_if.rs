@@ -1,16 +1,11 @@
 //! What if: sliders that change links, copies, collectives or one op, and the step that a replay of the run predicts.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::hints::{Hint, HintOp};
 use analysis::what_if::{Prediction, Scenario, SharedReplay};
 use egui::Slider;
 
-use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::panels::context::PanelContext;
-use crate::panels::number::number;
-use crate::panels::widgets::{ResponseExt as _, check_box, remark};
-use crate::theme::{self, small_font};
-use crate::times;
+use crate::panels::widgets::check_box;
 use view::drawing::shortened;
 
 /// Letters of the title of a slider.

@@ -1,13 +1,10 @@
 //! The graph around an op: boxes are instructions, lines lead from operands to users.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::counted;
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
 
 use crate::drawing::{self, frame};
-use crate::panels::widgets::ResponseExt as _;
-use crate::theme;
-use crate::times;
 use view::charts::hlo::{edges, node_box};
 use view::drawing::{ColorRole, Drawing};
 use view::panels::hlo_graph::{HEIGHT, HloGraph};

@@ -1,10 +1,9 @@
 //! What differs between the programs of two open runs.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::reports::hlo::{HloOp, ProgramDiff, chosen, diff};
 use analysis::{AnalysisError, Tabular as _};
 
-use crate::AppCommand;
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
 

@@ -6,20 +6,15 @@ mod diff;
 mod question;
 mod text;
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::reports::hlo::programs;
 
 use self::boxes::graph_ui;
 use self::question::{AroundOp, HloAnswer, HloQuestion};
 use self::text::text_ui;
-use crate::panels::context::{PanelContext, computing_ui};
-use crate::panels::widgets::{ResponseExt as _, remark};
 
-use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::{theme, times};
 use view::panels::target::RowTarget;
 
 pub const TAB: Tab = Tab {

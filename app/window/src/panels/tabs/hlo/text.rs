@@ -1,11 +1,9 @@
 //! The text of a program, with the time of each line beside it.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::reports::hlo::ProgramListing;
 
 use crate::panels::timed_lines::{TimedLine, timed_lines_ui};
-use crate::panels::widgets::{ResponseExt as _, remark, remark_ui};
-use crate::times;
 
 /// The text of a program; returns name and ops of the line that was clicked.
 pub(super) fn text_ui(

@@ -1,13 +1,11 @@
 //! Device time by category: one bar per device, and the sum.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::counted;
 
-use crate::panels::context::{PanelContext, reason_ui, section_ui};
+use crate::drawing;
+use crate::panels::context::reason_ui;
 use crate::panels::copy::text_menu;
-use crate::panels::widgets::{ResponseExt as _, at_right};
-use crate::timeline::elide::elided_name;
-use crate::{drawing, theme, times};
 use view::charts::Chart as _;
 use view::charts::stacked_bar::StackedBar;
 use view::drawing::ColorRole;
@@ -73,7 +71,7 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::click());
     let painter = ui.painter_at(rect);
-    let font = theme::small_font();
+    let font = small_font();
     let color = if device.remark.is_some() {
         theme.warning
     } else {

@@ -1,17 +1,14 @@
 //! Devices and data quality.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::hardware::peaks::PeakSource;
 use analysis::reports::Doctor;
 use egui::CollapsingHeader;
 use trace_model::{IssueKind, Severity};
 
-use crate::panels::context::{PanelContext, section_ui};
-use crate::panels::number::number;
 use crate::panels::tabs::health;
 use crate::panels::tabs::hints::badge;
-use crate::panels::widgets::{ResponseExt as _, remark, value_grid, value_row};
-use crate::theme;
+use crate::panels::widgets::{value_grid, value_row};
 
 /// Height of the line about the capture, left free until it is known.
 const HEALTH: f32 = 20.0;

@@ -3,22 +3,16 @@
 use std::borrow::Cow;
 use std::task::Poll;
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::reports::Utilization;
 use analysis::reports::summary::targets::{Target, Targets};
 use egui::Margin;
 
-use crate::panels::context::{PanelContext, computing_ui, section_ui};
 use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
 use crate::panels::late::late_ui;
-use crate::panels::number::number;
-use crate::panels::widgets::{
-    ResponseExt as _, remark, remark_ui, sentence_ui, with_whole_quantities,
-};
+use crate::panels::widgets::{sentence_ui, with_whole_quantities};
 use crate::theme::Theme;
-use crate::timeline::elide::elided;
-use crate::{theme, times};
 use view::overview::{FIGURES, KeyFigure};
 
 /// Height of the sentence about the run, which takes two lines.
@@ -187,7 +181,7 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
         FontId::proportional(17.0),
         color,
     );
-    let (font, room) = (theme::small_font(), rect.width() - 20.0);
+    let (font, room) = (small_font(), rect.width() - 20.0);
     elided(
         &painter,
         left + vec2(0.0, 34.0),

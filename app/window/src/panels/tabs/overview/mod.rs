@@ -6,13 +6,10 @@ mod headline;
 mod to_do;
 mod top_ops;
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 
 use crate::panels::chip::chip_ui;
-use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::steps;
-use crate::panels::tabs::tab::{TABLES, Tab, TabContent, TabPanel};
-use crate::theme;
 
 pub const TAB: Tab = Tab {
     id: "overview",

@@ -1,16 +1,13 @@
 //! The first hints: what to do, what it saves of a step, and one click to the evidence.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::hints::{Hint, HintsReport};
 use egui::Link;
 
-use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::tabs::hints::{
     self, badge, can_show, code_ui, evidence_commands, severity_color,
 };
-use crate::panels::widgets::{ResponseExt as _, remark, sentence_ui};
-use crate::theme;
-use crate::times;
+use crate::panels::widgets::sentence_ui;
 use analysis::sentence;
 use render::hints::{doubt, first, worth};
 

@@ -1,15 +1,11 @@
 //! The ops with the most device time.
 
-use crate::prelude::*;
+use crate::panels::tabs::prelude::*;
 use analysis::counted;
 use analysis::reports::{OpRow, OpsReport};
 
-use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::copy::row_menu;
-use crate::panels::number::number;
 use crate::panels::op_rows::{OpRowLook, OpRowNumbers, ROW, heading_ui, row_ui};
-use crate::panels::widgets::ResponseExt as _;
-use crate::times;
 use view::panels::op_families::{OpFamily, families};
 use view::panels::optree::above_limit;
 
