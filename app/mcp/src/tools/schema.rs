@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use super::prelude::*;
 use rmcp::model::JsonObject;
+use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use request::{AssumedFiles, AssumedValues};
+use request::{AssumedFiles, AssumedValues, RequestError, Result};
 
 /// The tool whose arguments are all explained.
 const EXPLAINED_AT: &str = "verdict";
