@@ -13,6 +13,7 @@ use analysis::hints::{Hints, HintsReport, LoopLimit, OutsideLoop};
 use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::balance::Balance;
+use analysis::reports::steps::step_parts::{StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::{
     CaptureFinding, Doctor, IMPOSSIBLE_RATES, SESSIONS_APART,
@@ -147,9 +148,12 @@ impl Overview {
                 .iter()
                 .any(|figure: &KeyFigure| figure.target.as_ref() == Some(target))
         };
+        let exposed_of_step = reports
+            .with::<StepParts, _>(|report| report.cores_mean(StepPart::ExposedComm))
+            .flatten();
         let times = [
             reports.with::<Steps, _>(step),
-            reports.with::<Overlap, _>(exposed),
+            reports.with::<Overlap, _>(|report| exposed(report, exposed_of_step)),
         ];
         let balance = reports
             .with::<Balance, _>(|report| report.devices.clone())
@@ -398,20 +402,26 @@ fn step(report: &StepsReport) -> Option<KeyFigure> {
     ))
 }
 
-/// The exposed communication of a step on a device, or of a device; `None` without communication.
-fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
-    let (all, exposed) = report.mean_comm()?;
-    let over = report.sums_over;
-    let title = over.title([
-        "Exposed communication in a step",
-        "Exposed communication of a device",
-    ]);
-    let of = over.title(["in a step on a device", "on a device"]);
-    Some(KeyFigure::time(
-        ["exposed_communication", title],
-        exposed.as_ps_f64(),
-        format!("of {all} of communication {of}, mean over {}", over.text()),
-    ))
+/// The exposed communication of a step on a device, or of a device where steps are not divided; `None` without
+/// communication.
+fn exposed(overlap: &OverlapReport, of_step: Option<(f64, f64)>) -> Option<KeyFigure> {
+    let (all, exposed) = overlap.mean_comm()?;
+    let (title, exposed_ps, of) = match of_step {
+        Some((exposed, step)) => {
+            let of = format!(
+                "of a step of {} on a device, in the mean",
+                Picos::rounded(step)
+            );
+            ("Exposed communication in a step", exposed, of)
+        }
+        None => {
+            let devices = counted(overlap.sums_over.devices, "device");
+            let of = format!("of {all} of communication on a device, mean over {devices}");
+            ("Exposed communication of a device", exposed.as_ps_f64(), of)
+        }
+    };
+    let id = "exposed_communication";
+    Some(KeyFigure::time([id, title], exposed_ps, of))
 }
 
 /// What took most, where no device recorded ops.
