@@ -67,6 +67,7 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);
     let is_failed = gated.are_set && gated.report.verdict() == GatesVerdict::Failed;
     let time = |time: Picos| time.to_string();
+    let [what, _] = charts::unit_of(&gated.run);
     let body = html! {
         header {
             p.dim { (name) (summary::files(sources)) " · " (summary::ran(document, &overview).join(" · ")) }
@@ -88,9 +89,9 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         (beside_baseline(gated))
         @if are_lengths_known {
             (section("All figures", &all_figures(badge.as_deref(), &overview)))
-            (section("Step time breakdown", &charts::breakdown(&gated.run)))
+            (section(&format!("Parts of {what}"), &charts::breakdown(&gated.run)))
             (section("Steps", &charts::steps(&gated.run)))
-            (section("Top ops of a step", &top_ops(&gated.run)))
+            (section(&format!("Top ops of {what}"), &top_ops(&gated.run)))
         }
         (section("Timeline", &charts::timeline(document)))
         (section("Roofline", &charts::roofline(document)))
@@ -282,7 +283,7 @@ fn top_ops(run: &Summary) -> Markup {
         @if !families.is_empty() {
             div.scroll {
                 table {
-                    tr { th { "Op" } th.wide { "Category" } th.n { "Ops" } th.n { "Time" } th.n { "Of step" } th.wide { "Source" } }
+                    tr { th { "Op" } th.wide { "Category" } th.n { "Ops" } th.n { "Time" } th.n { "Share" } th.wide { "Source" } }
                     @for FamilyTime { name, category, ops, step_time, source } in families.iter().take(ROWS) {
                         tr {
                             td { (name) @if name != category { span.dim.narrow { ", " (category) } } }
@@ -295,7 +296,7 @@ fn top_ops(run: &Summary) -> Markup {
                     }
                 }
             }
-            p.dim { "Time in the interquartile mean step, on the slowest device." }
+            p.dim { "Time in " (charts::unit_of(run)[1]) "." }
         }
     }
 }
