@@ -310,8 +310,9 @@ fn offload_is_told_what_fits_and_in_which_direction_to_load() {
         );
         let advice = &first.action;
         assert!(
-            advice
-                .starts_with("The 3 arrays loaded from the host (16.11 GB) fit into the 12.06 GB"),
+            advice.starts_with(
+                "The 3 arrays loaded from the host (16.11 GB) fit into HBM: 12.06 GB are free"
+            ),
             "{advice}"
         );
         let saving = first.saving_ps.unwrap().as_ps_f64();

@@ -390,7 +390,7 @@ impl Summary {
     }
 
     /// Whether steps were found; otherwise the whole capture counts as one.
-    pub(crate) fn has_steps(&self) -> bool {
+    pub fn has_steps(&self) -> bool {
         self.steps.source != WHOLE_CAPTURE
     }
 

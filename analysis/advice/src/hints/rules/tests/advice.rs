@@ -256,7 +256,9 @@ fn offload(free_gib: i64) -> Hint {
 fn offloaded_arrays_that_fit_are_counted_before_anything_else() {
     let all = offload(3).action;
     assert!(
-        all.starts_with("The 3 arrays loaded from the host (3.221 GB) fit into the 3.221 GB"),
+        all.starts_with(
+            "The 3 arrays loaded from the host (3.221 GB) fit into HBM: 3.221 GB are free"
+        ),
         "{all}"
     );
     assert!(all.contains("jax.memory.Space.Device"), "{all}");
