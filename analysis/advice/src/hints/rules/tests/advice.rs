@@ -11,7 +11,7 @@ use super::{
 };
 use crate::hints::{Hint, HintSeverity, HintsReport};
 
-fn hint(report: &HintsReport, id: &str) -> Hint {
+pub(super) fn hint(report: &HintsReport, id: &str) -> Hint {
     report
         .hints
         .iter()
@@ -21,7 +21,7 @@ fn hint(report: &HintsReport, id: &str) -> Hint {
 }
 
 /// What hint `id` says to do, and its code, as a hint or as a further remedy.
-fn remedy(picture: &str, id: &str) -> (String, String) {
+pub(super) fn remedy(picture: &str, id: &str) -> (String, String) {
     let report = report(picture);
     let also = report.hints.iter().flat_map(|hint| {
         let code = |other: &Option<String>| other.clone().or_else(|| hint.code.clone());
