@@ -291,3 +291,52 @@ fn footer(report: &HintsReport, layout: &TextLayout) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnsiStyle;
+    use analysis::hints::Hints;
+    use analysis::{Options, Scope};
+    use sample_traces::text_trace;
+    use session::Session;
+
+    /// Columns of copies that are computed a second time, and of other ops that are.
+    fn first_screen(copies: &str, others: &str) -> String {
+        let work = "M".repeat(80 - copies.len() - others.len());
+        let picture = format!(
+            "@column 10us\nops: {work}{copies}{others}\nM = f [convolution fusion]\nx = copy.2.remat [copy]\n\
+             y = copy.2 [copy]\nz = add.3.remat [loop fusion]"
+        );
+        let session = Session::from_model(text_trace(&picture), Options::default());
+        let report = session.report::<Hints>(Scope::WholeTrace).unwrap();
+        let layout = TextLayout {
+            width: 140,
+            top: 10,
+            entries: 0,
+            style: AnsiStyle::PLAIN,
+        };
+        short(&report, 3, 0, &layout)
+    }
+
+    #[test]
+    fn hints_about_the_same_time_say_so_on_the_first_screen() {
+        let shared = first_screen("xxxxxxxxxx", "zzzzzz");
+        assert_eq!(
+            shared.matches("shares its time with").count(),
+            1,
+            "{shared}"
+        );
+        let second = shared.lines().find(|line| line.starts_with("2 K19"));
+        assert!(
+            second.is_some_and(|line| line.contains("shares its time with K24")),
+            "{shared}"
+        );
+        // Other ops are other time.
+        let apart = first_screen("yyyyyyyyyy", "zzzzzz");
+        assert!(
+            apart.contains("K24") && !apart.contains("shares"),
+            "{apart}"
+        );
+    }
+}

@@ -1,5 +1,7 @@
 //! Advice gives the cause of the ops that it is about, and nothing that what was seen excludes.
 
+use std::fmt::Write as _;
+
 use super::advice::{hint, remedy};
 use super::{report, run};
 use crate::hints::Hint;
@@ -74,10 +76,10 @@ impl Streams {
                 let length = 10 * columns / ops;
                 cells += &run(letter, length);
                 let bytes = length * hbm_percent * 100;
-                legend += &format!(
+                writeln!(
+                    legend,
                     "{letter} = {name}.{op} [{category}] tf=jit(f)/x source=m.py:{columns} flops={bytes} hbm_read={bytes} \
-                     hbm_write=0 :: %{name}.{op} = {text}, kind=kOutput, calls=%f\n"
-                );
+                     hbm_write=0 :: %{name}.{op} = {text}, kind=kOutput, calls=%f").unwrap();
             }
         }
         let device = |at: usize| {
@@ -288,10 +290,12 @@ fn slow_slices(slices: usize, others: usize, parts: usize) -> Vec<(&'static str,
             let letter = char::from_u32(0x4E00 + legend.lines().count() as u32).unwrap();
             let (columns, number) = (columns / parts, part + 1);
             cells += &run(letter, columns);
-            legend += &format!(
-                "{letter} = {name}.{number} [{category}] flops=1 hbm_read={} hbm_write=0\n",
+            writeln!(
+                legend,
+                "{letter} = {name}.{number} [{category}] flops=1 hbm_read={} hbm_write=0",
                 columns * 2_000
-            );
+            )
+            .unwrap();
         }
     }
     let picture = format!(
