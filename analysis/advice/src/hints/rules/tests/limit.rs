@@ -388,8 +388,11 @@ fn a_hint_saves_no_more_time_than_there_is() {
         }
     }
     // Where all work, all count.
-    let absent = format!("z{}", ".".repeat(79));
-    let all = with_absent(false, 1).replace(&absent, &format!("{}..", "a".repeat(18)).repeat(4));
+    let steps: String = (0..4).map(|step| step.to_string().repeat(20)).collect();
+    let absent = format!("TPU:3 ops: z{}", ".".repeat(79));
+    let work = format!("{}..", "a".repeat(18)).repeat(4);
+    let all = format!("TPU:3 steps: {steps}\nTPU:3 ops: {work}");
+    let all = with_absent(false, 1).replace(&absent, &all);
     let report = report(&all);
     let statement = report.limit.unwrap().statement;
     assert!(
