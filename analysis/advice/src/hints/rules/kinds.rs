@@ -42,13 +42,15 @@ pub(super) fn with_fewer_bytes(
         };
         match (kind.is_matmul, is_narrow(kind)) {
             (true, true) => {
-                "What the matmuls read has 16 bits or fewer an element already: keep weights in int8 or fp8, or raise the \
-                 batch so that each weight serves more rows."
+                "What the matmuls read has 16 bits or fewer an element already: to move fewer bytes, keep weights in int8 or \
+                 fp8, or raise the batch so that each weight serves more rows."
                     .to_owned()
             }
-            (true, false) => "Keep the weights of the matmuls in bfloat16, int8 or fp8, or raise the batch so that each \
-                              weight serves more rows."
-                .to_owned(),
+            (true, false) => {
+                "To move fewer bytes of weights, keep them in bfloat16, int8 or fp8, or raise the batch so that each weight \
+                 serves more rows."
+                    .to_owned()
+            }
             (false, true) => format!(
                 "What {they} read has 16 bits or fewer an element already: fuse them with what writes it, or compute it \
                  less often."
