@@ -17,7 +17,7 @@ use analysis::reports::summary::doctor::CaptureFinding;
 use analysis::reports::summary::targets::TargetColor;
 use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};
-use trace_model::{Caveat, Picos, joined, without_number};
+use trace_model::{Caveat, Picos, without_number};
 
 use self::parts::{ROWS, failures, gates_section, html_table, marked, section, source_cell, whole};
 use crate::hints::{facts, first};
