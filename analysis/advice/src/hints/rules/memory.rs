@@ -276,7 +276,9 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let fitting = super::offload::what_fits(facts, &found.rows);
     let kept = fitting.as_ref().map_or(0.0, |fitting| fitting.of_loads);
     if let Some(fitting) = fitting {
-        finding.leaves_out = vec!["Keep on the device what fits"];
+        if kept <= 0.0 {
+            finding.leaves_out = vec!["Keep on the device what fits"];
+        }
         finding.advice = fitting.advice;
     }
     let changes = vec![Scenario::Ops {

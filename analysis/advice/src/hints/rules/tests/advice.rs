@@ -270,6 +270,7 @@ fn offloaded_arrays_that_fit_are_counted_before_anything_else() {
         none.starts_with("No array loaded from the host (3.221 GB in all) fits"),
         "{none}"
     );
+    assert!(!none.contains("Keep on the device what fits"), "{none}");
 }
 
 /// Three loads of 1 GiB need 214.7 ms of 280 ms at 15 GB/s, one 71.58 ms: the rest bounds what keeping two saves.
