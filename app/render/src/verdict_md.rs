@@ -259,8 +259,7 @@ fn to_do(overview: &Overview, detail: usize) -> String {
     let (shown, _) = hints::first(report, summary::HINTS_SHOWN);
     let mut text = String::new();
     for (place, &hint) in shown.iter().enumerate() {
-        let mut facts = vec![hints::worth(hint, report, |time| time.to_string())];
-        facts.extend(hints::doubt(hint).map(str::to_owned));
+        let facts = hints::facts(hint, report, &shown[..place]);
         let shows = |[first, other]: [usize; 2]| detail >= if place == 0 { first } else { other };
         let _ = write!(
             text,
@@ -268,7 +267,7 @@ fn to_do(overview: &Overview, detail: usize) -> String {
             place + 1,
             hint.id,
             escaped(hint.title),
-            escaped(&facts.join(", "))
+            escaped(&facts)
         );
         if shows([3, hints::MOST_DETAIL + 1]) {
             let _ = write!(text, " {}", escaped(&sentence(&hint.statement)));

@@ -57,6 +57,9 @@ pub(super) fn values(
         out.extend(run_loop::times(cx, steps));
     }
     out.extend(run_loop::compilations(cx, steps, why_none));
+    for value in &mut out {
+        value.provenance = value.provenance.in_trace(cx.model);
+    }
     out
 }
 

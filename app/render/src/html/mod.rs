@@ -17,10 +17,10 @@ use analysis::reports::summary::doctor::CaptureFinding;
 use analysis::reports::summary::targets::TargetColor;
 use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};
-use trace_model::{Caveat, Picos, joined, without_number};
+use trace_model::{Caveat, Picos, without_number};
 
 use self::parts::{ROWS, failures, gates_section, html_table, marked, section, source_cell, whole};
-use crate::hints::{doubt, first, worth};
+use crate::hints::{facts, first};
 use crate::summary::HINTS_SHOWN;
 use crate::{Document, GatedDocument, summary};
 use analysis::{capitalised, sentence};
@@ -209,23 +209,22 @@ fn hints(overview: &Overview) -> Markup {
     let is_shown = |hint: &&Hint| shown.iter().any(|other| std::ptr::eq(*other, *hint));
     let others: Vec<&Hint> = report.hints.iter().filter(|hint| !is_shown(hint)).collect();
     html! {
-        @for (place, hint) in shown.iter().enumerate() { (card(hint, report, place == 0)) }
+        @for (place, hint) in shown.iter().enumerate() { (card(hint, report, &shown[..place], place == 0)) }
         @if !others.is_empty() {
             details {
                 summary.dim { (number::counted(others.len() as u64, "more hint")) }
-                @for hint in &others { (card(hint, report, false)) }
+                @for hint in &others { (card(hint, report, &shown, false)) }
             }
         }
     }
 }
 
 /// A hint: its saving; unfolded, what to do, the code, and the reasons.
-fn card(hint: &Hint, report: &HintsReport, is_open: bool) -> Markup {
-    let facts = [worth(hint, report, |time| time.to_string())].into_iter();
-    let facts = facts.chain(doubt(hint).map(str::to_owned));
+fn card(hint: &Hint, report: &HintsReport, before: &[&Hint], is_open: bool) -> Markup {
+    let facts = facts(hint, report, before);
     html! {
         details open[is_open] {
-            summary { b { (hint.id) " " (hint.title) } " " span.dim { (joined(facts, ", ")) } }
+            summary { b { (hint.id) " " (hint.title) } " " span.dim { (facts) } }
             p { (hint.brief) }
             (code(hint.code.as_deref()))
             details.reasons {

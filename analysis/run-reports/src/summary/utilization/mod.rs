@@ -106,7 +106,11 @@ impl Analysis for Utilization {
                 metrics,
             }
         });
-        let devices = devices.collect();
+        let mut devices: Vec<DeviceUtilization> = devices.collect();
+        let of_devices = devices.iter_mut().flat_map(|device| &mut device.metrics);
+        for metric in combined.iter_mut().chain(of_devices) {
+            metric.provenance = metric.provenance.in_trace(cx.model);
+        }
         Ok(UtilizationReport { combined, devices })
     }
 }
