@@ -82,7 +82,7 @@ fn comparisons_and_histories_mark_lower_bounds() {
         row.unwrap_or_else(|| panic!("{text}")).to_owned()
     };
     let text = stdout(&place.run(&shares)).to_owned();
-    let hbm = row(&text, "HBM bandwidth while busy");
+    let hbm = row(&text, "hbm_util_bus");
     assert!(hbm.contains("at least 9.000 %"), "{hbm}");
     let note = "At least: only a lower bound is known, and no change: ";
     assert!(text.contains(note), "{text}");
