@@ -84,7 +84,7 @@ fn comparisons_and_histories_mark_lower_bounds() {
     let text = stdout(&place.run(&shares)).to_owned();
     let hbm = row(&text, "hbm_util_bus");
     assert!(hbm.contains("at least 9.000 %"), "{hbm}");
-    let note = "At least: only a lower bound is known, and no change: ";
+    let note = "At least: only a lower bound is known, so how much it changed is not: ";
     assert!(text.contains(note), "{text}");
     let csv = [&args[..], &["--format", "csv", "--table", "run_percent"]].concat();
     let csv = stdout(&place.run(&csv)).to_owned();

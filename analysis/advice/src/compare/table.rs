@@ -400,8 +400,9 @@ fn bounds_note(values: &[ValueChange], unit: Unit) -> Option<String> {
     let bound = of_unit.filter(|value| value.bounds.any());
     let why: BTreeSet<&str> = bound.filter_map(|value| value.note.as_deref()).collect();
     let why = joined(why, "; ");
-    (!why.is_empty())
-        .then(|| format!("At least: only a lower bound is known, and no change: {why}."))
+    (!why.is_empty()).then(|| {
+        format!("At least: only a lower bound is known, so how much it changed is not: {why}.")
+    })
 }
 
 /// One table per unit, because a column has one unit.
