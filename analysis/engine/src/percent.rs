@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::Picos;
 
 use super::digits::LARGEST;
+use super::number::NEARLY_NOTHING;
 
 /// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is `12.3 %`. The precision is the
 /// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`), as far
@@ -73,7 +74,7 @@ impl fmt::Display for Percent {
                 format!("{} times", crate::digits::count(size / 100.0))
             }
             Some(decimals) => format!("{size:.decimals$} %"),
-            None if size < 1.0 => format!("{size:.1e} %"),
+            None if size < 1.0 => return f.write_str(NEARLY_NOTHING),
             None => format!("{size:.least$} %"),
         };
         f.pad_integral(!self.0.is_sign_negative(), "", &text)
@@ -98,7 +99,8 @@ mod tests {
             (100.004, "100.004 %"),
             (0.04, "0.04 %"),
             (-0.04, "-0.04 %"),
-            (0.000_000_12, "1.2e-7 %"),
+            (0.000_000_12, "nearly 0 %"),
+            (-0.000_000_12, "nearly 0 %"),
             (100.0 + 2e-7, "100.0 %"),
             (203.0, "203.0 %"),
             (88_522_437.0, "885,224 times"),

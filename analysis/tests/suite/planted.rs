@@ -110,7 +110,7 @@ fn hbm_of_a_part_is_a_lower_bound_and_not_judged() {
         let hbm = utilization.metric("hbm_util_window_percent").unwrap();
         let note = hbm.note.clone().unwrap_or_default();
         assert!(
-            hbm.is_lower_bound && note.contains("a lower bound: ops of unknown traffic"),
+            hbm.is_lower_bound && note.contains("ops of unknown traffic"),
             "{name}: {hbm:?}"
         );
         let targets = cx.report::<Targets>().unwrap();

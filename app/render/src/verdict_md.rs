@@ -329,7 +329,7 @@ pub fn gates_table(text: &mut String, gates: &GatesReport) {
 fn rows(report: &GatesReport, most: usize) -> String {
     let mut text = "| | Gate | Actual | Baseline | What |\n|---|---|---:|---:|---|\n".to_owned();
     for (place, gate) in report.gates.iter().enumerate() {
-        let (actual, base) = (gates::cell(gate.actual), gates::cell(gate.base));
+        let (actual, base) = (gates::actual(gate), gates::base(gate));
         let row = format!(
             "| {} | {} | {actual} | {base} | {} |\n",
             mark(gate),

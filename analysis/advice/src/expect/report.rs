@@ -6,7 +6,7 @@ use engine::{Table, Tabular};
 use run_reports::hlo::HloOp;
 use trace_model::{Picos, joined};
 
-use crate::gates::{Gate, GateLevel, GatesReport, Status, StepAggregate};
+use crate::gates::{Gate, GatesReport, Status};
 
 /// The answer to an expectation.
 #[engine::titled]
@@ -107,16 +107,9 @@ impl ExpectReport {
                 Verdict::NotMet => Status::Fail,
                 Verdict::Unknown => Status::Inconclusive,
             },
-            level: GateLevel::Error,
-            kind: "expectation",
-            metric: row.name.clone(),
-            op: None,
-            module: None,
-            aggregate: StepAggregate::Median,
             actual: row.count.map(|count| count as f64),
-            base: None,
-            limit: String::new(),
             message: format!("{}: {}", row.name, row.message),
+            ..Gate::unjudged("expectation", &row.name)
         };
         GatesReport {
             statement: self.statement.clone(),

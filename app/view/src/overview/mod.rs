@@ -21,7 +21,7 @@ use analysis::reports::summary::doctor::{
 use analysis::reports::summary::targets::{Target, TargetColor, Targets};
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
-use analysis::{Metric, Provenance, Unit, counted};
+use analysis::{LowerBound, Metric, Provenance, Unit, counted};
 use session::Session;
 use trace_model::{Picos, Severity};
 
@@ -326,7 +326,7 @@ impl KeyFigure {
         let value = written(self.value?, self.unit);
         let low = self.low.map(|low| written(low, self.unit));
         Some(match low {
-            low if self.is_lower_bound => format!("at least {}", low.unwrap_or(value)),
+            low if self.is_lower_bound => LowerBound(true).of(low.unwrap_or(value)),
             Some(low) => format!("{low} to {value}"),
             None => value,
         })
