@@ -93,7 +93,7 @@ fn comparisons_and_histories_mark_lower_bounds() {
     assert!(hbm.contains(",at least,8.9999"), "{hbm}");
     let all = [&args[..], &["--format", "json"]].concat();
     let all = json(stdout(&place.run(&all)));
-    let values = all["comparison"]["values"].as_array().unwrap();
+    let values = all["values"].as_array().unwrap();
     let hbm = values
         .iter()
         .find(|value| value["id"] == "hbm_util_busy_percent");

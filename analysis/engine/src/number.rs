@@ -6,16 +6,13 @@ use trace_model::Picos;
 
 pub use super::digits::count;
 use super::digits::{LARGEST, digits};
-use super::percent::{MULTIPLE, Percent};
+use super::percent::{MULTIPLE, NEARLY_NOTHING, Percent};
 
 /// Stands for a number that cannot be known.
 pub const MISSING: &str = "–";
 
 /// The digits of percentages closer to zero tell nothing.
 pub const LEAST_PERCENT: f64 = 0.001;
-
-/// What is said of them.
-pub(super) const NEARLY_NOTHING: &str = "nearly 0 %";
 
 /// A number with its unit.
 pub fn value(value: f64, unit: Unit) -> String {

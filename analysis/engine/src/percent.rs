@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use trace_model::Picos;
 
 use super::digits::LARGEST;
-use super::number::NEARLY_NOTHING;
 
 /// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is `12.3 %`. The precision is the
 /// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`), as far
@@ -22,6 +21,8 @@ pub struct Percent(pub f64);
 const MOST: usize = 6;
 /// From here on, percentages are multiples.
 pub(crate) const MULTIPLE: f64 = 100_000.0;
+/// What is said of percentages that are closer to zero than their digits tell.
+pub(crate) const NEARLY_NOTHING: &str = "nearly 0 %";
 /// Tolerance for rounding in sums of shares.
 const ROUNDING: f64 = 1e-9;
 

@@ -7,7 +7,6 @@ use super::environment;
 use super::odd_devices::{other_device_steps, other_stragglers};
 use super::summary::{HealthFact, ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
-use crate::hints::rule;
 
 /// How much a difference between two runs matters for comparing them.
 #[engine::titled]
@@ -124,16 +123,13 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
     out
 }
 
-/// What is wrong with the capture of `run` and not with that of `other`: `1 lost, Q03: Steps are not recorded`.
+/// What is wrong with the capture of `run` and not with that of `other`: `1 lost, Q03: No steps are recorded`.
 fn health(run: &Summary, other: &Summary) -> String {
     let lost = run.facts.lost;
     let lost = (lost > 0).then(|| format!("{lost} lost"));
     let is_shared = |fact: &HealthFact| other.facts.health.iter().any(|own| own.id == fact.id);
     let own = run.facts.health.iter().filter(|fact| !is_shared(fact));
-    let words = own.map(|fact| {
-        let title = rule(&fact.id).map_or(&*fact.message, |rule| rule.title);
-        format!("{}: {title}", fact.id)
-    });
+    let words = own.map(|fact| format!("{}: {}", fact.id, fact.message.trim_end_matches('.')));
     let found: Vec<String> = lost.into_iter().chain(words).collect();
     match (found.is_empty(), run.facts.health.is_empty()) {
         (true, true) => "clean".to_owned(),

@@ -202,7 +202,7 @@ fn health_names_what_only_one_capture_has() {
         let fact = |id: &&str| HealthFact {
             id: (*id).to_owned(),
             severity: "warning".to_owned(),
-            message: String::new(),
+            message: "Steps are not recorded.".to_owned(),
         };
         run.facts.health = ids.iter().map(fact).collect();
         run
